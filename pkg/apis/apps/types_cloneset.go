@@ -1,0 +1,127 @@
+package apps
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// CloneSetUpdateStrategyType says what starts the update of a Pod.
+type CloneSetUpdateStrategyType string
+
+const (
+	// RollingUpdateCloneSetStrategyType updates Pods step by step.
+	RollingUpdateCloneSetStrategyType CloneSetUpdateStrategyType = "RollingUpdate"
+	// OnDeleteCloneSetStrategyType updates a Pod only when somebody deletes it.
+	OnDeleteCloneSetStrategyType CloneSetUpdateStrategyType = "OnDelete"
+)
+
+// CloneSetConditionType is the type of a condition of a CloneSet.
+type CloneSetConditionType string
+
+const (
+	// CloneSetConditionFailedScale says that Pods could not be created or deleted.
+	CloneSetConditionFailedScale CloneSetConditionType = "FailedScale"
+	// CloneSetConditionFailedUpdate says that Pods could not be updated.
+	CloneSetConditionFailedUpdate CloneSetConditionType = "FailedUpdate"
+	// CloneSetConditionProgressing says whether a rollout advances within its deadline.
+	CloneSetConditionProgressing CloneSetConditionType = "Progressing"
+)
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// CloneSet manages Pods of a stateless application directly.
+type CloneSet struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+
+	Spec   CloneSetSpec
+	Status CloneSetStatus
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// CloneSetList is a list of CloneSets.
+type CloneSetList struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+
+	Items []CloneSet
+}
+
+// CloneSetSpec is what the user asks for. The fields are explained in v1beta1.
+type CloneSetSpec struct {
+	Replicas                *int32
+	Selector                *metav1.LabelSelector
+	Template                corev1.PodTemplateSpec
+	VolumeClaimTemplates    []corev1.PersistentVolumeClaim
+	ScaleStrategy           CloneSetScaleStrategy
+	UpdateStrategy          CloneSetUpdateStrategy
+	RevisionHistoryLimit    *int32
+	MinReadySeconds         int32
+	Lifecycle               *pub.Lifecycle
+	ProgressDeadlineSeconds *int32
+}
+
+// CloneSetScaleStrategy says how Pods are created and which are deleted.
+type CloneSetScaleStrategy struct {
+	PodsToDelete           []string
+	MaxUnavailable         *intstr.IntOrString
+	EnablePVCReuse         bool
+	ExcludePreparingDelete bool
+}
+
+// CloneSetUpdateStrategy says how Pods come to a new revision.
+type CloneSetUpdateStrategy struct {
+	Type          CloneSetUpdateStrategyType
+	RollingUpdate *RollingUpdateCloneSetStrategy
+}
+
+// RollingUpdateCloneSetStrategy is the settings of a rolling update.
+type RollingUpdateCloneSetStrategy struct {
+	PodUpdatePolicy       pub.PodUpdatePolicyType
+	Partition             *intstr.IntOrString
+	MaxUnavailable        *intstr.IntOrString
+	MaxSurge              *intstr.IntOrString
+	Paused                bool
+	PriorityStrategy      *pub.UpdatePriorityStrategy
+	ScatterStrategy       []pub.UpdateScatterTerm
+	InPlaceUpdateStrategy *InPlaceUpdateStrategy
+}
+
+// InPlaceUpdateStrategy is the settings of an in-place update.
+type InPlaceUpdateStrategy struct {
+	GracePeriodSeconds                  int32
+	ImagePreDownloadParallelism         *intstr.IntOrString
+	ImagePreDownloadTimeoutSeconds      *int32
+	ImagePreDownloadMinUpdatedReadyPods *intstr.IntOrString
+}
+
+// CloneSetStatus is what the controller observed.
+type CloneSetStatus struct {
+	ObservedGeneration       int64
+	Replicas                 int32
+	ReadyReplicas            int32
+	AvailableReplicas        int32
+	UpdatedReplicas          int32
+	UpdatedReadyReplicas     int32
+	UpdatedAvailableReplicas int32
+	ExpectedUpdatedReplicas  int32
+	UpdateRevision           string
+	CurrentRevision          string
+	CollisionCount           *int32
+	Conditions               []CloneSetCondition
+	LabelSelector            string
+}
+
+// CloneSetCondition is one observation about a CloneSet.
+type CloneSetCondition struct {
+	Type               CloneSetConditionType
+	Status             corev1.ConditionStatus
+	LastUpdateTime     metav1.Time
+	LastTransitionTime metav1.Time
+	Reason             string
+	Message            string
+}

@@ -1,0 +1,125 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/conversion"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// Convert_v1alpha1_CloneSet_To_apps_CloneSet adds to the fields what v1alpha1 says in
+// metadata: a label, three annotations, and the annotation KeptFieldsAnnotation.
+func Convert_v1alpha1_CloneSet_To_apps_CloneSet(in *CloneSet, out *apps.CloneSet, s conversion.Scope) error {
+	if err := autoConvert_v1alpha1_CloneSet_To_apps_CloneSet(in, out, s); err != nil {
+		return err
+	}
+	out.Spec.ScaleStrategy.ExcludePreparingDelete = in.Labels[pub.CloneSetScalingExcludePreparingDeleteKey] == "true"
+	preDownloadToFields(out)
+	restoreKept(string(in.Spec.UpdateStrategy.Type), out)
+	return nil
+}
+
+// Convert_apps_CloneSet_To_v1alpha1_CloneSet is the inverse. The hub's fields decide about
+// the label and the annotations.
+func Convert_apps_CloneSet_To_v1alpha1_CloneSet(in *apps.CloneSet, out *CloneSet, s conversion.Scope) error {
+	if err := autoConvert_apps_CloneSet_To_v1alpha1_CloneSet(in, out, s); err != nil {
+		return err
+	}
+	excludeToLabel(in, out)
+	preDownloadToAnnotations(in, out)
+	return keep(in, out, s)
+}
+
+func excludeToLabel(in *apps.CloneSet, out *CloneSet) {
+	labelled := out.Labels[pub.CloneSetScalingExcludePreparingDeleteKey] == "true"
+	switch {
+	case in.Spec.ScaleStrategy.ExcludePreparingDelete && !labelled:
+		out.Labels = with(out.Labels, pub.CloneSetScalingExcludePreparingDeleteKey, "true")
+	case !in.Spec.ScaleStrategy.ExcludePreparingDelete && labelled:
+		out.Labels = without(out.Labels, pub.CloneSetScalingExcludePreparingDeleteKey)
+	}
+}
+
+// Convert_v1alpha1_CloneSetScaleStrategy_To_apps_CloneSetScaleStrategy turns the reuse of
+// claims around. The field excludePreparingDelete is the label's.
+func Convert_v1alpha1_CloneSetScaleStrategy_To_apps_CloneSetScaleStrategy(
+	in *CloneSetScaleStrategy, out *apps.CloneSetScaleStrategy, s conversion.Scope,
+) error {
+	out.EnablePVCReuse = !in.DisablePVCReuse
+	return autoConvert_v1alpha1_CloneSetScaleStrategy_To_apps_CloneSetScaleStrategy(in, out, s)
+}
+
+// Convert_apps_CloneSetScaleStrategy_To_v1alpha1_CloneSetScaleStrategy is the inverse.
+func Convert_apps_CloneSetScaleStrategy_To_v1alpha1_CloneSetScaleStrategy(
+	in *apps.CloneSetScaleStrategy, out *CloneSetScaleStrategy, s conversion.Scope,
+) error {
+	out.DisablePVCReuse = !in.EnablePVCReuse
+	return autoConvert_apps_CloneSetScaleStrategy_To_v1alpha1_CloneSetScaleStrategy(in, out, s)
+}
+
+// Convert_v1alpha1_CloneSetUpdateStrategy_To_apps_CloneSetUpdateStrategy moves the flat
+// fields into the block rollingUpdate. OnDelete has the block only when a field is set.
+func Convert_v1alpha1_CloneSetUpdateStrategy_To_apps_CloneSetUpdateStrategy(
+	in *CloneSetUpdateStrategy, out *apps.CloneSetUpdateStrategy, _ conversion.Scope,
+) error {
+	*out = apps.CloneSetUpdateStrategy{}
+	policy := pub.PodUpdatePolicyType(in.Type)
+	switch in.Type {
+	case "":
+	case OnDeleteCloneSetUpdateStrategyType:
+		out.Type, policy = apps.OnDeleteCloneSetStrategyType, pub.ReCreatePodUpdatePolicy
+	default:
+		out.Type = apps.RollingUpdateCloneSetStrategyType
+	}
+	if out.Type != apps.RollingUpdateCloneSetStrategyType && !in.tuned() {
+		return nil
+	}
+	out.RollingUpdate = &apps.RollingUpdateCloneSetStrategy{
+		PodUpdatePolicy:  policy,
+		Partition:        in.Partition,
+		MaxUnavailable:   in.MaxUnavailable,
+		MaxSurge:         in.MaxSurge,
+		Paused:           in.Paused,
+		PriorityStrategy: in.PriorityStrategy,
+		ScatterStrategy:  in.ScatterStrategy,
+	}
+	if in.InPlaceUpdateStrategy != nil {
+		out.RollingUpdate.InPlaceUpdateStrategy = &apps.InPlaceUpdateStrategy{
+			GracePeriodSeconds: in.InPlaceUpdateStrategy.GracePeriodSeconds,
+		}
+	}
+	return nil
+}
+
+// Convert_apps_CloneSetUpdateStrategy_To_v1alpha1_CloneSetUpdateStrategy is the inverse.
+func Convert_apps_CloneSetUpdateStrategy_To_v1alpha1_CloneSetUpdateStrategy(
+	in *apps.CloneSetUpdateStrategy, out *CloneSetUpdateStrategy, _ conversion.Scope,
+) error {
+	*out = CloneSetUpdateStrategy{}
+	if rolling := in.RollingUpdate; rolling != nil {
+		*out = CloneSetUpdateStrategy{
+			Type:             CloneSetUpdateStrategyType(rolling.PodUpdatePolicy),
+			Partition:        rolling.Partition,
+			MaxUnavailable:   rolling.MaxUnavailable,
+			MaxSurge:         rolling.MaxSurge,
+			Paused:           rolling.Paused,
+			PriorityStrategy: rolling.PriorityStrategy,
+			ScatterStrategy:  rolling.ScatterStrategy,
+		}
+		if rolling.InPlaceUpdateStrategy != nil {
+			out.InPlaceUpdateStrategy = &pub.InPlaceUpdateStrategy{
+				GracePeriodSeconds: rolling.InPlaceUpdateStrategy.GracePeriodSeconds,
+			}
+		}
+	}
+	if in.Type == apps.OnDeleteCloneSetStrategyType {
+		out.Type = OnDeleteCloneSetUpdateStrategyType
+	}
+	return nil
+}
+
+// tuned tells whether a field beside type is set.
+func (in *CloneSetUpdateStrategy) tuned() bool {
+	return in.Partition != nil || in.MaxUnavailable != nil || in.MaxSurge != nil || in.Paused ||
+		in.PriorityStrategy != nil || len(in.ScatterStrategy) > 0 || in.InPlaceUpdateStrategy != nil
+}

@@ -1,0 +1,147 @@
+package v1alpha1
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// preDownloadField ties an annotation of v1alpha1 to the hub's field.
+type preDownloadField struct {
+	annotation string
+	// set parses the text into the field. False says that the text is no value of it.
+	set func(in *apps.InPlaceUpdateStrategy, text string) bool
+	// text is the field's value as an annotation. False says that it is not set.
+	text func(in *apps.InPlaceUpdateStrategy) (string, bool)
+}
+
+func preDownloadFields() []preDownloadField {
+	return []preDownloadField{
+		{
+			annotation: pub.ImagePreDownloadParallelismKey,
+			set: func(in *apps.InPlaceUpdateStrategy, text string) bool {
+				value, ok := parseCount(text, false)
+				if ok {
+					in.ImagePreDownloadParallelism = value
+				}
+				return ok
+			},
+			text: func(in *apps.InPlaceUpdateStrategy) (string, bool) { return countText(in.ImagePreDownloadParallelism) },
+		},
+		{
+			annotation: pub.ImagePreDownloadTimeoutSecondsKey,
+			set: func(in *apps.InPlaceUpdateStrategy, text string) bool {
+				value, ok := parseCount(text, false)
+				if ok {
+					in.ImagePreDownloadTimeoutSeconds = &value.IntVal
+				}
+				return ok
+			},
+			text: func(in *apps.InPlaceUpdateStrategy) (string, bool) {
+				if in.ImagePreDownloadTimeoutSeconds == nil {
+					return "", false
+				}
+				return strconv.Itoa(int(*in.ImagePreDownloadTimeoutSeconds)), true
+			},
+		},
+		{
+			annotation: pub.ImagePreDownloadMinUpdatedReadyPodsKey,
+			set: func(in *apps.InPlaceUpdateStrategy, text string) bool {
+				value, ok := parseCount(text, true)
+				if ok {
+					in.ImagePreDownloadMinUpdatedReadyPods = value
+				}
+				return ok
+			},
+			text: func(in *apps.InPlaceUpdateStrategy) (string, bool) {
+				return countText(in.ImagePreDownloadMinUpdatedReadyPods)
+			},
+		},
+	}
+}
+
+// preDownloadToFields moves the annotations into the fields. A text that is no value of
+// its field has no effect and stays an annotation; so does one that is written unusually
+// ("05"), so that v1alpha1 shows it again as it was. Without inPlaceUpdateStrategy nothing
+// is updated in place, and all stay annotations.
+func preDownloadToFields(out *apps.CloneSet) {
+	rolling := out.Spec.UpdateStrategy.RollingUpdate
+	if rolling == nil || rolling.InPlaceUpdateStrategy == nil {
+		return
+	}
+	for _, field := range preDownloadFields() {
+		text, found := out.Annotations[field.annotation]
+		if !found || !field.set(rolling.InPlaceUpdateStrategy, text) {
+			continue
+		}
+		if usual, _ := field.text(rolling.InPlaceUpdateStrategy); usual == text {
+			out.Annotations = without(out.Annotations, field.annotation)
+		}
+	}
+}
+
+// preDownloadToAnnotations is the inverse: a field that is set overrules its annotation,
+// and one that is not removes the annotation's value.
+func preDownloadToAnnotations(in *apps.CloneSet, out *CloneSet) {
+	rolling := in.Spec.UpdateStrategy.RollingUpdate
+	if rolling == nil || rolling.InPlaceUpdateStrategy == nil {
+		return
+	}
+	for _, field := range preDownloadFields() {
+		want, isSet := field.text(rolling.InPlaceUpdateStrategy)
+		shown := &apps.InPlaceUpdateStrategy{}
+		text, found := out.Annotations[field.annotation]
+		valid := found && field.set(shown, text)
+		usual, _ := field.text(shown)
+		switch {
+		case isSet && (!valid || usual != want):
+			out.Annotations = with(out.Annotations, field.annotation, want)
+		case !isSet && valid:
+			out.Annotations = without(out.Annotations, field.annotation)
+		}
+	}
+}
+
+// parseCount reads a number that is not negative, or a percentage of that kind.
+func parseCount(text string, percent bool) (*intstr.IntOrString, bool) {
+	digits, isPercent := strings.CutSuffix(text, "%")
+	if isPercent && !percent {
+		return nil, false
+	}
+	number, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil || number < 0 {
+		return nil, false
+	}
+	if isPercent {
+		return &intstr.IntOrString{Type: intstr.String, StrVal: text}, true
+	}
+	return &intstr.IntOrString{Type: intstr.Int, IntVal: int32(number)}, true
+}
+
+func countText(value *intstr.IntOrString) (string, bool) {
+	if value == nil {
+		return "", false
+	}
+	return value.String(), true
+}
+
+// with and without leave the map they are given alone: conversion shares maps.
+func with(values map[string]string, key, value string) map[string]string {
+	result := maps.Clone(values)
+	if result == nil {
+		result = map[string]string{}
+	}
+	result[key] = value
+	return result
+}
+
+func without(values map[string]string, key string) map[string]string {
+	result := maps.Clone(values)
+	delete(result, key)
+	return result
+}

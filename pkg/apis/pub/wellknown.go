@@ -1,0 +1,90 @@
+package pub
+
+// Labels. Users, other programs and objects of older releases depend on every one.
+const (
+	// CloneSetInstanceIDKey ties a Pod of a CloneSet to its claims.
+	CloneSetInstanceIDKey = "apps.kruise.io/cloneset-instance-id"
+	// SpecifiedDeleteKey marks a Pod to be deleted. Its presence counts, whatever its value.
+	SpecifiedDeleteKey = "apps.kruise.io/specified-delete"
+	// SubsetNameKey names the subset of a UnitedDeployment.
+	SubsetNameKey = "apps.kruise.io/subset-name"
+	// KruiseControllerRevisionHashKey is the revision of children that are not plain Pods.
+	KruiseControllerRevisionHashKey = "apps.kruise.io/controller-revision-hash"
+	// ControllerRevisionHashKey is the revision of a Pod: its name, or its short hash.
+	ControllerRevisionHashKey = "controller-revision-hash"
+	// PodTemplateHashKey is the short hash of the revision of a Pod.
+	PodTemplateHashKey = "pod-template-hash"
+	// ControllerRevisionDataHashKey is the hash of a ControllerRevision's data.
+	ControllerRevisionDataHashKey = "controller.kubernetes.io/hash"
+	// LifecycleStateKey is the LifecycleStateType of a Pod.
+	LifecycleStateKey = "lifecycle.apps.kruise.io/state"
+	// ImagePreDownloadCreatedKey marks a ControllerRevision whose images are being pulled ahead.
+	ImagePreDownloadCreatedKey = "apps.kruise.io/pre-predownload-created"
+	// ImagePreDownloadIgnoredKey marks a ControllerRevision whose images are not pulled ahead.
+	ImagePreDownloadIgnoredKey = "apps.kruise.io/image-predownload-ignored"
+	// DeletionProtectionKey forbids the deletion of the object that has it.
+	DeletionProtectionKey = "policy.kruise.io/delete-protection"
+	// CloneSetScalingExcludePreparingDeleteKey, when "true" on a v1alpha1 CloneSet, is what
+	// spec.scaleStrategy.excludePreparingDelete is in v1beta1.
+	CloneSetScalingExcludePreparingDeleteKey = "apps.kruise.io/cloneset-scaling-exclude-preparing-delete"
+	// UnavailablePodKeyPrefix begins each label that makes a Pod count as unavailable.
+	UnavailablePodKeyPrefix = "unavailable-pod.kruise.io/"
+)
+
+// Values of DeletionProtectionKey.
+const (
+	// DeletionProtectionAlways forbids every deletion.
+	DeletionProtectionAlways = "Always"
+	// DeletionProtectionCascading forbids a deletion that would take Pods with it.
+	DeletionProtectionCascading = "Cascading"
+)
+
+// Annotations.
+const (
+	// LifecycleTimestampKey is when the lifecycle state of a Pod last changed, RFC 3339.
+	LifecycleTimestampKey = "lifecycle.apps.kruise.io/timestamp"
+	// InPlaceUpdateStateKey records an in-place update on its Pod, as JSON.
+	InPlaceUpdateStateKey = "apps.kruise.io/inplace-update-state"
+	// InPlaceUpdateStateKeyOld is the same in old objects. It is read, and removed on a write.
+	InPlaceUpdateStateKeyOld = "inplace-update-state"
+	// InPlaceUpdateGraceKey holds the change that waits for the grace period, as JSON.
+	InPlaceUpdateGraceKey = "apps.kruise.io/inplace-update-grace"
+	// InPlaceUpdateGraceKeyOld is the same in old objects. It is read, and removed on a write.
+	InPlaceUpdateGraceKeyOld = "inplace-update-grace"
+	// RuntimeContainerMetaKey is what the node agent knows of the containers of a Pod, as JSON.
+	RuntimeContainerMetaKey = "apps.kruise.io/runtime-containers-meta"
+	// ContainerLaunchPriorityKey asks for an order in which containers start.
+	ContainerLaunchPriorityKey = "apps.kruise.io/container-launch-priority"
+	// ContainerLaunchOrdered, as value of ContainerLaunchPriorityKey, is the order of the spec.
+	ContainerLaunchOrdered = "Ordered"
+	// ImagePreDownloadParallelismKey is on how many nodes images are pulled ahead at once.
+	ImagePreDownloadParallelismKey = "apps.kruise.io/image-predownload-parallelism"
+	// ImagePreDownloadTimeoutSecondsKey is how long one pull ahead may take.
+	ImagePreDownloadTimeoutSecondsKey = "apps.kruise.io/image-predownload-timeout-seconds"
+	// ImagePreDownloadMinUpdatedReadyPodsKey is how many Pods must be updated and ready first.
+	ImagePreDownloadMinUpdatedReadyPodsKey = "apps.kruise.io/image-predownload-min-updated-ready-pods"
+	// CloneSetVolumeClaimTemplateHashKey is the hash of the claim templates of a revision.
+	CloneSetVolumeClaimTemplateHashKey = "kruise.io/cloneset-volumeclaimtemplate-hash"
+	// PodDeletionCostKey orders Pods for deletion, the lowest number first.
+	PodDeletionCostKey = "controller.kubernetes.io/pod-deletion-cost"
+)
+
+// Environment variables of containers.
+const (
+	// ContainerLaunchPriorityEnv is the priority with which a container starts.
+	ContainerLaunchPriorityEnv = "KRUISE_CONTAINER_PRIORITY"
+	// ContainerLaunchBarrierEnv holds a container back until its turn.
+	ContainerLaunchBarrierEnv = "KRUISE_CONTAINER_BARRIER"
+	// SidecarSetVersionEnv is the version of a sidecar's container.
+	SidecarSetVersionEnv = "SIDECARSET_VERSION"
+	// SidecarSetVersionAltEnv is the version of the other container of a hot upgrade.
+	SidecarSetVersionAltEnv = "SIDECARSET_VERSION_ALT"
+)
+
+// Conditions of Pods that are readiness gates too.
+const (
+	// KruisePodReadyConditionType is True when nobody holds the Pod back from traffic.
+	KruisePodReadyConditionType = "KruisePodReady"
+	// InPlaceUpdateReadyConditionType is False while the Pod is updated in place.
+	InPlaceUpdateReadyConditionType = "InPlaceUpdateReady"
+)
