@@ -1,0 +1,68 @@
+{{/* The namespace of the installation. */}}
+{{- define "kruise.namespace" -}}
+{{ .Values.installation.namespace }}
+{{- end }}
+
+{{/* Labels that select the Pods of a program. Input: the program's component name. They never change. */}}
+{{- define "kruise.selector" -}}
+app.kubernetes.io/name: kruise
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+
+{{/* Labels of every object. Input: dict root, component. */}}
+{{- define "kruise.labels" -}}
+{{ include "kruise.selector" .component }}
+app.kubernetes.io/part-of: kruise
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+{{- end }}
+
+{{/* The node agent's values, where agent wins over daemon. */}}
+{{- define "kruise.agent" -}}
+{{ mergeOverwrite (deepCopy .Values.daemon) (deepCopy (.Values.agent | default dict)) | toJson }}
+{{- end }}
+
+{{/* "true" for an image of another Kruise, whose programs are not these. */}}
+{{- define "kruise.foreignImage" -}}
+{{- if regexMatch "(^|/)kruise-manager$" (. | default "") }}true{{ end -}}
+{{- end }}
+
+{{/* A program's image. Input: dict root, program, image. */}}
+{{- define "kruise.image" -}}
+{{- $image := .image | default dict -}}
+{{- if include "kruise.foreignImage" $image.repository }}{{ $image = dict }}{{ end -}}
+{{- $repository := $image.repository | default (printf "%s/%s" .root.Values.image.registry .program) -}}
+{{- $tag := $image.tag | default .root.Values.image.tag | default .root.Chart.AppVersion -}}
+{{- $repository }}{{ hasPrefix "sha256:" $tag | ternary "@" ":" }}{{ $tag -}}
+{{- end }}
+
+{{/* "true" unless featureGates turns KruiseDaemon off. The last mention counts, as for the programs. */}}
+{{- define "kruise.agentEnabled" -}}
+{{- $enabled := true -}}
+{{- range splitList "," (.Values.featureGates | default "") -}}
+{{- $pair := splitList "=" (trim .) -}}
+{{- if eq (trim (first $pair)) "KruiseDaemon" -}}
+{{- $enabled = not (has (trim (last $pair)) (list "false" "False" "FALSE" "f" "F" "0")) -}}
+{{- end -}}
+{{- end -}}
+{{- if $enabled }}true{{ end -}}
+{{- end }}
+
+{{/* "true" when the store is embedded in the apiserver. */}}
+{{- define "kruise.embedded" -}}
+{{- if not .Values.storage.etcd.endpoints }}true{{ end -}}
+{{- end }}
+
+{{/* How many apiservers run. */}}
+{{- define "kruise.apiserverReplicas" -}}
+{{- if kindIs "invalid" .Values.apiserver.replicas }}{{ empty (include "kruise.embedded" .) | ternary 2 1 }}{{ else }}{{ .Values.apiserver.replicas }}{{ end -}}
+{{- end }}
+
+{{/* The Secret whose files are the apiserver's certificate; empty when it manages its own. */}}
+{{- define "kruise.tlsSecret" -}}
+{{- if .Values.apiService.certManager.enabled }}kruise-apiserver-tls{{ else }}{{ .Values.apiService.tlsSecret }}{{ end -}}
+{{- end }}
+
+{{/* The API versions that are served, as a list in JSON. */}}
+{{- define "kruise.versions" -}}
+["v1alpha1","v1beta1"]
+{{- end }}
