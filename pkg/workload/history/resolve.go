@@ -1,0 +1,74 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+// Action is what must be written so that a template's revision is the newest one.
+type Action int
+
+const (
+	// Reuse writes nothing.
+	Reuse Action = iota
+	// Bump writes a higher number into an older revision.
+	Bump
+	// Create writes a new revision.
+	Create
+)
+
+// Resolution is the revision that a template belongs to.
+type Resolution struct {
+	Action Action
+	// Revision is the one to reuse or to bump, and nil when one must be created.
+	Revision *appsv1.ControllerRevision
+	// Number is the revision number that it must have.
+	Number int64
+}
+
+// Sort orders revisions by number, the oldest first.
+func Sort(revisions []*appsv1.ControllerRevision) {
+	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int {
+		return cmp.Or(cmp.Compare(a.Revision, b.Revision), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// Resolve finds the revision of a template's data among the existing ones, which must be sorted.
+func Resolve(data []byte, revisions []*appsv1.ControllerRevision) Resolution {
+	if len(revisions) == 0 {
+		return Resolution{Action: Create, Number: 1}
+	}
+	newest := revisions[len(revisions)-1]
+	if SameData(newest.Data.Raw, data) {
+		return Resolution{Action: Reuse, Revision: newest, Number: newest.Revision}
+	}
+	for _, revision := range slices.Backward(revisions[:len(revisions)-1]) {
+		if SameData(revision.Data.Raw, data) {
+			return Resolution{Action: Bump, Revision: revision, Number: newest.Revision + 1}
+		}
+	}
+	return Resolution{Action: Create, Number: newest.Revision + 1}
+}
+
+// Find returns the revision with the name, or nil.
+func Find(revisions []*appsv1.ControllerRevision, name string) *appsv1.ControllerRevision {
+	for _, revision := range revisions {
+		if revision.Name == name {
+			return revision
+		}
+	}
+	return nil
+}
+
+// Trim returns the oldest revisions beyond the limit that are not live, given sorted ones.
+func Trim(revisions []*appsv1.ControllerRevision, live func(*appsv1.ControllerRevision) bool, limit int) []*appsv1.ControllerRevision {
+	var spare []*appsv1.ControllerRevision
+	for _, revision := range revisions {
+		if !live(revision) {
+			spare = append(spare, revision)
+		}
+	}
+	return spare[:max(0, len(spare)-max(0, limit))]
+}

@@ -1,0 +1,117 @@
+package ordering
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// DeletionCostAnnotation holds the int32 cost of deleting its Pod; the cheapest goes first.
+const DeletionCostAnnotation = "controller.kubernetes.io/pod-deletion-cost"
+
+// rule orders two Pods: below zero when the first comes first, zero when the rule has no opinion.
+type rule func(a, b *corev1.Pod) int
+
+// inOrder asks one rule after the other, and last the names.
+func inOrder(rules ...rule) rule {
+	return func(a, b *corev1.Pod) int {
+		for _, r := range rules {
+			if c := r(a, b); c != 0 {
+				return c
+			}
+		}
+		return cmp.Compare(a.Name, b.Name)
+	}
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+func unassignedFirst(a, b *corev1.Pod) int {
+	return compareBool(a.Spec.NodeName != "", b.Spec.NodeName != "")
+}
+
+func phaseRank(pod *corev1.Pod) int {
+	switch pod.Status.Phase {
+	case corev1.PodUnknown:
+		return 1
+	case corev1.PodRunning:
+		return 2
+	default:
+		return 0
+	}
+}
+
+func pendingFirst(a, b *corev1.Pod) int { return cmp.Compare(phaseRank(a), phaseRank(b)) }
+
+func unavailableFirst(minReadySeconds int32, now time.Time) rule {
+	return func(a, b *corev1.Pod) int {
+		return compareBool(podstate.Available(a, minReadySeconds, now), podstate.Available(b, minReadySeconds, now))
+	}
+}
+
+func notReadyFirst(a, b *corev1.Pod) int {
+	return compareBool(podstate.ConditionReady(a), podstate.ConditionReady(b))
+}
+
+func cheapestFirst(a, b *corev1.Pod) int { return cmp.Compare(DeletionCost(a), DeletionCost(b)) }
+
+// DeletionCost reads the Pod's cost. What is not a plain int32, with a sign "+" or leading zeros too, counts as zero.
+func DeletionCost(pod *corev1.Pod) int32 {
+	text := pod.Annotations[DeletionCostAnnotation]
+	value, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || strconv.FormatInt(value, 10) != text {
+		return 0
+	}
+	return int32(value)
+}
+
+func highestRankFirst(ranks map[string]float64) rule {
+	return func(a, b *corev1.Pod) int { return cmp.Compare(ranks[b.Name], ranks[a.Name]) }
+}
+
+// latestReadyFirst has an opinion on two ready Pods only.
+func latestReadyFirst(a, b *corev1.Pod) int {
+	if !podstate.ConditionReady(a) || !podstate.ConditionReady(b) {
+		return 0
+	}
+	return newerFirst(readySince(a), readySince(b))
+}
+
+func readySince(pod *corev1.Pod) metav1.Time {
+	return podstate.Condition(pod, corev1.PodReady).LastTransitionTime
+}
+
+// newerFirst puts an unknown time before any other.
+func newerFirst(a, b metav1.Time) int {
+	if a.IsZero() || b.IsZero() {
+		return compareBool(!a.IsZero(), !b.IsZero())
+	}
+	return b.Compare(a.Time)
+}
+
+func restarts(pod *corev1.Pod) int32 {
+	most := int32(math.MinInt32)
+	for i := range pod.Status.ContainerStatuses {
+		most = max(most, pod.Status.ContainerStatuses[i].RestartCount)
+	}
+	return max(most, 0)
+}
+
+func mostRestartsFirst(a, b *corev1.Pod) int { return cmp.Compare(restarts(b), restarts(a)) }
+
+func youngestFirst(a, b *corev1.Pod) int { return newerFirst(a.CreationTimestamp, b.CreationTimestamp) }

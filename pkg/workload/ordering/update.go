@@ -1,0 +1,28 @@
+package ordering
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/lifecycle"
+)
+
+// ForUpdate returns the Pods in the base order of an update: what serves least goes first.
+func ForUpdate(pods []*corev1.Pod) []*corev1.Pod {
+	sorted := slices.Clone(pods)
+	slices.SortFunc(sorted, inOrder(
+		unassignedFirst, pendingFirst, notReadyFirst, latestReadyFirst, mostRestartsFirst, youngestFirst,
+	))
+	return sorted
+}
+
+// PreparingFirst moves Pods that already wait for their update's hook to the front and keeps the order otherwise.
+func PreparingFirst(pods []*corev1.Pod) []*corev1.Pod {
+	sorted := slices.Clone(pods)
+	slices.SortStableFunc(sorted, func(a, b *corev1.Pod) int {
+		return compareBool(lifecycle.Of(a) != pub.LifecycleStatePreparingUpdate, lifecycle.Of(b) != pub.LifecycleStatePreparingUpdate)
+	})
+	return sorted
+}

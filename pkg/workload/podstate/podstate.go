@@ -1,0 +1,86 @@
+package podstate
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/workload/lifecycle"
+)
+
+// InPlaceUpdateReady is the readiness gate, and the condition, that a workload holds False while it updates a Pod in place.
+const InPlaceUpdateReady corev1.PodConditionType = "InPlaceUpdateReady"
+
+// Active tells whether the Pod counts towards its workload's replicas: neither terminating nor finished.
+func Active(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+// Condition returns the Pod's condition of a type, or nil. The pointer is into the Pod's own list.
+func Condition(pod *corev1.Pod, conditionType corev1.PodConditionType) *corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == conditionType {
+			return &pod.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// HasGate tells whether the Pod lists the condition type among its readiness gates.
+func HasGate(pod *corev1.Pod, conditionType corev1.PodConditionType) bool {
+	for _, gate := range pod.Spec.ReadinessGates {
+		if gate.ConditionType == conditionType {
+			return true
+		}
+	}
+	return false
+}
+
+// Scheduled tells whether the Pod has a node, or is said to have one.
+func Scheduled(pod *corev1.Pod) bool {
+	if pod.Spec.NodeName != "" {
+		return true
+	}
+	c := Condition(pod, corev1.PodScheduled)
+	return c != nil && c.Status == corev1.ConditionTrue
+}
+
+// ConditionReady tells whether the Ready condition is True, and nothing more.
+func ConditionReady(pod *corev1.Pod) bool {
+	c := Condition(pod, corev1.PodReady)
+	return c != nil && c.Status == corev1.ConditionTrue
+}
+
+// Ready tells whether the Pod runs, is Ready, and is not held by an in-place update. The kubelet learns of a
+// readiness gate only after us, so the gate's condition is read beside Ready.
+func Ready(pod *corev1.Pod) bool {
+	if pod.Status.Phase != corev1.PodRunning || !ConditionReady(pod) {
+		return false
+	}
+	c := Condition(pod, InPlaceUpdateReady)
+	return c == nil || c.Status == corev1.ConditionTrue
+}
+
+// Available tells whether the Pod has been ready for minReadySeconds and its lifecycle lets it serve.
+func Available(pod *corev1.Pod, minReadySeconds int32, now time.Time) bool {
+	return lifecycle.Serves(lifecycle.Of(pod)) && Ready(pod) && readyRemainder(pod, minReadySeconds, now) <= 0
+}
+
+// AvailableIn returns how long a ready Pod must still wait to count as available, zero when time is not what it waits for.
+func AvailableIn(pod *corev1.Pod, minReadySeconds int32, now time.Time) time.Duration {
+	if !Ready(pod) {
+		return 0
+	}
+	return max(0, readyRemainder(pod, minReadySeconds, now))
+}
+
+func readyRemainder(pod *corev1.Pod, minReadySeconds int32, now time.Time) time.Duration {
+	if minReadySeconds <= 0 {
+		return 0
+	}
+	since := Condition(pod, corev1.PodReady).LastTransitionTime
+	if since.IsZero() {
+		return time.Duration(minReadySeconds) * time.Second
+	}
+	return since.Add(time.Duration(minReadySeconds) * time.Second).Sub(now)
+}

@@ -1,0 +1,58 @@
+package rollout
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// rounding says what becomes of the fraction that a percentage leaves.
+type rounding func(float64) float64
+
+// scaled resolves a number or a percentage of total. Decimal percentages such as "0.5%" are allowed.
+func scaled(value *intstr.IntOrString, total int, absent int, round rounding) (int, error) {
+	if value == nil {
+		return absent, nil
+	}
+	if value.Type == intstr.Int {
+		return value.IntValue(), nil
+	}
+	percent, err := parsePercent(value.StrVal)
+	if err != nil {
+		return 0, err
+	}
+	return int(round(nearInteger(percent * float64(total) / 100))), nil
+}
+
+func parsePercent(text string) (float64, error) {
+	digits, found := strings.CutSuffix(text, "%")
+	percent, err := strconv.ParseFloat(digits, 64)
+	if !found || err != nil || percent < 0 || math.IsInf(percent, 0) || math.IsNaN(percent) {
+		return 0, fmt.Errorf("invalid value %q: write an integer, or a percentage such as \"20%%\"", text)
+	}
+	return percent, nil
+}
+
+// nearInteger removes the noise of binary fractions: 29 percent of 100 is 29, not 29.000000000000004.
+func nearInteger(v float64) float64 {
+	if nearest := math.Round(v); math.Abs(v-nearest) < 1e-9 {
+		return nearest
+	}
+	return v
+}
+
+// Partition resolves how many of the replicas stay at the current revision. A percentage below 100 % always lets one
+// of several replicas go.
+func Partition(value *intstr.IntOrString, replicas int) (int, error) {
+	partition, err := scaled(value, replicas, 0, math.Ceil)
+	if err != nil {
+		return 0, fmt.Errorf("resolve partition: %w", err)
+	}
+	if value != nil && value.Type == intstr.String && replicas > 1 && partition == replicas && value.StrVal != "100%" {
+		partition = replicas - 1
+	}
+	return max(0, min(partition, replicas)), nil
+}
