@@ -7,6 +7,6 @@
 //
 // +k8s:deepcopy-gen=package
 // +k8s:openapi-gen=true
-// +k8s:openapi-model-package=io.kruise.apis.pub
+// +k8s:openapi-model-package=io.kruise.kruise.pkg.apis.pub
 // +k8s:protobuf-gen=package
 package pub

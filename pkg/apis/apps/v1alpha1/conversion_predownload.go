@@ -12,6 +12,10 @@ import (
 )
 
 // preDownloadField ties an annotation of v1alpha1 to the hub's field.
+//
+// +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
+// +protobuf=false
 type preDownloadField struct {
 	annotation string
 	// set parses the text into the field. False says that the text is no value of it.

@@ -2,9 +2,24 @@ package v1alpha1
 
 import (
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/pub"
 )
+
+// SetDefaults_CloneSetSpec fills the fields of a CloneSet. It covers the whole spec so that
+// nothing here touches the template: a template is defaulted when a user writes it, never
+// when it is read, or a newer server would change Pods that nobody changed.
+// +k8s:defaulter-gen=covers
+func SetDefaults_CloneSetSpec(in *CloneSetSpec) {
+	if in.Replicas == nil {
+		in.Replicas = ptr.To[int32](1)
+	}
+	if in.RevisionHistoryLimit == nil {
+		in.RevisionHistoryLimit = ptr.To[int32](10)
+	}
+	SetDefaults_CloneSetUpdateStrategy(&in.UpdateStrategy)
+}
 
 // SetDefaults_CloneSetUpdateStrategy fills the strategy. OnDelete is filled only when it
 // sets something itself, as v1beta1 does with its block rollingUpdate.
@@ -16,13 +31,13 @@ func SetDefaults_CloneSetUpdateStrategy(in *CloneSetUpdateStrategy) {
 		return
 	}
 	if in.Partition == nil {
-		in.Partition = &intstr.IntOrString{Type: intstr.Int}
+		in.Partition = ptr.To(intstr.FromInt32(0))
 	}
 	if in.MaxUnavailable == nil {
-		in.MaxUnavailable = &intstr.IntOrString{Type: intstr.String, StrVal: "20%"}
+		in.MaxUnavailable = ptr.To(intstr.FromString("20%"))
 	}
 	if in.MaxSurge == nil {
-		in.MaxSurge = &intstr.IntOrString{Type: intstr.Int}
+		in.MaxSurge = ptr.To(intstr.FromInt32(0))
 	}
 	inPlace := in.Type == InPlaceIfPossibleCloneSetUpdateStrategyType || in.Type == InPlaceOnlyCloneSetUpdateStrategyType
 	if inPlace && in.InPlaceUpdateStrategy == nil {

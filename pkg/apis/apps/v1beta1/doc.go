@@ -14,6 +14,6 @@
 // +k8s:conversion-gen=kruise.io/kruise/pkg/apis/apps
 // +k8s:defaulter-gen=TypeMeta
 // +k8s:openapi-gen=true
-// +k8s:openapi-model-package=io.kruise.apps.v1beta1
+// +k8s:openapi-model-package=io.kruise.kruise.pkg.apis.apps.v1beta1
 // +k8s:protobuf-gen=package
 package v1beta1
