@@ -1,0 +1,184 @@
+package cri_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	testingclock "k8s.io/utils/clock/testing"
+
+	"kruise.io/kruise/pkg/nodeagent/cri"
+	"kruise.io/kruise/pkg/nodeagent/cri/critest"
+)
+
+// runDir is a folder whose path is short enough for a socket's.
+func runDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "run")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })
+	return dir
+}
+
+type found struct{ Socket, Name string }
+
+func TestDetect(t *testing.T) {
+	containerd := func(socket string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) { critest.Start(t, filepath.Join(dir, socket), "containerd", "2.1.0") }
+	}
+	crio := func(t *testing.T, dir string) { critest.Start(t, filepath.Join(dir, "crio/crio.sock"), "cri-o", "1.34.0") }
+	tests := map[string]struct {
+		node       []func(*testing.T, string)
+		socketFile string
+		want       []found
+		wantErr    []string
+	}{
+		"row 2: only containerd/containerd.sock": {
+			node: []func(*testing.T, string){containerd("containerd/containerd.sock")},
+			want: []found{{"containerd/containerd.sock", "containerd"}},
+		},
+		"row 3: containerd and cri-o, the first dead": {
+			node: []func(*testing.T, string){
+				func(t *testing.T, dir string) { critest.Dead(t, filepath.Join(dir, "containerd.sock")) }, crio,
+			},
+			want: []found{{"crio/crio.sock", "cri-o"}},
+		},
+		"containerd and cri-o, both alive": {
+			node: []func(*testing.T, string){crio, containerd("containerd.sock")},
+			want: []found{{"containerd.sock", "containerd"}, {"crio/crio.sock", "cri-o"}},
+		},
+		"row 4: the socket file is missing while containerd.sock exists": {
+			node:       []func(*testing.T, string){containerd("containerd.sock")},
+			socketFile: "foo.sock",
+			wantErr:    []string{"not found container runtime sock", "foo.sock"},
+		},
+		"the socket file alone counts": {
+			node:       []func(*testing.T, string){containerd("containerd.sock"), containerd("k3s/containerd.sock")},
+			socketFile: "k3s/containerd.sock",
+			want:       []found{{"k3s/containerd.sock", "containerd"}},
+		},
+		"the socket file leads out of the run directory": {
+			socketFile: "../foo.sock", wantErr: []string{`"../foo.sock"`, "relative"},
+		},
+		"row 5: an endpoint without v1 is left out": {
+			node: []func(*testing.T, string){
+				func(t *testing.T, dir string) { critest.StartOther(t, filepath.Join(dir, "containerd.sock")) }, crio,
+			},
+			want: []found{{"crio/crio.sock", "cri-o"}},
+		},
+		"row 6: no socket at all": {
+			wantErr: []string{"not found container runtime sock", "containerd/containerd.sock"},
+		},
+		"a file instead of a socket": {
+			node: []func(*testing.T, string){func(t *testing.T, dir string) {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "containerd.sock"), nil, 0o600))
+			}},
+			wantErr: []string{"containerd.sock is no socket"},
+		},
+		"every failure is told": {
+			node: []func(*testing.T, string){
+				func(t *testing.T, dir string) { critest.Dead(t, filepath.Join(dir, "containerd.sock")) },
+				func(t *testing.T, dir string) { critest.StartOther(t, filepath.Join(dir, "crio.sock")) },
+			},
+			wantErr: []string{"containerd.sock: connect image service", "connection refused", "crio.sock: connect image service", "Unimplemented"},
+		},
+		"one runtime by two paths is registered once": {
+			node: []func(*testing.T, string){
+				containerd("containerd/containerd.sock"),
+				func(t *testing.T, dir string) {
+					require.NoError(t, os.Symlink("containerd/containerd.sock", filepath.Join(dir, "containerd.sock")))
+				},
+			},
+			want: []found{{"containerd.sock", "containerd"}},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := runDir(t)
+			for _, prepare := range test.node {
+				prepare(t, dir)
+			}
+			var runtimes cri.Runtimes
+			sockets, err := cri.Sockets(dir, test.socketFile)
+			if err == nil {
+				runtimes, err = cri.Detect(t.Context(), sockets)
+			}
+			if test.wantErr != nil {
+				for _, want := range test.wantErr {
+					assert.ErrorContains(t, err, want)
+				}
+				return
+			}
+			require.NoError(t, err)
+			var got []found
+			for _, runtime := range runtimes {
+				socket, err := filepath.Rel(dir, runtime.Socket)
+				require.NoError(t, err)
+				got = append(got, found{socket, runtime.Name})
+			}
+			assert.Equal(t, test.want, got)
+			assert.Same(t, runtimes[0], runtimes.Default())
+			assert.Same(t, runtimes[0], runtimes.Named(runtimes[0].Name))
+			assert.Nil(t, runtimes.Named("docker"))
+			assert.NoError(t, runtimes.Close(t.Context()))
+		})
+	}
+}
+
+func TestDetectEndsWithItsContext(t *testing.T) {
+	dir := runDir(t)
+	critest.Start(t, filepath.Join(dir, "containerd.sock"), "containerd", "2.1.0")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := cri.Detect(ctx, []string{filepath.Join(dir, "containerd.sock")})
+	assert.ErrorContains(t, err, "canceled")
+}
+
+// TestCheckSocketReturns is row 21: the socket disappears and returns, and the check follows without a restart.
+func TestCheckSocketReturns(t *testing.T) {
+	socket := filepath.Join(runDir(t), "containerd.sock")
+	server := critest.Start(t, socket, "containerd", "2.1.0")
+	runtimes, err := cri.Detect(t.Context(), []string{socket})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, runtimes.Close(context.WithoutCancel(t.Context()))) })
+	clock := testingclock.NewFakePassiveClock(time.Unix(0, 0))
+	check := cri.NewCheck(runtimes, clock)
+	require.NoError(t, check.Check(t.Context()))
+
+	server.Stop()
+	assert.NoFileExists(t, socket)
+	clock.SetTime(time.Unix(9, 0))
+	assert.NoError(t, check.Check(t.Context()), "an answer counts for 10 s")
+	clock.SetTime(time.Unix(11, 0))
+	assert.ErrorContains(t, check.Check(t.Context()), "runtime containerd at "+socket)
+
+	critest.Start(t, socket, "containerd", "2.1.1")
+	clock.SetTime(time.Unix(20, 0))
+	assert.Error(t, check.Check(t.Context()), "a failure counts for 10 s too")
+	now := time.Unix(20, 0)
+	assert.Eventually(t, func() bool {
+		now = now.Add(11 * time.Second)
+		clock.SetTime(now)
+		return check.Check(t.Context()) == nil
+	}, 20*time.Second, 50*time.Millisecond)
+	images, err := runtimes.Default().Images.ListImages(t.Context(), nil)
+	require.NoError(t, err)
+	assert.Empty(t, images)
+}
+
+func TestCheckForgetsWhatItsAskerBroke(t *testing.T) {
+	socket := filepath.Join(runDir(t), "containerd.sock")
+	critest.Start(t, socket, "containerd", "2.1.0")
+	runtimes, err := cri.Detect(t.Context(), []string{socket})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, runtimes.Close(context.WithoutCancel(t.Context()))) })
+	check := cri.NewCheck(runtimes, testingclock.NewFakePassiveClock(time.Unix(0, 0)))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Error(t, check.Check(ctx))
+	assert.NoError(t, check.Check(t.Context()))
+}

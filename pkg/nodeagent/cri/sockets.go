@@ -1,0 +1,67 @@
+package cri
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ErrNoSocket tells that the node's run directory holds no socket of a container runtime.
+var ErrNoSocket = errors.New("not found container runtime sock")
+
+// candidates are the sockets of the known runtimes below the run directory, the preferred one first.
+var candidates = []string{
+	"containerd.sock",
+	"containerd/containerd.sock",
+	"crio.sock",
+	"crio/crio.sock",
+	"cri-dockerd.sock",
+	"cri-dockerd/cri-dockerd.sock",
+}
+
+// Sockets returns the paths of the sockets below runDir that may be a runtime's, the preferred one first.
+// With a socketFile, relative to runDir, only that one counts. A socket that two paths lead to is returned once.
+func Sockets(runDir, socketFile string) ([]string, error) {
+	names := candidates
+	if socketFile != "" {
+		if !filepath.IsLocal(socketFile) {
+			return nil, fmt.Errorf("socket file %q: give a path relative to %s, without ..", socketFile, runDir)
+		}
+		names = []string{socketFile}
+	}
+	var paths []string
+	var found []fs.FileInfo
+	var errs []error
+	for _, name := range names {
+		path := filepath.Join(runDir, name)
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			errs = append(errs, err)
+		case info.Mode().Type() != fs.ModeSocket:
+			errs = append(errs, fmt.Errorf("%s is no socket", path))
+		case !contains(found, info):
+			found = append(found, info)
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) == 0 {
+		looked := fmt.Errorf("%w in %s, looked for %s", ErrNoSocket, runDir, strings.Join(names, ", "))
+		return nil, errors.Join(append([]error{looked}, errs...)...)
+	}
+	return paths, nil
+}
+
+func contains(found []fs.FileInfo, info fs.FileInfo) bool {
+	for _, other := range found {
+		if os.SameFile(other, info) {
+			return true
+		}
+	}
+	return false
+}
