@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
 func template(image string) *corev1.PodTemplateSpec {
@@ -87,11 +89,11 @@ func TestNewNamesAndLabels(t *testing.T) {
 	encoded := data(t, "a:1")
 	first := New(owner, metav1.OwnerReference{UID: "u"}, template("a:1"), encoded, 1, nil)
 	second := New(owner, metav1.OwnerReference{UID: "u"}, template("a:1"), encoded, 1, ptr.To[int32](1))
-	assert.Equal(t, strings.Repeat("n", 223)+"-"+first.Labels[HashLabel], first.Name)
+	assert.Equal(t, strings.Repeat("n", 223)+"-"+first.Labels[pub.ControllerRevisionDataHashKey], first.Name)
 	assert.NotEqual(t, first.Name, second.Name, "a collision gives another name")
 	assert.Equal(t, "a", first.Labels["app"])
 	assert.Equal(t, map[string]string{"note": "1"}, first.Annotations)
-	assert.NotContains(t, template("a:1").Labels, HashLabel)
+	assert.NotContains(t, template("a:1").Labels, pub.ControllerRevisionDataHashKey)
 }
 
 func TestHashIsThatOfBuiltInRevisions(t *testing.T) {

@@ -15,14 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/rand"
+
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
-const (
-	// HashLabel carries the hash of a revision's data on the ControllerRevision.
-	HashLabel = "controller.kubernetes.io/hash"
-	// maxOwnerName is how much of the workload's name goes into the name of a revision.
-	maxOwnerName = 223
-)
+// maxOwnerName is how much of the workload's name goes into the name of a revision.
+const maxOwnerName = 223
 
 // Data returns what a revision stores of a template: a patch that replaces the template as a whole.
 func Data(template *corev1.PodTemplateSpec) ([]byte, error) {
@@ -73,7 +71,7 @@ func New(owner metav1.Object, ref metav1.OwnerReference, template *corev1.PodTem
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[HashLabel] = sum
+	labels[pub.ControllerRevisionDataHashKey] = sum
 	name := owner.GetName()
 	return &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{

@@ -11,7 +11,7 @@ import (
 )
 
 func podIn(state State, labels map[string]string, finalizers ...string) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{StateLabel: string(state)}, Finalizers: finalizers}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{pub.LifecycleStateKey: string(state)}, Finalizers: finalizers}}
 	for k, v := range labels {
 		pod.Labels[k] = v
 	}
@@ -71,7 +71,7 @@ func TestNext(t *testing.T) {
 }
 
 func TestRow19SpecifiedDeleteIsPresence(t *testing.T) {
-	assert.True(t, SpecifiedDelete(podIn("", map[string]string{SpecifiedDeleteLabel: "false"})))
+	assert.True(t, SpecifiedDelete(podIn("", map[string]string{pub.SpecifiedDeleteKey: "false"})))
 	assert.False(t, SpecifiedDelete(podIn("", nil)))
 }
 

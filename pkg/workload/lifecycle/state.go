@@ -8,20 +8,11 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-const (
-	// StateLabel carries the state on the Pod. Absent or empty means that no lifecycle applies.
-	StateLabel = "lifecycle.apps.kruise.io/state"
-	// TimestampAnnotation carries the RFC 3339 UTC time of the last state write.
-	TimestampAnnotation = "lifecycle.apps.kruise.io/timestamp"
-	// SpecifiedDeleteLabel asks for the deletion of its Pod by its presence, whatever the value.
-	SpecifiedDeleteLabel = "apps.kruise.io/specified-delete"
-)
-
 // State is where a Pod stands between its creation and its deletion. The empty state is a Pod without lifecycle.
 type State = pub.LifecycleStateType
 
 // Of returns the state that the Pod carries.
-func Of(pod *corev1.Pod) State { return State(pod.Labels[StateLabel]) }
+func Of(pod *corev1.Pod) State { return State(pod.Labels[pub.LifecycleStateKey]) }
 
 // Serves tells whether a Pod in this state may count as available.
 func Serves(state State) bool { return state == "" || state == pub.LifecycleStateNormal }
@@ -34,12 +25,12 @@ func Set(pod *corev1.Pod, state State, now time.Time) {
 	if pod.Annotations == nil {
 		pod.Annotations = map[string]string{}
 	}
-	pod.Labels[StateLabel] = string(state)
-	pod.Annotations[TimestampAnnotation] = now.UTC().Format(time.RFC3339)
+	pod.Labels[pub.LifecycleStateKey] = string(state)
+	pod.Annotations[pub.LifecycleTimestampKey] = now.UTC().Format(time.RFC3339)
 }
 
 // SpecifiedDelete tells whether the Pod's label asks for its deletion.
 func SpecifiedDelete(pod *corev1.Pod) bool {
-	_, found := pod.Labels[SpecifiedDeleteLabel]
+	_, found := pod.Labels[pub.SpecifiedDeleteKey]
 	return found
 }

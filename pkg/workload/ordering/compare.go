@@ -9,11 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
-
-// DeletionCostAnnotation holds the int32 cost of deleting its Pod; the cheapest goes first.
-const DeletionCostAnnotation = "controller.kubernetes.io/pod-deletion-cost"
 
 // rule orders two Pods: below zero when the first comes first, zero when the rule has no opinion.
 type rule func(a, b *corev1.Pod) int
@@ -72,7 +70,7 @@ func cheapestFirst(a, b *corev1.Pod) int { return cmp.Compare(DeletionCost(a), D
 
 // DeletionCost reads the Pod's cost. What is not a plain int32, with a sign "+" or leading zeros too, counts as zero.
 func DeletionCost(pod *corev1.Pod) int32 {
-	text := pod.Annotations[DeletionCostAnnotation]
+	text := pod.Annotations[pub.PodDeletionCostKey]
 	value, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || strconv.FormatInt(value, 10) != text {
 		return 0

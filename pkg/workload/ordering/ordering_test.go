@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -18,7 +20,7 @@ type option func(*corev1.Pod)
 
 func on(node string) option           { return func(p *corev1.Pod) { p.Spec.NodeName = node } }
 func phase(ph corev1.PodPhase) option { return func(p *corev1.Pod) { p.Status.Phase = ph } }
-func cost(text string) option         { return annotation(DeletionCostAnnotation, text) }
+func cost(text string) option         { return annotation(pub.PodDeletionCostKey, text) }
 func created(ago time.Duration) option {
 	return func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(now.Add(-ago)) }
 }

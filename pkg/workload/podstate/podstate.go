@@ -5,11 +5,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/lifecycle"
 )
-
-// InPlaceUpdateReady is the readiness gate, and the condition, that a workload holds False while it updates a Pod in place.
-const InPlaceUpdateReady corev1.PodConditionType = "InPlaceUpdateReady"
 
 // Active tells whether the Pod counts towards its workload's replicas: neither terminating nor finished.
 func Active(pod *corev1.Pod) bool {
@@ -57,7 +55,7 @@ func Ready(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodRunning || !ConditionReady(pod) {
 		return false
 	}
-	c := Condition(pod, InPlaceUpdateReady)
+	c := Condition(pod, pub.InPlaceUpdateReadyConditionType)
 	return c == nil || c.Status == corev1.ConditionTrue
 }
 

@@ -1,0 +1,76 @@
+package inplace
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// Apply makes the change in the object given, which the caller owns, and records in it what ran before. The object must be
+// the version that the write replaces, else the record is not of the very instance that the write puts an end to.
+func (c *Change) Apply(pod *corev1.Pod, revision string, now time.Time) error {
+	previous, err := ReadState(pod)
+	if err != nil {
+		previous = nil
+	}
+	names := slices.Sorted(maps.Keys(c.Images))
+	state := &State{Revision: revision, UpdateTimestamp: metav1.NewTime(now.UTC()), UpdateImages: len(names) > 0}
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		image, found := c.Images[container.Name]
+		before, pending := unfinished(pod, previous, container, now)
+		if !found && !pending {
+			continue
+		}
+		if state.LastContainerStatuses == nil {
+			state.LastContainerStatuses = map[string]ContainerStatus{}
+		}
+		state.LastContainerStatuses[container.Name] = before
+		if found {
+			container.Image = image
+		}
+	}
+	if len(names) > 0 {
+		state.ContainerBatchesRecord = []Batch{{Timestamp: state.UpdateTimestamp, Containers: names}}
+	}
+	pod.Labels = c.Labels.apply(pod.Labels)
+	pod.Annotations = c.Annotations.apply(pod.Annotations)
+	delete(pod.Annotations, pub.InPlaceUpdateGraceKey)
+	delete(pod.Annotations, pub.InPlaceUpdateGraceKeyOld)
+	return writeState(pod, state)
+}
+
+// unfinished returns what to record of a container, and whether an earlier update of it is still under way. While the
+// instance that an earlier update put an end to still runs, what it was created from is in that update's record and no
+// longer in the spec.
+func unfinished(pod *corev1.Pod, previous *State, container *corev1.Container, now time.Time) (ContainerStatus, bool) {
+	before := ContainerStatus{Image: container.Image}
+	if status := containerStatus(pod, container.Name); status != nil {
+		before.ImageID, before.ContainerID = status.ImageID, status.ContainerID
+	}
+	if previous == nil {
+		return before, false
+	}
+	recorded, found := previous.LastContainerStatuses[container.Name]
+	if !found || containerComplete(pod, container, recorded, previous, now) {
+		return before, false
+	}
+	if recorded.Image != "" && recorded.ContainerID == before.ContainerID {
+		before.Image = recorded.Image
+	}
+	return before, true
+}
+
+func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Name == name {
+			return &pod.Status.ContainerStatuses[i]
+		}
+	}
+	return nil
+}

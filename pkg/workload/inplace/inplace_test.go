@@ -1,0 +1,278 @@
+package inplace
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func template(edit func(*corev1.PodTemplateSpec)) *corev1.PodTemplateSpec {
+	t := &corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "a"}, Annotations: map[string]string{"v": "1"}},
+		Spec: corev1.PodSpec{
+			InitContainers: []corev1.Container{{Name: "init", Image: "init:1"}},
+			Containers:     []corev1.Container{{Name: "main", Image: "main:1"}, {Name: "side", Image: "side:1"}},
+		},
+	}
+	if edit != nil {
+		edit(t)
+	}
+	return t
+}
+
+func fieldEnv(path string) []corev1.EnvVar {
+	return []corev1.EnvVar{{Name: "E", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}}
+}
+
+func TestPlan(t *testing.T) {
+	tests := map[string]struct {
+		edit   func(*corev1.PodTemplateSpec)
+		want   bool
+		images map[string]string
+	}{
+		"row 1: an image": {func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image = "main:2" }, true, map[string]string{"main": "main:2"}},
+		"row 2: an image and an env": {func(t *corev1.PodTemplateSpec) {
+			t.Spec.Containers[0].Image = "main:2"
+			t.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "1"}}
+		}, false, nil},
+		"row 3: a label": {func(t *corev1.PodTemplateSpec) { t.Labels["new"] = "1" }, true, map[string]string{}},
+		"row 19: resources added": {func(t *corev1.PodTemplateSpec) {
+			t.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"cpu": resource.MustParse("1")}
+		}, false, nil},
+		"row 20: containers change places": {func(t *corev1.PodTemplateSpec) {
+			c := t.Spec.Containers
+			c[0], c[1] = c[1], c[0]
+		}, false, nil},
+		"a container more": {func(t *corev1.PodTemplateSpec) {
+			t.Spec.Containers = append(t.Spec.Containers, corev1.Container{Name: "x"})
+		}, false, nil},
+		"an init container's image": {func(t *corev1.PodTemplateSpec) { t.Spec.InitContainers[0].Image = "init:2" }, false, nil},
+		"an image taken away":       {func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image = "" }, false, nil},
+		"nothing":                   {nil, true, map[string]string{}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			change, ok := Plan(template(nil), template(tc.edit))
+			require.Equal(t, tc.want, ok)
+			if ok {
+				assert.Equal(t, tc.images, change.Images)
+			}
+		})
+	}
+}
+
+func TestRow36PlanWithoutAnyMetadata(t *testing.T) {
+	bare := &corev1.PodTemplateSpec{}
+	change, ok := Plan(bare, bare)
+	require.True(t, ok)
+	pod := &corev1.Pod{}
+	require.NoError(t, change.Apply(pod, "rev", now))
+	assert.Contains(t, pod.Annotations, pub.InPlaceUpdateStateKey)
+}
+
+func TestFeedsEnv(t *testing.T) {
+	tests := map[string]struct {
+		path string
+		want bool
+	}{
+		"row 5: a changed annotation": {"metadata.annotations['v']", true},
+		"another annotation":          {"metadata.annotations['w']", false},
+		"a label of that name":        {"metadata.labels['v']", false},
+		"the name":                    {"metadata.name", false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			from := template(func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Env = fieldEnv(tc.path) })
+			to := from.DeepCopy()
+			to.Annotations["v"] = "2"
+			change, ok := Plan(from, to)
+			require.True(t, ok)
+			assert.Equal(t, tc.want, change.FeedsEnv(to))
+		})
+	}
+}
+
+// running builds a Pod whose containers run what their spec says, as instances with the suffix.
+func running(instance string) *corev1.Pod {
+	tpl := template(nil)
+	pod := &corev1.Pod{ObjectMeta: tpl.ObjectMeta, Spec: tpl.Spec}
+	pod.Labels["other"] = "kept"
+	for _, c := range pod.Spec.Containers {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: c.Name, Image: "docker.io/library/" + c.Image, ImageID: c.Image + "@sha256:1",
+			ContainerID: "containerd://" + c.Name + instance, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		})
+	}
+	return pod
+}
+
+func setMain(pod *corev1.Pod, instance, image, imageID string) {
+	s := &pod.Status.ContainerStatuses[0]
+	s.ContainerID, s.Image, s.ImageID = "containerd://main"+instance, image, imageID
+}
+
+func images(image string) *Change { return &Change{Images: map[string]string{"main": image}} }
+
+func TestRow3And4MetadataAlone(t *testing.T) {
+	change, ok := Plan(template(nil), template(func(t *corev1.PodTemplateSpec) {
+		t.Labels["new"] = "1"
+		delete(t.Labels, "app")
+	}))
+	require.True(t, ok)
+	pod := running("A")
+	require.NoError(t, change.Apply(pod, "rev2", now))
+	assert.Equal(t, map[string]string{"new": "1", "other": "kept"}, pod.Labels)
+	assert.JSONEq(t, `{"revision":"rev2","updateTimestamp":"2026-01-01T12:00:00Z","lastContainerStatuses":null}`, pod.Annotations[pub.InPlaceUpdateStateKey])
+	progress, err := Evaluate(pod, now)
+	require.NoError(t, err)
+	assert.True(t, progress.Complete)
+}
+
+func TestApplyRecordsWhatRan(t *testing.T) {
+	pod := running("A")
+	pod.Annotations["inplace-update-state"] = `{"revision":"old"}`
+	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
+	assert.Equal(t, "main:2", pod.Spec.Containers[0].Image)
+	assert.Equal(t, "side:1", pod.Spec.Containers[1].Image)
+	assert.NotContains(t, pod.Annotations, "inplace-update-state")
+	assert.JSONEq(t, `{"revision":"rev2","updateTimestamp":"2026-01-01T12:00:00Z","updateImages":true,
+		"lastContainerStatuses":{"main":{"imageID":"main:1@sha256:1","containerID":"containerd://mainA","image":"main:1"}},
+		"containerBatchesRecord":[{"timestamp":"2026-01-01T12:00:00Z","containers":["main"]}]}`, pod.Annotations[pub.InPlaceUpdateStateKey])
+}
+
+func TestEvaluate(t *testing.T) {
+	const later = 41 * time.Second
+	tests := map[string]struct {
+		update string
+		report func(*corev1.Pod)
+		after  time.Duration
+		want   bool
+	}{
+		"row 1: nothing happened yet":              {"main:2", func(*corev1.Pod) {}, 0, false},
+		"row 1: the new image runs":                {"main:2", func(p *corev1.Pod) { setMain(p, "B", "docker.io/library/main:2", "m@sha256:2") }, 0, true},
+		"restarted with the old image":             {"main:2", func(p *corev1.Pod) { setMain(p, "B", "docker.io/library/main:1", "main:1@sha256:1") }, 0, false},
+		"the same instance never is, however long": {"main:2", func(*corev1.Pod) {}, later, false},
+		"row 12: :latest written out": {"main:latest", func(p *corev1.Pod) {
+			setMain(p, "B", "docker.io/library/main:latest", "main:1@sha256:1")
+		}, 0, true},
+		"row 13: the same digest under a new tag":    {"main:2", func(p *corev1.Pod) { setMain(p, "B", "docker.io/library/main:2", "main:1@sha256:1") }, 0, true},
+		"row 14: no status":                          {"main:2", func(p *corev1.Pod) { p.Status.ContainerStatuses = p.Status.ContainerStatuses[1:] }, later, false},
+		"same digest, the runtime names the old tag": {"main:2", func(p *corev1.Pod) { setMain(p, "B", "docker.io/library/main:1", "main:1@sha256:1") }, later, true},
+		"the node has not seen the spec": {"main:2", func(p *corev1.Pod) {
+			setMain(p, "B", "main:2", "m@sha256:2")
+			p.Generation, p.Status.ObservedGeneration = 2, 1
+		}, later, false},
+		"the node has seen the spec": {"main:2", func(p *corev1.Pod) {
+			setMain(p, "B", "main:2", "m@sha256:2")
+			p.Generation, p.Status.ObservedGeneration = 2, 2
+		}, 0, true},
+		"by digest": {"main@sha256:2", func(p *corev1.Pod) { setMain(p, "B", "sha256:cfg", "docker.io/library/main@sha256:2") }, 0, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := running("A")
+			require.NoError(t, images(tc.update).Apply(pod, "rev2", now))
+			tc.report(pod)
+			progress, err := Evaluate(pod, now.Add(tc.after))
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, progress.Complete)
+		})
+	}
+}
+
+func TestRow22RegistryWithAPort(t *testing.T) {
+	pod := running("A")
+	pod.Spec.Containers[0].Image = "registry:5000/app"
+	setMain(pod, "A", "registry:5000/app:latest", "registry:5000/app@sha256:1")
+	require.NoError(t, images("registry:5000/app:v2").Apply(pod, "rev2", now))
+	setMain(pod, "B", "registry:5000/app:v2", "registry:5000/app@sha256:1")
+	progress, err := Evaluate(pod, now)
+	require.NoError(t, err)
+	assert.True(t, progress.Complete)
+}
+
+func TestRollbackBeforeTheNodeSawAnything(t *testing.T) {
+	pod := running("A")
+	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
+	require.NoError(t, images("main:1").Apply(pod, "rev1", now))
+	progress, err := Evaluate(pod, now)
+	require.NoError(t, err)
+	assert.True(t, progress.Complete, "the first instance runs what the spec asks for again")
+}
+
+func TestRollbackWhileTheNodeReplacesTheContainer(t *testing.T) {
+	pod := running("A")
+	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
+	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}
+	require.NoError(t, images("main:1").Apply(pod, "rev1", now))
+	progress, err := Evaluate(pod, now)
+	require.NoError(t, err)
+	assert.False(t, progress.Complete, "the first instance is dead")
+	setMain(pod, "C", "main:1", "main:1@sha256:1")
+	progress, err = Evaluate(pod, now)
+	require.NoError(t, err)
+	assert.True(t, progress.Complete)
+}
+
+func TestAnotherContainerChangesWhileTheFirstIsUnderWay(t *testing.T) {
+	pod := running("A")
+	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
+	require.NoError(t, (&Change{Images: map[string]string{"side": "side:2"}}).Apply(pod, "rev3", now))
+	s := &pod.Status.ContainerStatuses[1]
+	s.ContainerID, s.Image = "containerd://sideB", "side:2"
+	progress, err := Evaluate(pod, now)
+	require.NoError(t, err)
+	assert.False(t, progress.Complete, "main still runs the old image")
+	setMain(pod, "B", "main:2", "m@sha256:2")
+	progress, err = Evaluate(pod, now)
+	require.NoError(t, err)
+	assert.True(t, progress.Complete)
+}
+
+func TestEvaluateRecordsOfOtherReleases(t *testing.T) {
+	tests := map[string]struct {
+		annotations map[string]string
+		want        bool
+		err         string
+	}{
+		"never updated":       {nil, true, ""},
+		"another image ID":    {map[string]string{"inplace-update-state": `{"lastContainerStatuses":{"main":{"imageID":"x"}}}`}, true, ""},
+		"a later batch waits": {map[string]string{pub.InPlaceUpdateStateKey: `{"nextContainerImages":{"main":"m:3"}}`}, false, ""},
+		"in grace":            {map[string]string{pub.InPlaceUpdateStateKey: `{}`, pub.InPlaceUpdateGraceKey: `{}`}, false, ""},
+		"broken":              {map[string]string{pub.InPlaceUpdateStateKey: `{`}, false, `decode annotation "apps.kruise.io/inplace-update-state"`},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := running("A")
+			pod.Annotations = tc.annotations
+			progress, err := Evaluate(pod, now)
+			if tc.err != "" {
+				require.ErrorContains(t, err, tc.err)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, progress.Complete)
+		})
+	}
+}
+
+func TestParseReference(t *testing.T) {
+	for text, want := range map[string]reference{
+		"nginx":                       {"docker.io/library/nginx", "latest", ""},
+		"team/app:1":                  {"docker.io/team/app", "1", ""},
+		"registry:5000/app":           {"registry:5000/app", "latest", ""},
+		"localhost/app:1@sha256:abc":  {"localhost/app", "1", "sha256:abc"},
+		"index.docker.io/library/a:1": {"docker.io/library/a", "1", ""},
+	} {
+		assert.Equal(t, want, parseReference(text), text)
+	}
+}

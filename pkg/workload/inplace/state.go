@@ -1,0 +1,99 @@
+package inplace
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// State is the record of an in-place update.
+type State struct {
+	Revision        string      `json:"revision"`
+	UpdateTimestamp metav1.Time `json:"updateTimestamp"`
+	// LastContainerStatuses holds, for each container that the update touched, what ran before.
+	LastContainerStatuses  map[string]ContainerStatus             `json:"lastContainerStatuses"`
+	UpdateEnvFromMetadata  bool                                   `json:"updateEnvFromMetadata,omitempty"`
+	UpdateResources        bool                                   `json:"updateResources,omitempty"`
+	UpdateImages           bool                                   `json:"updateImages,omitempty"`
+	NextContainerImages    map[string]string                      `json:"nextContainerImages,omitempty"`
+	NextContainerMetadata  map[string]metav1.ObjectMeta           `json:"nextContainerRefMetadata,omitempty"`
+	NextContainerResources map[string]corev1.ResourceRequirements `json:"nextContainerResources,omitempty"`
+	PreCheckBeforeNext     *PreCheck                              `json:"preCheckBeforeNext,omitempty"`
+	ContainerBatchesRecord []Batch                                `json:"containerBatchesRecord,omitempty"`
+}
+
+// ContainerStatus is what ran in a container before an update touched it.
+type ContainerStatus struct {
+	ImageID string `json:"imageID,omitempty"`
+	// ContainerID is the instance that the update must replace. Records of other releases lack it.
+	ContainerID string `json:"containerID,omitempty"`
+	// Image is the reference in the spec that the instance was created from.
+	Image string `json:"image,omitempty"`
+}
+
+// PreCheck names the containers that must be ready before the next batch.
+type PreCheck struct {
+	ContainersRequiredReady []string `json:"containersRequiredReady,omitempty"`
+}
+
+// Batch is one set of containers that changed together.
+type Batch struct {
+	Timestamp  metav1.Time `json:"timestamp"`
+	Containers []string    `json:"containers"`
+}
+
+// Grace is the change that waits while endpoints drain.
+type Grace struct {
+	Revision              string                                 `json:"revision"`
+	ContainerImages       map[string]string                      `json:"containerImages,omitempty"`
+	ContainerRefMetadata  map[string]metav1.ObjectMeta           `json:"containerRefMetadata,omitempty"`
+	ContainerResources    map[string]corev1.ResourceRequirements `json:"containerResources,omitempty"`
+	MetaDataPatch         []byte                                 `json:"metaDataPatch,omitempty"`
+	UpdateEnvFromMetadata bool                                   `json:"updateEnvFromMetadata,omitempty"`
+	GraceSeconds          int32                                  `json:"graceSeconds,omitempty"`
+	OldTemplate           *corev1.PodTemplateSpec                `json:"oldTemplate,omitempty"`
+	NewTemplate           *corev1.PodTemplateSpec                `json:"newTemplate,omitempty"`
+}
+
+// ReadState returns the Pod's record, or nil when it was never updated in place.
+func ReadState(pod *corev1.Pod) (*State, error) {
+	return read[State](pod, pub.InPlaceUpdateStateKey, pub.InPlaceUpdateStateKeyOld)
+}
+
+// ReadGrace returns the change that waits in the Pod, or nil.
+func ReadGrace(pod *corev1.Pod) (*Grace, error) {
+	return read[Grace](pod, pub.InPlaceUpdateGraceKey, pub.InPlaceUpdateGraceKeyOld)
+}
+
+func read[T any](pod *corev1.Pod, keys ...string) (*T, error) {
+	for _, key := range keys {
+		text, found := pod.Annotations[key]
+		if !found {
+			continue
+		}
+		value := new(T)
+		if err := json.Unmarshal([]byte(text), value); err != nil {
+			return nil, fmt.Errorf("decode annotation %q of Pod %q: %w", key, pod.Name, err)
+		}
+		return value, nil
+	}
+	return nil, nil
+}
+
+// writeState stores the record in the object given, under today's name alone.
+func writeState(pod *corev1.Pod, state *State) error {
+	text, err := json.Marshal(state)
+	if err != nil {
+		return fmt.Errorf("encode annotation %q of Pod %q: %w", pub.InPlaceUpdateStateKey, pod.Name, err)
+	}
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
+	}
+	pod.Annotations[pub.InPlaceUpdateStateKey] = string(text)
+	delete(pod.Annotations, pub.InPlaceUpdateStateKeyOld)
+	return nil
+}
