@@ -1,0 +1,82 @@
+package rest
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
+	genericrest "k8s.io/apiserver/pkg/registry/rest"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// statusStrategy is how /status changes an object: the status and nothing else.
+type statusStrategy[T Object] struct {
+	*strategy[T]
+}
+
+// PrepareForUpdate takes the status alone from the new object.
+func (s *statusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	updated, existing := obj.(T), old.(T)
+	copyField(s.kind.Spec(updated), s.kind.Spec(existing))
+	updated.SetGeneration(existing.GetGeneration())
+	updated.SetLabels(existing.GetLabels())
+	updated.SetAnnotations(existing.GetAnnotations())
+	updated.SetFinalizers(existing.GetFinalizers())
+	updated.SetOwnerReferences(existing.GetOwnerReferences())
+}
+
+func (s *statusStrategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return s.kind.ValidateStatus(obj.(T), old.(T))
+}
+
+func (*statusStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+// GetResetFields names what PrepareForUpdate discards.
+func (s *statusStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return s.kind.resetFields(
+		fieldpath.MakePathOrDie("spec"),
+		fieldpath.MakePathOrDie("metadata", "labels"),
+		fieldpath.MakePathOrDie("metadata", "annotations"),
+		fieldpath.MakePathOrDie("metadata", "finalizers"),
+		fieldpath.MakePathOrDie("metadata", "ownerReferences"),
+	)
+}
+
+// statusREST serves /status. The store is the main resource's, with another strategy.
+type statusREST struct {
+	store *registry.Store
+}
+
+var (
+	_ genericrest.Patcher             = &statusREST{}
+	_ genericrest.ResetFieldsStrategy = &statusREST{}
+)
+
+func (r *statusREST) New() runtime.Object { return r.store.New() }
+
+// Destroy leaves the store to the main resource.
+func (*statusREST) Destroy() {}
+
+func (r *statusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+	return r.store.Get(ctx, name, options)
+}
+
+func (r *statusREST) Update(
+	ctx context.Context, name string, info genericrest.UpdatedObjectInfo, create genericrest.ValidateObjectFunc,
+	update genericrest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
+	// A subresource never creates its object.
+	return r.store.Update(ctx, name, info, create, update, false, options)
+}
+
+func (r *statusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return r.store.GetResetFields()
+}
+
+func (r *statusREST) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
+	return r.store.ConvertToTable(ctx, obj, options)
+}

@@ -1,0 +1,68 @@
+package rest
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
+	genericrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
+)
+
+// store is the main resource: the generic store with the names that kubectl shows.
+type store[T Object] struct {
+	*registry.Store
+	kind *Kind[T]
+}
+
+var (
+	_ genericrest.StandardStorage      = &store[Object]{}
+	_ genericrest.ShortNamesProvider   = &store[Object]{}
+	_ genericrest.CategoriesProvider   = &store[Object]{}
+	_ genericrest.SingularNameProvider = &store[Object]{}
+	_ genericrest.TableConvertor       = &store[Object]{}
+)
+
+func (s *store[T]) ShortNames() []string { return s.kind.Short }
+
+func (s *store[T]) Categories() []string { return s.kind.Categories }
+
+func (s *store[T]) GetSingularName() string { return s.kind.Singular }
+
+// Storage implements Row.
+func (k *Kind[T]) Storage(scheme *runtime.Scheme, options generic.RESTOptionsGetter) (map[string]genericrest.Storage, error) {
+	main := &strategy[T]{ObjectTyper: scheme, NameGenerator: names.SimpleNameGenerator, kind: k}
+	early := &earlySizeCheck{}
+	generics := &registry.Store{
+		NewFunc:                   func() runtime.Object { return k.New() },
+		NewListFunc:               k.NewList,
+		DefaultQualifiedResource:  k.Resource(),
+		SingularQualifiedResource: k.Stored.WithResource(k.Singular).GroupResource(),
+		CreateStrategy:            main,
+		UpdateStrategy:            main,
+		DeleteStrategy:            main,
+		ResetFieldsStrategy:       main,
+		TableConvertor:            &tableConvertor[T]{kind: k},
+		BeginCreate:               early.beginCreate,
+		BeginUpdate:               early.beginUpdate,
+	}
+	if err := generics.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options}); err != nil {
+		return nil, fmt.Errorf("open the store of %s: %w", k.Resource(), err)
+	}
+	early.codec = generics.Storage.Codec
+
+	status := *generics
+	statuses := &statusStrategy[T]{strategy: main}
+	status.UpdateStrategy = statuses
+	status.ResetFieldsStrategy = statuses
+
+	storage := map[string]genericrest.Storage{
+		k.Plural:             &store[T]{Store: generics, kind: k},
+		k.Plural + "/status": &statusREST{store: &status},
+	}
+	if k.Scale != nil {
+		storage[k.Plural+"/scale"] = newScaleREST(k, generics)
+	}
+	return storage, nil
+}

@@ -1,0 +1,103 @@
+package rest
+
+import (
+	"context"
+	"reflect"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// strategy is how the main resource of a kind is created, updated and deleted.
+type strategy[T Object] struct {
+	runtime.ObjectTyper
+	names.NameGenerator
+	kind *Kind[T]
+}
+
+var _ genericrest.GarbageCollectionDeleteStrategy = &strategy[Object]{}
+
+func (s *strategy[T]) NamespaceScoped() bool { return !s.kind.ClusterScoped }
+
+// DefaultGarbageCollectionPolicy lets dependents go with their owner, as a Deployment's do.
+func (*strategy[T]) DefaultGarbageCollectionPolicy(context.Context) genericrest.GarbageCollectionPolicy {
+	return genericrest.DeleteDependents
+}
+
+// PrepareForCreate starts an object at generation 1 without a status: only the controller writes it.
+func (s *strategy[T]) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	created := obj.(T)
+	clearField(s.kind.Status(created))
+	created.SetGeneration(1)
+	if s.kind.Default != nil {
+		var none T
+		s.kind.Default(created, none)
+	}
+}
+
+// PrepareForUpdate keeps the status and counts a generation when what the user asks for has changed.
+func (s *strategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	updated, existing := obj.(T), old.(T)
+	copyField(s.kind.Status(updated), s.kind.Status(existing))
+	if s.kind.Default != nil {
+		s.kind.Default(updated, existing)
+	}
+	updated.SetGeneration(existing.GetGeneration())
+	if !apiequality.Semantic.DeepEqual(s.kind.Spec(updated), s.kind.Spec(existing)) {
+		updated.SetGeneration(existing.GetGeneration() + 1)
+	}
+}
+
+func (s *strategy[T]) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+	return s.kind.Validate(obj.(T))
+}
+
+func (s *strategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return s.kind.ValidateUpdate(obj.(T), old.(T))
+}
+
+func (s *strategy[T]) WarningsOnCreate(ctx context.Context, obj runtime.Object) []string {
+	if s.kind.Warnings == nil {
+		return nil
+	}
+	var none T
+	return s.kind.Warnings(ctx, obj.(T), none)
+}
+
+func (s *strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Object) []string {
+	if s.kind.Warnings == nil {
+		return nil
+	}
+	return s.kind.Warnings(ctx, obj.(T), old.(T))
+}
+
+func (*strategy[T]) Canonicalize(runtime.Object) {}
+
+// AllowCreateOnUpdate refuses a PUT of an object that does not exist.
+func (*strategy[T]) AllowCreateOnUpdate() bool { return false }
+
+// AllowUnconditionalUpdate accepts a PUT without a resourceVersion.
+func (*strategy[T]) AllowUnconditionalUpdate() bool { return true }
+
+// GetResetFields names what PrepareForCreate and PrepareForUpdate discard, so that nobody owns it.
+func (s *strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return s.kind.resetFields(fieldpath.MakePathOrDie("status"))
+}
+
+func (k *Kind[T]) resetFields(paths ...fieldpath.Path) map[fieldpath.APIVersion]*fieldpath.Set {
+	reset := make(map[fieldpath.APIVersion]*fieldpath.Set, len(k.Served))
+	for _, version := range k.Served {
+		reset[fieldpath.APIVersion(version.String())] = fieldpath.NewSet(paths...)
+	}
+	return reset
+}
+
+// clearField sets what the pointer points to to its zero value.
+func clearField(pointer any) { reflect.ValueOf(pointer).Elem().SetZero() }
+
+// copyField copies between two pointers of one type. The two objects share what it refers to.
+func copyField(to, from any) { reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem()) }
