@@ -30,7 +30,9 @@ func TestDetect(t *testing.T) {
 	containerd := func(socket string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) { critest.Start(t, filepath.Join(dir, socket), "containerd", "2.1.0") }
 	}
-	crio := func(t *testing.T, dir string) { critest.Start(t, filepath.Join(dir, "crio/crio.sock"), "cri-o", "1.34.0") }
+	crio := func(t *testing.T, dir string) {
+		critest.Start(t, filepath.Join(dir, "crio/crio.sock"), "cri-o", "1.34.0")
+	}
 	tests := map[string]struct {
 		node       []func(*testing.T, string)
 		socketFile string

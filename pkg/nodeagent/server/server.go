@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
+)
+
+// shutdownTimeout is what requests get to finish after the server was told to stop.
+const shutdownTimeout = 2 * time.Second
+
+// Check is a named condition of health or readiness.
+type Check struct {
+	Name string
+	Run  func(context.Context) error
+}
+
+// Server answers on one address.
+type Server struct {
+	http     *http.Server
+	listener net.Listener
+}
+
+// New makes a server of /healthz, /readyz and /metrics for the address.
+func New(addr string, health, ready []Check) *Server {
+	mux := http.NewServeMux()
+	mux.Handle("GET /healthz", answer(health))
+	mux.Handle("GET /readyz", answer(ready))
+	mux.Handle("GET /metrics", legacyregistry.Handler())
+	return newServer(addr, mux)
+}
+
+// NewPprof makes a server of Go's profiles for the address.
+func NewPprof(addr string) *Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return newServer(addr, mux)
+}
+
+func newServer(addr string, handler http.Handler) *Server {
+	return &Server{http: &http.Server{Addr: addr, Handler: handler, ReadHeaderTimeout: 10 * time.Second}}
+}
+
+// Listen takes the address, and fails when it is taken.
+func (s *Server) Listen(ctx context.Context) error {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", s.http.Addr)
+	if err != nil {
+		return fmt.Errorf("serve on %s: %w", s.http.Addr, err)
+	}
+	s.listener = listener
+	return nil
+}
+
+// Addr is the address that was taken.
+func (s *Server) Addr() string {
+	return s.listener.Addr().String()
+}
+
+// Close gives the address back when Run never will.
+func (s *Server) Close() error {
+	return s.listener.Close()
+}
+
+// Run answers until the context ends, and returns within 2 seconds of that.
+func (s *Server) Run(ctx context.Context) error {
+	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
+	stopped := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		defer cancel()
+		err := s.http.Shutdown(graceful)
+		if errors.Is(err, context.DeadlineExceeded) {
+			klog.FromContext(ctx).V(2).Info("Cut off the requests that had not finished", "address", s.Addr())
+			err = s.http.Close()
+		}
+		stopped <- err
+	})
+	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		stop()
+		return fmt.Errorf("serve on %s: %w", s.Addr(), err)
+	}
+	return <-stopped
+}
+
+// answer says ok, or which check failed and why.
+func answer(checks []Check) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for _, check := range checks {
+			if err := check.Run(r.Context()); err != nil {
+				http.Error(w, fmt.Sprintf("check %s failed, err: %v", check.Name, err), http.StatusInternalServerError)
+				return
+			}
+		}
+		_, _ = w.Write([]byte("ok")) // an asker that left is nobody's error
+	}
+}

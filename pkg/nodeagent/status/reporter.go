@@ -1,0 +1,116 @@
+package status
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/wait"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+const (
+	component = "kruise-daemon"
+	// ReasonStarted is the reason of the event.
+	ReasonStarted = "NodeAgentStarted"
+)
+
+// Report is what is told of a node.
+type Report struct {
+	// Agent is the agent's version.
+	Agent string
+	// Runtimes are the names and versions of the container runtimes, the preferred one first.
+	Runtimes []string
+}
+
+// Reporter writes events about one node.
+type Reporter struct {
+	// Events are those of the namespace default, where events about nodes live.
+	Events corev1client.EventInterface
+	Node   string
+	Clock  clock.PassiveClock
+}
+
+// backoff spreads attempts while the API is away: 1 s, then twice as long each time, up to a minute.
+var backoff = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 7, Cap: time.Minute}
+
+// Report writes the event, and tries again until it is written, refused for good, or the context ends.
+func (r *Reporter) Report(ctx context.Context, report Report) {
+	logger := klog.FromContext(ctx)
+	err := backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		err := r.write(ctx, report)
+		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
+			logger.V(2).Info("Could not write the event about this node, trying again", "err", err)
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil && ctx.Err() == nil {
+		logger.Error(err, "Gave up on the event about this node")
+	}
+}
+
+func (r *Reporter) write(ctx context.Context, report Report) error {
+	event := r.event(report)
+	_, err := r.Events.Create(ctx, event, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	written, err := r.patch(ctx, event.Name, map[string]any{"lastTimestamp": event.LastTimestamp})
+	if err != nil {
+		return fmt.Errorf("refresh event: %w", err)
+	}
+	if _, err := r.patch(ctx, event.Name, map[string]any{"count": written.Count + 1}); err != nil {
+		return fmt.Errorf("count event: %w", err)
+	}
+	return nil
+}
+
+func (r *Reporter) patch(ctx context.Context, name string, fields map[string]any) (*corev1.Event, error) {
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	return r.Events.Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{})
+}
+
+func (r *Reporter) event(report Report) *corev1.Event {
+	now := metav1.NewTime(r.Clock.Now())
+	message := fmt.Sprintf("Node agent %s runs on %s", report.Agent, strings.Join(report.Runtimes, ", "))
+	return &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: r.eventName(message)},
+		// Events about a node that come from the node carry its name as UID, as the kubelet's do.
+		InvolvedObject:      corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: r.Node, UID: types.UID(r.Node)},
+		Type:                corev1.EventTypeNormal,
+		Reason:              ReasonStarted,
+		Message:             message,
+		Source:              corev1.EventSource{Component: component, Host: r.Node},
+		ReportingController: component,
+		ReportingInstance:   r.Node,
+		FirstTimestamp:      now,
+		LastTimestamp:       now,
+		Count:               1,
+	}
+}
+
+// eventName is the same for the same message about the same node, whatever process writes it.
+func (r *Reporter) eventName(message string) string {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(message)) // never fails
+	const longest = validation.DNS1123SubdomainMaxLength - len("."+component+".0123456789abcdef")
+	node := r.Node
+	if len(node) > longest {
+		node = strings.TrimRight(node[:longest], ".-")
+	}
+	return fmt.Sprintf("%s.%s.%016x", node, component, hash.Sum64())
+}
