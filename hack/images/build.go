@@ -1,0 +1,101 @@
+package images
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Builder builds the programs of one checkout.
+type Builder struct {
+	// ModuleRoot is the checkout.
+	ModuleRoot string
+	// Dir takes the archives, <Dir>/<program>.tar, and below it the programs.
+	Dir string
+}
+
+// Build makes the archive of each program and returns their images in the same order.
+func (b Builder) Build(ctx context.Context, programs ...Program) ([]Image, error) {
+	stamp, err := b.versionVariables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Image, 0, len(programs))
+	for _, program := range programs {
+		variables := program.Variables
+		if program.Tag == "" {
+			variables = stamp
+		}
+		binary := filepath.Join(b.Dir, "bin", program.file())
+		if err := Compile(ctx, b.ModuleRoot, program.Package, binary, variables); err != nil {
+			return nil, err
+		}
+		image, err := archive(program, binary, b.Archive(program))
+		if err != nil {
+			return nil, fmt.Errorf("make image %s: %w", program.Name, err)
+		}
+		list = append(list, image)
+	}
+	return list, nil
+}
+
+// Archive is the path of a program's archive.
+func (b Builder) Archive(program Program) string {
+	return filepath.Join(b.Dir, program.file()+".tar")
+}
+
+// Compile builds a Go package into a static program that depends on nothing but the source, the toolchain and the variables.
+func Compile(ctx context.Context, moduleRoot, pkg, out string, variables map[string]string) error {
+	flags := []string{"-s", "-w"}
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		flags = append(flags, "-X", name+"="+variables[name])
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", strings.Join(flags, " "), "-o", out, pkg)
+	cmd.Dir = moduleRoot
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", pkg, err, strings.TrimSpace(string(output)))
+	}
+	return nil
+}
+
+// versionVariables stamps what Kubernetes programs print as their version, from the checkout's commit.
+func (b Builder) versionVariables(ctx context.Context) (map[string]string, error) {
+	git := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Dir = b.ModuleRoot
+		out, err := cmd.Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	commit, err := git("rev-parse", "HEAD")
+	if err != nil {
+		return nil, fmt.Errorf("read the commit of %s: %w", b.ModuleRoot, err)
+	}
+	date, err := git("show", "--no-patch", "--format=%cI", "HEAD")
+	if err != nil {
+		return nil, fmt.Errorf("read the date of commit %s: %w", commit, err)
+	}
+	changes, err := git("status", "--porcelain", "--untracked-files=no")
+	if err != nil {
+		return nil, fmt.Errorf("read the state of %s: %w", b.ModuleRoot, err)
+	}
+	tag, _ := git("describe", "--tags", "--abbrev=0", "--match=v[0-9]*") //nolint:errcheck // Before the first release there is none.
+	treeState := "clean"
+	if changes != "" {
+		treeState = "dirty"
+	}
+	const short = 12
+	const prefix = "k8s.io/component-base/version."
+	return map[string]string{
+		prefix + "gitVersion":   cmp.Or(tag, "v0.0.0-dev") + "+" + commit[:short],
+		prefix + "gitCommit":    commit,
+		prefix + "gitTreeState": treeState,
+		prefix + "buildDate":    date,
+	}, nil
+}

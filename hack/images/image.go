@@ -1,0 +1,84 @@
+package images
+
+import (
+	"archive/tar"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// user is who the programs run as unless their Pod says otherwise.
+const user = 65532
+
+// epoch is the time of everything in an image: the real one would change the digest.
+var epoch = time.Unix(0, 0).UTC()
+
+// newImage makes an image whose one layer holds the program, a passwd file and /tmp.
+func newImage(program Program, binary string) (v1.Image, error) {
+	layer, err := newLayer(program.Path, binary)
+	if err != nil {
+		return nil, err
+	}
+	image, err := mutate.AppendLayers(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), layer)
+	if err != nil {
+		return nil, fmt.Errorf("append layer: %w", err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return nil, fmt.Errorf("read config: %w", err)
+	}
+	config = config.DeepCopy()
+	config.Architecture, config.OS = architecture, "linux"
+	config.Created = v1.Time{Time: epoch}
+	config.History = []v1.History{{Created: v1.Time{Time: epoch}, CreatedBy: "hack/images " + program.Package}}
+	config.Config = v1.Config{
+		User:       fmt.Sprintf("%d:%d", user, user),
+		Entrypoint: []string{program.Path},
+		WorkingDir: "/",
+		Env:        []string{"HOME=/tmp"},
+		Labels:     map[string]string{"org.opencontainers.image.title": program.Name},
+	}
+	return mutate.ConfigFile(image, config)
+}
+
+func newLayer(path, binary string) (v1.Layer, error) {
+	program, err := os.ReadFile(binary)
+	if err != nil {
+		return nil, fmt.Errorf("read program: %w", err)
+	}
+	passwd := fmt.Sprintf("root:x:0:0:root:/:/sbin/nologin\nnonroot:x:%d:%d:nonroot:/tmp:/sbin/nologin\n", user, user)
+	entries := []struct {
+		header  tar.Header
+		content []byte
+	}{
+		{header: tar.Header{Name: "etc/", Typeflag: tar.TypeDir, Mode: 0o755}},
+		{header: tar.Header{Name: "etc/passwd", Typeflag: tar.TypeReg, Mode: 0o644}, content: []byte(passwd)},
+		{header: tar.Header{Name: "tmp/", Typeflag: tar.TypeDir, Mode: 0o1777, Uid: user, Gid: user}},
+		{header: tar.Header{Name: strings.TrimPrefix(path, "/"), Typeflag: tar.TypeReg, Mode: 0o755}, content: program},
+	}
+	var layer bytes.Buffer
+	w := tar.NewWriter(&layer)
+	for _, entry := range entries {
+		entry.header.Size, entry.header.ModTime, entry.header.Format = int64(len(entry.content)), epoch, tar.FormatUSTAR
+		if err := w.WriteHeader(&entry.header); err != nil {
+			return nil, fmt.Errorf("write layer: %w", err)
+		}
+		if _, err := w.Write(entry.content); err != nil {
+			return nil, fmt.Errorf("write layer: %w", err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("write layer: %w", err)
+	}
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil }
+	return tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
+}

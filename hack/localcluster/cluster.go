@@ -1,0 +1,185 @@
+package localcluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Cluster is a cluster that may or may not run: what is true is on disk and in the kernel, never only here.
+// Its methods may be called by several programs at once; Up, Stop and Down wait for each other.
+type Cluster struct {
+	cfg Config
+	net Network
+	// now and began time the progress lines.
+	now   func() time.Time
+	began time.Time
+}
+
+// New checks the configuration. It touches nothing.
+func New(cfg Config) (*Cluster, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("local cluster: %w", err)
+	}
+	return &Cluster{cfg: cfg.withDefaults(), now: time.Now, began: time.Now()}, nil
+}
+
+// Up brings the cluster to its configuration: what runs and is healthy stays as it is, what is missing or dead is started.
+func (c *Cluster) Up(ctx context.Context) error {
+	if err := c.prerequisites(ctx); err != nil {
+		return err
+	}
+	unlock, err := c.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := c.ensureSandbox(ctx); err != nil {
+		return err
+	}
+	if err := c.renderAll(); err != nil {
+		return err
+	}
+	if err := c.startAll(ctx); err != nil {
+		return err
+	}
+	return c.writeKubeconfig()
+}
+
+// Stop ends everything that runs for the cluster and keeps its state: Up goes on where it stopped.
+func (c *Cluster) Stop(ctx context.Context) error {
+	unlock, err := c.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return c.stopAll(ctx)
+}
+
+// Down ends everything that runs for the cluster and removes its state. Repeating it, or a cluster that never was, is no error.
+func (c *Cluster) Down(ctx context.Context) error {
+	unlock, err := c.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := c.stopAll(ctx); err != nil {
+		return err
+	}
+	for _, path := range []string{c.cfg.Kubeconfig, c.cfg.Dir} {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("remove state: %w", err)
+		}
+	}
+	return nil
+}
+
+// Network is the addresses of a running cluster.
+func (c *Cluster) Network() (Network, error) {
+	err := c.loadState()
+	return c.net, err
+}
+
+// Kubeconfig is the path of the administrator's kubeconfig; it exists while the cluster does.
+func (c *Cluster) Kubeconfig() string { return c.cfg.Kubeconfig }
+
+// LogDir holds a log file for each process.
+func (c *Cluster) LogDir() string { return c.cfg.LogDir }
+
+// RESTConfig is the administrator's access, without client-side rate limits.
+func (c *Cluster) RESTConfig() (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", c.pki().kubeconfig("admin"))
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig: %w", err)
+	}
+	config.QPS = -1
+	return config, nil
+}
+
+// Credentials are the paths of a client certificate, its key and the authority, by the name of the identity: "etcd-client", "admin".
+func (c *Cluster) Credentials(name string) (cert, key, ca string) {
+	p := c.pki()
+	return p.cert(name), p.key(name), p.cert(clusterCA)
+}
+
+func (c *Cluster) path(elem ...string) string {
+	return filepath.Join(append([]string{c.cfg.Dir}, elem...)...)
+}
+
+func (c *Cluster) pki() pki { return pki{dir: c.path("pki"), api: c.net.APIServer()} }
+
+func (c *Cluster) renderAll() error {
+	if err := c.pki().ensure(identities(c.net, c.cfg.Nodes)); err != nil {
+		return err
+	}
+	if err := c.renderControlPlane(); err != nil {
+		return err
+	}
+	if err := c.renderAddons(); err != nil {
+		return err
+	}
+	for i := 1; i <= c.cfg.Nodes; i++ {
+		if err := c.renderNode(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startAll starts etcd and kube-apiserver while the nodes' runtimes take their images, then everything that needs both.
+func (c *Cluster) startAll(ctx context.Context) error {
+	first, firstCtx := errgroup.WithContext(ctx)
+	first.Go(func() error { return c.startEach(firstCtx, c.etcd(), c.apiServer()) })
+	for i := 1; i <= c.cfg.Nodes; i++ {
+		first.Go(func() error { return c.startRuntime(firstCtx, i) })
+	}
+	if err := first.Wait(); err != nil {
+		return err
+	}
+	if err := c.applyAddons(ctx); err != nil {
+		return err
+	}
+	second, secondCtx := errgroup.WithContext(ctx)
+	for _, component := range c.components() {
+		second.Go(func() error { return c.startEach(secondCtx, component) })
+	}
+	return second.Wait()
+}
+
+func (c *Cluster) startEach(ctx context.Context, list ...component) error {
+	for _, component := range list {
+		started, err := c.ensureComponent(ctx, component)
+		if err != nil {
+			return err
+		}
+		if started {
+			c.progress("%s is ready", component.name)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) writeKubeconfig() error {
+	data, err := os.ReadFile(c.pki().kubeconfig("admin"))
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	if current, err := os.ReadFile(c.cfg.Kubeconfig); err == nil && string(current) == string(data) {
+		return nil
+	}
+	if err := writeFile(c.cfg.Kubeconfig, data, 0o600); err != nil {
+		return fmt.Errorf("write kubeconfig: %w", err)
+	}
+	return nil
+}
+
+// progress prints one line with the time since New.
+func (c *Cluster) progress(format string, args ...any) {
+	fmt.Fprintf(c.cfg.Out, "%6.1fs  %s\n", c.now().Sub(c.began).Seconds(), fmt.Sprintf(format, args...)) //nolint:errcheck // Progress only.
+}

@@ -1,0 +1,23 @@
+//go:build !linux
+
+package localcluster
+
+import (
+	"errors"
+	"os/exec"
+)
+
+type namespaces int
+
+const (
+	netOnly namespaces = iota
+	inCluster
+	inNode
+	fromNowhere
+)
+
+var errNotLinux = errors.New("the local cluster runs on Linux alone")
+
+func startInit(int, *exec.Cmd) error { return errNotLinux }
+
+func startIn(int, namespaces, *exec.Cmd) error { return errNotLinux }

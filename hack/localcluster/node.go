@@ -1,0 +1,222 @@
+package localcluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// PauseImage is the sandbox image of every Pod.
+const PauseImage = "kruise.local/pause:1"
+
+// keptDirs are the folders of the host that each node has its own of, kept with its state; maskedDirs adds those that it has in memory.
+var (
+	keptDirs   = []string{"/var/log", "/var/lib/cni", "/var/lib/containerd", "/var/lib/kubelet"}
+	maskedDirs = append([]string{"/run", "/var/run"}, keptDirs...)
+)
+
+func nodeName(i int) string { return fmt.Sprintf("node-%d", i) }
+
+func (c *Cluster) nodeDir(i int, elem ...string) string {
+	return c.path(append([]string{nodeName(i)}, elem...)...)
+}
+
+// ContainerdComponent is the name of a node's containerd, KubeletComponent of its kubelet; nodes are counted from 1.
+func ContainerdComponent(node int) string { return fmt.Sprintf("containerd-%d", node) }
+
+// KubeletComponent is the name of a node's kubelet.
+func KubeletComponent(node int) string { return fmt.Sprintf("kubelet-%d", node) }
+
+func (c *Cluster) containerd(i int) component {
+	return component{
+		node: i,
+		process: process{
+			name: ContainerdComponent(i), path: "containerd", args: []string{"--config", c.nodeDir(i, "containerd.toml")}, ns: inNode,
+		},
+		ready: func(ctx context.Context) error {
+			_, err := c.ctr(ctx, i, "version")
+			return err
+		},
+	}
+}
+
+func (c *Cluster) kubelet(i int) component {
+	args := []string{
+		"--config=" + c.nodeDir(i, "kubelet.yaml"), "--kubeconfig=" + c.pki().kubeconfig(nodeName(i)),
+		"--hostname-override=" + nodeName(i), "--node-ip=" + c.net.NodeIP(i), "--v=2",
+	}
+	return component{
+		node:    i,
+		process: process{name: KubeletComponent(i), path: c.Binary("kubelet"), args: args, ns: inNode},
+		ready:   func(ctx context.Context) error { return c.nodeReady(ctx, i) },
+	}
+}
+
+// nodeReady asks the kubelet itself and its fresh lease: the Node's condition alone may be from before a crash.
+func (c *Cluster) nodeReady(ctx context.Context, i int) error {
+	if err := c.get(ctx, fmt.Sprintf("http://%s:%d/healthz", c.net.NodeIP(i), kubeletHealthPort), ""); err != nil {
+		return err
+	}
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	lease, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, nodeName(i), metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("get node lease: %w", err)
+	}
+	const fresh = 15 * time.Second
+	if renewed := lease.Spec.RenewTime; renewed == nil || c.now().Sub(renewed.Time) > fresh {
+		return fmt.Errorf("the lease of %s is not renewed", nodeName(i))
+	}
+	node, err := client.CoreV1().Nodes().Get(ctx, nodeName(i), metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("get node: %w", err)
+	}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+			return nil
+		}
+		if condition.Type == corev1.NodeReady {
+			return fmt.Errorf("%s is not ready: %s", nodeName(i), condition.Message)
+		}
+	}
+	return fmt.Errorf("%s has no Ready condition", nodeName(i))
+}
+
+func (c *Cluster) renderNode(i int) error {
+	first, last := c.net.podRange(i)
+	p := c.pki()
+	values := map[string]any{
+		"Dir": c.nodeDir(i), "PauseImage": PauseImage, "Snapshotter": snapshotter(c.cfg.Dir),
+		"Bridge": bridge, "ClusterCIDR": c.net.ClusterCIDR(), "ControlPlaneIP": c.net.ControlPlaneIP(),
+		"FirstPodIP": first, "LastPodIP": last,
+		"NodeIP": c.net.NodeIP(i), "HealthPort": kubeletHealthPort, "Cgroup": "/" + c.cgroup() + "/" + nodeName(i),
+		"CA": p.cert(clusterCA), "Cert": p.cert(nodeName(i)), "Key": p.key(nodeName(i)), "DNSServiceIP": c.net.DNSServiceIP(),
+		"Registry": c.net.RegistryHost(),
+	}
+	files := map[string]string{
+		"containerd.toml": "containerd.toml", "kubelet.yaml": "kubelet.yaml", "cni.conflist": "cni/10-pods.conflist",
+	}
+	if c.cfg.Registry {
+		files["hosts.toml"] = "certs.d/_default/hosts.toml"
+	}
+	for template, file := range files {
+		if err := renderTo(c.nodeDir(i, file), template, values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startRuntime makes a node's namespaces, starts its containerd and gives it the configured images.
+func (c *Cluster) startRuntime(ctx context.Context, i int) error {
+	if err := c.ensureNodeInit(ctx, i); err != nil {
+		return err
+	}
+	if err := c.startEach(ctx, c.containerd(i)); err != nil {
+		return err
+	}
+	return c.loadInto(ctx, i, c.cfg.Images)
+}
+
+// KillNode pulls a node's plug: everything on it ends at once and nothing is told.
+func (c *Cluster) KillNode(ctx context.Context, i int) error {
+	for _, name := range []string{nodeName(i), KubeletComponent(i), ContainerdComponent(i)} {
+		if err := c.kill(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StartNode boots a node that was killed and waits until it is ready.
+func (c *Cluster) StartNode(ctx context.Context, i int) error {
+	if err := c.loadState(); err != nil {
+		return err
+	}
+	if err := c.startRuntime(ctx, i); err != nil {
+		return err
+	}
+	return c.startEach(ctx, c.kubelet(i))
+}
+
+// ensureNodeInit makes a node's namespaces unless they are complete.
+func (c *Cluster) ensureNodeInit(ctx context.Context, i int) error {
+	name := nodeName(i)
+	r, err := readRecord(c.pidFile(name))
+	if err != nil {
+		return err
+	}
+	if r.alive() && exists(fmt.Sprintf("/proc/%d/root%s", r.PID, nodeCompleteMark)) {
+		return nil
+	}
+	if err := c.kill(ctx, name); err != nil {
+		return err
+	}
+	if err := c.createCgroup(c.cgroup() + "/" + name); err != nil {
+		return err
+	}
+	clusterInit, err := c.initOf(0)
+	if err != nil {
+		return err
+	}
+	if r, err = c.startInitProcess(ctx, name, clusterInit); err != nil {
+		return err
+	}
+	if _, err := run(ctx, r.PID, inNode, "sh", "-ec", c.mountScript(i)); err != nil {
+		return fmt.Errorf("mount the folders of %s: %w", name, err)
+	}
+	return nil
+}
+
+const nodeCompleteMark = "/run/node-is-complete"
+
+// mountScript gives a node what it does not share with the host. /run is empty at each start, as after a boot;
+// the rest is kept with the node's state. The kubelet needs its mounts to reach containers, hence shared at the end.
+func (c *Cluster) mountScript(i int) string {
+	lines := []string{
+		"mount --make-rprivate /",
+		"mount -t proc proc /proc",
+		"mount -t tmpfs -o mode=755,nosuid,nodev tmpfs /run",
+		"mkdir -p /run/lock /run/netns",
+	}
+	for _, dir := range keptDirs {
+		own := c.nodeDir(i, "root", dir)
+		lines = append(lines, fmt.Sprintf("mkdir -p '%s' '%s'", own, dir), fmt.Sprintf("mount --bind '%s' '%s'", own, dir))
+	}
+	lines = append(lines, "mount --make-rshared /", "touch "+nodeCompleteMark)
+	return strings.Join(lines, "\n")
+}
+
+// snapshotter is overlayfs, except on an overlay, which cannot carry another.
+func snapshotter(dir string) string {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err == nil && filesystemOf(string(mounts), dir) == "overlay" {
+		return "native"
+	}
+	return "overlayfs"
+}
+
+// filesystemOf is the type of the file system that holds dir: that of the longest mount point above it, the last when mounted over.
+func filesystemOf(mountinfo, dir string) string {
+	var best, fsType string
+	for line := range strings.Lines(mountinfo) {
+		left, right, found := strings.Cut(line, " - ")
+		fields, typed := strings.Fields(left), strings.Fields(right)
+		const mountPoint = 4
+		if !found || len(fields) <= mountPoint || len(typed) == 0 {
+			continue
+		}
+		point := strings.TrimSuffix(fields[mountPoint], "/")
+		if (dir == point || strings.HasPrefix(dir, point+"/")) && len(point) >= len(best) {
+			best, fsType = point, typed[0]
+		}
+	}
+	return fsType
+}

@@ -1,0 +1,91 @@
+package localcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+)
+
+// alternative ends every sentence about something that this machine lacks.
+const alternative = "to use another cluster instead, run: KUBECONFIG=<its kubeconfig> make deploy"
+
+// hostTool is a program of the host's distribution, and the Debian package that brings it.
+type hostTool struct{ path, pkg string }
+
+func hostTools() []hostTool {
+	return []hostTool{
+		{"containerd", "containerd"},
+		{"ctr", "containerd"},
+		{"runc", "runc"},
+		{"/usr/lib/cni/bridge", "containernetworking-plugins"},
+		{"iptables", "iptables"},
+		{"ip", "iproute2"},
+		{"mount", "mount"},
+		{"docker-registry", "docker-registry"},
+	}
+}
+
+// prerequisites checks the machine, installs Debian packages that are missing and builds the programs.
+func (c *Cluster) prerequisites(ctx context.Context) error {
+	if err := checkMachine(runtime.GOOS, os.Geteuid()); err != nil {
+		return err
+	}
+	if err := os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin"); err != nil {
+		return fmt.Errorf("extend PATH: %w", err)
+	}
+	if err := c.installPackages(ctx, missingPackages(hostTools(), present)); err != nil {
+		return err
+	}
+	return c.BuildBinaries(ctx)
+}
+
+func checkMachine(goos string, uid int) error {
+	if goos != "linux" {
+		return fmt.Errorf("the local cluster needs Linux, this is %s; %s", goos, alternative)
+	}
+	if uid != 0 {
+		return fmt.Errorf("the local cluster needs root, this is user %d; %s", uid, alternative)
+	}
+	return nil
+}
+
+func present(path string) bool {
+	_, err := exec.LookPath(path)
+	return err == nil
+}
+
+func missingPackages(list []hostTool, present func(string) bool) []string {
+	var missing []string
+	for _, tool := range list {
+		if !present(tool.path) && (len(missing) == 0 || missing[len(missing)-1] != tool.pkg) {
+			missing = append(missing, tool.pkg)
+		}
+	}
+	return missing
+}
+
+// installPackages never starts the packages' own services: the cluster runs its own containerd and registry.
+func (c *Cluster) installPackages(ctx context.Context, missing []string) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	names := strings.Join(missing, " ")
+	if !present("apt-get") {
+		return fmt.Errorf("the local cluster needs the programs of the Debian packages %s, and there is no apt-get to install them; %s", names, alternative)
+	}
+	c.progress("installing the Debian packages %s", names)
+	script := "export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1\n" +
+		"install() { apt-get install -y --no-install-recommends " + names + "; }\n" +
+		"install || { apt-get update && install; }"
+	if _, err := run(ctx, 0, fromNowhere, "sh", "-c", script); err != nil {
+		return fmt.Errorf("install the Debian packages %s: %w; %s", names, err, alternative)
+	}
+	if still := missingPackages(hostTools(), present); len(still) > 0 {
+		return errors.New("installed the Debian packages " + names + ", but programs of " + strings.Join(still, " ") + " are not on PATH; " + alternative)
+	}
+	return nil
+}

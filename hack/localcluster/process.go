@@ -1,0 +1,164 @@
+package localcluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is a program that outlives this one: it has a pid file, a log file and the namespaces it runs in.
+type process struct {
+	name string
+	path string
+	args []string
+	dir  string
+	env  []string
+	ns   namespaces
+}
+
+func (c *Cluster) pidFile(name string) string { return filepath.Join(c.cfg.Dir, "run", name+".pid") }
+
+func (c *Cluster) logFile(name string) string { return filepath.Join(c.cfg.LogDir, name+".log") }
+
+// ensure starts p beside the process init unless it already runs with the same arguments. It reports whether it started it.
+func (c *Cluster) ensure(ctx context.Context, init int, p process) (bool, error) {
+	command := append([]string{p.path}, p.args...)
+	r, err := readRecord(c.pidFile(p.name))
+	if err != nil {
+		return false, err
+	}
+	if r.alive() {
+		if r.sameArgs(command) {
+			return false, nil
+		}
+		if err := c.terminate(ctx, p.name); err != nil {
+			return false, err
+		}
+	}
+	return true, c.start(ctx, init, p)
+}
+
+func (c *Cluster) start(ctx context.Context, init int, p process) error {
+	cmd, logFile, err := c.command(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer logFile.Close() //nolint:errcheck // The process has its own descriptor.
+	if err := startIn(init, p.ns, cmd); err != nil {
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	return c.recordProcess(p.name, cmd)
+}
+
+func (c *Cluster) command(ctx context.Context, p process) (*exec.Cmd, *os.File, error) {
+	for _, dir := range []string{c.cfg.Dir, c.cfg.LogDir} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, nil, fmt.Errorf("create folder: %w", err)
+		}
+	}
+	logFile, err := os.OpenFile(c.logFile(p.name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open log: %w", err)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.path, p.args...)
+	cmd.Dir = p.dir
+	if cmd.Dir == "" {
+		cmd.Dir = c.cfg.Dir
+	}
+	cmd.Env = append(os.Environ(), p.env...)
+	cmd.Stdout, cmd.Stderr = logFile, logFile
+	return cmd, logFile, nil
+}
+
+func (c *Cluster) recordProcess(name string, cmd *exec.Cmd) error {
+	r, err := newRecord(cmd.Process.Pid, cmd.Args)
+	if err == nil {
+		err = r.write(c.pidFile(name))
+	}
+	if err != nil {
+		killErr := cmd.Process.Kill()
+		return fmt.Errorf("record %s (killed: %v): %w", name, killErr == nil, err)
+	}
+	go cmd.Wait() //nolint:errcheck // Reaps it while this program lives; its end is read from the pid file.
+	return nil
+}
+
+// terminate ends a recorded process: SIGTERM, and SIGKILL when it has not gone in ten seconds.
+func (c *Cluster) terminate(ctx context.Context, name string) error {
+	const patience = 10 * time.Second
+	if err := c.signal(ctx, name, syscall.SIGTERM, patience); err == nil {
+		return nil
+	}
+	return c.kill(ctx, name)
+}
+
+func (c *Cluster) kill(ctx context.Context, name string) error {
+	return c.signal(ctx, name, syscall.SIGKILL, time.Minute)
+}
+
+// signal sends sig to a recorded process, waits until it has ended and removes its pid file. No process is no error.
+func (c *Cluster) signal(ctx context.Context, name string, sig syscall.Signal, patience time.Duration) error {
+	path := c.pidFile(name)
+	r, err := readRecord(path)
+	if err != nil {
+		return err
+	}
+	if r.alive() {
+		if err := syscall.Kill(r.PID, sig); err != nil {
+			return fmt.Errorf("signal %s, process %d: %w", name, r.PID, err)
+		}
+	}
+	err = await(ctx, patience, func(context.Context) error {
+		if r.alive() {
+			return fmt.Errorf("%s, process %d, still runs after %s", name, r.PID, sig)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("remove pid file: %w", err)
+	}
+	return nil
+}
+
+// run carries out a command beside the process init and returns what it printed; a failure holds that too.
+func run(ctx context.Context, init int, ns namespaces, name string, args ...string) (string, error) {
+	var out strings.Builder
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := startIn(init, ns, cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		return out.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, strings.TrimSpace(out.String()))
+	}
+	return out.String(), nil
+}
+
+// await repeats check until it succeeds; when patience ends, its last error says what is missing.
+func await(ctx context.Context, patience time.Duration, check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	const interval = 100 * time.Millisecond
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w (after %s)", err, patience)
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package localcluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// record is what a pid file says. A process is the recorded one only if its start time agrees as well:
+// a number that the kernel has given to another process since is never signalled.
+type record struct {
+	PID int `json:"pid"`
+	// Start is the process's start time in clock ticks since the machine's boot.
+	Start uint64 `json:"start"`
+	// Boot is the machine's boot, without which Start says nothing.
+	Boot string `json:"boot"`
+	// Args are how it was started: a component whose arguments have changed since is restarted.
+	Args []string `json:"args"`
+}
+
+func newRecord(pid int, args []string) (record, error) {
+	start, _, err := processStat(pid)
+	if err != nil {
+		return record{}, fmt.Errorf("read the start time of process %d: %w", pid, err)
+	}
+	boot, err := bootID()
+	return record{PID: pid, Start: start, Boot: boot, Args: args}, err
+}
+
+// alive reports whether the recorded process still runs. One that has ended and was not reaped does not.
+func (r record) alive() bool {
+	if r.PID <= 0 {
+		return false
+	}
+	boot, err := bootID()
+	if err != nil || boot != r.Boot {
+		return false
+	}
+	start, state, err := processStat(r.PID)
+	return err == nil && start == r.Start && state != 'Z' && state != 'X'
+}
+
+func (r record) sameArgs(args []string) bool { return slices.Equal(r.Args, args) }
+
+// readRecord returns the zero record, which is not alive, when there is no usable file.
+func readRecord(path string) (record, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return record{}, nil
+	}
+	if err != nil {
+		return record{}, fmt.Errorf("read pid file: %w", err)
+	}
+	var r record
+	if json.Unmarshal(data, &r) != nil {
+		return record{}, nil // Cut short by a crash: the process that wrote it had not gone on.
+	}
+	return r, nil
+}
+
+func (r record) write(path string) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode pid file: %w", err)
+	}
+	return writeFile(path, data, 0o644)
+}
+
+// processStat reads the start time and the state letter of a process.
+func processStat(pid int) (start uint64, state byte, err error) {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return 0, 0, err
+	}
+	return parseStat(string(data))
+}
+
+// parseStat takes fields 3 and 22 of proc(5)'s stat. The second is a name in parentheses that may itself hold any of these.
+func parseStat(stat string) (start uint64, state byte, err error) {
+	const stateField, startField = 0, 19 // Counted after the name.
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	if len(fields) <= startField {
+		return 0, 0, fmt.Errorf("process stat %q has too few fields", stat)
+	}
+	start, err = strconv.ParseUint(fields[startField], 10, 64)
+	return start, fields[stateField][0], err
+}
+
+func bootID() (string, error) {
+	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(data)), err
+}
+
+// writeFile replaces a file whole, so that a crash leaves the old content or the new.
+func writeFile(path string, data []byte, mode os.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) //nolint:errcheck // Gone when the rename succeeded.
+	if _, err = tmp.Write(data); err == nil {
+		err = tmp.Chmod(mode)
+	}
+	if closeErr := tmp.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

@@ -1,0 +1,227 @@
+package localcluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// bridge joins the Pods and nodes inside the cluster's network namespace.
+const bridge = "pods0"
+
+// state is what outlives a stop: the addresses, which certificates, Services and Pods hold.
+type state struct {
+	Network Network `json:"network"`
+	// Init is the init process whose network is complete.
+	Init record `json:"init"`
+}
+
+func (c *Cluster) readState() (state, error) {
+	data, err := os.ReadFile(c.path("state.json"))
+	if err != nil {
+		return state{}, err
+	}
+	var s state
+	if err := json.Unmarshal(data, &s); err != nil {
+		return state{}, fmt.Errorf("%s is damaged, remove %s: %w", c.path("state.json"), c.cfg.Dir, err)
+	}
+	return s, nil
+}
+
+func (c *Cluster) loadState() error {
+	s, err := c.readState()
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cluster %s is not up: there is no %s", c.cfg.Name, c.path("state.json"))
+	}
+	c.net = s.Network
+	return err
+}
+
+// lock waits until no other program changes the cluster.
+func (c *Cluster) lock() (unlock func(), err error) { return lockFile(c.cfg.Dir + ".lock") }
+
+func lockFile(path string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("create folder: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
+	}
+	return func() { _ = file.Close() }, nil
+}
+
+// ensureSandbox keeps the namespaces that are complete, or ends what is left of the last ones and makes new ones.
+func (c *Cluster) ensureSandbox(ctx context.Context) error {
+	s, err := c.readState()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	fresh := err != nil
+	c.net = s.Network
+	if s.Init.alive() {
+		return nil
+	}
+	if err := c.stopAll(ctx); err != nil {
+		return err
+	}
+	init, err := c.startInitProcess(ctx, "init", 0)
+	if err != nil {
+		return err
+	}
+	if err := c.claimNetwork(ctx, init.PID, fresh); err != nil {
+		return errors.Join(err, c.kill(ctx, "init"))
+	}
+	if err := c.configureNetwork(ctx, init.PID); err != nil {
+		return errors.Join(err, c.kill(ctx, "init"))
+	}
+	data, err := json.Marshal(state{Network: c.net, Init: init})
+	if err != nil {
+		return fmt.Errorf("encode state: %w", err)
+	}
+	c.progress("network %s on %s is ready", c.net.ClusterCIDR(), c.net.Link())
+	return writeFile(c.path("state.json"), data, 0o644)
+}
+
+func (c *Cluster) startInitProcess(ctx context.Context, name string, clusterInit int) (record, error) {
+	cmd, logFile, err := c.command(ctx, process{name: name, path: c.initPath(), args: []string{c.cfg.Dir, name}})
+	if err != nil {
+		return record{}, err
+	}
+	defer logFile.Close() //nolint:errcheck // The process has its own descriptor.
+	if err := startInit(clusterInit, cmd); err != nil {
+		return record{}, fmt.Errorf("create the namespaces of %s: %w", name, err)
+	}
+	if err := c.recordProcess(name, cmd); err != nil {
+		return record{}, err
+	}
+	return readRecord(c.pidFile(name))
+}
+
+// claimNetwork makes the veth pair. The name of its host's end is the claim: the kernel lets one cluster have it.
+// A cluster with state needs the addresses it had; the kernel frees those of a dead namespace a moment later.
+func (c *Cluster) claimNetwork(ctx context.Context, init int, fresh bool) error {
+	claim := func(ctx context.Context, n Network) error {
+		_, err := run(ctx, 0, fromNowhere, "ip", "link", "add", n.Link(), "type", "veth", "peer", "name", "eth0", "netns", fmt.Sprint(init))
+		return err
+	}
+	if !fresh {
+		const patience = 15 * time.Second
+		err := await(ctx, patience, func(ctx context.Context) error { return claim(ctx, c.net) })
+		if err != nil {
+			return fmt.Errorf("addresses %s, which the state in %s was made for, are taken by another cluster: "+
+				"stop that one or run down on this one: %w", c.net.ClusterCIDR(), c.cfg.Dir, err)
+		}
+		return nil
+	}
+	used, err := net.InterfaceAddrs()
+	if err != nil {
+		return fmt.Errorf("read the host's addresses: %w", err)
+	}
+	var last error
+	for index := range maxIndex + 1 {
+		n := Network{Index: index}
+		if n.overlaps(used) {
+			continue
+		}
+		if last = claim(ctx, n); last == nil {
+			c.net = n
+			return nil
+		}
+	}
+	return fmt.Errorf("no free network for the cluster: %w", last)
+}
+
+// overlaps reports whether one of the host's addresses lies in the cluster's networks.
+func (n Network) overlaps(addresses []net.Addr) bool {
+	for _, address := range addresses {
+		prefix, ok := address.(*net.IPNet)
+		if !ok {
+			continue
+		}
+		ip := prefix.IP.To4()
+		if ip != nil && ip[0] == 10 && (int(ip[1]) == n.second() || int(ip[1]) == n.second()+1) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Cluster) configureNetwork(ctx context.Context, init int) error {
+	n := c.net
+	host := []string{
+		"addr add " + n.HostIP() + "/30 dev " + n.Link(),
+		"link set " + n.Link() + " up",
+	}
+	inside := []string{
+		"link set lo up",
+		"addr add " + n.gatewayIP() + "/30 dev eth0",
+		"link set eth0 up",
+		"link add " + bridge + " type bridge",
+		"addr add " + n.ControlPlaneIP() + "/16 dev " + bridge,
+		"link set " + bridge + " up",
+		"route add default via " + n.HostIP(),
+	}
+	for i := 1; i <= maxNodes; i++ {
+		inside = append(inside, "addr add "+n.NodeIP(i)+"/32 dev "+bridge)
+	}
+	routes := []string{
+		"route add " + n.ClusterCIDR() + " via " + n.gatewayIP(),
+		"route add " + n.ServiceCIDR() + " via " + n.gatewayIP(),
+	}
+	if err := ipBatch(ctx, 0, fromNowhere, host); err != nil {
+		return err
+	}
+	if err := ipBatch(ctx, init, netOnly, inside); err != nil {
+		return err
+	}
+	if err := ipBatch(ctx, 0, fromNowhere, routes); err != nil {
+		return err
+	}
+	_, err := run(ctx, init, netOnly, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
+	return err
+}
+
+// ipBatch carries out lines of ip(8) in the network of the process init, or on the host.
+func ipBatch(ctx context.Context, init int, ns namespaces, lines []string) error {
+	var out strings.Builder
+	cmd := exec.CommandContext(ctx, "ip", "-batch", "-")
+	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := startIn(init, ns, cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		return fmt.Errorf("configure network: %w: %s", err, strings.TrimSpace(out.String()))
+	}
+	return nil
+}
+
+// initOf is the process whose namespaces a component of the node joins; node 0 is the control plane.
+func (c *Cluster) initOf(node int) (int, error) {
+	name := "init"
+	if node > 0 {
+		name = nodeName(node)
+	}
+	r, err := readRecord(c.pidFile(name))
+	if err != nil {
+		return 0, err
+	}
+	if !r.alive() {
+		return 0, fmt.Errorf("cluster %s: %s does not run", c.cfg.Name, name)
+	}
+	return r.PID, nil
+}

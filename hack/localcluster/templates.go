@@ -1,0 +1,30 @@
+package localcluster
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"text/template"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+var templates = template.Must(template.New("").Option("missingkey=error").ParseFS(templateFiles, "templates/*"))
+
+// render fills a configuration file's template. Every value that it names must be given.
+func render(name string, values map[string]any) ([]byte, error) {
+	var out bytes.Buffer
+	if err := templates.ExecuteTemplate(&out, name, values); err != nil {
+		return nil, fmt.Errorf("render %s: %w", name, err)
+	}
+	return out.Bytes(), nil
+}
+
+func renderTo(path, name string, values map[string]any) error {
+	data, err := render(name, values)
+	if err != nil {
+		return err
+	}
+	return writeFile(path, data, 0o644)
+}

@@ -1,0 +1,5 @@
+// Command demo is the program of the images kruise.local/demo:v1 and :v2.
+//
+// It serves HTTP on port 8080 and exits at once on SIGTERM: / answers the version and nothing else, and
+// /burn?seconds=N&millicores=M uses that much processor time, for tests of autoscaling, and answers when it is done.
+package main
