@@ -1,0 +1,103 @@
+package features
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/component-base/featuregate"
+)
+
+func TestRow1Defaults(t *testing.T) {
+	gate, err := New("")
+	require.NoError(t, err)
+	on := map[featuregate.Feature]bool{
+		PodWebhook: true, KruiseDaemon: true, DaemonWatchingPod: true, ResourcesDeletionProtection: true, WorkloadSpread: true,
+		PodUnavailableBudgetDeleteGate: true, InPlaceUpdateEnvFromMetadata: true, StatefulSetAutoDeletePVC: true,
+		PodProbeMarkerGate: true, ImagePullJobGate: true, ResourceDistributionGate: true,
+		DeletionProtectionForCRDCascadingGate: true, PodIndexLabel: true, ForceDeleteTimeoutExpectationGate: true,
+	}
+	for _, g := range gates {
+		assert.Equal(t, on[g.name], gate.Enabled(g.name), g.name)
+	}
+	changes, err := Cascade(gate)
+	require.NoError(t, err)
+	assert.Empty(t, changes, "the defaults contradict each other nowhere")
+}
+
+func TestParsing(t *testing.T) {
+	tests := map[string]struct {
+		flag, legacy string
+		want         map[featuregate.Feature]bool
+		forced       []Forced
+		err          string
+	}{
+		"row 2": {
+			flag: "PodWebhook=false,PodUnavailableBudgetDeleteGate=true",
+			want: map[featuregate.Feature]bool{PodUnavailableBudgetDeleteGate: false, WorkloadSpread: false},
+			forced: []Forced{
+				{PodUnavailableBudgetDeleteGate, false, PodWebhook, false}, {WorkloadSpread, false, PodWebhook, false},
+			},
+		},
+		"row 3": {
+			flag: "KruiseDaemon=false",
+			want: map[featuregate.Feature]bool{DaemonWatchingPod: false, InPlaceUpdateEnvFromMetadata: false, PodProbeMarkerGate: false},
+			forced: []Forced{
+				{DaemonWatchingPod, false, KruiseDaemon, false}, {InPlaceUpdateEnvFromMetadata, false, KruiseDaemon, false},
+				{PodProbeMarkerGate, false, KruiseDaemon, false}, {ImagePullJobGate, false, KruiseDaemon, false},
+			},
+		},
+		"row 4": {
+			flag:   "PreDownloadImageForInPlaceUpdate=true,ImagePullJobGate=false",
+			want:   map[featuregate.Feature]bool{ImagePullJobGate: true},
+			forced: []Forced{{ImagePullJobGate, true, PreDownloadImageForInPlaceUpdate, true}},
+		},
+		"row 5": {
+			flag: "KruiseDaemon=false,PreDownloadImageForInPlaceUpdate=true,DaemonWatchingPod=false,InPlaceUpdateEnvFromMetadata=false,PodProbeMarkerGate=false",
+			want: map[featuregate.Feature]bool{ImagePullJobGate: false, PreDownloadImageForInPlaceUpdate: false},
+			forced: []Forced{
+				{PreDownloadImageForInPlaceUpdate, false, KruiseDaemon, false}, {ImagePullJobGate, false, KruiseDaemon, false},
+			},
+		},
+		"row 6": {
+			flag:   "ResourcesDeletionProtection=false,DeletionProtectionForCRDCascadingGate=true",
+			want:   map[featuregate.Feature]bool{DeletionProtectionForCRDCascadingGate: false},
+			forced: []Forced{{DeletionProtectionForCRDCascadingGate, false, ResourcesDeletionProtection, false}},
+		},
+		"row 7":           {flag: "NoSuchGate=true", err: "NoSuchGate"},
+		"row 8":           {flag: "AllAlpha=true,CloneSetShortHash=false", want: map[featuregate.Feature]bool{CloneSetShortHash: false, SidecarTerminator: true}},
+		"row 9":           {flag: "EnhancedLivenessProbeGate=true", err: "EnhancedLivenessProbeGate"},
+		"row 9, its name": {flag: "EnhancedLivenessProbe=true", want: map[featuregate.Feature]bool{EnhancedLivenessProbe: true}},
+		"row 10": {
+			legacy: "CloneSet", flag: "WorkloadSpread=false,PodUnavailableBudgetDeleteGate=false",
+			want: map[featuregate.Feature]bool{PodWebhook: false},
+		},
+		"row 10, a flag wins":     {legacy: "CloneSet", flag: "PodWebhook=true", want: map[featuregate.Feature]bool{PodWebhook: true}},
+		"row 10, with SidecarSet": {legacy: "CloneSet,SidecarSet", want: map[featuregate.Feature]bool{PodWebhook: true}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			gate, err := New(tc.legacy)
+			require.NoError(t, err)
+			err = gate.Set(tc.flag)
+			if tc.err != "" {
+				require.ErrorContains(t, err, tc.err)
+				return
+			}
+			require.NoError(t, err)
+			forced, err := Cascade(gate)
+			require.NoError(t, err)
+			assert.Equal(t, tc.forced, forced)
+			for feature, want := range tc.want {
+				assert.Equal(t, want, gate.Enabled(feature), feature)
+			}
+		})
+	}
+}
+
+func TestIgnoredNamesGatesWithoutEffect(t *testing.T) {
+	gate, err := New("")
+	require.NoError(t, err)
+	require.NoError(t, gate.Set("DaemonSetPruneIneligibleNodes=true,PreparingUpdateAsUpdate=true"))
+	assert.Equal(t, []string{"DaemonSetPruneIneligibleNodes"}, Ignored(gate, PreparingUpdateAsUpdate))
+}
