@@ -1,0 +1,114 @@
+package podstodelete
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/util/workqueue"
+
+	"kruise.io/kruise/pkg/apis/apps"
+)
+
+// PluginName is the plugin's name in flags.
+const PluginName = "CloneSetPodsToDelete"
+
+// workers bounds the Pods that one request reads at a time.
+const workers = 16
+
+// Register adds the plugin to the list.
+func Register(plugins *admission.Plugins) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
+}
+
+// New returns the plugin. It reads Pods live: a list in a cache would know yesterday's Pods.
+func New() *Plugin {
+	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
+}
+
+// Plugin is the admission plugin.
+type Plugin struct {
+	*admission.Handler
+	pods corev1client.PodsGetter
+}
+
+var (
+	_ admission.ValidationInterface          = &Plugin{}
+	_ initializer.WantsExternalKubeClientSet = &Plugin{}
+)
+
+// SetExternalKubeClientSet takes the client of the host cluster.
+func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) { p.pods = client.CoreV1() }
+
+// ValidateInitialization says whether the client was given.
+func (p *Plugin) ValidateInitialization() error {
+	if p.pods == nil {
+		return fmt.Errorf("%s needs a client of the host cluster", PluginName)
+	}
+	return nil
+}
+
+// Validate implements admission.ValidationInterface.
+func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	if attributes.GetResource().GroupResource() != apps.Resource("clonesets") || attributes.GetSubresource() != "" {
+		return nil
+	}
+	cloneSet, ok := attributes.GetObject().(*apps.CloneSet)
+	if !ok {
+		return apierrors.NewInternalError(fmt.Errorf("unexpected type %T of a CloneSet", attributes.GetObject()))
+	}
+	var known []string
+	if old, ok := attributes.GetOldObject().(*apps.CloneSet); ok {
+		known = old.Spec.ScaleStrategy.PodsToDelete
+	}
+	problems := p.check(ctx, cloneSet, known)
+	var errs field.ErrorList
+	for _, problem := range problems {
+		if problem != nil {
+			errs = append(errs, problem)
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(apps.Kind("CloneSet"), cloneSet.Name, errs)
+}
+
+// check returns the problem of each name in the list, or nil at its place.
+func (p *Plugin) check(ctx context.Context, cloneSet *apps.CloneSet, known []string) []*field.Error {
+	names := cloneSet.Spec.ScaleStrategy.PodsToDelete
+	problems := make([]*field.Error, len(names))
+	workqueue.ParallelizeUntil(ctx, workers, len(names), func(i int) {
+		if !slices.Contains(known, names[i]) {
+			problems[i] = p.checkPod(ctx, cloneSet, names[i], field.NewPath("spec", "scaleStrategy", "podsToDelete").Index(i))
+		}
+	})
+	return problems
+}
+
+func (p *Plugin) checkPod(ctx context.Context, cloneSet *apps.CloneSet, name string, at *field.Path) *field.Error {
+	if len(name) == 0 || len(path.IsValidPathSegmentName(name)) > 0 {
+		return field.Invalid(at, name, "is not the name of a Pod")
+	}
+	pod, err := p.pods.Pods(cloneSet.Namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return field.Invalid(at, name, "no such Pod in namespace "+cloneSet.Namespace)
+	case err != nil:
+		return field.InternalError(at, fmt.Errorf("get Pod %s: %w", name, err))
+	case !metav1.IsControlledBy(pod, cloneSet):
+		return field.Invalid(at, name, "the Pod does not belong to this CloneSet")
+	case pod.DeletionTimestamp != nil:
+		return field.Invalid(at, name, "the Pod is being deleted already")
+	}
+	return nil
+}
