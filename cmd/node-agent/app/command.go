@@ -1,0 +1,41 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/component-base/version/verflag"
+)
+
+// NewCommand makes the command of the program.
+func NewCommand() (*cobra.Command, error) {
+	options, err := NewOptions()
+	if err != nil {
+		return nil, err
+	}
+	command := &cobra.Command{
+		Use:   "kruise-daemon",
+		Short: "The node agent of Kruise",
+		Long: "The node agent of Kruise runs on every node and connects to the node's container runtime by CRI v1.\n" +
+			"It needs the environment variable NODE_NAME.",
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			verflag.PrintAndExitIfRequested()
+			if err := options.Validate(); err != nil {
+				return err
+			}
+			if err := logsapi.ValidateAndApply(options.Logs, nil); err != nil {
+				return fmt.Errorf("apply logging flags: %w", err)
+			}
+			config, err := options.Config(command.Context())
+			if err != nil {
+				return err
+			}
+			return Run(command.Context(), config)
+		},
+	}
+	verflag.AddFlags(command.Flags())
+	options.AddFlags(command.Flags())
+	return command, nil
+}

@@ -1,0 +1,153 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/component-base/logs"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/features"
+)
+
+// nodeNameEnv is the environment variable that names the node; the chart fills it from spec.nodeName.
+const nodeNameEnv = "NODE_NAME"
+
+// Options are the flags and the environment of the program.
+type Options struct {
+	NodeName    string
+	Kubeconfig  string
+	QPS         float32
+	Burst       int
+	Addr        string
+	EnablePprof bool
+	PprofAddr   string
+	RunDir      string
+	SocketFile  string
+	Gates       featuregate.MutableFeatureGate
+	Logs        *logs.Options
+
+	unused map[string]string
+}
+
+// NewOptions returns the defaults, and the node's name from the environment.
+func NewOptions() (*Options, error) {
+	gates, err := features.New("")
+	if err != nil {
+		return nil, err
+	}
+	return &Options{
+		NodeName:  os.Getenv(nodeNameEnv),
+		Addr:      ":10221",
+		PprofAddr: "localhost:10222",
+		RunDir:    "/hostvarrun",
+		Gates:     gates,
+		Logs:      logs.NewOptions(),
+		unused:    map[string]string{},
+	}, nil
+}
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Addr, "addr", o.Addr, "Address of /healthz, /readyz and /metrics.")
+	flags.StringVar(&o.RunDir, "run-dir", o.RunDir, "Folder in which the node's run directory is mounted.")
+	flags.StringVar(&o.SocketFile, "socket-file", o.SocketFile,
+		"Path of the container runtime's socket, relative to --run-dir. Empty looks at the usual places.")
+	flags.BoolVar(&o.EnablePprof, "enable-pprof", o.EnablePprof, "Serve Go's profiles on --pprof-addr.")
+	flags.StringVar(&o.PprofAddr, "pprof-addr", o.PprofAddr, "Address of Go's profiles.")
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Kubeconfig of the cluster. Empty uses the Pod's service account.")
+	flags.Float32Var(&o.QPS, "rest-config-qps", o.QPS, "Requests per second to the cluster's API. 0 is the client's default.")
+	flags.IntVar(&o.Burst, "rest-config-burst", o.Burst, "Requests to the cluster's API above the rate. 0 is the client's default.")
+	o.addUnusedFlags(flags)
+	o.Gates.AddFlag(flags)
+	logsapi.AddFlags(o.Logs, flags)
+}
+
+// addUnusedFlags accepts flags of other agents' manifests for what this agent does not do.
+func (o *Options) addUnusedFlags(flags *pflag.FlagSet) {
+	for name, why := range map[string]string{
+		"plugin-config-file":         "the agent pulls no images",
+		"plugin-bin-dir":             "the agent pulls no images",
+		"max-workers-for-pull-image": "the agent pulls no images",
+	} {
+		flags.Func(name, "Accepted, without effect: "+why+".", func(string) error {
+			o.unused[name] = why
+			return nil
+		})
+	}
+}
+
+// Validate tells everything that is wrong with the options.
+func (o *Options) Validate() error {
+	var errs []error
+	if o.NodeName == "" {
+		errs = append(errs, fmt.Errorf("environment variable %s is empty: set it to the node's name, in a Pod from spec.nodeName",
+			nodeNameEnv))
+	}
+	errs = append(errs, validateAddr("addr", o.Addr))
+	if o.EnablePprof {
+		errs = append(errs, validateAddr("pprof-addr", o.PprofAddr))
+	}
+	if o.SocketFile != "" && !filepath.IsLocal(o.SocketFile) {
+		errs = append(errs, fmt.Errorf("--socket-file=%s: give a path relative to %s, without ..", o.SocketFile, o.RunDir))
+	}
+	if o.QPS < 0 {
+		errs = append(errs, fmt.Errorf("--rest-config-qps=%v: give 0 or more", o.QPS))
+	}
+	if o.Burst < 0 {
+		errs = append(errs, fmt.Errorf("--rest-config-burst=%d: give 0 or more", o.Burst))
+	}
+	return errors.Join(errs...)
+}
+
+func validateAddr(flag, addr string) error {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return fmt.Errorf("--%s=%s: give host:port or :port: %w", flag, addr, err)
+	}
+	return nil
+}
+
+// Config is what Run needs.
+type Config struct {
+	Options
+	Client kubernetes.Interface
+}
+
+// Config settles the feature gates and makes the client. It does no I/O but reading the kubeconfig.
+func (o *Options) Config(ctx context.Context) (*Config, error) {
+	forced, err := features.Cascade(o.Gates)
+	if err != nil {
+		return nil, err
+	}
+	logger := klog.FromContext(ctx)
+	for _, f := range forced {
+		logger.Info("One feature gate forced another", "gate", f.Gate, "value", f.Value, "by", f.By, "byValue", f.ByValue)
+	}
+	if ignored := features.Ignored(o.Gates); len(ignored) > 0 {
+		logger.Info("Accepted feature gates that have no effect in this program", "gates", ignored)
+	}
+	for name, why := range o.unused {
+		logger.Info("Accepted a flag that has no effect", "flag", name, "reason", why)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("load the cluster's address and credentials: %w", err)
+	}
+	config.QPS, config.Burst = o.QPS, o.Burst
+	config = rest.AddUserAgent(config, component)
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	return &Config{Options: *o, Client: client}, nil
+}
