@@ -1,0 +1,43 @@
+package validation
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var percentage = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?%$`)
+
+const amountMessage = `must be a number like 5, or a percentage like "20%", and not negative`
+
+// validateAmount checks a number of Pods or a percentage of them. Percentages may have
+// decimals, and may be more than 100.
+func validateAmount(value *intstr.IntOrString, path *field.Path) field.ErrorList {
+	if value == nil {
+		return nil
+	}
+	if _, ok := resolve(value, 1); !ok {
+		return field.ErrorList{field.Invalid(path, value.String(), amountMessage)}
+	}
+	return nil
+}
+
+// resolve is the number of Pods that an amount stands for, rounded up. False says that the
+// value is none.
+func resolve(value *intstr.IntOrString, replicas int32) (float64, bool) {
+	if value.Type == intstr.Int {
+		return float64(value.IntVal), value.IntVal >= 0
+	}
+	if !percentage.MatchString(value.StrVal) {
+		return 0, false
+	}
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(value.StrVal, "%"), 64)
+	if err != nil {
+		return 0, false
+	}
+	return math.Ceil(percent * float64(replicas) / 100), true
+}

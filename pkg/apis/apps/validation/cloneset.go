@@ -1,0 +1,69 @@
+package validation
+
+import (
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kruise.io/kruise/pkg/apis/apps"
+)
+
+// ValidateCloneSet checks a CloneSet that is to be created.
+func ValidateCloneSet(cloneSet *apps.CloneSet) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&cloneSet.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	return append(errs, validateCloneSetSpec(&cloneSet.Spec, nil, field.NewPath("spec"))...)
+}
+
+// ValidateCloneSetUpdate checks a CloneSet that is to replace the stored one.
+func ValidateCloneSetUpdate(cloneSet, old *apps.CloneSet) field.ErrorList {
+	spec := field.NewPath("spec")
+	errs := apivalidation.ValidateObjectMetaUpdate(&cloneSet.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
+	errs = append(errs, withoutStored(
+		validateCloneSetSpec(&cloneSet.Spec, &old.Spec, spec),
+		func() field.ErrorList { return validateCloneSetSpec(&old.Spec, &old.Spec, spec) },
+	)...)
+	if !apiequality.Semantic.DeepEqual(cloneSet.Spec.Selector, old.Spec.Selector) {
+		errs = append(errs, field.Forbidden(spec.Child("selector"),
+			"selector cannot be changed; put the stored one back, or create another CloneSet"))
+	}
+	return append(errs, validateInPlaceOnly(&cloneSet.Spec, &old.Spec, spec.Child("template", "spec"))...)
+}
+
+// ValidateCloneSetStatusUpdate checks a status that is to replace the stored one.
+func ValidateCloneSetStatusUpdate(cloneSet, old *apps.CloneSet) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&cloneSet.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
+	status, path := &cloneSet.Status, field.NewPath("status")
+	errs = append(errs, notNegative(status.ObservedGeneration, path.Child("observedGeneration"))...)
+	for _, count := range []struct {
+		name  string
+		value int32
+	}{
+		{"replicas", status.Replicas},
+		{"readyReplicas", status.ReadyReplicas},
+		{"availableReplicas", status.AvailableReplicas},
+		{"updatedReplicas", status.UpdatedReplicas},
+		{"updatedReadyReplicas", status.UpdatedReadyReplicas},
+		{"updatedAvailableReplicas", status.UpdatedAvailableReplicas},
+		{"expectedUpdatedReplicas", status.ExpectedUpdatedReplicas},
+	} {
+		errs = append(errs, notNegative(int64(count.value), path.Child(count.name))...)
+	}
+	return append(errs, validateCollisionCount(status.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+}
+
+func validateCollisionCount(count, old *int32, path *field.Path) field.ErrorList {
+	if count == nil {
+		if old == nil {
+			return nil
+		}
+		return field.ErrorList{field.Required(path, "it is set already and only grows; send the stored value or a larger one")}
+	}
+	if old != nil && *count < *old {
+		return field.ErrorList{field.Invalid(path, *count, "only grows; send the stored value or a larger one")}
+	}
+	return notNegative(int64(*count), path)
+}
+
+func notNegative(value int64, path *field.Path) field.ErrorList {
+	return apivalidation.ValidateNonnegativeField(value, path)
+}

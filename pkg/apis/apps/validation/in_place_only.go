@@ -1,0 +1,65 @@
+package validation
+
+import (
+	"reflect"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/podtemplate"
+)
+
+const inPlaceOnlyMessage = "InPlaceOnly lets only the images of containers change; " +
+	"put the stored value back, or use InPlaceIfPossible"
+
+// validateInPlaceOnly refuses a change that no Pod could take in place. The metadata of the
+// template may change. Both templates are compared as if defaulted, so that what a user
+// leaves unset is no change.
+func validateInPlaceOnly(spec, old *apps.CloneSetSpec, path *field.Path) field.ErrorList {
+	strategy := &spec.UpdateStrategy
+	if strategy.Type != apps.RollingUpdateCloneSetStrategyType || strategy.RollingUpdate == nil ||
+		strategy.RollingUpdate.PodUpdatePolicy != pub.InPlaceOnlyPodUpdatePolicy {
+		return nil
+	}
+	current, stored := spec.Template.DeepCopy(), old.Template.DeepCopy()
+	podtemplate.Default(current, nil)
+	podtemplate.Default(stored, nil)
+
+	errs := validateContainersInPlace(current.Spec.Containers, stored.Spec.Containers, path.Child("containers"))
+	current.Spec.Containers, stored.Spec.Containers = nil, nil
+	for _, name := range changedFields(&current.Spec, &stored.Spec) {
+		errs = append(errs, field.Forbidden(path.Child(name), inPlaceOnlyMessage))
+	}
+	return errs
+}
+
+func validateContainersInPlace(current, stored []corev1.Container, path *field.Path) field.ErrorList {
+	if len(current) != len(stored) {
+		return field.ErrorList{field.Forbidden(path, inPlaceOnlyMessage)}
+	}
+	var errs field.ErrorList
+	for i := range current {
+		stored[i].Image = current[i].Image
+		for _, name := range changedFields(&current[i], &stored[i]) {
+			errs = append(errs, field.Forbidden(path.Index(i).Child(name), inPlaceOnlyMessage))
+		}
+	}
+	return errs
+}
+
+// changedFields are the JSON names of the fields in which two structs of one type differ.
+func changedFields[T any](current, stored *T) []string {
+	var names []string
+	a, b := reflect.ValueOf(current).Elem(), reflect.ValueOf(stored).Elem()
+	for i := range a.NumField() {
+		if !apiequality.Semantic.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+			name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,78 @@
+package validation
+
+import (
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+func validateUpdateStrategy(strategy *apps.CloneSetUpdateStrategy, replicas *int32, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch strategy.Type {
+	case apps.RollingUpdateCloneSetStrategyType:
+		if strategy.RollingUpdate == nil {
+			errs = append(errs, field.Required(path.Child("rollingUpdate"), "type RollingUpdate needs it; {} takes all defaults"))
+		}
+	case apps.OnDeleteCloneSetStrategyType:
+	default:
+		errs = append(errs, field.NotSupported(path.Child("type"), strategy.Type, []apps.CloneSetUpdateStrategyType{
+			apps.RollingUpdateCloneSetStrategyType, apps.OnDeleteCloneSetStrategyType,
+		}))
+	}
+	if strategy.RollingUpdate != nil {
+		errs = append(errs, validateRollingUpdate(strategy.RollingUpdate, ptr.Deref(replicas, 0), path.Child("rollingUpdate"))...)
+	}
+	return errs
+}
+
+func validateRollingUpdate(rolling *apps.RollingUpdateCloneSetStrategy, replicas int32, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch rolling.PodUpdatePolicy {
+	case pub.ReCreatePodUpdatePolicy, pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy:
+	default:
+		errs = append(errs, field.NotSupported(path.Child("podUpdatePolicy"), rolling.PodUpdatePolicy, []pub.PodUpdatePolicyType{
+			pub.ReCreatePodUpdatePolicy, pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy,
+		}))
+	}
+	errs = append(errs, validateAmount(rolling.Partition, path.Child("partition"))...)
+	errs = append(errs, validatePace(rolling, replicas, path)...)
+	errs = append(errs, validatePriority(rolling.PriorityStrategy, path.Child("priorityStrategy"))...)
+	errs = append(errs, validateScatter(rolling.ScatterStrategy, path.Child("scatterStrategy"))...)
+	return append(errs, validateInPlaceUpdateStrategy(rolling.InPlaceUpdateStrategy, path.Child("inPlaceUpdateStrategy"))...)
+}
+
+// validatePace checks maxUnavailable and maxSurge, alone and together.
+func validatePace(rolling *apps.RollingUpdateCloneSetStrategy, replicas int32, path *field.Path) field.ErrorList {
+	errs := validateAmount(rolling.MaxUnavailable, path.Child("maxUnavailable"))
+	errs = append(errs, validateAmount(rolling.MaxSurge, path.Child("maxSurge"))...)
+	if len(errs) > 0 {
+		return errs
+	}
+	unavailable, _ := resolve(ptr.To(ptr.Deref(rolling.MaxUnavailable, intstr.FromString("20%"))), replicas)
+	surge, _ := resolve(ptr.To(ptr.Deref(rolling.MaxSurge, intstr.FromInt32(0))), replicas)
+	if rolling.PodUpdatePolicy == pub.InPlaceOnlyPodUpdatePolicy && surge > 0 {
+		errs = append(errs, field.Invalid(path.Child("maxSurge"), rolling.MaxSurge.String(),
+			"must be 0 with InPlaceOnly, which creates no Pods to update; set it to 0, or use InPlaceIfPossible"))
+	}
+	if replicas > 0 && unavailable < 1 && surge < 1 {
+		errs = append(errs, field.Invalid(path.Child("maxUnavailable"), rolling.MaxUnavailable.String(),
+			"maxUnavailable and maxSurge should not both be less than 1, or no Pod can be updated; raise one of them"))
+	}
+	return errs
+}
+
+func validateInPlaceUpdateStrategy(strategy *apps.InPlaceUpdateStrategy, path *field.Path) field.ErrorList {
+	if strategy == nil {
+		return nil
+	}
+	errs := notNegative(int64(strategy.GracePeriodSeconds), path.Child("gracePeriodSeconds"))
+	if parallelism := strategy.ImagePreDownloadParallelism; parallelism != nil && (parallelism.Type != intstr.Int || parallelism.IntVal < 0) {
+		errs = append(errs, field.Invalid(path.Child("imagePreDownloadParallelism"), parallelism.String(),
+			"must be a number of nodes like 5, no percentage, and not negative"))
+	}
+	errs = append(errs, notNegative(int64(ptr.Deref(strategy.ImagePreDownloadTimeoutSeconds, 0)), path.Child("imagePreDownloadTimeoutSeconds"))...)
+	return append(errs, validateAmount(strategy.ImagePreDownloadMinUpdatedReadyPods, path.Child("imagePreDownloadMinUpdatedReadyPods"))...)
+}

@@ -1,0 +1,42 @@
+package podtemplate
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
+)
+
+// Default fills a template that a user wrote. old is the stored one, nil on create. A
+// template that equals the stored one is left alone: a default that a newer server adds
+// must not change Pods that nobody changed.
+func Default(template, old *corev1.PodTemplateSpec) {
+	if old != nil && apiequality.Semantic.DeepEqual(template, old) {
+		return
+	}
+	setDefaults(template)
+}
+
+// DefaultClaims fills claim templates as Default does a template: all of them on create
+// and when one of them changes.
+func DefaultClaims(claims, old []corev1.PersistentVolumeClaim) {
+	if old != nil && apiequality.Semantic.DeepEqual(claims, old) {
+		return
+	}
+	for i := range claims {
+		corev1defaults.SetObjectDefaults_PersistentVolumeClaim(&claims[i])
+	}
+}
+
+// setDefaults applies core's defaults. The containers of the template differ from core in
+// one thing: they pull always, whatever their tag. That is the contract, and the policy is
+// part of each revision's hash.
+func setDefaults(template *corev1.PodTemplateSpec) {
+	for i := range template.Spec.Containers {
+		if template.Spec.Containers[i].ImagePullPolicy == "" {
+			template.Spec.Containers[i].ImagePullPolicy = corev1.PullAlways
+		}
+	}
+	holder := corev1.PodTemplate{Template: *template}
+	corev1defaults.SetObjectDefaults_PodTemplate(&holder)
+	*template = holder.Template
+}

@@ -1,0 +1,7 @@
+// Package podtemplate defaults and validates Pod templates and claim templates with
+// the code that a Deployment's and a StatefulSet's go through. It is the one importer of
+// k8s.io/kubernetes; all its functions take and return k8s.io/api types.
+//
+// It knows no kind of ours. Enter at Default, Validate and Warnings; the packages
+// install and validation of a group call them.
+package podtemplate

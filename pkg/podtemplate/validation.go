@@ -1,0 +1,69 @@
+package podtemplate
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/api/pod"
+	"k8s.io/kubernetes/pkg/apis/core"
+	corev1conversion "k8s.io/kubernetes/pkg/apis/core/v1"
+	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
+)
+
+// Validate runs core's rules for a Pod template of a workload. old is the stored template,
+// nil on create: values that newer rules refuse but that are stored already may stay. What
+// the template leaves unset is judged as if it had been defaulted. The arguments are not
+// changed.
+func Validate(template, old *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+	current, err := asCore(template)
+	if err != nil {
+		return field.ErrorList{field.InternalError(path, err)}
+	}
+	stored, err := asCore(old)
+	if err != nil {
+		return field.ErrorList{field.InternalError(path, err)}
+	}
+	options := pod.GetValidationOptionsFromPodTemplate(current, stored)
+	return corevalidation.ValidatePodTemplateSpec(current, path, options)
+}
+
+// ValidateClaimSpec runs core's rules for the spec of a claim that is yet to be created.
+func ValidateClaimSpec(claim *corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList {
+	defaulted := claim.DeepCopy()
+	corev1conversion.SetObjectDefaults_PersistentVolumeClaim(defaulted)
+	converted := &core.PersistentVolumeClaimSpec{}
+	if err := corev1conversion.Convert_v1_PersistentVolumeClaimSpec_To_core_PersistentVolumeClaimSpec(&defaulted.Spec, converted, nil); err != nil {
+		return field.ErrorList{field.InternalError(path, fmt.Errorf("convert claim template: %w", err))}
+	}
+	return corevalidation.ValidatePersistentVolumeClaimSpec(converted, path, corevalidation.ValidationOptionsForPersistentVolumeClaimCreate())
+}
+
+// Warnings are what a Deployment's user is told about a template: deprecated fields,
+// duplicate names and the like. old is the stored template, nil on create.
+func Warnings(ctx context.Context, template, old *corev1.PodTemplateSpec, path *field.Path) []string {
+	current, err := asCore(template)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	stored, err := asCore(old)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return pod.GetWarningsForPodTemplate(ctx, path, current, stored)
+}
+
+// asCore is a defaulted copy of the template in the shape of core's rules.
+func asCore(template *corev1.PodTemplateSpec) (*core.PodTemplateSpec, error) {
+	if template == nil {
+		return nil, nil
+	}
+	defaulted := template.DeepCopy()
+	setDefaults(defaulted)
+	converted := &core.PodTemplateSpec{}
+	if err := corev1conversion.Convert_v1_PodTemplateSpec_To_core_PodTemplateSpec(defaulted, converted, nil); err != nil {
+		return nil, fmt.Errorf("convert pod template: %w", err)
+	}
+	return converted, nil
+}
