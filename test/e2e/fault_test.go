@@ -1,0 +1,90 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// restarts sums up what would show that a running Pod was disturbed: its UID and its containers' restart counts.
+func restarts(pods []corev1.Pod) map[string]int32 {
+	counts := map[string]int32{}
+	for _, pod := range pods {
+		for _, status := range pod.Status.ContainerStatuses {
+			counts[string(pod.UID)+"/"+status.Name] = status.RestartCount
+		}
+	}
+	return counts
+}
+
+// kill deletes the Pods of one of the programs at once and waits for their successors to be ready.
+func (e *env) kill(labels string) {
+	e.t.Helper()
+	pods := e.core.CoreV1().Pods("kruise-system")
+	list, err := pods.List(e.t.Context(), metav1.ListOptions{LabelSelector: labels})
+	require.NoError(e.t, err)
+	require.NotEmpty(e.t, list.Items, labels)
+	gone := map[string]bool{}
+	for _, pod := range list.Items {
+		gone[string(pod.UID)] = true
+		require.NoError(e.t, pods.Delete(e.t.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
+	}
+	e.eventually(labels+" returns", func(c *require.Assertions, ctx context.Context) {
+		list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: labels})
+		c.NoError(err)
+		c.NotEmpty(list.Items)
+		for _, pod := range list.Items {
+			c.False(gone[string(pod.UID)], "a killed Pod is still there")
+			c.Len(pod.Status.ContainerStatuses, len(pod.Spec.Containers))
+			for _, status := range pod.Status.ContainerStatuses {
+				c.True(status.Ready, pod.Name)
+			}
+		}
+	})
+}
+
+// TestKill ends the apiserver, the controller and etcd in turn. Running Pods never restart, and the next change is
+// carried out after the return.
+func TestKill(t *testing.T) {
+	e := newEnv(t)
+	e.apply(manifest("web"))
+	e.ready("web", 3)
+	for _, step := range []struct {
+		name string
+		kill func()
+	}{
+		{"apiserver", func() { e.kill("app.kubernetes.io/component=apiserver") }},
+		{"controller", func() { e.kill("app.kubernetes.io/component=controller") }},
+		{"etcd", func() { killComponent(t, "etcd") }},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			before := restarts(e.pods("web"))
+			set := e.cloneSet("web")
+			step.kill()
+			e.eventually("the API answers", func(c *require.Assertions, ctx context.Context) {
+				again, err := e.kruise.AppsV1beta1().CloneSets(e.namespace).Get(ctx, "web", metav1.GetOptions{})
+				c.NoError(err)
+				c.Equal(set.UID, again.UID, "the store kept the object")
+			})
+			assert.Equal(t, before, restarts(e.pods("web")), "running Pods are left alone")
+
+			replicas := *set.Spec.Replicas + 1
+			e.eventually("the next change is accepted", func(c *require.Assertions, ctx context.Context) {
+				out, err := e.command(ctx, "scale", "cloneset", "web", sprintf("--replicas=%d", replicas)).CombinedOutput()
+				c.NoError(err, "%s", out)
+			})
+			e.ready("web", replicas)
+			after := restarts(e.pods("web"))
+			for container, count := range before {
+				assert.Equal(t, count, after[container], container)
+			}
+		})
+	}
+}

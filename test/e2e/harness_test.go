@@ -1,0 +1,187 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+)
+
+// patience bounds every wait for the cluster to reach a state; it is a safety net, not a figure.
+const patience = 3 * time.Minute
+
+// env is one test's access to the cluster: a namespace of its own and clients.
+type env struct {
+	t         *testing.T
+	namespace string
+	config    *rest.Config
+	core      kubernetes.Interface
+	kruise    versioned.Interface
+}
+
+// newEnv makes a namespace that goes when the test ends.
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	require.NoError(t, err, "KUBECONFIG must name the cluster under test")
+	config.QPS, config.Burst = 100, 200
+	e := &env{t: t, config: config}
+	e.core, err = kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	e.kruise, err = versioned.NewForConfig(config)
+	require.NoError(t, err)
+	namespace, err := e.core.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	e.namespace = namespace.Name
+	t.Cleanup(func() {
+		if t.Failed() {
+			e.dump()
+		}
+		_ = e.core.CoreV1().Namespaces().Delete(context.WithoutCancel(t.Context()), e.namespace, metav1.DeleteOptions{})
+	})
+	return e
+}
+
+// dump logs what a reader needs to understand a failure.
+func (e *env) dump() {
+	for _, args := range [][]string{
+		{"get", "clonesets,pods,events", "-o", "wide"},
+		{"get", "clonesets", "-o", "yaml"},
+		{"-n", "kruise-system", "get", "pods", "-o", "wide"},
+		{"-n", "kruise-system", "logs", "deployment/kruise-controller-manager", "--tail=40"},
+	} {
+		out, _ := e.command(context.WithoutCancel(e.t.Context()), args...).CombinedOutput()
+		e.t.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
+	}
+}
+
+// command is kubectl in the test's namespace.
+func (e *env) command(ctx context.Context, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, os.Getenv("KUBECTL"), append([]string{"--namespace", e.namespace}, args...)...)
+}
+
+// kubectl runs kubectl and returns what it printed; the test fails when kubectl does.
+func (e *env) kubectl(args ...string) string {
+	e.t.Helper()
+	out, err := e.command(e.t.Context(), args...).CombinedOutput()
+	require.NoError(e.t, err, "kubectl %s: %s", strings.Join(args, " "), out)
+	return string(out)
+}
+
+// refused runs kubectl with a manifest on standard input and returns its error text; the test fails when kubectl succeeds.
+func (e *env) refused(manifest string, args ...string) string {
+	e.t.Helper()
+	command := e.command(e.t.Context(), args...)
+	command.Stdin = strings.NewReader(manifest)
+	out, err := command.CombinedOutput()
+	require.Error(e.t, err, "kubectl %s: %s", strings.Join(args, " "), out)
+	return string(out)
+}
+
+// apply applies a manifest with the given further arguments.
+func (e *env) apply(manifest string, args ...string) string {
+	e.t.Helper()
+	command := e.command(e.t.Context(), append([]string{"apply", "-f", "-"}, args...)...)
+	command.Stdin = strings.NewReader(manifest)
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, &out
+	require.NoError(e.t, command.Run(), "apply: %s", &out)
+	return out.String()
+}
+
+// eventually waits until check holds.
+func (e *env) eventually(what string, check func(c *require.Assertions, ctx context.Context)) {
+	e.t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		recorder := &failureRecorder{}
+		attempt(recorder, func() { check(require.New(recorder), e.t.Context()) })
+		if !recorder.failed {
+			return
+		}
+		if time.Now().After(deadline) {
+			e.t.Fatalf("%s: not within %v: %s", what, patience, recorder.text)
+		}
+		<-time.After(250 * time.Millisecond)
+	}
+}
+
+// failureRecorder is a require.TestingT that notes the first failure of an attempt.
+type failureRecorder struct {
+	failed bool
+	text   string
+}
+
+type attemptFailed struct{}
+
+func (r *failureRecorder) Errorf(format string, args ...any) {
+	r.failed, r.text = true, strings.TrimSpace(sprintf(format, args...))
+}
+
+func (r *failureRecorder) FailNow() { panic(attemptFailed{}) }
+
+// attempt runs f and ends it at the recorder's first failure.
+func attempt(r *failureRecorder, f func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			if _, ok := v.(attemptFailed); !ok {
+				panic(v)
+			}
+		}
+	}()
+	f()
+}
+
+// cloneSet reads one CloneSet.
+func (e *env) cloneSet(name string) *v1beta1.CloneSet {
+	e.t.Helper()
+	set, err := e.kruise.AppsV1beta1().CloneSets(e.namespace).Get(e.t.Context(), name, metav1.GetOptions{})
+	require.NoError(e.t, err)
+	return set
+}
+
+// pods lists the Pods of one app label that are not being deleted.
+func (e *env) pods(app string) []corev1.Pod {
+	e.t.Helper()
+	list, err := e.core.CoreV1().Pods(e.namespace).List(e.t.Context(), metav1.ListOptions{LabelSelector: "app=" + app})
+	require.NoError(e.t, err)
+	var live []corev1.Pod
+	for _, pod := range list.Items {
+		if pod.DeletionTimestamp == nil {
+			live = append(live, pod)
+		}
+	}
+	return live
+}
+
+// ready waits until the CloneSet's newest generation has that many Pods, all updated and available.
+func (e *env) ready(name string, replicas int32) *v1beta1.CloneSet {
+	e.t.Helper()
+	var set *v1beta1.CloneSet
+	e.eventually("CloneSet "+name+" ready", func(c *require.Assertions, ctx context.Context) {
+		var err error
+		set, err = e.kruise.AppsV1beta1().CloneSets(e.namespace).Get(ctx, name, metav1.GetOptions{})
+		c.NoError(err)
+		c.Equal(set.Generation, set.Status.ObservedGeneration, "observedGeneration")
+		c.Equal(replicas, set.Status.Replicas, "replicas")
+		c.Equal(replicas, set.Status.UpdatedReplicas, "updatedReplicas")
+		c.Equal(replicas, set.Status.UpdatedAvailableReplicas, "updatedAvailableReplicas")
+	})
+	return set
+}
