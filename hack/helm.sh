@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Prints the path of the helm binary, building it from its Go module when it is missing or of another version.
+# Prints the path of the helm binary. It is one of the local cluster's programs, and built from the same module when missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-version=v3.22.0
-binary="$PWD/.local/bin/helm"
-if ! go version -m "$binary" 2>/dev/null | grep -qE "helm\.sh/helm/v3\s+${version}\s"; then
+module=hack/localcluster/binaries
+version=$(sed -nE 's#^\s*helm\.sh/helm/v3 (v[0-9.]+)$#\1#p' "$module/go.mod")
+binary="$PWD/.local/bin/helm@${version}"
+if [[ ! -x "$binary" ]]; then
   echo "building helm ${version}" >&2
   mkdir -p .local/bin
-  GOBIN="$PWD/.local/bin" GOFLAGS= go install "helm.sh/helm/v3/cmd/helm@${version}" >&2
+  CGO_ENABLED=0 go build -C "$module" -trimpath -ldflags "-s -w" -o "${binary}.building" helm.sh/helm/v3/cmd/helm >&2
+  mv "${binary}.building" "$binary"
 fi
 echo "$binary"
