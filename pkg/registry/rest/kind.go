@@ -42,6 +42,8 @@ type Kind[T Object] struct {
 	// Validate and ValidateUpdate hold the rules of the object, ValidateStatus those of /status.
 	Validate                       func(obj T) field.ErrorList
 	ValidateUpdate, ValidateStatus func(obj, old T) field.ErrorList
+	// ErrorsIn, where set, gives errors the paths that the request's version has for them.
+	ErrorsIn func(version string, errs field.ErrorList) field.ErrorList
 	// Warnings, where set, are sent to the client beside the answer.
 	Warnings func(ctx context.Context, obj, old T) []string
 

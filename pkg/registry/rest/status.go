@@ -27,8 +27,8 @@ func (s *statusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime
 	updated.SetOwnerReferences(existing.GetOwnerReferences())
 }
 
-func (s *statusStrategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return s.kind.ValidateStatus(obj.(T), old.(T))
+func (s *statusStrategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	return s.errorsIn(ctx, s.kind.ValidateStatus(obj.(T), old.(T)))
 }
 
 func (*statusStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {

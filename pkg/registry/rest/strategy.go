@@ -7,6 +7,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -52,12 +53,21 @@ func (s *strategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Objec
 	}
 }
 
-func (s *strategy[T]) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
-	return s.kind.Validate(obj.(T))
+func (s *strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	return s.errorsIn(ctx, s.kind.Validate(obj.(T)))
 }
 
-func (s *strategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return s.kind.ValidateUpdate(obj.(T), old.(T))
+func (s *strategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	return s.errorsIn(ctx, s.kind.ValidateUpdate(obj.(T), old.(T)))
+}
+
+// errorsIn gives the errors the paths of the version in which the user wrote the object.
+func (s *strategy[T]) errorsIn(ctx context.Context, errs field.ErrorList) field.ErrorList {
+	info, ok := genericapirequest.RequestInfoFrom(ctx)
+	if !ok || s.kind.ErrorsIn == nil || len(errs) == 0 {
+		return errs
+	}
+	return s.kind.ErrorsIn(info.APIVersion, errs)
 }
 
 func (s *strategy[T]) WarningsOnCreate(ctx context.Context, obj runtime.Object) []string {

@@ -1,0 +1,39 @@
+package apps
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/registry/rest"
+)
+
+func number[T rest.Object](name, description string, value func(T) int32) rest.Column[T] {
+	return rest.Column[T]{
+		Name: name, Type: "integer", Description: description,
+		Value: func(obj T) any { return int64(value(obj)) },
+	}
+}
+
+func wide[T rest.Object](name, description string, value func(T) string) rest.Column[T] {
+	return rest.Column[T]{
+		Name: name, Type: "string", Description: description, Wide: true,
+		Value: func(obj T) any { return value(obj) },
+	}
+}
+
+func containerNames(spec *corev1.PodSpec) string {
+	return eachContainer(spec, func(c corev1.Container) string { return c.Name })
+}
+
+func images(spec *corev1.PodSpec) string {
+	return eachContainer(spec, func(c corev1.Container) string { return c.Image })
+}
+
+func eachContainer(spec *corev1.PodSpec, value func(corev1.Container) string) string {
+	values := make([]string, 0, len(spec.Containers))
+	for _, container := range spec.Containers {
+		values = append(values, value(container))
+	}
+	return strings.Join(values, ",")
+}
