@@ -1,0 +1,105 @@
+package apiserver
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
+	genericrest "k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/component-base/featuregate"
+
+	"kruise.io/kruise/pkg/generated/openapi"
+	"kruise.io/kruise/pkg/registry/rest"
+)
+
+// Config is what the server is made of.
+type Config struct {
+	Generic *genericapiserver.RecommendedConfig
+	// Gate holds the Kruise feature gates.
+	Gate   featuregate.FeatureGate
+	scheme *runtime.Scheme
+	codecs serializer.CodecFactory
+}
+
+// NewConfig returns a configuration that lacks what flags decide: the store, certificates,
+// authentication, authorization, admission.
+func NewConfig(scheme *runtime.Scheme, codecs serializer.CodecFactory, gate featuregate.FeatureGate) *Config {
+	generic := genericapiserver.NewRecommendedConfig(codecs)
+	namer := openapinamer.NewDefinitionNamer(scheme)
+	generic.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
+	generic.OpenAPIConfig.Info.Title = "Kruise"
+	generic.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
+	generic.OpenAPIV3Config.Info.Title = "Kruise"
+	generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
+		return genericapiserver.DefaultBuildHandlerChain(rememberBodySize(handler), config)
+	}
+	return &Config{Generic: generic, Gate: gate, scheme: scheme, codecs: codecs}
+}
+
+// CompletedConfig can only come from Complete.
+type CompletedConfig struct {
+	*completedConfig
+}
+
+type completedConfig struct {
+	*Config
+	generic genericapiserver.CompletedConfig
+}
+
+// Complete fills in what follows from the rest.
+func (c *Config) Complete() CompletedConfig {
+	return CompletedConfig{&completedConfig{Config: c, generic: c.Generic.Complete()}}
+}
+
+// New opens the store and returns the server, ready to run.
+func (c CompletedConfig) New() (*genericapiserver.GenericAPIServer, error) {
+	server, err := c.generic.New("kruise-apiserver", genericapiserver.NewEmptyDelegate())
+	if err != nil {
+		return nil, fmt.Errorf("make the generic server: %w", err)
+	}
+	for _, group := range groups {
+		info, err := c.groupInfo(group)
+		if err != nil {
+			return nil, err
+		}
+		if err := server.InstallAPIGroup(info); err != nil {
+			return nil, fmt.Errorf("install group %s: %w", group.name, err)
+		}
+	}
+	return server, nil
+}
+
+// groupInfo opens the stores of a group's kinds. One store serves every version.
+func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo, error) {
+	info := genericapiserver.NewDefaultAPIGroupInfo(group.name, c.scheme, metav1.ParameterCodec, c.codecs)
+	for _, kind := range group.kinds(c.Gate) {
+		storage, err := kind.Storage(c.scheme, c.generic.RESTOptionsGetter)
+		if err != nil {
+			return nil, err
+		}
+		for _, version := range kind.ServedVersions() {
+			served := info.VersionedResourcesStorageMap[version.Version]
+			if served == nil {
+				served = map[string]genericrest.Storage{}
+				info.VersionedResourcesStorageMap[version.Version] = served
+			}
+			maps.Copy(served, storage)
+		}
+	}
+	return &info, nil
+}
+
+// rememberBodySize tells the registry how large a request's body is.
+func rememberBodySize(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.ContentLength != 0 {
+			req = req.WithContext(rest.WithBodySize(req.Context(), req.ContentLength))
+		}
+		handler.ServeHTTP(w, req)
+	})
+}

@@ -1,0 +1,59 @@
+package apiserver
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/component-base/featuregate"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	appsinstall "kruise.io/kruise/pkg/apis/apps/install"
+	appsregistry "kruise.io/kruise/pkg/registry/apps"
+	"kruise.io/kruise/pkg/registry/rest"
+)
+
+// group is one API group.
+type group struct {
+	name    string
+	install func(*runtime.Scheme) error
+	kinds   func(featuregate.FeatureGate) []rest.Row
+}
+
+// groups are all that is served.
+var groups = []group{
+	{name: apps.GroupName, install: appsinstall.Install, kinds: appsregistry.Kinds},
+}
+
+// GroupNames are the names of the groups.
+func GroupNames() sets.Set[string] {
+	names := sets.New[string]()
+	for _, group := range groups {
+		names.Insert(group.name)
+	}
+	return names
+}
+
+// APIServices are the names of the APIService objects through which the groups are reached.
+func APIServices(gate featuregate.FeatureGate) []string {
+	names := sets.New[string]()
+	for _, version := range servedVersions(gate) {
+		names.Insert(version.Version + "." + version.Group)
+	}
+	return sets.List(names)
+}
+
+func servedVersions(gate featuregate.FeatureGate) []schema.GroupVersion {
+	var versions []schema.GroupVersion
+	for _, group := range groups {
+		for _, kind := range group.kinds(gate) {
+			for _, version := range kind.ServedVersions() {
+				if !slices.Contains(versions, version) {
+					versions = append(versions, version)
+				}
+			}
+		}
+	}
+	return versions
+}

@@ -1,0 +1,77 @@
+package apiserver
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	serverstorage "k8s.io/apiserver/pkg/server/storage"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/component-base/featuregate"
+
+	"kruise.io/kruise/pkg/registry/rest"
+)
+
+// StorageFactory says how each resource is stored: in the version that its kind names, refusing
+// what is too large.
+type StorageFactory struct {
+	config     storagebackend.Config
+	mediaType  string
+	serializer runtime.StorageSerializer
+	maxBytes   int
+	stored     map[schema.GroupResource]schema.GroupVersion
+}
+
+var _ serverstorage.StorageFactory = &StorageFactory{}
+
+// NewStorageFactory returns the factory for all kinds. maxBytes bounds an object's stored form.
+func NewStorageFactory(
+	gate featuregate.FeatureGate, config storagebackend.Config, mediaType string, serializer runtime.StorageSerializer, maxBytes int,
+) *StorageFactory {
+	f := &StorageFactory{
+		config: config, mediaType: mediaType, serializer: serializer, maxBytes: maxBytes,
+		stored: map[schema.GroupResource]schema.GroupVersion{},
+	}
+	for _, group := range groups {
+		for _, kind := range group.kinds(gate) {
+			f.stored[kind.Resource()] = kind.StoredVersion()
+		}
+	}
+	return f
+}
+
+// NewConfig implements serverstorage.StorageFactory.
+func (f *StorageFactory) NewConfig(resource schema.GroupResource, _ runtime.Object) (*storagebackend.ConfigForResource, error) {
+	version, ok := f.stored[resource]
+	if !ok {
+		return nil, fmt.Errorf("resource %s is in no table of kinds", resource)
+	}
+	config := f.config
+	codec, versioner, err := serverstorage.NewStorageCodec(serverstorage.StorageCodecConfig{
+		StorageMediaType:  f.mediaType,
+		StorageSerializer: f.serializer,
+		StorageVersion:    version,
+		MemoryVersion:     schema.GroupVersion{Group: resource.Group, Version: runtime.APIVersionInternal},
+		Config:            config,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the codec of %s: %w", resource, err)
+	}
+	config.Codec, config.EncodeVersioner = rest.LimitSize(codec, f.maxBytes), versioner
+	return config.ForResource(resource), nil
+}
+
+// ResourcePrefix is the part of the key that tells resources apart.
+func (*StorageFactory) ResourcePrefix(resource schema.GroupResource) string {
+	return resource.Group + "/" + resource.Resource
+}
+
+// Configs implements serverstorage.StorageFactory: there is one store.
+func (f *StorageFactory) Configs() []storagebackend.Config {
+	return serverstorage.Configs(f.config)
+}
+
+// Backends implements serverstorage.StorageFactory.
+func (f *StorageFactory) Backends() []serverstorage.Backend {
+	return serverstorage.Backends(f.config)
+}
