@@ -1,0 +1,157 @@
+package certificates
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/klog/v2"
+	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
+	"k8s.io/utils/clock"
+)
+
+// attempts bounds how often replicas that start together take turns at the Secret.
+const attempts = 10
+
+// Config is what a Manager works with.
+type Config struct {
+	// Secrets are those of our own namespace.
+	Secrets    corev1client.SecretInterface
+	SecretName string
+	// APIServices get the bundle. Those that do not exist yet get it when they appear.
+	APIServices     apiregistrationclient.APIServiceInterface
+	APIServiceNames []string
+	// DNSNames are what the serving certificate is for.
+	DNSNames []string
+	Policy   Policy
+	Clock    clock.WithTicker
+}
+
+// Manager keeps the Secret, the APIServices and the served pair right.
+type Manager struct {
+	Config
+
+	mu        sync.Mutex
+	cert, key []byte
+	listeners []dynamiccertificates.Listener
+}
+
+var _ dynamiccertificates.CertKeyContentProvider = &Manager{}
+
+// New returns a manager that serves nothing until Sync has succeeded once.
+func New(config Config) *Manager { return &Manager{Config: config} }
+
+// Name implements dynamiccertificates.CertKeyContentProvider.
+func (m *Manager) Name() string { return "self-managed::" + m.SecretName }
+
+// CurrentCertKeyContent implements dynamiccertificates.CertKeyContentProvider.
+func (m *Manager) CurrentCertKeyContent() (cert, key []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cert, m.key
+}
+
+// AddListener implements dynamiccertificates.Notifier.
+func (m *Manager) AddListener(listener dynamiccertificates.Listener) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.listeners = append(m.listeners, listener)
+}
+
+// Sync brings the Secret up to date, publishes its bundle, and only then serves its pair.
+func (m *Manager) Sync(ctx context.Context) error {
+	current, err := m.syncSecret(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range m.APIServiceNames {
+		if err := m.publish(ctx, name, current.bundle); err != nil {
+			return err
+		}
+	}
+	m.serve(ctx, current)
+	return nil
+}
+
+func (m *Manager) syncSecret(ctx context.Context) (material, error) {
+	for range attempts {
+		current, err := m.trySecret(ctx)
+		if err == nil {
+			return current, nil
+		}
+		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+			return material{}, fmt.Errorf("keep certificates in Secret %s: %w", m.SecretName, err)
+		}
+	}
+	return material{}, fmt.Errorf("keep certificates in Secret %s: it changed %d times meanwhile", m.SecretName, attempts)
+}
+
+func (m *Manager) trySecret(ctx context.Context) (material, error) {
+	secret, err := m.Secrets.Get(ctx, m.SecretName, metav1.GetOptions{})
+	missing := apierrors.IsNotFound(err)
+	if missing {
+		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: m.SecretName}, Type: corev1.SecretTypeTLS}
+	} else if err != nil {
+		return material{}, err
+	}
+	have := materialOf(secret)
+	want, err := m.Policy.next(have, m.DNSNames, m.Clock.Now())
+	if err != nil || want.equal(have) {
+		return have, err
+	}
+	secret.Data = want.data()
+	if missing {
+		_, err = m.Secrets.Create(ctx, secret, metav1.CreateOptions{})
+	} else {
+		_, err = m.Secrets.Update(ctx, secret, metav1.UpdateOptions{})
+	}
+	if err == nil {
+		klog.FromContext(ctx).Info("Issued certificates", "secret", m.SecretName)
+	}
+	return want, err
+}
+
+func (m *Manager) publish(ctx context.Context, name string, bundle []byte) error {
+	service, err := m.APIServices.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("publish the CA bundle: %w", err)
+	}
+	if string(service.Spec.CABundle) == string(bundle) {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"caBundle": bundle, "insecureSkipTLSVerify": nil}})
+	if err != nil {
+		return fmt.Errorf("encode the CA bundle: %w", err)
+	}
+	if _, err := m.APIServices.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("publish the CA bundle: %w", err)
+	}
+	klog.FromContext(ctx).Info("Published the CA bundle", "apiService", name)
+	return nil
+}
+
+// serve hands the pair to the server, which asks for it again when it is told.
+func (m *Manager) serve(ctx context.Context, current material) {
+	m.mu.Lock()
+	changed := string(m.cert) != string(current.cert)
+	m.cert, m.key = current.cert, current.key
+	listeners := m.listeners
+	m.mu.Unlock()
+	if !changed {
+		return
+	}
+	klog.FromContext(ctx).Info("Serving certificate changed", "secret", m.SecretName)
+	for _, listener := range listeners {
+		listener.Enqueue()
+	}
+}

@@ -1,0 +1,91 @@
+package certificates
+
+import (
+	"crypto/x509"
+	"slices"
+	"time"
+)
+
+// Policy says how long things last.
+type Policy struct {
+	// AuthorityValidity and ServingValidity are the lives of certificates. Each is renewed when a
+	// third of its life is left, so an authority must live more than three times as long as what
+	// it signs.
+	AuthorityValidity, ServingValidity time.Duration
+	// PublishDelay is how long a new authority is in the bundle before it signs what is served:
+	// the time that every kube-apiserver has to notice.
+	PublishDelay time.Duration
+	// Overlap is how long a replaced authority stays in the bundle: the time that every replica
+	// has to serve the new pair.
+	Overlap time.Duration
+}
+
+// DefaultPolicy is for production.
+var DefaultPolicy = Policy{
+	AuthorityValidity: 3 * 365 * 24 * time.Hour,
+	ServingValidity:   90 * 24 * time.Hour,
+	PublishDelay:      2 * time.Minute,
+	Overlap:           24 * time.Hour,
+}
+
+// next returns what the Secret should hold now. What it cannot read it replaces.
+func (p Policy) next(have material, names []string, now time.Time) (material, error) {
+	want := have
+	signer, trusted, err := have.parseAuthority()
+	switch {
+	case err != nil || !now.Before(signer.cert.NotAfter):
+		signer, trusted, err = p.start(&want, nil, now)
+	case due(signer.cert, now):
+		signer, trusted, err = p.start(&want, trusted, now)
+	case len(trusted) > 1 && now.After(issuedAt(signer.cert).Add(p.Overlap)) && signedBy(have, signer):
+		want.bundle = encodeCerts(trusted[:1])
+	}
+	if err != nil {
+		return have, err
+	}
+	if !p.pairIsDue(want, signer, trusted, names, now) {
+		return want, nil
+	}
+	if want.cert, want.key, err = newPair(signer, names, now, p.ServingValidity); err != nil {
+		return have, err
+	}
+	return want, nil
+}
+
+// start begins with a new authority and goes on trusting the others that still live.
+func (p Policy) start(want *material, others []*x509.Certificate, now time.Time) (*authority, []*x509.Certificate, error) {
+	signer, key, err := newAuthority(now, p.AuthorityValidity)
+	if err != nil {
+		return nil, nil, err
+	}
+	trusted := []*x509.Certificate{signer.cert}
+	for _, other := range others {
+		if now.Before(other.NotAfter) {
+			trusted = append(trusted, other)
+		}
+	}
+	want.bundle, want.authorityKey = encodeCerts(trusted), key
+	return signer, trusted, nil
+}
+
+// pairIsDue says whether the signer should issue a serving pair now.
+func (p Policy) pairIsDue(m material, signer *authority, trusted []*x509.Certificate, names []string, now time.Time) bool {
+	cert, err := m.parsePair()
+	usable := err == nil && now.Before(cert.NotAfter) && slices.Equal(cert.DNSNames, names) &&
+		slices.ContainsFunc(trusted, func(by *x509.Certificate) bool { return cert.CheckSignatureFrom(by) == nil })
+	if !usable {
+		return true // nobody can be served until there is one
+	}
+	published := now.After(issuedAt(signer.cert).Add(p.PublishDelay))
+	return published && (due(cert, now) || cert.CheckSignatureFrom(signer.cert) != nil)
+}
+
+// due says whether less than a third of the certificate's life is left.
+func due(cert *x509.Certificate, now time.Time) bool {
+	return cert.NotAfter.Sub(now) < cert.NotAfter.Sub(issuedAt(cert))/3
+}
+
+func signedBy(m material, signer *authority) bool {
+	cert, err := m.parsePair()
+	return err == nil && cert.CheckSignatureFrom(signer.cert) == nil
+}

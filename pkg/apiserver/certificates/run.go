@@ -1,0 +1,107 @@
+package certificates
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+)
+
+const (
+	// recheck is how often the clock is looked at.
+	recheck = time.Minute
+	// retry is the pause after a failure.
+	retry = 5 * time.Second
+)
+
+// WaitForFirst repeats Sync until it succeeds, and returns the last error when ctx ends before.
+func (m *Manager) WaitForFirst(ctx context.Context) error {
+	for {
+		err := m.Sync(ctx)
+		if err == nil {
+			return nil
+		}
+		klog.FromContext(ctx).Error(err, "No serving certificate yet")
+		select {
+		case <-ctx.Done():
+			return err
+		case <-m.Clock.After(retry):
+		}
+	}
+}
+
+// Run repeats Sync whenever the Secret or an APIService changes and every minute, until ctx ends.
+func (m *Manager) Run(ctx context.Context) {
+	changed := make(chan struct{}, 1)
+	m.watch(ctx, changed)
+	for {
+		pause := recheck
+		if err := m.Sync(ctx); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "Certificates are not up to date")
+			pause = retry
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		case <-m.Clock.After(pause):
+		}
+	}
+}
+
+// watch starts a watch on each object by its name: we may not list others.
+func (m *Manager) watch(ctx context.Context, changed chan<- struct{}) {
+	notify := func(any) {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+	start := func(lister cache.ListerWatcher, object runtime.Object) {
+		_, controller := cache.NewInformerWithOptions(cache.InformerOptions{
+			ListerWatcher: lister,
+			ObjectType:    object,
+			Handler: cache.ResourceEventHandlerFuncs{
+				AddFunc: notify, UpdateFunc: func(_, obj any) { notify(obj) }, DeleteFunc: notify,
+			},
+		})
+		go controller.RunWithContext(ctx)
+	}
+	start(named(m.SecretName,
+		func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return m.Secrets.List(ctx, options)
+		},
+		m.Secrets.Watch), &corev1.Secret{})
+	for _, name := range m.APIServiceNames {
+		start(named(name,
+			func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+				return m.APIServices.List(ctx, options)
+			},
+			m.APIServices.Watch), &apiregistrationv1.APIService{})
+	}
+}
+
+// named selects one object.
+func named(
+	name string, list func(context.Context, metav1.ListOptions) (runtime.Object, error),
+	watchFunc func(context.Context, metav1.ListOptions) (watch.Interface, error),
+) cache.ListerWatcher {
+	selector := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.FieldSelector = selector
+			return list(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.FieldSelector = selector
+			return watchFunc(ctx, options)
+		},
+	}
+}
