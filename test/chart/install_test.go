@@ -1,0 +1,124 @@
+package chart
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// served are the kinds that helm asks a cluster for before it would install.
+var served = map[string][]string{
+	"v1": {"Namespace", "ServiceAccount", "PersistentVolumeClaim", "Service"}, "apps/v1": {"Deployment", "DaemonSet"},
+	"policy/v1": {"PodDisruptionBudget"}, "apiregistration.k8s.io/v1": {"APIService"},
+	"apiextensions.k8s.io/v1":      {"CustomResourceDefinition"},
+	"rbac.authorization.k8s.io/v1": {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
+}
+
+// cluster answers what helm asks before it would install: the version, the kinds, its releases and the definitions.
+func cluster(t *testing.T, definitions ...map[string]any) string {
+	t.Helper()
+	groups := []any{}
+	answers := map[string]any{
+		"/version": map[string]any{"major": "1", "minor": "36", "gitVersion": "v1.36.3"},
+		"/api":     map[string]any{"kind": "APIVersions", "versions": []string{"v1"}},
+		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions": map[string]any{
+			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinitionList", "items": definitions,
+		},
+		"/api/v1/namespaces/default/secrets": map[string]any{"apiVersion": "v1", "kind": "SecretList", "items": []any{}},
+	}
+	for version, kinds := range served {
+		resources := []any{}
+		for _, kind := range kinds {
+			namespaced := !strings.HasPrefix(kind, "Cluster") && kind != "Namespace" && kind != "APIService" && kind != "CustomResourceDefinition"
+			resources = append(resources, map[string]any{
+				"name": strings.ToLower(kind) + "s", "kind": kind, "namespaced": namespaced, "verbs": []string{"get", "list"},
+			})
+		}
+		path := "/api/" + version
+		if group, name, found := strings.Cut(version, "/"); found {
+			path = "/apis/" + version
+			one := map[string]any{"groupVersion": version, "version": name}
+			groups = append(groups, map[string]any{"name": group, "versions": []any{one}, "preferredVersion": one})
+		}
+		answers[path] = map[string]any{"kind": "APIResourceList", "groupVersion": version, "resources": resources}
+	}
+	answers["/apis"] = map[string]any{"kind": "APIGroupList", "groups": groups}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer, known := answers[r.URL.Path]
+		if !known {
+			w.WriteHeader(http.StatusNotFound)
+			answer = map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}
+		}
+		assert.NoError(t, json.NewEncoder(w).Encode(answer))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func install(t *testing.T, address string, args ...string) (string, error) {
+	t.Helper()
+	return run(t.Context(), t, append([]string{
+		"install", "kruise", chartDir, "--namespace", "default", "--kube-apiserver", address, "--dry-run=server", "--disable-openapi-validation",
+	}, args...)...)
+}
+
+// TestDefinitionsPresent is case 7: a cluster that serves the group from definitions is refused with instructions.
+func TestDefinitionsPresent(t *testing.T) {
+	definition := func(name, group string) map[string]any {
+		return map[string]any{
+			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+			"metadata": map[string]any{"name": name}, "spec": map[string]any{"group": group},
+		}
+	}
+	_, err := install(t, cluster(t, definition("clonesets.apps.kruise.io", "apps.kruise.io")))
+	for _, want := range []string{"clonesets.apps.kruise.io", "deletes every object", "export the objects"} {
+		assert.ErrorContains(t, err, want)
+	}
+	_, err = install(t, cluster(t, definition("games.game.kruise.io", "game.kruise.io")))
+	assert.NoError(t, err, "another project's group")
+}
+
+// TestNotes is case 1's note, and what else is said after an installation.
+func TestNotes(t *testing.T) {
+	tests := map[string]struct {
+		args    []string
+		want    []string
+		wantNot []string
+	}{
+		"defaults": {
+			nil, []string{"kubectl get apiservices v1alpha1.apps.kruise.io", "The store is embedded"},
+			[]string{"no effect", "KruiseDaemon is off"},
+		},
+		"1.4 values": {
+			[]string{"-f", "testdata/values-1.4.yaml"},
+			[]string{
+				"accepted and have no effect", "- crds:", "- manager.webhook:", "- webhookConfiguration:",
+				"- installation.roleListGroups:", "- manager.image: openkruise/kruise-manager",
+			}, []string{"- daemon"},
+		},
+		"unknown": {[]string{"--set", "bogus.a=1"}, []string{"- bogus: this chart has no such value"}, nil},
+		"agent off": {
+			append([]string{"--set", "featureGates=KruiseDaemon=false"}, externalEtcd...),
+			[]string{"KruiseDaemon is off"}, []string{"The store is embedded"},
+		},
+	}
+	address := cluster(t)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			out, err := install(t, address, test.args...)
+			require.NoError(t, err)
+			for _, want := range test.want {
+				assert.Contains(t, out, want)
+			}
+			for _, not := range test.wantNot {
+				assert.NotContains(t, out, not)
+			}
+		})
+	}
+}

@@ -1,0 +1,202 @@
+package chart
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+	"k8s.io/utils/ptr"
+)
+
+// violations are what the cluster's own Pod Security admission says of a Pod at the level "restricted".
+func violations(t *testing.T, spec corev1.PodSpec) []string {
+	t.Helper()
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	require.NoError(t, err)
+	var forbidden []string
+	level := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	for _, result := range evaluator.EvaluatePod(level, &metav1.ObjectMeta{}, &spec) {
+		if !result.Allowed {
+			forbidden = append(forbidden, result.ForbiddenReason)
+		}
+	}
+	return forbidden
+}
+
+func TestPodSecurity(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want map[string][]string
+	}{
+		"defaults": {nil, map[string][]string{
+			"kruise-apiserver":          nil,
+			"kruise-controller-manager": nil,
+			// The stated exception: the user that owns the runtime's socket, and the folder that the socket is in.
+			"kruise-daemon": {"restricted volume types", "runAsNonRoot != true", "runAsUser=0"},
+		}},
+		"external etcd, cert-manager and audit": {
+			append([]string{"--set", "apiService.certManager.enabled=true,apiserver.auditLog.enabled=true"}, externalEtcd...),
+			map[string][]string{
+				"kruise-apiserver":          nil,
+				"kruise-controller-manager": nil,
+				"kruise-daemon":             {"restricted volume types", "runAsNonRoot != true", "runAsUser=0"},
+			},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			for name, spec := range pods(t, render(t, test.args...)) {
+				got := violations(t, spec)
+				assert.ElementsMatch(t, test.want[name], got, name)
+				for _, container := range spec.Containers {
+					assert.True(t, ptr.Deref(container.SecurityContext.ReadOnlyRootFilesystem, false), name)
+					assert.False(t, ptr.Deref(container.SecurityContext.AllowPrivilegeEscalation, true), name)
+					assert.False(t, ptr.Deref(container.SecurityContext.Privileged, false), name)
+					assert.Equal(t, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}, container.SecurityContext.Capabilities, name)
+					assert.NotEmpty(t, container.Resources.Requests, name)
+					assert.NotNil(t, container.StartupProbe, name)
+					assert.NotNil(t, container.LivenessProbe, name)
+					assert.NotNil(t, container.ReadinessProbe, name)
+				}
+				assert.Equal(t, corev1.SeccompProfileTypeRuntimeDefault, spec.SecurityContext.SeccompProfile.Type, name)
+				assert.False(t, spec.HostNetwork || spec.HostPID || spec.HostIPC, name)
+			}
+		})
+	}
+}
+
+// TestUserOfThePrograms pins the user that the images and the store's volume are made for.
+func TestUserOfThePrograms(t *testing.T) {
+	specs := pods(t, render(t))
+	for name, want := range map[string]int64{"kruise-apiserver": 65532, "kruise-controller-manager": 65532, "kruise-daemon": 0} {
+		assert.Equal(t, want, *specs[name].Containers[0].SecurityContext.RunAsUser, name)
+	}
+	assert.EqualValues(t, 65532, *specs["kruise-apiserver"].SecurityContext.FSGroup)
+}
+
+func TestSeccompProfileIsAValue(t *testing.T) {
+	for name, spec := range pods(t, render(t, "--set", "seccompProfile=null")) {
+		assert.True(t, spec.SecurityContext == nil || spec.SecurityContext.SeccompProfile == nil, name)
+	}
+}
+
+func TestSecurityContextOfTheAgentIsAValue(t *testing.T) {
+	spec := pods(t, render(t, "--set", "daemon.securityContext.privileged=true,daemon.securityContext.allowPrivilegeEscalation=true"))["kruise-daemon"]
+	assert.True(t, *spec.Containers[0].SecurityContext.Privileged)
+	assert.True(t, *spec.Containers[0].SecurityContext.ReadOnlyRootFilesystem)
+}
+
+// rules returns every rule of the installation, by the role's name.
+func rules(t *testing.T, all objects) (cluster, namespaced map[string][]rbacv1.PolicyRule) {
+	t.Helper()
+	cluster, namespaced = map[string][]rbacv1.PolicyRule{}, map[string][]rbacv1.PolicyRule{}
+	for name := range all["ClusterRole"] {
+		cluster[name] = read[rbacv1.ClusterRole](t, all, "ClusterRole", name).Rules
+	}
+	for name := range all["Role"] {
+		namespaced[name] = read[rbacv1.Role](t, all, "Role", name).Rules
+	}
+	return cluster, namespaced
+}
+
+func TestLeastPrivilege(t *testing.T) {
+	cluster, namespaced := rules(t, render(t))
+	assert.Len(t, cluster, 5)
+	assert.Len(t, namespaced, 2)
+	for _, roles := range []map[string][]rbacv1.PolicyRule{cluster, namespaced} {
+		for name, list := range roles {
+			require.NotEmpty(t, list, name)
+			for _, rule := range list {
+				for _, part := range [][]string{rule.APIGroups, rule.Resources, rule.Verbs} {
+					require.NotEmpty(t, part, name)
+					assert.NotContains(t, strings.Join(part, " "), "*", name)
+				}
+				for _, verb := range []string{"escalate", "bind", "impersonate"} {
+					assert.NotContains(t, rule.Verbs, verb, name)
+				}
+			}
+		}
+	}
+	for name, list := range cluster {
+		for _, rule := range list {
+			assert.NotContains(t, rule.Resources, "secrets", name)
+			for _, resource := range []string{"apiservices", "validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
+				if slices.Contains(rule.Resources, resource) && slices.Contains(rule.Verbs, "patch") {
+					assert.NotEmpty(t, rule.ResourceNames, "%s may change every object of %s", name, resource)
+				}
+			}
+		}
+	}
+	for name, list := range namespaced {
+		for _, rule := range list {
+			for _, verb := range rule.Verbs {
+				assert.True(t, verb == "create" || len(rule.ResourceNames) > 0, "%s may %s every object of %v", name, verb, rule.Resources)
+			}
+		}
+	}
+}
+
+// TestAPIServicesThatTheServerMayChange are those that the chart makes.
+func TestAPIServicesThatTheServerMayChange(t *testing.T) {
+	all := render(t)
+	var made, granted []string
+	for name := range all["APIService"] {
+		made = append(made, strings.TrimPrefix(name, "/"))
+	}
+	for _, rule := range read[rbacv1.ClusterRole](t, all, "ClusterRole", "/kruise-apiserver-role").Rules {
+		if slices.Contains(rule.Resources, "apiservices") {
+			granted = append(granted, rule.ResourceNames...)
+		}
+	}
+	assert.ElementsMatch(t, made, granted)
+}
+
+// TestEveryAccountIsBound refuses a binding to a role or an account that the chart does not make.
+func TestEveryAccountIsBound(t *testing.T) {
+	all := render(t)
+	known := map[string]bool{"system:auth-delegator": true, "extension-apiserver-authentication-reader": true}
+	for _, kind := range []string{"ClusterRole", "Role"} {
+		for _, object := range all[kind] {
+			known[object.GetName()] = true
+		}
+	}
+	bound := map[string]int{}
+	for kind, named := range map[string]objects{"ClusterRoleBinding": all, "RoleBinding": all} {
+		for name := range named[kind] {
+			binding := read[rbacv1.ClusterRoleBinding](t, named, kind, name)
+			assert.True(t, known[binding.RoleRef.Name], "%s %s", kind, name)
+			for _, subject := range binding.Subjects {
+				assert.Contains(t, all["ServiceAccount"], subject.Namespace+"/"+subject.Name)
+				bound[subject.Name]++
+			}
+		}
+	}
+	assert.Equal(t, map[string]int{"kruise-apiserver": 4, "kruise-manager": 2, "kruise-daemon": 1}, bound)
+}
+
+func TestRolesOfUsers(t *testing.T) {
+	all := render(t)
+	view := read[rbacv1.ClusterRole](t, all, "ClusterRole", "/kruise-aggregate-to-view")
+	edit := read[rbacv1.ClusterRole](t, all, "ClusterRole", "/kruise-aggregate-to-edit")
+	const label = "rbac.authorization.k8s.io/aggregate-to-"
+	for _, role := range []string{"view", "edit", "admin"} {
+		assert.Equal(t, "true", view.Labels[label+role])
+	}
+	assert.NotContains(t, edit.Labels, label+"view")
+	for _, role := range []string{"edit", "admin"} {
+		assert.Equal(t, "true", edit.Labels[label+role])
+	}
+	for _, rule := range view.Rules {
+		assert.ElementsMatch(t, []string{"get", "list", "watch"}, rule.Verbs)
+	}
+	for _, rule := range edit.Rules {
+		assert.NotContains(t, rule.Resources, "clonesets/status", "the status is the controller's")
+	}
+}
