@@ -1,0 +1,156 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
+	"k8s.io/apiserver/pkg/authorization/union"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/apiserver"
+	"kruise.io/kruise/pkg/apiserver/authorization"
+)
+
+// Config turns the options into the server's configuration. It asks the host cluster what it has,
+// and binds the port.
+func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
+	scheme, err := apiserver.NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	codecs := serializer.NewCodecFactory(scheme)
+	config := apiserver.NewConfig(scheme, codecs, o.Gates.Kruise)
+	generic := config.Generic
+	if err := o.Server.ApplyTo(&generic.Config); err != nil {
+		return nil, err
+	}
+	if err := o.applyHost(config); err != nil {
+		return nil, err
+	}
+	etcd := o.Store.Etcd
+	etcd.StorageConfig.StorageObjectCountTracker = generic.StorageObjectCountTracker
+	factory := apiserver.NewStorageFactory(o.Gates.Kruise, etcd.StorageConfig, etcd.DefaultStorageMediaType, codecs, o.Store.MaxObjectBytes)
+	if err := etcd.ApplyWithStorageFactoryTo(factory, &generic.Config); err != nil {
+		return nil, fmt.Errorf("prepare the store: %w", err)
+	}
+	if err := o.applyServing(config); err != nil {
+		return nil, err
+	}
+	if err := o.applyAccess(config); err != nil {
+		return nil, err
+	}
+	if err := o.applyAdmission(ctx, config); err != nil {
+		return nil, err
+	}
+	return config, nil
+}
+
+// applyHost connects to the host cluster.
+func (o *Options) applyHost(config *apiserver.Config) error {
+	if err := o.CoreAPI.ApplyTo(config.Generic); err != nil {
+		if errors.Is(err, rest.ErrNotInCluster) {
+			return errors.New("no host cluster: give --kubeconfig, or run as a Pod with a service account")
+		}
+		return fmt.Errorf("connect to the host cluster: %w", err)
+	}
+	// Admission reads Pods for users' requests: no client-side limit may hold those up.
+	config.Generic.ClientConfig.QPS, config.Generic.ClientConfig.Burst = 200, 400
+	return nil
+}
+
+// applyServing binds the port.
+func (o *Options) applyServing(config *apiserver.Config) error {
+	generic := config.Generic
+	if err := o.Egress.ApplyTo(&generic.Config); err != nil {
+		return fmt.Errorf("apply egress flags: %w", err)
+	}
+	if err := o.Tracing.ApplyTo(generic.EgressSelector, &generic.Config); err != nil {
+		return fmt.Errorf("apply tracing flags: %w", err)
+	}
+	if err := o.SecureServing.ApplyToConfig(&generic.Config); err != nil {
+		return fmt.Errorf("serve on --secure-port %d: %w", o.SecureServing.BindPort, err)
+	}
+	return nil
+}
+
+// applyAccess decides who callers are and what they may do.
+func (o *Options) applyAccess(config *apiserver.Config) error {
+	generic := config.Generic
+	if err := o.Authentication.ApplyTo(&generic.Authentication, generic.SecureServing, generic.OpenAPIConfig); err != nil {
+		return fmt.Errorf("delegate authentication: %w", err)
+	}
+	if proxy := generic.Authentication.RequestHeaderConfig; proxy != nil {
+		generic.Authentication.Authenticator = authorization.MarkProxied(proxy, generic.Authentication.Authenticator)
+	}
+	if err := o.Authorization.ApplyTo(&generic.Authorization); err != nil {
+		return fmt.Errorf("delegate authorization: %w", err)
+	}
+	accounts, err := o.Accounts.Accounts()
+	if err != nil {
+		return err
+	}
+	own := authorization.New(apiserver.GroupNames(), accounts...)
+	generic.Authorization.Authorizer = union.New(own, generic.Authorization.Authorizer)
+	if err := o.Audit.ApplyTo(&generic.Config); err != nil {
+		return fmt.Errorf("apply audit flags: %w", err)
+	}
+	return nil
+}
+
+// applyAdmission sets up what watches the host cluster: priority and fairness, and admission.
+func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) error {
+	generic := config.Generic
+	client, err := kubernetes.NewForConfig(generic.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("make a client of the host cluster: %w", err)
+	}
+	dynamicClient, err := dynamic.NewForConfig(generic.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("make a client of the host cluster: %w", err)
+	}
+	if err := o.leaveOutMissing(ctx, client); err != nil {
+		return err
+	}
+	if err := o.Features.ApplyTo(&generic.Config, client, generic.SharedInformerFactory); err != nil {
+		return fmt.Errorf("apply priority and fairness: %w", err)
+	}
+	err = o.Admission.ApplyTo(&generic.Config, generic.SharedInformerFactory, client, dynamicClient, generic.FeatureGate, generic.EffectiveVersion)
+	if err != nil {
+		return fmt.Errorf("apply admission: %w", err)
+	}
+	return nil
+}
+
+// leaveOutMissing turns off what the host does not have: an informer for an API that is not there
+// would never be ready.
+func (o *Options) leaveOutMissing(ctx context.Context, client kubernetes.Interface) error {
+	resources, err := client.Discovery().ServerResourcesForGroupVersion("admissionregistration.k8s.io/v1")
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("discover the host cluster's admission API: %w", err)
+	}
+	if !has(resources, "mutatingadmissionpolicies") {
+		klog.FromContext(ctx).Info("The host cluster has no MutatingAdmissionPolicy v1, left out")
+		o.Admission.DisablePlugins = append(o.Admission.DisablePlugins, mutatingpolicy.PluginName)
+	}
+	return nil
+}
+
+func has(resources *metav1.APIResourceList, name string) bool {
+	if resources == nil {
+		return false
+	}
+	for _, resource := range resources.APIResources {
+		if resource.Name == name {
+			return true
+		}
+	}
+	return false
+}

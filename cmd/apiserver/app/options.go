@@ -1,0 +1,158 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/logs"
+
+	"kruise.io/kruise/pkg/admission/plugin/podstodelete"
+)
+
+// Options are the program's flags.
+type Options struct {
+	Server         *genericoptions.ServerRunOptions
+	CoreAPI        *genericoptions.CoreAPIOptions
+	SecureServing  *genericoptions.SecureServingOptionsWithLoopback
+	Authentication *genericoptions.DelegatingAuthenticationOptions
+	Authorization  *genericoptions.DelegatingAuthorizationOptions
+	Audit          *genericoptions.AuditOptions
+	Features       *genericoptions.FeatureOptions
+	Admission      *genericoptions.AdmissionOptions
+	Egress         *genericoptions.EgressSelectorOptions
+	Tracing        *genericoptions.TracingOptions
+	Logs           *logs.Options
+
+	Store        *StoreOptions
+	Certificates *CertificateOptions
+	Accounts     *AccountOptions
+	Gates        *GateOptions
+}
+
+// NewOptions returns the defaults.
+func NewOptions() (*Options, error) {
+	gates, err := NewGateOptions(os.Getenv("CUSTOM_RESOURCE_ENABLE"))
+	if err != nil {
+		return nil, err
+	}
+	serving := genericoptions.NewSecureServingOptions().WithLoopback()
+	serving.BindPort = 6443
+	serving.Required = true
+	// One proxy carries many long requests on each connection.
+	serving.HTTP2MaxStreamsPerConnection = 1000
+	serving.ServerCert.CertDirectory, serving.ServerCert.PairName = "", ""
+
+	admission := genericoptions.NewAdmissionOptions()
+	podstodelete.Register(admission.Plugins)
+	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder, podstodelete.PluginName)
+
+	namespace := ownNamespace()
+	return &Options{
+		Server:         genericoptions.NewServerRunOptions(),
+		CoreAPI:        genericoptions.NewCoreAPIOptions(),
+		SecureServing:  serving,
+		Authentication: genericoptions.NewDelegatingAuthenticationOptions(),
+		Authorization:  genericoptions.NewDelegatingAuthorizationOptions(),
+		Audit:          genericoptions.NewAuditOptions(),
+		Features:       genericoptions.NewFeatureOptions(),
+		Admission:      admission,
+		Egress:         genericoptions.NewEgressSelectorOptions(),
+		Tracing:        genericoptions.NewTracingOptions(),
+		Logs:           logs.NewOptions(),
+		Store:          NewStoreOptions(),
+		Certificates:   NewCertificateOptions(namespace),
+		Accounts:       NewAccountOptions(namespace),
+		Gates:          gates,
+	}, nil
+}
+
+// Flags are the options as flags, in sections.
+func (o *Options) Flags() cliflag.NamedFlagSets {
+	var sets cliflag.NamedFlagSets
+	o.Store.AddFlags(sets.FlagSet("store"))
+	o.Certificates.AddFlags(sets.FlagSet("certificates"))
+	o.Accounts.AddFlags(sets.FlagSet("accounts"))
+	o.Gates.AddFlags(sets.FlagSet("features"))
+	o.CoreAPI.AddFlags(sets.FlagSet("host cluster"))
+	o.SecureServing.AddFlags(sets.FlagSet("secure serving"))
+	o.Authentication.AddFlags(sets.FlagSet("authentication"))
+	o.Authorization.AddFlags(sets.FlagSet("authorization"))
+	o.Audit.AddFlags(sets.FlagSet("audit"))
+	o.Features.AddFlags(sets.FlagSet("features"))
+	o.Admission.AddFlags(sets.FlagSet("admission"))
+	o.Egress.AddFlags(sets.FlagSet("egress"))
+	o.Tracing.AddFlags(sets.FlagSet("tracing"))
+	o.addServerFlags(sets.FlagSet("server"))
+	logs.AddFlags(sets.FlagSet("logs"))
+	return sets
+}
+
+// addServerFlags adds the generic server's flags without those that the gates' own flag replaces:
+// the library wants a component's name before each gate.
+func (o *Options) addServerFlags(fs *pflag.FlagSet) {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.Server.AddUniversalFlags(all)
+	all.VisitAll(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "feature-gates", "emulated-version", "min-compatibility-version",
+			"emulation-forward-compatible", "runtime-config-emulation-forward-compatible":
+		default:
+			fs.AddFlag(flag)
+		}
+	})
+}
+
+// Complete fills in what follows from other flags.
+func (o *Options) Complete() error {
+	if err := o.Gates.Apply(o.Server.ComponentGlobalsRegistry); err != nil {
+		return err
+	}
+	// One kubeconfig serves all three, unless somebody wants otherwise.
+	for _, file := range []*string{&o.Authentication.RemoteKubeConfigFile, &o.Authorization.RemoteKubeConfigFile} {
+		if *file == "" {
+			*file = o.CoreAPI.CoreAPIKubeconfigPath
+		}
+	}
+	return nil
+}
+
+// Validate says what is wrong with the flags.
+func (o *Options) Validate() []error {
+	var errs []error
+	for _, part := range []interface{ Validate() []error }{
+		o.Store, o.Certificates, o.Accounts, o.Server, o.CoreAPI, o.SecureServing, o.Authentication, o.Authorization,
+		o.Audit, o.Features, o.Admission, o.Egress, o.Tracing,
+	} {
+		errs = append(errs, part.Validate()...)
+	}
+	files := &o.SecureServing.ServerCert.CertKey
+	if (files.CertFile == "") != (files.KeyFile == "") {
+		errs = append(errs, fmt.Errorf("--tls-cert-file %q and --tls-private-key-file %q: give both, or neither for a self-managed certificate",
+			files.CertFile, files.KeyFile))
+	}
+	return errs
+}
+
+// ownNamespace is where we run: what the Pod says, what its service account says, or the default.
+func ownNamespace() string {
+	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
+		return namespace
+	}
+	if data, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace"); err == nil {
+		return strings.TrimSpace(string(data))
+	}
+	return "kruise-system"
+}
+
+// newEtcdOptions are the flags of an external etcd.
+func newEtcdOptions() *genericoptions.EtcdOptions {
+	etcd := genericoptions.NewEtcdOptions(storagebackend.NewDefaultConfig("/registry/kruise.io", nil))
+	etcd.DefaultStorageMediaType = runtime.ContentTypeProtobuf
+	return etcd
+}

@@ -1,0 +1,58 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+
+	"kruise.io/kruise/artifacts/helm"
+	"kruise.io/kruise/pkg/apiserver/authorization"
+)
+
+// AccountOptions name our own service accounts, as namespace/name.
+type AccountOptions struct {
+	Manager, Daemon string
+}
+
+// NewAccountOptions returns the chart's names.
+func NewAccountOptions(namespace string) *AccountOptions {
+	return &AccountOptions{Manager: namespace + "/kruise-manager", Daemon: namespace + "/kruise-daemon"}
+}
+
+// AddFlags adds the flags.
+func (o *AccountOptions) AddFlags(fs *pflag.FlagSet) {
+	const help = " as <namespace>/<name>. What its built-in rules grant, its proxied requests get without a SubjectAccessReview. " +
+		"Empty reviews all of them."
+	fs.StringVar(&o.Manager, "manager-service-account", o.Manager, "Service account of the controllers"+help)
+	fs.StringVar(&o.Daemon, "daemon-service-account", o.Daemon, "Service account of the node agents"+help)
+}
+
+// Validate says what is wrong.
+func (o *AccountOptions) Validate() []error {
+	var errs []error
+	for flag, value := range map[string]string{"manager-service-account": o.Manager, "daemon-service-account": o.Daemon} {
+		if namespace, name, ok := strings.Cut(value, "/"); value != "" && (!ok || namespace == "" || name == "") {
+			errs = append(errs, fmt.Errorf("--%s %q: use <namespace>/<name>", flag, value))
+		}
+	}
+	return errs
+}
+
+// Accounts are the accounts with their rules.
+func (o *AccountOptions) Accounts() ([]authorization.Account, error) {
+	var accounts []authorization.Account
+	for rules, value := range map[string]string{helm.ManagerRules: o.Manager, helm.DaemonRules: o.Daemon} {
+		namespace, name, _ := strings.Cut(value, "/")
+		if name == "" {
+			continue
+		}
+		list, err := helm.Rules(rules)
+		if err != nil {
+			return nil, err
+		}
+		accounts = append(accounts, authorization.Account{User: serviceaccount.MakeUsername(namespace, name), Rules: list})
+	}
+	return accounts, nil
+}

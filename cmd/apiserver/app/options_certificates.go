@@ -1,0 +1,49 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// CertificateOptions say where the self-managed certificate is kept and for whom it is.
+type CertificateOptions struct {
+	Namespace, SecretName, ServiceName string
+}
+
+// NewCertificateOptions returns the defaults.
+func NewCertificateOptions(namespace string) *CertificateOptions {
+	return &CertificateOptions{Namespace: namespace, SecretName: "kruise-apiserver-certs", ServiceName: "kruise-apiserver"}
+}
+
+// AddFlags adds the flags.
+func (o *CertificateOptions) AddFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Namespace, "namespace", o.Namespace,
+		"Namespace that we run in. Defaults to the environment's POD_NAMESPACE, then to that of the service account.")
+	fs.StringVar(&o.SecretName, "certificate-secret", o.SecretName,
+		"Secret in --namespace with the self-managed certificates, used when --tls-cert-file is empty.")
+	fs.StringVar(&o.ServiceName, "service-name", o.ServiceName,
+		"Service in --namespace through which kube-apiserver reaches us; the self-managed certificate is for its names.")
+}
+
+// Validate says what is wrong.
+func (o *CertificateOptions) Validate() []error {
+	var errs []error
+	check := func(flag, value string, problems []string) {
+		if len(problems) > 0 {
+			errs = append(errs, fmt.Errorf("--%s %q: %s", flag, value, strings.Join(problems, "; ")))
+		}
+	}
+	check("namespace", o.Namespace, validation.IsDNS1123Label(o.Namespace))
+	check("certificate-secret", o.SecretName, validation.IsDNS1123Subdomain(o.SecretName))
+	check("service-name", o.ServiceName, validation.IsDNS1035Label(o.ServiceName))
+	return errs
+}
+
+// DNSNames are the names that kube-apiserver may call the Service by.
+func (o *CertificateOptions) DNSNames() []string {
+	name := o.ServiceName + "." + o.Namespace
+	return []string{name + ".svc", name + ".svc.cluster.local", name}
+}

@@ -1,0 +1,66 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	cliflag "k8s.io/component-base/cli/flag"
+	basecompatibility "k8s.io/component-base/compatibility"
+	"k8s.io/component-base/featuregate"
+
+	"kruise.io/kruise/pkg/features"
+)
+
+// GateOptions take Kruise's feature gates and the generic apiserver's by one flag. Where both know
+// a name, it is Kruise's.
+type GateOptions struct {
+	// Kruise holds Kruise's gates.
+	Kruise featuregate.MutableFeatureGate
+	wanted map[string]bool
+}
+
+// NewGateOptions returns all gates at their defaults.
+func NewGateOptions(legacyKinds string) (*GateOptions, error) {
+	gate, err := features.New(legacyKinds)
+	if err != nil {
+		return nil, err
+	}
+	return &GateOptions{Kruise: gate, wanted: map[string]bool{}}, nil
+}
+
+// AddFlags adds the flag.
+func (o *GateOptions) AddFlags(fs *pflag.FlagSet) {
+	known := append(o.Kruise.KnownFeatures(), utilfeature.DefaultFeatureGate.KnownFeatures()...)
+	slices.Sort(known)
+	fs.Var(cliflag.NewMapStringBool(&o.wanted), "feature-gates",
+		"A set of key=value pairs that describe feature gates. Options are:\n"+strings.Join(slices.Compact(known), "\n"))
+}
+
+// Apply gives each gate its value, after the flags are parsed.
+func (o *GateOptions) Apply(registry basecompatibility.ComponentGlobalsRegistry) error {
+	if err := registry.Set(); err != nil {
+		return fmt.Errorf("set versions: %w", err)
+	}
+	kruise, generic := map[string]bool{}, map[string]bool{}
+	all := o.Kruise.GetAll()
+	for name, value := range o.wanted {
+		if _, ours := all[featuregate.Feature(name)]; ours {
+			kruise[name] = value
+		} else {
+			generic[name] = value
+		}
+	}
+	if err := o.Kruise.SetFromMap(kruise); err != nil {
+		return fmt.Errorf("--feature-gates: %w", err)
+	}
+	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(generic); err != nil {
+		return fmt.Errorf("--feature-gates: %w", err)
+	}
+	if _, err := features.Cascade(o.Kruise); err != nil {
+		return fmt.Errorf("--feature-gates: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+
+	"kruise.io/kruise/pkg/apiserver/store"
+)
+
+const (
+	// requestOverhead is what an etcd request needs beside the object: key, conditions, encryption.
+	requestOverhead = 64 << 10
+	// defaultMaxObjectBytes fits what etcd accepts unless its operator changed it.
+	defaultMaxObjectBytes = store.DefaultMaxRequestBytes - requestOverhead
+	// largestObjectBytes fits what etcd's client sends at most.
+	largestObjectBytes  = 2<<20 - requestOverhead
+	smallestObjectBytes = 64 << 10
+)
+
+// StoreOptions say where objects are kept: in an external etcd or in one of our own.
+type StoreOptions struct {
+	Etcd           *genericoptions.EtcdOptions
+	DataDir        string
+	QuotaBytes     int64
+	MaxObjectBytes int
+}
+
+// NewStoreOptions returns the defaults: an etcd of our own.
+func NewStoreOptions() *StoreOptions {
+	return &StoreOptions{
+		Etcd: newEtcdOptions(), DataDir: "/var/lib/kruise/store",
+		QuotaBytes: store.DefaultQuotaBytes, MaxObjectBytes: defaultMaxObjectBytes,
+	}
+}
+
+// AddFlags adds the flags.
+func (o *StoreOptions) AddFlags(fs *pflag.FlagSet) {
+	o.Etcd.AddFlags(fs)
+	fs.StringVar(&o.DataDir, "data-dir", o.DataDir,
+		"Directory of the embedded etcd, which runs when --etcd-servers is empty. One process owns it.")
+	fs.Int64Var(&o.QuotaBytes, "data-quota-bytes", o.QuotaBytes,
+		"Size at which the embedded etcd refuses writes.")
+	fs.IntVar(&o.MaxObjectBytes, "max-object-bytes", o.MaxObjectBytes,
+		"Largest object that is stored, in bytes of its stored form. Larger ones are refused with 413. With an external etcd it must "+
+			"stay below its --max-request-bytes. Objects above a limit that was lowered cannot be changed or deleted until it is raised.")
+}
+
+// Embedded says whether we run an etcd of our own.
+func (o *StoreOptions) Embedded() bool { return len(o.Etcd.StorageConfig.Transport.ServerList) == 0 }
+
+// Validate says what is wrong.
+func (o *StoreOptions) Validate() []error {
+	var errs []error
+	if o.MaxObjectBytes < smallestObjectBytes || o.MaxObjectBytes > largestObjectBytes {
+		errs = append(errs, fmt.Errorf("--max-object-bytes %d: use %d to %d", o.MaxObjectBytes, smallestObjectBytes, largestObjectBytes))
+	}
+	if len(o.Etcd.EtcdServersOverrides) > 0 {
+		errs = append(errs, fmt.Errorf("--etcd-servers-overrides %q: all kinds share one store, use --etcd-servers",
+			strings.Join(o.Etcd.EtcdServersOverrides, ",")))
+	}
+	etcd := *o.Etcd
+	if o.Embedded() {
+		etcd.StorageConfig.Transport.ServerList = []string{"embedded"}
+		errs = append(errs, o.validateEmbedded()...)
+	}
+	return append(errs, etcd.Validate()...)
+}
+
+func (o *StoreOptions) validateEmbedded() []error {
+	var errs []error
+	if o.DataDir == "" {
+		errs = append(errs, fmt.Errorf("--data-dir is empty: name a directory for the embedded etcd, or an etcd with --etcd-servers"))
+	}
+	if o.QuotaBytes < 1<<20 || o.QuotaBytes > 8<<30 {
+		errs = append(errs, fmt.Errorf("--data-quota-bytes %d: use 1 MiB to 8 GiB", o.QuotaBytes))
+	}
+	transport := o.Etcd.StorageConfig.Transport
+	for flag, value := range map[string]string{
+		"etcd-cafile": transport.TrustedCAFile, "etcd-certfile": transport.CertFile, "etcd-keyfile": transport.KeyFile,
+	} {
+		if value != "" {
+			errs = append(errs, fmt.Errorf("--%s %q has no effect without --etcd-servers", flag, value))
+		}
+	}
+	return errs
+}

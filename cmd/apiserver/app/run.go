@@ -1,0 +1,103 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/apiserver"
+	"kruise.io/kruise/pkg/apiserver/certificates"
+	"kruise.io/kruise/pkg/apiserver/store"
+)
+
+// certificateTimeout bounds the wait for the first certificate. Whoever started us tries again.
+const certificateTimeout = 2 * time.Minute
+
+// Run serves until ctx ends or the embedded store does.
+func Run(ctx context.Context, options *Options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if options.Store.Embedded() {
+		embedded, err := startStore(ctx, options.Store)
+		if err != nil {
+			return err
+		}
+		defer embedded.Stop() // after the last request
+		go func() {
+			select {
+			case <-ctx.Done():
+			case err := <-embedded.Err():
+				cancel(fmt.Errorf("the embedded etcd stopped: %w", err))
+			}
+		}()
+	}
+	config, err := options.Config(ctx)
+	if err != nil {
+		return err
+	}
+	if options.SecureServing.ServerCert.CertKey.CertFile == "" {
+		if err := manageCertificates(ctx, options, config); err != nil {
+			return err
+		}
+	}
+	server, err := config.Complete().New()
+	if err != nil {
+		return err
+	}
+	if err := server.PrepareRun().RunWithContext(ctx); err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+func startStore(ctx context.Context, options *StoreOptions) (*store.Embedded, error) {
+	embedded, err := store.Start(ctx, store.Config{
+		Dir:             options.DataDir,
+		QuotaBytes:      options.QuotaBytes,
+		MaxRequestBytes: uint(options.MaxObjectBytes + requestOverhead),
+	})
+	if err != nil {
+		return nil, err
+	}
+	options.Etcd.StorageConfig.Transport.ServerList = []string{embedded.Endpoint}
+	return embedded, nil
+}
+
+// manageCertificates has a certificate before the server starts, and keeps it right meanwhile.
+func manageCertificates(ctx context.Context, options *Options, config *apiserver.Config) error {
+	client, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("make a client of the host cluster: %w", err)
+	}
+	aggregator, err := clientset.NewForConfig(config.Generic.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("make a client of the host cluster: %w", err)
+	}
+	manager := certificates.New(certificates.Config{
+		Secrets:         client.CoreV1().Secrets(options.Certificates.Namespace),
+		SecretName:      options.Certificates.SecretName,
+		APIServices:     aggregator.ApiregistrationV1().APIServices(),
+		APIServiceNames: apiserver.APIServices(options.Gates.Kruise),
+		DNSNames:        options.Certificates.DNSNames(),
+		Policy:          certificates.DefaultPolicy,
+		Clock:           clock.RealClock{},
+	})
+	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithName("certificates"))
+	first, cancel := context.WithTimeout(ctx, certificateTimeout)
+	defer cancel()
+	if err := manager.WaitForFirst(first); err != nil {
+		return err
+	}
+	config.Generic.SecureServing.Cert = manager
+	go manager.Run(ctx)
+	return nil
+}

@@ -1,0 +1,29 @@
+// Command apiserver serves the Kruise API to kube-apiserver's aggregation layer.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // client metrics
+	_ "k8s.io/component-base/metrics/prometheus/version"  // version metric
+
+	"kruise.io/kruise/cmd/apiserver/app"
+)
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	command, err := app.NewCommand()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		return 1
+	}
+	command.SetContext(genericapiserver.SetupSignalContext())
+	return cli.Run(command)
+}
