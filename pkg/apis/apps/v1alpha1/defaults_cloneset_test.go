@@ -1,0 +1,133 @@
+package v1alpha1_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+func TestDefaults(t *testing.T) {
+	cases := map[string]struct {
+		change func(*v1alpha1.CloneSetSpec)
+		get    func(*v1alpha1.CloneSetSpec) any
+		want   any
+	}{
+		"replicas": {
+			func(_ *v1alpha1.CloneSetSpec) {},
+			func(s *v1alpha1.CloneSetSpec) any { return *s.Replicas }, int32(1),
+		},
+		"replicas kept": {
+			func(s *v1alpha1.CloneSetSpec) { s.Replicas = ptr.To[int32](0) },
+			func(s *v1alpha1.CloneSetSpec) any { return *s.Replicas }, int32(0),
+		},
+		"revisionHistoryLimit": {
+			func(_ *v1alpha1.CloneSetSpec) {},
+			func(s *v1alpha1.CloneSetSpec) any { return *s.RevisionHistoryLimit }, int32(10),
+		},
+		"revisionHistoryLimit kept": {
+			func(s *v1alpha1.CloneSetSpec) { s.RevisionHistoryLimit = ptr.To[int32](0) },
+			func(s *v1alpha1.CloneSetSpec) any { return *s.RevisionHistoryLimit }, int32(0),
+		},
+		"minReadySeconds": {
+			func(_ *v1alpha1.CloneSetSpec) {},
+			func(s *v1alpha1.CloneSetSpec) any { return s.MinReadySeconds }, int32(0),
+		},
+		"progressDeadlineSeconds is off": {
+			func(_ *v1alpha1.CloneSetSpec) {},
+			func(s *v1alpha1.CloneSetSpec) any { return s.ProgressDeadlineSeconds }, (*int32)(nil),
+		},
+		"claims are reused": {
+			func(_ *v1alpha1.CloneSetSpec) {},
+			func(s *v1alpha1.CloneSetSpec) any { return s.ScaleStrategy.DisablePVCReuse }, false,
+		},
+		"creation is not limited": {
+			func(_ *v1alpha1.CloneSetSpec) {},
+			func(s *v1alpha1.CloneSetSpec) any { return s.ScaleStrategy.MaxUnavailable }, (*intstr.IntOrString)(nil),
+		},
+		"type": {
+			func(_ *v1alpha1.CloneSetSpec) {},
+			func(s *v1alpha1.CloneSetSpec) any { return s.UpdateStrategy.Type }, v1alpha1.RecreateCloneSetUpdateStrategyType,
+		},
+		"partition": {
+			func(_ *v1alpha1.CloneSetSpec) {},
+			func(s *v1alpha1.CloneSetSpec) any { return *s.UpdateStrategy.Partition }, intstr.FromInt32(0),
+		},
+		"partition kept": {
+			func(s *v1alpha1.CloneSetSpec) { s.UpdateStrategy.Partition = ptr.To(intstr.FromString("90%")) },
+			func(s *v1alpha1.CloneSetSpec) any { return *s.UpdateStrategy.Partition }, intstr.FromString("90%"),
+		},
+		"maxUnavailable": {
+			func(_ *v1alpha1.CloneSetSpec) {},
+			func(s *v1alpha1.CloneSetSpec) any { return *s.UpdateStrategy.MaxUnavailable }, intstr.FromString("20%"),
+		},
+		"maxUnavailable kept": {
+			func(s *v1alpha1.CloneSetSpec) { s.UpdateStrategy.MaxUnavailable = ptr.To(intstr.FromInt32(0)) },
+			func(s *v1alpha1.CloneSetSpec) any { return *s.UpdateStrategy.MaxUnavailable }, intstr.FromInt32(0),
+		},
+		"maxSurge": {
+			func(_ *v1alpha1.CloneSetSpec) {},
+			func(s *v1alpha1.CloneSetSpec) any { return *s.UpdateStrategy.MaxSurge }, intstr.FromInt32(0),
+		},
+		"maxSurge kept": {
+			func(s *v1alpha1.CloneSetSpec) { s.UpdateStrategy.MaxSurge = ptr.To(intstr.FromInt32(2)) },
+			func(s *v1alpha1.CloneSetSpec) any { return *s.UpdateStrategy.MaxSurge }, intstr.FromInt32(2),
+		},
+		"paused": {
+			func(_ *v1alpha1.CloneSetSpec) {},
+			func(s *v1alpha1.CloneSetSpec) any { return s.UpdateStrategy.Paused }, false,
+		},
+		"inPlaceUpdateStrategy of ReCreate": {
+			func(_ *v1alpha1.CloneSetSpec) {},
+			func(s *v1alpha1.CloneSetSpec) any { return s.UpdateStrategy.InPlaceUpdateStrategy }, (*pub.InPlaceUpdateStrategy)(nil),
+		},
+		"inPlaceUpdateStrategy of InPlaceIfPossible": {
+			func(s *v1alpha1.CloneSetSpec) { s.UpdateStrategy.Type = "InPlaceIfPossible" },
+			func(s *v1alpha1.CloneSetSpec) any { return s.UpdateStrategy.InPlaceUpdateStrategy }, &pub.InPlaceUpdateStrategy{},
+		},
+		"inPlaceUpdateStrategy of InPlaceOnly": {
+			func(s *v1alpha1.CloneSetSpec) { s.UpdateStrategy.Type = "InPlaceOnly" },
+			func(s *v1alpha1.CloneSetSpec) any { return s.UpdateStrategy.InPlaceUpdateStrategy }, &pub.InPlaceUpdateStrategy{},
+		},
+		"OnDelete is not filled": {
+			func(s *v1alpha1.CloneSetSpec) { s.UpdateStrategy.Type = "OnDelete" },
+			func(s *v1alpha1.CloneSetSpec) any { return s.UpdateStrategy }, v1alpha1.CloneSetUpdateStrategy{Type: "OnDelete"},
+		},
+		"OnDelete with a setting is filled": {
+			func(s *v1alpha1.CloneSetSpec) {
+				s.UpdateStrategy = v1alpha1.CloneSetUpdateStrategy{Type: "OnDelete", Paused: true}
+			},
+			func(s *v1alpha1.CloneSetSpec) any { return *s.UpdateStrategy.MaxUnavailable }, intstr.FromString("20%"),
+		},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			written := &v1alpha1.CloneSet{}
+			test.change(&written.Spec)
+			newScheme(t).Default(written)
+			require.Equal(t, test.want, test.get(&written.Spec))
+			again := written.DeepCopy()
+			newScheme(t).Default(again)
+			require.Equal(t, written, again, "defaulting twice must change nothing")
+		})
+	}
+}
+
+// A template is read as it was stored, whatever a newer server would fill in.
+func TestDefaultsLeaveTemplatesAlone(t *testing.T) {
+	written := &v1alpha1.CloneSet{}
+	written.Spec.Template.Spec = corev1.PodSpec{
+		Containers: []corev1.Container{{Name: "a", Image: "b", Ports: []corev1.ContainerPort{{ContainerPort: 80}}}},
+		Volumes:    []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{RBD: &corev1.RBDVolumeSource{}}}},
+	}
+	written.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
+	stored := written.DeepCopy()
+	newScheme(t).Default(written)
+	require.Equal(t, stored.Spec.Template, written.Spec.Template)
+	require.Equal(t, stored.Spec.VolumeClaimTemplates, written.Spec.VolumeClaimTemplates)
+}
