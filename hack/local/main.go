@@ -19,7 +19,7 @@ func main() {
 	for _, i := range list {
 		archives = append(archives, i.Archive)
 	}
-	c, err := localcluster.New(localcluster.Config{Name: "local", Dir: filepath.Join(wd, ".local/clusters/local"), ModuleRoot: wd, Nodes: 3, Images: archives, Out: os.Stdout, Kubeconfig: filepath.Join(wd, ".local/kubeconfig"), LogDir: filepath.Join(wd, ".local/log")})
+	c, err := localcluster.New(localcluster.Config{Name: "local", Dir: filepath.Join(wd, ".local/clusters/local"), ModuleRoot: wd, Nodes: 3, KWOKNodes: 5, Registry: true, MetricsServer: true, Storage: true, Images: archives, Out: os.Stdout, Kubeconfig: filepath.Join(wd, ".local/kubeconfig"), LogDir: filepath.Join(wd, ".local/log")})
 	if err == nil {
 		switch os.Args[1] {
 		case "up":

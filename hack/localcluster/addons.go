@@ -1,12 +1,169 @@
 package localcluster
 
-import "context"
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// KWOKTaint keeps Pods off simulated nodes unless they tolerate it; its value is "fake", its effect NoSchedule.
+const KWOKTaint = "kwok.x-k8s.io/node"
+
+// provisionerName is what the StorageClass names.
+const provisionerName = "kruise.io/local-path"
+
+//go:embed static/kwok.yaml
+var static embed.FS
+
+// addon is something beside the cluster's own parts. Its objects are applied before its process starts.
+type addon struct {
+	enabled   bool
+	component component
+	// template names the objects' file, if there are any.
+	template string
+	values   map[string]any
+}
+
+// addonTable is the one table of them.
+func (c *Cluster) addonTable() []addon {
+	return []addon{
+		{enabled: c.cfg.Registry, component: c.registry()},
+		{
+			enabled: c.cfg.Storage, component: c.provisioner(),
+			template: "storage.yaml", values: map[string]any{"Provisioner": provisionerName},
+		},
+		{
+			enabled: c.cfg.MetricsServer, component: c.metricsServer(),
+			template: "metrics-server.yaml", values: map[string]any{"Port": metricsServerPort, "Address": c.net.ControlPlaneIP()},
+		},
+		{
+			enabled: c.cfg.KWOKNodes > 0, component: c.kwok(),
+			template: "kwok-nodes.yaml", values: map[string]any{"Nodes": kwokNodeNames(c.cfg.KWOKNodes)},
+		},
+	}
+}
 
 func (c *Cluster) addons() []component {
 	var list []component
+	for _, addon := range c.addonTable() {
+		if addon.enabled {
+			list = append(list, addon.component)
+		}
+	}
 	return list
 }
 
-func (c *Cluster) renderAddons() error { return nil }
+func (c *Cluster) registry() component {
+	return component{
+		process: process{name: "registry", path: "docker-registry", args: []string{"serve", c.path("registry.yaml")}, ns: inCluster},
+		ready:   func(ctx context.Context) error { return c.get(ctx, "http://"+c.net.RegistryHost()+"/v2/", "") },
+	}
+}
 
-func (c *Cluster) applyAddons(ctx context.Context) error { return nil }
+func (c *Cluster) provisioner() component {
+	args := []string{"--kubeconfig=" + c.pki().kubeconfig("provisioner"), "--name=" + provisionerName, "--dir=" + c.path("volumes")}
+	return component{process: process{name: "provisioner", path: c.provisionerPath(), args: args, ns: inCluster}}
+}
+
+func (c *Cluster) metricsServer() component {
+	p := c.pki()
+	kubeconfig := p.kubeconfig("metrics-server")
+	args := []string{
+		"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+		"--bind-address=" + c.net.ControlPlaneIP(), "--secure-port=" + strconv.Itoa(metricsServerPort),
+		"--tls-cert-file=" + p.cert("metrics-server"), "--tls-private-key-file=" + p.key("metrics-server"),
+		"--kubelet-certificate-authority=" + p.cert(clusterCA), "--kubelet-preferred-address-types=InternalIP",
+		"--metric-resolution=10s", "--node-selector=type!=kwok",
+	}
+	return component{
+		process: process{name: "metrics-server", path: c.Binary("metrics-server"), args: args, ns: inCluster},
+		ready: func(ctx context.Context) error {
+			return c.get(ctx, fmt.Sprintf("https://%s:%d/livez", c.net.ControlPlaneIP(), metricsServerPort), "")
+		},
+	}
+}
+
+func (c *Cluster) kwok() component {
+	args := []string{
+		"--kubeconfig=" + c.pki().kubeconfig("kwok"), "--config=" + c.path("kwok.yaml"),
+		"--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+		"--node-ip=" + c.net.ControlPlaneIP(), "--node-port=" + strconv.Itoa(kwokPort), "--cidr=" + c.net.kwokCIDR(),
+		"--server-address=" + c.net.ControlPlaneIP() + ":" + strconv.Itoa(kwokPort), "--node-lease-duration-seconds=40",
+	}
+	return component{
+		process: process{name: "kwok", path: c.Binary("kwok"), args: args, ns: inCluster},
+		ready:   c.kwokReady,
+	}
+}
+
+// kwokReady waits for the last of the simulated nodes.
+func (c *Cluster) kwokReady(ctx context.Context) error {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "type=kwok"})
+	if err != nil {
+		return fmt.Errorf("list nodes: %w", err)
+	}
+	ready := 0
+	for i := range list.Items {
+		if checkReady(&list.Items[i]) == nil {
+			ready++
+		}
+	}
+	if ready < c.cfg.KWOKNodes {
+		return fmt.Errorf("%d of %d simulated nodes are ready", ready, c.cfg.KWOKNodes)
+	}
+	return nil
+}
+
+func kwokNodeNames(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("kwok-%d", i+1)
+	}
+	return names
+}
+
+func (c *Cluster) renderAddons() error {
+	stages, err := static.ReadFile("static/kwok.yaml")
+	if err != nil {
+		return fmt.Errorf("read stages: %w", err)
+	}
+	return errors.Join(
+		writeFile(c.path("kwok.yaml"), stages, 0o644),
+		os.MkdirAll(c.path("volumes"), 0o755),
+		renderTo(c.path("registry.yaml"), "registry.yaml", map[string]any{"Dir": c.path("registry"), "Address": c.net.RegistryHost()}),
+	)
+}
+
+// applyAddons applies the objects of the enabled addons.
+func (c *Cluster) applyAddons(ctx context.Context) error {
+	ca, err := os.ReadFile(c.pki().cert(clusterCA))
+	if err != nil {
+		return fmt.Errorf("read authority: %w", err)
+	}
+	for _, addon := range c.addonTable() {
+		if !addon.enabled || addon.template == "" {
+			continue
+		}
+		addon.values["CABundle"] = base64.StdEncoding.EncodeToString(ca)
+		manifest, err := render(addon.template, addon.values)
+		if err != nil {
+			return err
+		}
+		_, err = c.Kubectl(ctx, bytes.NewReader(manifest), "apply", "--server-side", "--force-conflicts", "-f", "-")
+		if err != nil {
+			return fmt.Errorf("apply %s: %w", addon.template, err)
+		}
+	}
+	return nil
+}

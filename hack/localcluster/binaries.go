@@ -74,7 +74,7 @@ func (c *Cluster) BuildBinaries(ctx context.Context) error {
 		}
 	}
 	for out, pkg := range map[string]string{
-		c.initPath():        "./test/images/pause",
+		c.initPath():        "./hack/localcluster/initprocess",
 		c.provisionerPath(): "./hack/localcluster/provisioner",
 	} {
 		if err := images.Compile(ctx, c.cfg.ModuleRoot, pkg, out, nil); err != nil {

@@ -2,8 +2,12 @@ package localcluster
 
 import "fmt"
 
-// maxIndex bounds the clusters that one machine runs at once: each takes two /16 networks from 10.64.0.0 on.
-const maxIndex = 31
+// maxIndex bounds the clusters that one machine runs at once: each takes two /16 networks from 10.64.0.0 on, and four addresses of
+// the network after the last of those for its link to the host, which must lie outside what Pods believe to be on their bridge.
+const (
+	maxIndex    = 30
+	firstSecond = 64
+)
 
 // Network is the addresses of a cluster. All of them follow from its index, which no other running cluster has.
 type Network struct {
@@ -33,24 +37,37 @@ func (n Network) ControlPlaneIP() string { return n.address(0, 1) }
 func (n Network) NodeIP(node int) string { return n.address(0, 10+node) }
 
 // HostIP is where processes on the host are reachable from inside the cluster.
-func (n Network) HostIP() string { return n.address(255, 1) }
+func (n Network) HostIP() string { return n.linkAddress(1) }
 
 // APIServer is the URL of kube-apiserver.
-func (n Network) APIServer() string { return fmt.Sprintf("https://%s:%d", n.ControlPlaneIP(), apiServerPort) }
+func (n Network) APIServer() string {
+	return fmt.Sprintf("https://%s:%d", n.ControlPlaneIP(), apiServerPort)
+}
 
 // EtcdEndpoint is the URL of the cluster's etcd, which wants a client certificate.
-func (n Network) EtcdEndpoint() string { return fmt.Sprintf("https://%s:%d", n.ControlPlaneIP(), etcdPort) }
+func (n Network) EtcdEndpoint() string {
+	return fmt.Sprintf("https://%s:%d", n.ControlPlaneIP(), etcdPort)
+}
 
 // RegistryHost is the registry's host and port, for plain HTTP.
 func (n Network) RegistryHost() string { return fmt.Sprintf("%s:%d", n.ControlPlaneIP(), registryPort) }
 
 // gatewayIP is the cluster's end of the veth pair.
-func (n Network) gatewayIP() string { return n.address(255, 2) }
+func (n Network) gatewayIP() string { return n.linkAddress(2) }
 
 // podRange is the first and last address of a node's Pods.
-func (n Network) podRange(node int) (first, last string) { return n.address(node, 2), n.address(node, 254) }
+func (n Network) podRange(node int) (first, last string) {
+	return n.address(node, 2), n.address(node, 254)
+}
 
-func (n Network) second() int { return 64 + 2*n.Index }
+// kwokCIDR is where simulated Pods pretend to be: above every real node's range.
+func (n Network) kwokCIDR() string { return n.address(128, 0) + "/17" }
+
+func (n Network) linkAddress(fourth int) string {
+	return fmt.Sprintf("10.%d.%d.%d", firstSecond+2*(maxIndex+1), n.Index, fourth)
+}
+
+func (n Network) second() int { return firstSecond + 2*n.Index }
 
 func (n Network) address(third, fourth int) string {
 	return fmt.Sprintf("10.%d.%d.%d", n.second(), third, fourth)

@@ -78,15 +78,20 @@ func (c *Cluster) nodeReady(ctx context.Context, i int) error {
 	if err != nil {
 		return fmt.Errorf("get node: %w", err)
 	}
+	return checkReady(node)
+}
+
+func checkReady(node *corev1.Node) error {
 	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
-			return nil
+		if condition.Type != corev1.NodeReady {
+			continue
 		}
-		if condition.Type == corev1.NodeReady {
-			return fmt.Errorf("%s is not ready: %s", nodeName(i), condition.Message)
+		if condition.Status != corev1.ConditionTrue {
+			return fmt.Errorf("%s is not ready: %s", node.Name, condition.Message)
 		}
+		return nil
 	}
-	return fmt.Errorf("%s has no Ready condition", nodeName(i))
+	return fmt.Errorf("%s has no Ready condition", node.Name)
 }
 
 func (c *Cluster) renderNode(i int) error {

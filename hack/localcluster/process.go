@@ -2,10 +2,12 @@ package localcluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -43,16 +45,43 @@ func (c *Cluster) ensure(ctx context.Context, init int, p process) (bool, error)
 	return true, c.start(ctx, init, p)
 }
 
+// start has the program started by the init process's own program, inside its namespaces, and waits until that is done.
 func (c *Cluster) start(ctx context.Context, init int, p process) error {
-	cmd, logFile, err := c.command(ctx, p)
+	spawn := p
+	spawn.path, spawn.args = c.initPath(), append([]string{"spawn", p.path}, p.args...)
+	cmd, logFile, err := c.command(ctx, spawn)
 	if err != nil {
 		return err
 	}
 	defer logFile.Close() //nolint:errcheck // The process has its own descriptor.
-	if err := startIn(init, p.ns, cmd); err != nil {
-		return fmt.Errorf("start %s: %w", p.name, err)
+	if err = startIn(init, p.ns, cmd); err == nil {
+		err = cmd.Wait()
 	}
-	return c.recordProcess(p.name, cmd)
+	if err != nil {
+		return fmt.Errorf("start %s, see %s: %w", p.name, c.logFile(p.name), err)
+	}
+	command := append([]string{p.path}, p.args...)
+	pid, err := childOf(init, command)
+	if err != nil {
+		return fmt.Errorf("start %s, see %s: %w", p.name, c.logFile(p.name), err)
+	}
+	return c.recordProcess(p.name, pid, command)
+}
+
+// childOf finds the child of a process that was started with these arguments. The highest number is the youngest but for a wrap,
+// and there is never more than one alive: ensure ends the last before it starts the next.
+func childOf(parent int, command []string) (int, error) {
+	pids, err := processes()
+	if err != nil {
+		return 0, err
+	}
+	for _, pid := range slices.Backward(pids) {
+		stat, err := readStat(pid)
+		if err == nil && stat.parent == parent && stat.running() && slices.Equal(commandLine(pid), command) {
+			return pid, nil
+		}
+	}
+	return 0, errors.New("it ended at once")
 }
 
 func (c *Cluster) command(ctx context.Context, p process) (*exec.Cmd, *os.File, error) {
@@ -75,16 +104,14 @@ func (c *Cluster) command(ctx context.Context, p process) (*exec.Cmd, *os.File, 
 	return cmd, logFile, nil
 }
 
-func (c *Cluster) recordProcess(name string, cmd *exec.Cmd) error {
-	r, err := newRecord(cmd.Process.Pid, cmd.Args)
+func (c *Cluster) recordProcess(name string, pid int, command []string) error {
+	r, err := newRecord(pid, command)
 	if err == nil {
 		err = r.write(c.pidFile(name))
 	}
 	if err != nil {
-		killErr := cmd.Process.Kill()
-		return fmt.Errorf("record %s (killed: %v): %w", name, killErr == nil, err)
+		return fmt.Errorf("record %s: %w", name, errors.Join(err, syscall.Kill(pid, syscall.SIGKILL)))
 	}
-	go cmd.Wait() //nolint:errcheck // Reaps it while this program lives; its end is read from the pid file.
 	return nil
 }
 

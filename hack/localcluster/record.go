@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -25,12 +24,12 @@ type record struct {
 }
 
 func newRecord(pid int, args []string) (record, error) {
-	start, _, err := processStat(pid)
+	stat, err := readStat(pid)
 	if err != nil {
 		return record{}, fmt.Errorf("read the start time of process %d: %w", pid, err)
 	}
 	boot, err := bootID()
-	return record{PID: pid, Start: start, Boot: boot, Args: args}, err
+	return record{PID: pid, Start: stat.start, Boot: boot, Args: args}, err
 }
 
 // alive reports whether the recorded process still runs. One that has ended and was not reaped does not.
@@ -42,8 +41,8 @@ func (r record) alive() bool {
 	if err != nil || boot != r.Boot {
 		return false
 	}
-	start, state, err := processStat(r.PID)
-	return err == nil && start == r.Start && state != 'Z' && state != 'X'
+	stat, err := readStat(r.PID)
+	return err == nil && stat.start == r.Start && stat.running()
 }
 
 func (r record) sameArgs(args []string) bool { return slices.Equal(r.Args, args) }
@@ -70,26 +69,6 @@ func (r record) write(path string) error {
 		return fmt.Errorf("encode pid file: %w", err)
 	}
 	return writeFile(path, data, 0o644)
-}
-
-// processStat reads the start time and the state letter of a process.
-func processStat(pid int) (start uint64, state byte, err error) {
-	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return 0, 0, err
-	}
-	return parseStat(string(data))
-}
-
-// parseStat takes fields 3 and 22 of proc(5)'s stat. The second is a name in parentheses that may itself hold any of these.
-func parseStat(stat string) (start uint64, state byte, err error) {
-	const stateField, startField = 0, 19 // Counted after the name.
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	if len(fields) <= startField {
-		return 0, 0, fmt.Errorf("process stat %q has too few fields", stat)
-	}
-	start, err = strconv.ParseUint(fields[startField], 10, 64)
-	return start, fields[stateField][0], err
 }
 
 func bootID() (string, error) {

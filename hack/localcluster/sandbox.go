@@ -96,7 +96,7 @@ func (c *Cluster) ensureSandbox(ctx context.Context) error {
 }
 
 func (c *Cluster) startInitProcess(ctx context.Context, name string, clusterInit int) (record, error) {
-	cmd, logFile, err := c.command(ctx, process{name: name, path: c.initPath(), args: []string{c.cfg.Dir, name}})
+	cmd, logFile, err := c.command(ctx, process{name: name, path: c.initPath(), args: []string{"hold", c.cfg.Dir, name}})
 	if err != nil {
 		return record{}, err
 	}
@@ -104,7 +104,8 @@ func (c *Cluster) startInitProcess(ctx context.Context, name string, clusterInit
 	if err := startInit(clusterInit, cmd); err != nil {
 		return record{}, fmt.Errorf("create the namespaces of %s: %w", name, err)
 	}
-	if err := c.recordProcess(name, cmd); err != nil {
+	go cmd.Wait() //nolint:errcheck // Reaps it while this program lives; its end is read from the pid file.
+	if err := c.recordProcess(name, cmd.Process.Pid, cmd.Args); err != nil {
 		return record{}, err
 	}
 	return readRecord(c.pidFile(name))

@@ -6,22 +6,18 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 )
 
 // stopAll ends the cluster's processes, and waits until the kernel has let go of its network and control groups.
-// etcd goes first and in good order; the rest is torn away with its namespaces.
+// Nothing is asked to end in good order: etcd's log is on disk before it answers, and the rest keeps no state.
 func (c *Cluster) stopAll(ctx context.Context) error {
 	if s, err := c.readState(); err == nil {
 		c.net = s.Network
-	}
-	if err := c.terminate(ctx, "etcd"); err != nil {
-		return err
 	}
 	if err := c.killInits(ctx); err != nil {
 		return err
@@ -71,29 +67,20 @@ func (c *Cluster) killInits(ctx context.Context) error {
 	return nil
 }
 
-// findInits lists the processes that were started as <init> <Dir> <name>.
+// findInits lists the processes that were started as <init> hold <Dir> <name>.
 func (c *Cluster) findInits() ([]int, error) {
-	entries, err := os.ReadDir("/proc")
+	all, err := processes()
 	if err != nil {
-		return nil, fmt.Errorf("list processes: %w", err)
+		return nil, err
 	}
-	var pids []int
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
-		cmdline, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
-		if err != nil {
-			continue // It ended meanwhile.
-		}
-		args := strings.Split(strings.TrimSuffix(string(cmdline), "\x00"), "\x00")
-		const initArgs = 3
-		if len(args) == initArgs && args[0] == c.initPath() && args[1] == c.cfg.Dir {
-			pids = append(pids, pid)
+	var inits []int
+	for _, pid := range all {
+		args := commandLine(pid)
+		if len(args) > 0 && slices.Equal(args[:len(args)-1], []string{c.initPath(), "hold", c.cfg.Dir}) {
+			inits = append(inits, pid)
 		}
 	}
-	return pids, nil
+	return inits, nil
 }
 
 func (c *Cluster) awaitLinkGone(ctx context.Context) error {

@@ -9,7 +9,8 @@ import (
 )
 
 func main() {
-	signals := make(chan os.Signal, 16)
+	const backlog = 16
+	signals := make(chan os.Signal, backlog)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGCHLD)
 	for s := range signals {
 		if s != syscall.SIGCHLD {
@@ -23,7 +24,7 @@ func main() {
 func reap() {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
-		if pid <= 0 || (err != nil && err != syscall.EINTR) {
+		if pid <= 0 && err != syscall.EINTR { //nolint:errorlint // A system call's own number.
 			return
 		}
 	}

@@ -1,0 +1,70 @@
+package localcluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// processStat is what proc(5)'s stat file says that is used here.
+type processStat struct {
+	state  byte
+	parent int
+	start  uint64
+}
+
+func (s processStat) running() bool { return s.state != 'Z' && s.state != 'X' }
+
+func readStat(pid int) (processStat, error) {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return processStat{}, err
+	}
+	return parseStat(string(data))
+}
+
+// parseStat takes fields 3, 4 and 22. The second is a name in parentheses that may itself hold any of these.
+func parseStat(text string) (processStat, error) {
+	const stateField, parentField, startField = 0, 1, 19 // Counted after the name.
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if len(fields) <= startField {
+		return processStat{}, fmt.Errorf("process stat %q has too few fields", text)
+	}
+	parent, err := strconv.Atoi(fields[parentField])
+	if err != nil {
+		return processStat{}, fmt.Errorf("process stat %q: %w", text, err)
+	}
+	start, err := strconv.ParseUint(fields[startField], 10, 64)
+	if err != nil {
+		return processStat{}, fmt.Errorf("process stat %q: %w", text, err)
+	}
+	return processStat{state: fields[stateField][0], parent: parent, start: start}, nil
+}
+
+// processes are the numbers of all processes, in ascending order.
+func processes() ([]int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	var pids []int
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return pids, nil
+}
+
+// commandLine is nil for a process that has ended.
+func commandLine(pid int) []string {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+}
