@@ -1,0 +1,67 @@
+package app
+
+import (
+	"github.com/spf13/cobra"
+	cliflag "k8s.io/component-base/cli/flag"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/features"
+)
+
+// NewCommand makes the command. getenv reads the environment.
+func NewCommand(getenv func(string) string) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "manager",
+		Short: "Run the controllers of Kruise",
+		Args:  cobra.NoArgs,
+	}
+	options, err := NewOptions(getenv)
+	if err != nil {
+		command.RunE = func(*cobra.Command, []string) error { return err }
+		return command
+	}
+	options.AddFlags(command.Flags())
+	command.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
+	command.RunE = func(cmd *cobra.Command, _ []string) error {
+		options.noteIgnored(cmd.Flags())
+		if err := options.Validate(); err != nil {
+			return err
+		}
+		cmd.SilenceUsage = true
+		if err := logsapi.ValidateAndApply(options.Logging, nil); err != nil {
+			return err
+		}
+		ctx := cmd.Context()
+		if err := options.warn(klog.FromContext(ctx)); err != nil {
+			return err
+		}
+		config, err := options.Config(ctx)
+		if err != nil {
+			return err
+		}
+		return config.Run(ctx)
+	}
+	return command
+}
+
+// warn says what of the flags given works otherwise than written, after gates have forced each other.
+func (o *Options) warn(logger klog.Logger) error {
+	forced, err := features.Cascade(o.Features)
+	if err != nil {
+		return err
+	}
+	for _, f := range forced {
+		logger.Info("Warning: a feature gate forces another", "gate", f.Gate, "value", f.Value, "by", f.By, "byValue", f.ByValue)
+	}
+	if gates := features.Ignored(o.Features, features.PreparingUpdateAsUpdate); len(gates) > 0 {
+		logger.Info("Warning: feature gates have no effect in this release", "gates", gates)
+	}
+	if len(o.ignored) > 0 {
+		logger.Info("Warning: flags are accepted for compatibility and have no effect", "flags", o.ignored)
+	}
+	if o.Namespace != "" {
+		logger.Info("Warning: controllers see one namespace only", "namespace", o.Namespace)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
+	"kruise.io/kruise/pkg/generated/informers/externalversions"
+)
+
+const protobuf = "application/vnd.kubernetes.protobuf"
+
+// Config is all that Run needs, made and not started.
+type Config struct {
+	options     *Options
+	deps        controller.Deps
+	kruise      versioned.Interface
+	controllers []*controller.Controller
+	broadcaster record.EventBroadcaster
+	events      typedcorev1.EventsGetter
+	lock        resourcelock.Interface
+	leader      *leaderMetric
+}
+
+// Config makes the clients and the controllers.
+func (o *Options) Config(ctx context.Context) (*Config, error) {
+	base, err := clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("load kubeconfig: %w", err)
+	}
+	base.ContentType = protobuf
+	base.AcceptContentTypes = protobuf + ",application/json"
+	base.QPS, base.Burst = float32(o.QPS), o.Burst
+
+	c := &Config{options: o}
+	kube, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(base), "kruise-manager"))
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	if c.kruise, err = versioned.NewForConfig(rest.AddUserAgent(rest.CopyConfig(base), "kruise-manager")); err != nil {
+		return nil, fmt.Errorf("make client of our kinds: %w", err)
+	}
+	if c.events, err = typedcorev1.NewForConfig(rest.AddUserAgent(rest.CopyConfig(base), "kruise-manager-events")); err != nil {
+		return nil, fmt.Errorf("make client of events: %w", err)
+	}
+	if err := o.setLock(c, base); err != nil {
+		return nil, err
+	}
+	if err := c.setDeps(ctx, kube); err != nil {
+		return nil, err
+	}
+	return c, c.makeControllers()
+}
+
+func (o *Options) setLock(c *Config, base *rest.Config) error {
+	if !o.Election.Enabled {
+		return nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("name this replica: %w", err)
+	}
+	config := rest.AddUserAgent(rest.CopyConfig(base), "leader-election")
+	config.Timeout = o.Election.RenewDeadline / 2
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("make client of the leader election: %w", err)
+	}
+	identity := fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano())
+	c.lock, err = resourcelock.New(resourcelock.LeasesResourceLock, o.Election.Namespace, o.Election.ID,
+		client.CoreV1(), client.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: identity})
+	if err != nil {
+		return fmt.Errorf("make Lease: %w", err)
+	}
+	return nil
+}
+
+func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
+	o := c.options
+	resync, err := o.resync()
+	if err != nil {
+		return err
+	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kruisescheme.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return fmt.Errorf("make scheme: %w", err)
+		}
+	}
+	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx))
+	metrics := controller.NewMetrics()
+	if err := metrics.Register(legacyregistry.Register); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	if c.leader, err = newLeaderMetric(legacyregistry.Register); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	c.deps = controller.Deps{
+		Kube: kube, Kruise: c.kruise,
+		KubeInformers: informers.NewSharedInformerFactoryWithOptions(kube, resync,
+			informers.WithNamespace(o.Namespace), informers.WithTransform(controller.Trim)),
+		KruiseInformers: externalversions.NewSharedInformerFactoryWithOptions(c.kruise, resync,
+			externalversions.WithNamespace(o.Namespace), externalversions.WithTransform(controller.Trim)),
+		Recorder: func(component string) record.EventRecorder {
+			return c.broadcaster.NewRecorder(scheme, corev1.EventSource{Component: component})
+		},
+		Features: o.Features, Clock: clock.RealClock{}, ExpectationTimeout: o.ExpectationTimeout,
+		ScalingExcludePreparingDelete: o.ScalingExcludePreparingDelete,
+		Options: controller.Options{
+			BaseDelay: o.BaseDelay, MaxDelay: o.MaxDelay, QPS: float64(o.QueueQPS), BucketSize: o.BucketSize, Metrics: metrics,
+		},
+	}
+	return nil
+}
+
+func (c *Config) makeControllers() error {
+	for _, row := range controllers {
+		deps := c.deps
+		deps.Options.Workers = *c.options.Workers[row.name]
+		made, err := row.new(deps)
+		if err != nil {
+			return fmt.Errorf("make controller %s: %w", row.name, err)
+		}
+		c.controllers = append(c.controllers, made)
+	}
+	return nil
+}

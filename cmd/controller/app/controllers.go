@@ -1,0 +1,19 @@
+package app
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/controller/cloneset"
+)
+
+// controllers is every controller. The flag of a row's workers is --<name>-workers.
+var controllers = []struct {
+	name string
+	// requires is what the API server must serve before the controller can start.
+	requires []schema.GroupVersionResource
+	new      func(controller.Deps) (*controller.Controller, error)
+}{
+	{"cloneset", []schema.GroupVersionResource{v1beta1.SchemeGroupVersion.WithResource("clonesets")}, cloneset.New},
+}

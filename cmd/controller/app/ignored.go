@@ -1,0 +1,63 @@
+package app
+
+import (
+	"slices"
+
+	"github.com/spf13/pflag"
+)
+
+// ignoredFlags are accepted, because manifests have them, and do nothing here.
+var ignoredFlags = []struct{ name, value string }{
+	{"allow-privileged", "true"},
+	{"controller-cache-sync-timeout", "2m"},
+	{"webhook-initialize-timeout", "60s"},
+	{"default-ttlseconds-for-always-nodeimage", "300"},
+	{"protection-log-path", "/log"},
+	{"ws-enabled-versioned-status", "deployment,replicaset"},
+	{"disable-no-deepcopy", "false"},
+	{"nodeimage-creation-delay", "30s"},
+	{"assign-bcj-pods-by-scheduler", "true"},
+	{"assign-pods-by-scheduler", "true"},
+	{"logtostderr", "true"},
+	{"alsologtostderr", "false"},
+	{"stderrthreshold", "2"},
+	{"statefulset-workers", "3"},
+	{"daemonset-workers", "3"},
+	{"broadcastjob-workers", "3"},
+	{"advancedcronjob-workers", "3"},
+	{"uniteddeployment-workers", "3"},
+	{"sidecarset-workers", "3"},
+	{"imagepulljob-workers", "3"},
+	{"nodeimage-workers", "3"},
+	{"crr-workers", "3"},
+	{"resourcedistribution-workers", "3"},
+	{"podunavailablebudget-workers", "3"},
+	{"workloadspread-workers", "3"},
+	{"persistentpodstate-workers", "3"},
+	{"podprobemarker-workers", "3"},
+	{"nodepodprobe-workers", "3"},
+	{"sidecarterminator-workers", "3"},
+}
+
+func (o *Options) addIgnored(fs *pflag.FlagSet) {
+	for _, flag := range ignoredFlags {
+		if fs.Lookup(flag.name) != nil {
+			continue
+		}
+		fs.String(flag.name, flag.value, "Accepted and ignored.")
+		added := fs.Lookup(flag.name)
+		added.Hidden = true
+		if flag.value == "true" || flag.value == "false" {
+			added.NoOptDefVal = "true"
+		}
+	}
+}
+
+// noteIgnored remembers which of the flags given have no effect.
+func (o *Options) noteIgnored(fs *pflag.FlagSet) {
+	fs.Visit(func(given *pflag.Flag) {
+		if slices.ContainsFunc(ignoredFlags, func(flag struct{ name, value string }) bool { return flag.name == given.Name }) {
+			o.ignored = append(o.ignored, "--"+given.Name)
+		}
+	})
+}

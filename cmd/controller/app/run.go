@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/leaderelection"
+	_ "k8s.io/component-base/logs/json/register"           // --logging-format=json
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"  // rest_client_*, leader_election_*
+	_ "k8s.io/component-base/metrics/prometheus/workqueue" // workqueue_*
+	"k8s.io/klog/v2"
+)
+
+// errLostLease ends the process: whoever leads now must not find us working as well.
+var errLostLease = errors.New("lost the Lease of the leader election")
+
+// Run serves until the context ends. Caches fill at once, whether or not this replica leads: taking over is then a matter of
+// the Lease alone.
+func (c *Config) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	servers, err := c.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer servers.Wait()
+	defer cancel(nil)
+
+	c.broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: c.events.Events("")})
+	defer c.broadcaster.Shutdown()
+
+	var caches sync.WaitGroup
+	caches.Go(func() { c.fillCaches(ctx) })
+	defer caches.Wait()
+	defer cancel(nil)
+
+	if c.lock == nil {
+		return c.lead(ctx)
+	}
+	return c.elect(ctx, cancel)
+}
+
+// elect leads while the Lease is ours, and gives it back at the end.
+func (c *Config) elect(ctx context.Context, cancel context.CancelCauseFunc) error {
+	logger := klog.FromContext(ctx)
+	var led error
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: c.lock, Name: c.options.Election.ID, ReleaseOnCancel: true,
+		LeaseDuration: c.options.Election.LeaseDuration, RenewDeadline: c.options.Election.RenewDeadline,
+		RetryPeriod: c.options.Election.RetryPeriod,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(ctx context.Context) { led = c.lead(ctx); cancel(led) },
+			OnStoppedLeading: func() { c.leader.set(false) },
+			OnNewLeader: func(identity string) {
+				logger.Info("Leader", "identity", identity, "me", identity == c.lock.Identity())
+			},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("set up leader election: %w", err)
+	}
+	elector.Run(ctx)
+	if ctx.Err() == nil {
+		return errLostLease
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// lead runs the controllers until the context ends.
+func (c *Config) lead(ctx context.Context) error {
+	c.leader.set(true)
+	failures := make([]error, len(c.controllers))
+	var running sync.WaitGroup
+	for i, controller := range c.controllers {
+		running.Go(func() { failures[i] = controller.Run(ctx) })
+	}
+	running.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return errors.Join(failures...)
+}
+
+// fillCaches starts the informers as soon as the kinds that they list are served.
+func (c *Config) fillCaches(ctx context.Context) {
+	for _, row := range controllers {
+		for _, resource := range row.requires {
+			if !c.waitForAPI(ctx, resource) {
+				return
+			}
+		}
+	}
+	c.deps.KubeInformers.Start(ctx.Done())
+	c.deps.KruiseInformers.Start(ctx.Done())
+	<-ctx.Done()
+	c.deps.KubeInformers.Shutdown()
+	c.deps.KruiseInformers.Shutdown()
+}

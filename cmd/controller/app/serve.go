@@ -1,0 +1,102 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"sync"
+	"time"
+
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
+)
+
+const readHeaderTimeout = 10 * time.Second
+
+// serve starts the listeners for metrics, probes and profiles. They end with the context.
+func (c *Config) serve(ctx context.Context) (*sync.WaitGroup, error) {
+	servers := &sync.WaitGroup{}
+	type endpoint struct {
+		addr    string
+		handler http.Handler
+	}
+	endpoints := []endpoint{{c.options.MetricsAddr, metricsHandler()}, {c.options.HealthAddr, healthHandler()}}
+	if c.options.EnablePprof {
+		endpoints = append(endpoints, endpoint{c.options.PprofAddr, pprofHandler()})
+	}
+	for _, e := range endpoints {
+		if e.addr == "" || e.addr == "0" {
+			continue
+		}
+		if err := serveOne(ctx, servers, e.addr, e.handler); err != nil {
+			return servers, err
+		}
+	}
+	return servers, nil
+}
+
+func serveOne(ctx context.Context, servers *sync.WaitGroup, addr string, handler http.Handler) error {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout}
+	servers.Go(func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			klog.FromContext(ctx).Error(err, "Server failed", "addr", addr)
+		}
+	})
+	servers.Go(func() {
+		<-ctx.Done()
+		_ = server.Close()
+	})
+	return nil
+}
+
+func metricsHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", legacyregistry.Handler())
+	return mux
+}
+
+// healthHandler answers while the process lives. A replica that does not lead, or waits for the API, is well too.
+func healthHandler() http.Handler {
+	mux := http.NewServeMux()
+	for _, path := range []string{"/healthz", "/readyz"} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) })
+	}
+	return mux
+}
+
+func pprofHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// leaderMetric says whether this replica works.
+type leaderMetric struct{ gauge *metrics.Gauge }
+
+func newLeaderMetric(register func(metrics.Registerable) error) (*leaderMetric, error) {
+	m := &leaderMetric{metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "kruise_manager_is_leader", Help: "1 on the replica that works, 0 otherwise.", StabilityLevel: metrics.ALPHA,
+	})}
+	return m, register(m.gauge)
+}
+
+func (m *leaderMetric) set(leads bool) {
+	value := 0.0
+	if leads {
+		value = 1
+	}
+	m.gauge.Set(value)
+}

@@ -1,0 +1,81 @@
+package cloneset
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// cleanClaims deals with the claims of Pods that were lost, when claims are not reused: a claim of a Pod that is terminating
+// or finished goes with that Pod, and one without a Pod is deleted.
+func (r *Reconciler) cleanClaims(ctx context.Context, v *view) error {
+	if v.set.Spec.ScaleStrategy.EnablePVCReuse {
+		return nil
+	}
+	var failures []error
+	for _, orphan := range v.orphanedClaims() {
+		failures = append(failures, r.write.cleanClaim(ctx, v.set, orphan))
+	}
+	return errors.Join(failures...)
+}
+
+// orphanedClaim is a claim without an active Pod, and the inactive Pod that it belongs to, if any.
+type orphanedClaim struct {
+	claim *corev1.PersistentVolumeClaim
+	pod   *corev1.Pod
+}
+
+func (v *view) orphanedClaims() (orphans []orphanedClaim) {
+	if len(v.claims) == 0 {
+		return nil
+	}
+	active, inactive := map[string]bool{}, map[string]*corev1.Pod{}
+	for _, pod := range v.pods {
+		active[pod.Labels[pub.CloneSetInstanceIDKey]] = true
+	}
+	for _, pod := range v.inactive {
+		inactive[pod.Labels[pub.CloneSetInstanceIDKey]] = pod
+	}
+	for _, claim := range v.claims {
+		id := claim.Labels[pub.CloneSetInstanceIDKey]
+		if id == "" || active[id] || v.mounted(claim.Name) {
+			continue
+		}
+		orphans = append(orphans, orphanedClaim{claim: claim, pod: inactive[id]})
+	}
+	return orphans
+}
+
+// mounted tells whether an active Pod uses a claim, whatever instance it says it is.
+func (v *view) mounted(claim string) bool {
+	for _, pod := range v.pods {
+		for i := range pod.Spec.Volumes {
+			if source := pod.Spec.Volumes[i].PersistentVolumeClaim; source != nil && source.ClaimName == claim {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// claimsOf are the claims of a Pod's instance.
+func (v *view) claimsOf(pod *corev1.Pod) (owned []*corev1.PersistentVolumeClaim) {
+	id := pod.Labels[pub.CloneSetInstanceIDKey]
+	for _, claim := range v.claims {
+		if id != "" && claim.Labels[pub.CloneSetInstanceIDKey] == id {
+			owned = append(owned, claim)
+		}
+	}
+	return owned
+}
+
+// podRef makes a Pod the controller of a claim. It does not block the Pod's deletion, which would ask for another right.
+func podRef(pod *corev1.Pod) metav1.OwnerReference {
+	ref := *metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))
+	ref.BlockOwnerDeletion = nil
+	return ref
+}

@@ -1,0 +1,75 @@
+package cloneset
+
+import (
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/history"
+	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/lifecycle"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// change is a write to one Pod, decided and not yet made.
+type change struct {
+	before, after *corev1.Pod
+	// status writes to the status subresource, which takes labels and annotations along.
+	status bool
+	// exact refuses the write when the Pod changed meanwhile.
+	exact bool
+}
+
+// refresh decides what is due for each Pod whatever else happens: its lifecycle moves on, and a finished in-place update puts
+// it back into service. Both together are one write. It also returns when to look again though nothing changes.
+func (v *view) refresh() (changes []change, recheck time.Duration, err error) {
+	var failures []error
+	for _, pod := range v.pods {
+		progress, err := inplace.Evaluate(pod, v.now)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		recheck = sooner(recheck, progress.Recheck)
+		if c, due := v.refreshOne(pod, progress.Complete); due {
+			changes = append(changes, c)
+		}
+	}
+	return changes, recheck, errors.Join(failures...)
+}
+
+func (v *view) refreshOne(pod *corev1.Pod, complete bool) (change, bool) {
+	scheduled := podstate.Scheduled(pod)
+	state := lifecycle.Next(v.set.Spec.Lifecycle, pod, lifecycle.Progress{
+		Scheduled: scheduled, AtTarget: v.updated(pod), Complete: complete,
+	})
+	moves := state != lifecycle.Of(pod)
+	// A new Pod cannot be ready before it has a node, so its condition waits for the write that its state needs then.
+	releases := complete && scheduled && !inplace.Released(pod)
+	label, hash := pod.Labels[pub.ControllerRevisionHashKey], pod.Labels[pub.PodTemplateHashKey]
+	fills := hash == "" && label != ""
+	if !moves && !releases && !fills {
+		return change{}, false
+	}
+	after := pod.DeepCopy()
+	if moves {
+		lifecycle.Set(after, state, v.now)
+	}
+	if fills {
+		after.Labels[pub.PodTemplateHashKey] = history.ShortHash(label)
+	}
+	if releases {
+		inplace.Release(after, v.now)
+	}
+	return change{before: pod, after: after, status: releases, exact: releases}, true
+}
+
+// sooner returns the shorter of two delays, of which zero is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}

@@ -1,0 +1,173 @@
+package cloneset
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/lifecycle"
+	"kruise.io/kruise/pkg/workload/ordering"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/rollout"
+)
+
+// scaling is what one pass does to the number of Pods. At most one of its lists of changes, its creations and its deletions
+// has anything in it, except that what a hook holds is held while others are deleted.
+type scaling struct {
+	// createOld and createNew are how many Pods to create at the current and at the update revision.
+	createOld, createNew int
+	// limit is how many may be created now when that is fewer than are missing, else -1.
+	limit  int
+	delete []*corev1.Pod
+	// changes bring Pods that are wanted again back, and hold Pods before their deletion.
+	changes []change
+}
+
+func (s *scaling) acts() bool {
+	return s.createOld+s.createNew+len(s.delete)+len(s.changes) > 0
+}
+
+// scale decides how many Pods to create, or which to delete.
+func (v *view) scale() (scaling, error) {
+	plan := scaling{limit: -1}
+	if plan.changes = v.regret(); len(plan.changes) > 0 {
+		return plan, nil
+	}
+	diff, err := v.diff()
+	if err != nil {
+		return plan, err
+	}
+	if diff.Up > diff.UpLimit {
+		plan.limit = diff.UpLimit
+	}
+	if diff.UpLimit > 0 {
+		plan.createOld = min(diff.UpOld, diff.UpLimit)
+		plan.createNew = diff.UpLimit - plan.createOld
+		return plan, nil
+	}
+	limit := diff.DeleteReadyLimit
+	if diff.Up > 0 {
+		// Pods are missing already: only what does not serve may go.
+		limit = 0
+	}
+	v.deleteHeld(&plan)
+	limit = v.deleteSome(&plan, v.picked(), limit)
+	v.deleteSome(&plan, v.surplus(diff), limit)
+	return plan, nil
+}
+
+// regret takes back the deletion of Pods that a hook holds, when they are wanted again. A Pod that was drained meanwhile is
+// not taken back.
+func (v *view) regret() (changes []change) {
+	if drains(v.set.Spec.Lifecycle) {
+		return nil
+	}
+	var held []*corev1.Pod
+	leaving := 0
+	for _, pod := range v.pods {
+		specified := v.specified(pod)
+		if specified || preparingDelete(pod) {
+			leaving++
+		}
+		if preparingDelete(pod) && !specified {
+			held = append(held, pod)
+		}
+	}
+	wanted := v.replicas() - len(v.pods) + leaving
+	for _, pod := range held[:max(0, min(wanted, len(held)))] {
+		changes = append(changes, v.move(pod, pub.LifecycleStatePreparingNormal))
+	}
+	return changes
+}
+
+func drains(hooks *pub.Lifecycle) bool {
+	return hooks != nil && (hooks.PreDelete != nil && hooks.PreDelete.MarkPodNotReady ||
+		hooks.InPlaceUpdate != nil && hooks.InPlaceUpdate.MarkPodNotReady)
+}
+
+func (v *view) move(pod *corev1.Pod, state lifecycle.State) change {
+	after := pod.DeepCopy()
+	lifecycle.Set(after, state, v.now)
+	return change{before: pod, after: after}
+}
+
+// deleteHeld deletes the Pods that were held before their deletion and no longer are.
+func (v *view) deleteHeld(plan *scaling) {
+	for _, pod := range v.pods {
+		if preparingDelete(pod) {
+			v.deleteOne(plan, pod)
+		}
+	}
+}
+
+func (v *view) deleteOne(plan *scaling, pod *corev1.Pod) {
+	hooks := v.set.Spec.Lifecycle
+	switch {
+	case hooks == nil || !lifecycle.Hooked(hooks.PreDelete, pod):
+		plan.delete = append(plan.delete, pod)
+	case !preparingDelete(pod):
+		plan.changes = append(plan.changes, v.move(pod, pub.LifecycleStatePreparingDelete))
+	}
+}
+
+// deleteSome deletes each of the Pods that does not serve, and of the others as many as the limit allows.
+func (v *view) deleteSome(plan *scaling, pods []*corev1.Pod, limit int) (rest int) {
+	ready := make([]bool, len(pods))
+	for i, pod := range pods {
+		ready[i] = podstate.Available(pod, 0, v.now)
+	}
+	chosen, rest := rollout.SelectDeletes(ready, limit)
+	for _, i := range chosen {
+		v.deleteOne(plan, pods[i])
+	}
+	return rest
+}
+
+// picked are the Pods that somebody, or a recreating update, chose for deletion.
+func (v *view) picked() (pods []*corev1.Pod) {
+	for _, pod := range v.pods {
+		if v.specified(pod) && !preparingDelete(pod) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// surplus are the Pods beyond the replicas, those that cost least first.
+func (v *view) surplus(diff rollout.Diff) []*corev1.Pod {
+	if diff.Down <= 0 {
+		return nil
+	}
+	var older, newer []*corev1.Pod
+	for _, pod := range v.pods {
+		switch {
+		case v.specified(pod) || preparingDelete(pod):
+		case v.updated(pod):
+			newer = append(newer, pod)
+		default:
+			older = append(older, pod)
+		}
+	}
+	fromOld := min(diff.DownOld, diff.Down, len(older))
+	return append(v.cheapest(older, fromOld), v.cheapest(newer, diff.Down-fromOld)...)
+}
+
+func (v *view) cheapest(pods []*corev1.Pod, n int) []*corev1.Pod {
+	if n >= len(pods) {
+		return pods
+	}
+	order := ordering.Deletion{
+		MinReadySeconds: v.set.Spec.MinReadySeconds, Now: v.now, TopologyKeys: v.topologyKeys(), NodeLabels: v.nodeLabels,
+	}
+	return order.ForDeletion(pods)[:n]
+}
+
+func (v *view) topologyKeys() (keys []string) {
+	for _, constraint := range v.set.Spec.Template.Spec.TopologySpreadConstraints {
+		if !slices.Contains(keys, constraint.TopologyKey) {
+			keys = append(keys, constraint.TopologyKey)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,79 @@
+package cloneset
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/rollout"
+)
+
+// outcome is what went wrong in a pass; nil is well.
+type outcome struct{ scale, update error }
+
+// status computes what the view shows.
+func (v *view) status(selector string, result outcome, collisionCount *int32) v1beta1.CloneSetStatus {
+	old := &v.set.Status
+	status := v1beta1.CloneSetStatus{
+		ObservedGeneration: v.set.Generation, Replicas: int32(len(v.pods)), LabelSelector: selector,
+		UpdateRevision: v.update.Name, CurrentRevision: v.current.Name, CollisionCount: collisionCount,
+	}
+	for _, pod := range v.pods {
+		updated, ready, available := v.updated(pod), podstate.Ready(pod), v.available(pod)
+		add(&status.ReadyReplicas, ready)
+		add(&status.AvailableReplicas, available)
+		add(&status.UpdatedReplicas, updated)
+		add(&status.UpdatedReadyReplicas, updated && ready)
+		add(&status.UpdatedAvailableReplicas, updated && available)
+	}
+	if partition, err := rollout.Partition(v.rolling().Partition, v.replicas()); err == nil {
+		status.ExpectedUpdatedReplicas = int32(v.replicas() - partition)
+	}
+	// Pods that are missing are not proof that a revision has reached all.
+	if status.UpdatedReplicas == status.Replicas && int(status.Replicas) == v.replicas() {
+		status.CurrentRevision = status.UpdateRevision
+	}
+	now := metav1.NewTime(v.now).Rfc3339Copy()
+	status.Conditions = failed(old.Conditions, v1beta1.CloneSetConditionFailedScale, result.scale, now)
+	status.Conditions = failed(status.Conditions, v1beta1.CloneSetConditionFailedUpdate, result.update, now)
+	return status
+}
+
+func add(count *int32, condition bool) {
+	if condition {
+		*count++
+	}
+}
+
+// failed sets or clears a condition that says what failed. What did not change keeps its times.
+func failed(conditions []v1beta1.CloneSetCondition, conditionType v1beta1.CloneSetConditionType, err error,
+	now metav1.Time) []v1beta1.CloneSetCondition {
+	kept := slices.Clone(conditions)
+	index := slices.IndexFunc(kept, func(c v1beta1.CloneSetCondition) bool { return c.Type == conditionType })
+	if err == nil {
+		if index < 0 {
+			return kept
+		}
+		return slices.Delete(kept, index, index+1)
+	}
+	condition := v1beta1.CloneSetCondition{
+		Type: conditionType, Status: corev1.ConditionTrue, LastUpdateTime: now, LastTransitionTime: now, Message: err.Error(),
+	}
+	if index < 0 {
+		return append(kept, condition)
+	}
+	if kept[index].Status == condition.Status {
+		condition.LastTransitionTime = kept[index].LastTransitionTime
+	}
+	if kept[index].Message == condition.Message {
+		condition.LastUpdateTime = kept[index].LastUpdateTime
+	}
+	kept[index] = condition
+	return kept
+}
+
+func sameStatus(a, b *v1beta1.CloneSetStatus) bool { return apiequality.Semantic.DeepEqual(a, b) }

@@ -1,0 +1,240 @@
+package cloneset
+
+import (
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/history"
+	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/lifecycle"
+	"kruise.io/kruise/pkg/workload/ordering"
+	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/rollout"
+)
+
+// updating is what one pass does to bring Pods to their revision.
+type updating struct {
+	target *appsv1.ControllerRevision
+	// inPlace are the Pods to update in place, with what changes in each.
+	inPlace []inPlaceUpdate
+	// recreate are the Pods to pick for deletion.
+	recreate []*corev1.Pod
+	// changes hold Pods before their update.
+	changes []change
+}
+
+type inPlaceUpdate struct {
+	pod    *corev1.Pod
+	change *inplace.Change
+}
+
+// updates decides which Pods to update now, and how. What it could not decide for a Pod is in the error; the others go on.
+func (v *view) updates() (updating, error) {
+	var plan updating
+	if v.onDelete() || v.rolling().Paused {
+		return plan, nil
+	}
+	diff, err := v.diff()
+	if err != nil || diff.UpdateNum == 0 {
+		return plan, err
+	}
+	plan.target = v.update
+	if diff.UpdateNum < 0 {
+		plan.target = v.current
+	}
+	ordered, err := v.updateOrder(v.outdated(plan.target))
+	if err != nil {
+		return plan, err
+	}
+	var failures []error
+	for _, pod := range ordered[:v.updateBudget(diff, ordered, plan.target)] {
+		if err := v.updateOne(&plan, pod); err != nil {
+			failures = append(failures, err)
+		}
+	}
+	return plan, errors.Join(failures...)
+}
+
+func at(pod *corev1.Pod, revision *appsv1.ControllerRevision) bool {
+	return history.Matches(pod.Labels[pub.ControllerRevisionHashKey], revision.Name)
+}
+
+// outdated are the Pods that may be brought to the target. On the way back only those at the update revision may.
+func (v *view) outdated(target *appsv1.ControllerRevision) (pods []*corev1.Pod) {
+	back := target != v.update
+	for _, pod := range v.pods {
+		grace, err := inplace.ReadGrace(pod)
+		waits := err == nil && grace != nil && lifecycle.Of(pod) != pub.LifecycleStateUpdated
+		if at(pod, target) || preparingDelete(pod) || waits || back && !v.updated(pod) {
+			continue
+		}
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+// updateOrder sorts candidates as the spec asks. Pods that an earlier pass picked come first: they are under way.
+func (v *view) updateOrder(pods []*corev1.Pod) ([]*corev1.Pod, error) {
+	ordered := ordering.ForUpdate(pods)
+	rolling := v.rolling()
+	if p := rolling.PriorityStrategy; p != nil {
+		weights := make([]ordering.Weight, 0, len(p.WeightPriority))
+		for _, term := range p.WeightPriority {
+			selector, err := metav1.LabelSelectorAsSelector(&term.MatchSelector)
+			if err != nil {
+				return nil, fmt.Errorf("priorityStrategy.weightPriority: %w", err)
+			}
+			weights = append(weights, ordering.Weight{Weight: int64(term.Weight), Selector: selector})
+		}
+		keys := make([]string, 0, len(p.OrderPriority))
+		for _, term := range p.OrderPriority {
+			keys = append(keys, term.OrderedKey)
+		}
+		ordered = ordering.ByOrderedKeys(ordering.ByWeight(ordered, weights), keys)
+	}
+	terms := make([]ordering.ScatterTerm, 0, len(rolling.ScatterStrategy))
+	for _, term := range rolling.ScatterStrategy {
+		terms = append(terms, ordering.ScatterTerm{Key: term.Key, Value: term.Value})
+	}
+	ordered = ordering.Scatter(ordered, v.pods, terms)
+	return pickedFirst(ordering.PreparingFirst(ordered)), nil
+}
+
+func pickedFirst(pods []*corev1.Pod) []*corev1.Pod {
+	var picked, others []*corev1.Pod
+	for _, pod := range pods {
+		if lifecycle.SpecifiedDelete(pod) {
+			picked = append(picked, pod)
+		} else {
+			others = append(others, pod)
+		}
+	}
+	return append(picked, others...)
+}
+
+// updateBudget returns how many of the candidates may be updated now.
+func (v *view) updateBudget(diff rollout.Diff, ordered []*corev1.Pod, target *appsv1.ControllerRevision) int {
+	unavailable, atTarget := 0, 0
+	for _, pod := range v.pods {
+		if v.available(pod) {
+			continue
+		}
+		unavailable++
+		if at(pod, target) {
+			atTarget++
+		}
+	}
+	candidates := make([]rollout.Candidate, 0, len(ordered))
+	for _, pod := range ordered {
+		candidates = append(candidates, rollout.Candidate{Available: v.available(pod)})
+	}
+	return diff.SelectUpdates(candidates, unavailable, atTarget)
+}
+
+// updateOne decides how a chosen Pod comes to the target.
+func (v *view) updateOne(plan *updating, pod *corev1.Pod) error {
+	if v.specified(pod) {
+		return nil
+	}
+	policy := v.rolling().PodUpdatePolicy
+	if policy == pub.InPlaceIfPossiblePodUpdatePolicy || policy == pub.InPlaceOnlyPodUpdatePolicy {
+		change, err := v.inPlaceChange(pod, plan.target)
+		if err != nil {
+			return err
+		}
+		if change != nil {
+			return v.updateInPlace(plan, pod, change)
+		}
+		if policy == pub.InPlaceOnlyPodUpdatePolicy {
+			return fmt.Errorf("pod %s cannot be updated in place to revision %s: more than images and metadata differ; "+
+				"set podUpdatePolicy to InPlaceIfPossible, or delete the Pod", pod.Name, plan.target.Name)
+		}
+	}
+	plan.recreate = append(plan.recreate, pod)
+	return nil
+}
+
+// inPlaceChange returns what changes in the Pod, or nil when it must be recreated. A container keeps the environment it was
+// started with: where that reads changed metadata, an in-place change would leave the old value in it.
+func (v *view) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision) (*inplace.Change, error) {
+	from := v.revisionOf(pod)
+	if from == nil {
+		return nil, nil
+	}
+	before, err := v.template(from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := v.template(target)
+	if err != nil {
+		return nil, err
+	}
+	change, possible := inplace.Plan(before, after)
+	if !possible {
+		return nil, nil
+	}
+	if v.envFromMetadata && v.rolling().PodUpdatePolicy == pub.InPlaceIfPossiblePodUpdatePolicy && change.FeedsEnv(after) {
+		return nil, nil
+	}
+	return change, nil
+}
+
+// updateInPlace moves the Pod one step on the way from its state through the hook to the update.
+func (v *view) updateInPlace(plan *updating, pod *corev1.Pod, change *inplace.Change) error {
+	var hook *pub.LifecycleHook
+	if v.set.Spec.Lifecycle != nil {
+		hook = v.set.Spec.Lifecycle.InPlaceUpdate
+	}
+	state := lifecycle.Of(pod)
+	held := lifecycle.Hooked(hook, pod)
+	switch state {
+	case pub.LifecycleStateUpdated:
+		c := v.move(pod, pub.LifecycleStatePreparingUpdate)
+		lifecycle.Mark(hook, c.after)
+		plan.changes = append(plan.changes, c)
+	case pub.LifecycleStatePreparingUpdate:
+		if !held {
+			plan.inPlace = append(plan.inPlace, inPlaceUpdate{pod, change})
+		}
+	case "", pub.LifecycleStateNormal, pub.LifecycleStatePreparingNormal:
+		if held {
+			plan.changes = append(plan.changes, v.move(pod, pub.LifecycleStatePreparingUpdate))
+			return nil
+		}
+		plan.inPlace = append(plan.inPlace, inPlaceUpdate{pod, change})
+	case pub.LifecycleStateUpdating:
+		plan.inPlace = append(plan.inPlace, inPlaceUpdate{pod, change})
+	default:
+		return fmt.Errorf("pod %s has the unknown lifecycle state %q: remove its label %s", pod.Name, state, pub.LifecycleStateKey)
+	}
+	return nil
+}
+
+// applied returns the Pod as the update writes it. The Pod given must be the version that the write replaces.
+func (v *view) applied(pod *corev1.Pod, update inPlaceUpdate, target *appsv1.ControllerRevision) (*corev1.Pod, error) {
+	after := pod.DeepCopy()
+	if err := update.change.Apply(after, target.Name, v.now); err != nil {
+		return nil, err
+	}
+	podcontrol.StampRevision(after, target.Name, v.shortHash)
+	state := pub.LifecycleStateUpdating
+	if progress, err := inplace.Evaluate(after, v.now); err == nil && progress.Complete && !update.change.TouchesContainers() {
+		state = lifecycle.AfterUpdate(v.set.Spec.Lifecycle, after)
+	}
+	lifecycle.Set(after, state, v.now)
+	return after, nil
+}
+
+// recreated returns the change that picks a Pod for deletion.
+func recreated(pod *corev1.Pod) change {
+	after := pod.DeepCopy()
+	labelled := labels.Set{pub.SpecifiedDeleteKey: "true"}
+	after.Labels = labels.Merge(after.Labels, labelled)
+	return change{before: pod, after: after}
+}

@@ -1,0 +1,215 @@
+package cloneset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/retry"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller/consistency"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/podcontrol"
+)
+
+// width is how many Pods are written to at once.
+const width = 16
+
+// writer makes the writes that the pure functions decided, tells the guard of each, and the user of what matters.
+type writer struct {
+	kube     kubernetes.Interface
+	kruise   versioned.Interface
+	guard    *consistency.Guard
+	recorder record.EventRecorder
+	now      func() time.Time
+}
+
+// pods makes changes to Pods. One that lost against another writer is decided anew when that write arrives.
+func (w *writer) pods(ctx context.Context, set *v1beta1.CloneSet, changes []change) error {
+	return podcontrol.Parallel(len(changes), width, func(i int) error {
+		_, err := w.patchPod(ctx, set, changes[i])
+		if apierrors.IsConflict(err) && changes[i].exact || apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	})
+}
+
+// patchPod writes what a change changes, and nothing when that is nothing.
+func (w *writer) patchPod(ctx context.Context, set *v1beta1.CloneSet, c change) (*corev1.Pod, error) {
+	patch, err := podPatch(c)
+	if err != nil {
+		return nil, err
+	}
+	var subresources []string
+	if c.status {
+		subresources = []string{"status"}
+	}
+	pod, err := w.kube.CoreV1().Pods(c.before.Namespace).Patch(ctx, c.before.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{}, subresources...)
+	if err != nil {
+		return nil, fmt.Errorf("patch Pod %s: %w", c.before.Name, err)
+	}
+	w.guard.Wrote(set.UID, pods, pod.ResourceVersion)
+	return pod, nil
+}
+
+// podPatch holds for the very Pod that was read, and for its very version where the change asks for that.
+func podPatch(c change) ([]byte, error) {
+	before, after := c.before.DeepCopy(), c.after.DeepCopy()
+	before.UID, before.ResourceVersion, after.ResourceVersion = "", "", ""
+	if c.exact {
+		after.ResourceVersion = c.before.ResourceVersion
+	}
+	beforeJSON, err := json.Marshal(before)
+	if err != nil {
+		return nil, fmt.Errorf("encode Pod %s: %w", c.before.Name, err)
+	}
+	afterJSON, err := json.Marshal(after)
+	if err != nil {
+		return nil, fmt.Errorf("encode Pod %s: %w", c.before.Name, err)
+	}
+	patch, err := strategicpatch.CreateTwoWayMergePatch(beforeJSON, afterJSON, corev1.Pod{})
+	if err != nil {
+		return nil, fmt.Errorf("compare Pod %s: %w", c.before.Name, err)
+	}
+	return patch, nil
+}
+
+// updates carries out what was decided about updates.
+func (w *writer) updates(ctx context.Context, v *view, plan updating) error {
+	held := w.pods(ctx, v.set, plan.changes)
+	inPlace := podcontrol.Parallel(len(plan.inPlace), width, func(i int) error {
+		pod := plan.inPlace[i].pod
+		if err := w.updateInPlace(ctx, v, plan.inPlace[i], plan); err != nil {
+			w.recorder.Eventf(v.set, corev1.EventTypeWarning, "FailedUpdatePodInPlace",
+				"failed to update pod %s in-place(revision %s): %v", pod.Name, plan.target.Name, err)
+			return err
+		}
+		w.recorder.Eventf(v.set, corev1.EventTypeNormal, "SuccessfulUpdatePodInPlace",
+			"successfully update pod %s in-place(revision %s)", pod.Name, plan.target.Name)
+		return nil
+	})
+	recreate := podcontrol.Parallel(len(plan.recreate), width, func(i int) error {
+		pod := plan.recreate[i]
+		if _, err := w.patchPod(ctx, v.set, recreated(pod)); err != nil {
+			w.recorder.Eventf(v.set, corev1.EventTypeWarning, "FailedUpdatePodReCreate",
+				"failed to patch pod %s specified-delete for update(revision %s): %v", pod.Name, plan.target.Name, err)
+			return err
+		}
+		w.recorder.Eventf(v.set, corev1.EventTypeNormal, "SuccessfulUpdatePodReCreate",
+			"successfully patch pod %s specified-delete for update(revision %s)", pod.Name, plan.target.Name)
+		return nil
+	})
+	return errors.Join(held, inPlace, recreate)
+}
+
+// updateInPlace takes the Pod out of service, if a container changes, and then changes it. The second write replaces the very
+// version that the first returned, so that it records the instances that it puts an end to.
+func (w *writer) updateInPlace(ctx context.Context, v *view, update inPlaceUpdate, plan updating) error {
+	base := update.pod
+	if update.change.TouchesContainers() {
+		held := base.DeepCopy()
+		inplace.Hold(held, v.now)
+		var err error
+		if base, err = w.patchPod(ctx, v.set, change{before: update.pod, after: held, status: true}); err != nil {
+			return err
+		}
+	}
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		after, err := v.applied(base, update, plan.target)
+		if err != nil {
+			return err
+		}
+		_, err = w.patchPod(ctx, v.set, change{before: base, after: after, exact: true})
+		if apierrors.IsConflict(err) {
+			fresh, getErr := w.kube.CoreV1().Pods(base.Namespace).Get(ctx, base.Name, metav1.GetOptions{})
+			if getErr != nil {
+				return fmt.Errorf("get Pod %s: %w", base.Name, getErr)
+			}
+			if fresh.UID != update.pod.UID || fresh.DeletionTimestamp != nil {
+				return nil
+			}
+			base = fresh
+		}
+		return err
+	})
+}
+
+// status reports, if there is anything new. On a conflict the fresh object gets the same report: it says which generation it
+// is about.
+func (w *writer) status(ctx context.Context, set *v1beta1.CloneSet, status v1beta1.CloneSetStatus) error {
+	if sameStatus(&set.Status, &status) {
+		return nil
+	}
+	client := w.kruise.AppsV1beta1().CloneSets(set.Namespace)
+	target := set
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		report := target.DeepCopy()
+		report.Status = status
+		written, err := client.UpdateStatus(ctx, report, metav1.UpdateOptions{})
+		if apierrors.IsConflict(err) {
+			fresh, getErr := client.Get(ctx, set.Name, metav1.GetOptions{})
+			if getErr != nil {
+				return getErr
+			}
+			if fresh.UID != set.UID {
+				return nil
+			}
+			target = fresh
+		}
+		if err == nil {
+			w.guard.Wrote(set.UID, sets, written.ResourceVersion)
+		}
+		return err
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("update status: %w", err)
+	}
+	return nil
+}
+
+// clearPodsToDelete drops the names of Pods that are gone from the spec's list, and refuses to overwrite an edit of it.
+func (w *writer) clearPodsToDelete(ctx context.Context, v *view) error {
+	active := map[string]bool{}
+	for _, pod := range v.pods {
+		active[pod.Name] = true
+	}
+	keep := []string{}
+	for _, name := range v.set.Spec.ScaleStrategy.PodsToDelete {
+		if active[name] {
+			keep = append(keep, name)
+		}
+	}
+	if len(keep) == len(v.set.Spec.ScaleStrategy.PodsToDelete) {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": v.set.ResourceVersion, "uid": v.set.UID},
+		"spec":     map[string]any{"scaleStrategy": map[string]any{"podsToDelete": keep}},
+	})
+	if err != nil {
+		return fmt.Errorf("encode podsToDelete: %w", err)
+	}
+	written, err := w.kruise.AppsV1beta1().CloneSets(v.set.Namespace).Patch(ctx, v.set.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		// The change that we lost against brings us here again.
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("clear scaleStrategy.podsToDelete: %w", err)
+	}
+	w.guard.Wrote(v.set.UID, sets, written.ResourceVersion)
+	return nil
+}

@@ -1,0 +1,32 @@
+package controller
+
+import (
+	"time"
+
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/generated/informers/externalversions"
+)
+
+// Deps is what the program gives to each controller's constructor.
+type Deps struct {
+	Kube            kubernetes.Interface
+	Kruise          versioned.Interface
+	KubeInformers   informers.SharedInformerFactory
+	KruiseInformers externalversions.SharedInformerFactory
+	// Recorder makes the recorder of an event source.
+	Recorder func(component string) record.EventRecorder
+	Features featuregate.FeatureGate
+	Clock    clock.PassiveClock
+	// Options are those of this controller.
+	Options Options
+	// ExpectationTimeout is how long a cache may take to show a write before it is given up.
+	ExpectationTimeout time.Duration
+	// ScalingExcludePreparingDelete is the cluster-wide default of a CloneSet's scaleStrategy.excludePreparingDelete.
+	ScalingExcludePreparingDelete bool
+}

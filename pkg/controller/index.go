@@ -1,0 +1,45 @@
+package controller
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+)
+
+// ownerIndex finds objects by the UID of their controller.
+const ownerIndex = "controllerUID"
+
+// IndexByOwner lets ByOwner find the informer's objects. Controllers that share an informer may all call it; it must be
+// called before the informer starts.
+func IndexByOwner(informer cache.SharedIndexInformer) error {
+	if _, found := informer.GetIndexer().GetIndexers()[ownerIndex]; found {
+		return nil
+	}
+	return informer.AddIndexers(cache.Indexers{ownerIndex: func(obj any) ([]string, error) {
+		object, ok := obj.(metav1.Object)
+		if !ok {
+			return nil, nil
+		}
+		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
+			return []string{string(ref.UID)}, nil
+		}
+		return nil, nil
+	}})
+}
+
+// ByOwner lists the objects whose controller has the UID. They belong to the cache and must not be changed.
+func ByOwner[T any](indexer cache.Indexer, owner types.UID) ([]T, error) {
+	items, err := indexer.ByIndex(ownerIndex, string(owner))
+	if err != nil {
+		return nil, fmt.Errorf("list by owner: %w", err)
+	}
+	typed := make([]T, 0, len(items))
+	for _, item := range items {
+		if object, ok := item.(T); ok {
+			typed = append(typed, object)
+		}
+	}
+	return typed, nil
+}

@@ -1,0 +1,98 @@
+package controller
+
+import (
+	"time"
+
+	"k8s.io/component-base/metrics"
+	"k8s.io/utils/clock"
+)
+
+// Metrics count reconciles. Their names are those on existing dashboards. The methods of a nil pointer do nothing.
+type Metrics struct {
+	total   *metrics.CounterVec
+	errors  *metrics.CounterVec
+	seconds *metrics.HistogramVec
+	active  *metrics.GaugeVec
+	workers *metrics.GaugeVec
+	stale   *metrics.CounterVec
+	leaked  *metrics.CounterVec
+}
+
+// NewMetrics makes the metrics; Register shows them.
+func NewMetrics() *Metrics {
+	const stage = metrics.ALPHA
+	return &Metrics{
+		total: metrics.NewCounterVec(&metrics.CounterOpts{Name: "controller_runtime_reconcile_total",
+			Help: "Reconciles by result.", StabilityLevel: stage}, []string{"controller", "result"}),
+		errors: metrics.NewCounterVec(&metrics.CounterOpts{Name: "controller_runtime_reconcile_errors_total",
+			Help: "Reconciles that failed.", StabilityLevel: stage}, []string{"controller"}),
+		seconds: metrics.NewHistogramVec(&metrics.HistogramOpts{Name: "controller_runtime_reconcile_time_seconds",
+			Help: "Duration of reconciles.", Buckets: metrics.ExponentialBuckets(0.0005, 4, 9), StabilityLevel: stage}, []string{"controller"}),
+		active: metrics.NewGaugeVec(&metrics.GaugeOpts{Name: "controller_runtime_active_workers",
+			Help: "Reconciles that run.", StabilityLevel: stage}, []string{"controller"}),
+		workers: metrics.NewGaugeVec(&metrics.GaugeOpts{Name: "controller_runtime_max_concurrent_reconciles",
+			Help: "Reconciles that may run at once.", StabilityLevel: stage}, []string{"controller"}),
+		stale: metrics.NewCounterVec(&metrics.CounterOpts{Name: "kruise_manager_stale_cache_total",
+			Help: "Reconciles put off because a cache had not seen an earlier write.", StabilityLevel: stage}, []string{"controller"}),
+		leaked: metrics.NewCounterVec(&metrics.CounterOpts{Name: "cloneset_scale_expectation_leakage",
+			Help: "Writes that a cache did not show within --expectation-timeout.", StabilityLevel: stage}, []string{"namespace", "name"}),
+	}
+}
+
+// Register shows the metrics through the function of a registry.
+func (m *Metrics) Register(register func(metrics.Registerable) error) error {
+	for _, metric := range []metrics.Registerable{m.total, m.errors, m.seconds, m.active, m.workers, m.stale, m.leaked} {
+		if err := register(metric); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stale counts a reconcile that a stale cache put off.
+func (m *Metrics) Stale(controller string) {
+	if m != nil {
+		m.stale.WithLabelValues(controller).Inc()
+	}
+}
+
+// Leaked counts a write for a CloneSet that a cache never showed.
+func (m *Metrics) Leaked(namespace, name string) {
+	if m != nil {
+		m.leaked.WithLabelValues(namespace, name).Inc()
+	}
+}
+
+func (m *Metrics) started(controller string, workers int) {
+	if m != nil {
+		m.workers.WithLabelValues(controller).Set(float64(workers))
+	}
+}
+
+// begin returns what ends the measurement.
+func (m *Metrics) begin(controller string, clock clock.PassiveClock) func(Result, error) {
+	if m == nil {
+		return func(Result, error) {}
+	}
+	start := clock.Now()
+	m.active.WithLabelValues(controller).Inc()
+	return func(result Result, err error) {
+		m.active.WithLabelValues(controller).Dec()
+		m.seconds.WithLabelValues(controller).Observe(float64(clock.Since(start)) / float64(time.Second))
+		m.total.WithLabelValues(controller, resultLabel(result, err)).Inc()
+		if err != nil {
+			m.errors.WithLabelValues(controller).Inc()
+		}
+	}
+}
+
+func resultLabel(result Result, err error) string {
+	switch {
+	case err != nil:
+		return "error"
+	case result.RequeueAfter > 0:
+		return "requeue_after"
+	default:
+		return "success"
+	}
+}

@@ -1,0 +1,22 @@
+package podcontrol
+
+import (
+	"errors"
+	"sync"
+)
+
+// Parallel calls f for 0..n-1, at most width at once, and returns what failed. A failure stops nothing else.
+func Parallel(n, width int, f func(i int) error) error {
+	failures := make([]error, n)
+	free := make(chan struct{}, max(1, width))
+	var wg sync.WaitGroup
+	for i := range n {
+		free <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-free }()
+			failures[i] = f(i)
+		})
+	}
+	wg.Wait()
+	return errors.Join(failures...)
+}
