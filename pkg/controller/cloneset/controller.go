@@ -46,31 +46,45 @@ type Reconciler struct {
 
 // New makes the controller. It adds indexes to the informers, so it must be called before they start.
 func New(deps controller.Deps) (*controller.Controller, error) {
-	setInformer := deps.KruiseInformers.Apps().V1beta1().CloneSets()
-	podInformer := deps.KubeInformers.Core().V1().Pods().Informer()
-	claimInformer := deps.KubeInformers.Core().V1().PersistentVolumeClaims().Informer()
-	revisionInformer := deps.KubeInformers.Apps().V1().ControllerRevisions().Informer()
-	for _, informer := range []cache.SharedIndexInformer{podInformer, claimInformer, revisionInformer} {
-		if err := controller.IndexByOwner(informer); err != nil {
-			return nil, fmt.Errorf("index by owner: %w", err)
-		}
-	}
-	guard := consistency.New(deps.ExpectationTimeout, deps.Clock, map[schema.GroupResource]consistency.Store{
-		sets: setInformer.Informer().GetIndexer(), pods: podInformer.GetIndexer(),
-		claims: claimInformer.GetIndexer(), revisions: revisionInformer.GetIndexer(),
-	})
-	recorder := deps.Recorder(Name)
-	r := &Reconciler{
-		sets: setInformer.Lister(), pods: podInformer.GetIndexer(), claims: claimInformer.GetIndexer(), revisions: revisionInformer.GetIndexer(),
-		nodes: deps.KubeInformers.Core().V1().Nodes().Lister(), guard: guard, settings: settingsFrom(deps), clock: deps.Clock,
-		recorder: recorder, metrics: deps.Options.Metrics,
-		write: &writer{kube: deps.Kube, kruise: deps.Kruise, guard: guard, recorder: recorder, now: deps.Clock.Now},
+	r, err := newReconciler(deps)
+	if err != nil {
+		return nil, err
 	}
 	c := controller.New(Name, deps.Options, r.Reconcile)
-	return c, r.watch(c, setInformer.Informer(), podInformer, claimInformer, revisionInformer)
+	return c, r.watch(c, deps)
 }
 
-func (r *Reconciler) watch(c *controller.Controller, setInformer cache.SharedIndexInformer, owned ...cache.SharedIndexInformer) error {
+func newReconciler(deps controller.Deps) (*Reconciler, error) {
+	setInformer := deps.KruiseInformers.Apps().V1beta1().CloneSets()
+	owned := ownedInformers(deps)
+	stores := map[schema.GroupResource]consistency.Store{sets: setInformer.Informer().GetIndexer()}
+	for resource, informer := range owned {
+		if err := controller.IndexByOwner(informer); err != nil {
+			return nil, fmt.Errorf("index %s by owner: %w", resource, err)
+		}
+		stores[resource] = informer.GetIndexer()
+	}
+	guard := consistency.New(deps.ExpectationTimeout, deps.Clock, stores)
+	recorder := deps.Recorder(Name)
+	return &Reconciler{
+		sets: setInformer.Lister(), pods: owned[pods].GetIndexer(), claims: owned[claims].GetIndexer(),
+		revisions: owned[revisions].GetIndexer(), nodes: deps.KubeInformers.Core().V1().Nodes().Lister(),
+		guard: guard, settings: settingsFrom(deps), clock: deps.Clock, recorder: recorder, metrics: deps.Options.Metrics,
+		write: &writer{kube: deps.Kube, kruise: deps.Kruise, guard: guard, recorder: recorder},
+	}, nil
+}
+
+// ownedInformers are those of what a CloneSet controls.
+func ownedInformers(deps controller.Deps) map[schema.GroupResource]cache.SharedIndexInformer {
+	return map[schema.GroupResource]cache.SharedIndexInformer{
+		pods:      deps.KubeInformers.Core().V1().Pods().Informer(),
+		claims:    deps.KubeInformers.Core().V1().PersistentVolumeClaims().Informer(),
+		revisions: deps.KubeInformers.Apps().V1().ControllerRevisions().Informer(),
+	}
+}
+
+func (r *Reconciler) watch(c *controller.Controller, deps controller.Deps) error {
+	setInformer := deps.KruiseInformers.Apps().V1beta1().CloneSets().Informer()
 	_, err := setInformer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) {
 		if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 			obj = unknown.Obj
@@ -85,7 +99,7 @@ func (r *Reconciler) watch(c *controller.Controller, setInformer cache.SharedInd
 	if err := c.Watch(setInformer, controller.Self); err != nil {
 		return err
 	}
-	for _, informer := range owned {
+	for _, informer := range ownedInformers(deps) {
 		if err := c.Watch(informer, controller.OwnerOf(kind.GroupKind())); err != nil {
 			return err
 		}

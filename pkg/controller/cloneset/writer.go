@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,7 +31,6 @@ type writer struct {
 	kruise   versioned.Interface
 	guard    *consistency.Guard
 	recorder record.EventRecorder
-	now      func() time.Time
 }
 
 // pods makes changes to Pods. One that lost against another writer is decided anew when that write arrives.

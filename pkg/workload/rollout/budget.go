@@ -7,11 +7,16 @@ type Candidate struct{ Available bool }
 //
 // A serving Pod is chosen while fewer than UpdateMaxUnavailable are unavailable; one that does not serve costs nothing
 // there. Both together stay below the bound at the target revision, so that a revision which never becomes available
-// stops after as many Pods as the user risked.
+// stops after as many Pods as the user risked. One Pod that does not serve may go even where the bound is zero, because Pods
+// are missing: it loses nothing, and may be the only way out.
 func (d Diff) SelectUpdates(candidates []Candidate, unavailable, unavailableAtTarget int) int {
 	limit := min(abs(d.UpdateNum), len(candidates))
 	for i, candidate := range candidates[:limit] {
-		if unavailableAtTarget+i >= d.UpdateMaxUnavailable {
+		risk := d.UpdateMaxUnavailable
+		if !candidate.Available {
+			risk = max(risk, 1)
+		}
+		if unavailableAtTarget+i >= risk {
 			return i
 		}
 		if !candidate.Available {

@@ -211,6 +211,8 @@ func TestSelectUpdates(t *testing.T) {
 		"no room":                               {Diff{UpdateNum: 5, UpdateMaxUnavailable: 1}, []Candidate{up}, 1, 1, 0},
 		"what is broken already costs nothing":  {Diff{UpdateNum: 5, UpdateMaxUnavailable: 2}, []Candidate{down, down, up}, 2, 0, 2},
 		"a broken revision stops at the bound":  {Diff{UpdateNum: 5, UpdateMaxUnavailable: 2}, []Candidate{down, down}, 3, 1, 1},
+		"one broken Pod goes where Pods miss":   {Diff{UpdateNum: 5, UpdateMaxUnavailable: -1}, []Candidate{down, down}, 2, 0, 1},
+		"and no other while it is on its way":   {Diff{UpdateNum: 5, UpdateMaxUnavailable: -1}, []Candidate{down}, 2, 1, 0},
 		"rollback counts as many":               {Diff{UpdateNum: -2, UpdateMaxUnavailable: 5}, []Candidate{up, up, up}, 0, 0, 2},
 		"fewer candidates than the diff expect": {Diff{UpdateNum: 4, UpdateMaxUnavailable: 5}, []Candidate{up}, 0, 0, 1},
 	}

@@ -1,0 +1,200 @@
+package cloneset
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller/controllertest"
+)
+
+// newSet makes a CloneSet named web as the server would default it.
+func newSet(replicas int32, edits ...func(*v1beta1.CloneSetSpec)) *v1beta1.CloneSet {
+	set := &v1beta1.CloneSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet"},
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", UID: "set", Generation: 1},
+		Spec: v1beta1.CloneSetSpec{
+			Replicas: ptr.To(replicas), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "app:1"}}},
+			},
+			UpdateStrategy: v1beta1.CloneSetUpdateStrategy{
+				Type: v1beta1.RollingUpdateCloneSetStrategyType,
+				RollingUpdate: &v1beta1.RollingUpdateCloneSetStrategy{
+					PodUpdatePolicy: pub.ReCreatePodUpdatePolicy, MaxUnavailable: ptr.To(intstr.FromString("20%")),
+				},
+			},
+			RevisionHistoryLimit: ptr.To[int32](10),
+		},
+	}
+	for _, edit := range edits {
+		edit(&set.Spec)
+	}
+	return set
+}
+
+func image(text string) func(*v1beta1.CloneSetSpec) {
+	return func(s *v1beta1.CloneSetSpec) { s.Template.Spec.Containers[0].Image = text }
+}
+
+func policy(p pub.PodUpdatePolicyType) func(*v1beta1.CloneSetSpec) {
+	return func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.RollingUpdate.PodUpdatePolicy = p }
+}
+
+func knobs(partition, maxUnavailable, maxSurge string) func(*v1beta1.CloneSetSpec) {
+	return func(s *v1beta1.CloneSetSpec) {
+		r := s.UpdateStrategy.RollingUpdate
+		r.Partition, r.MaxUnavailable, r.MaxSurge = value(partition), value(maxUnavailable), value(maxSurge)
+	}
+}
+
+func value(text string) *intstr.IntOrString {
+	if text == "" {
+		return nil
+	}
+	return ptr.To(intstr.Parse(text))
+}
+
+var inPlaceIfPossible = policy(pub.InPlaceIfPossiblePodUpdatePolicy)
+
+// world is a fixture with a reconciler and a node.
+type world struct {
+	*controllertest.Fixture
+	t    *testing.T
+	r    *Reconciler
+	node *node
+	// most and least are the bounds that the Pods ever reached: how many there were, and how many were available.
+	most, least int
+}
+
+func newWorld(t *testing.T, gates string, objects ...runtime.Object) *world {
+	t.Helper()
+	f := controllertest.New(t, gates, objects...)
+	r, err := newReconciler(f.Deps)
+	require.NoError(t, err)
+	return &world{Fixture: f, t: t, r: r, node: &node{now: controllertest.Now}}
+}
+
+// step lets the controller see everything and reconcile once.
+func (w *world) step() (requeue time.Duration) {
+	w.t.Helper()
+	w.Observe()
+	result, err := w.r.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	require.NoError(w.t, err)
+	return result.RequeueAfter
+}
+
+// kubelet lets every node carry out what its Pods' specs say.
+func (w *world) kubelet() {
+	for _, pod := range w.Pods() {
+		after := pod.DeepCopy()
+		w.node.run(after)
+		w.Update(after)
+	}
+	w.watchBounds()
+}
+
+func (w *world) watchBounds() {
+	available := 0
+	for _, pod := range w.Pods() {
+		if c := conditionOf(pod, corev1.PodReady); c != nil && c.Status == corev1.ConditionTrue {
+			available++
+		}
+	}
+	w.most = max(w.most, len(w.Pods()))
+	w.least = min(w.least, available)
+}
+
+// settle reconciles until nothing more is written, and returns what was.
+func (w *world) settle() (writes []string) {
+	w.t.Helper()
+	for range 200 {
+		w.step()
+		w.watchBounds()
+		made := w.Writes()
+		if len(made) == 0 {
+			return writes
+		}
+		writes = append(writes, made...)
+		w.kubelet()
+	}
+	require.FailNow(w.t, "it never settles", "%v", writes[max(0, len(writes)-30):])
+	return nil
+}
+
+func (w *world) set() *v1beta1.CloneSet {
+	w.t.Helper()
+	set, err := w.Kruise.AppsV1beta1().CloneSets("ns").Get(w.t.Context(), "web", metav1.GetOptions{})
+	require.NoError(w.t, err)
+	w.Kruise.ClearActions()
+	return set
+}
+
+// edit changes the spec as a user does, and begins to watch the bounds anew.
+func (w *world) edit(edits ...func(*v1beta1.CloneSetSpec)) {
+	w.t.Helper()
+	set := w.set()
+	for _, edit := range edits {
+		edit(&set.Spec)
+	}
+	set.Generation++
+	w.Update(set)
+	w.most, w.least = len(w.Pods()), len(w.Pods())
+}
+
+// rolled makes a world in which a CloneSet has all its Pods.
+func rolled(t *testing.T, gates string, set *v1beta1.CloneSet) *world {
+	t.Helper()
+	w := newWorld(t, gates, set)
+	w.settle()
+	w.Events()
+	w.most, w.least = len(w.Pods()), len(w.Pods())
+	return w
+}
+
+// images counts the Pods by the image of their first container.
+func (w *world) images() map[string]int {
+	counts := map[string]int{}
+	for _, pod := range w.Pods() {
+		counts[pod.Spec.Containers[0].Image]++
+	}
+	return counts
+}
+
+func (w *world) names() (names []string) {
+	for _, pod := range w.Pods() {
+		names = append(names, pod.Name)
+	}
+	return names
+}
+
+// change writes to a Pod as a user does.
+func (w *world) change(name string, edit func(*corev1.Pod)) {
+	w.t.Helper()
+	for _, pod := range w.Pods() {
+		if pod.Name == name {
+			after := pod.DeepCopy()
+			edit(after)
+			w.Update(after)
+			return
+		}
+	}
+	require.Failf(w.t, "no such Pod", "%s", name)
+}
+
+// lose deletes a Pod as a user does.
+func (w *world) lose(name string) {
+	w.t.Helper()
+	require.NoError(w.t, w.Kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", name), fmt.Sprintf("delete %s", name))
+}

@@ -1,0 +1,211 @@
+package controllertest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/features"
+	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/generated/informers/externalversions"
+)
+
+// Now is the time at which every fixture begins.
+var Now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// eventBuffer is how many events a fixture holds before it blocks.
+const eventBuffer = 100000
+
+// Fixture is the world of one controller.
+type Fixture struct {
+	Kube   *kubefake.Clientset
+	Kruise *kruisefake.Clientset
+	Deps   controller.Deps
+	Clock  *clocktesting.FakePassiveClock
+
+	t       testing.TB
+	events  *record.FakeRecorder
+	created int
+	caches  []cached
+}
+
+// cached is a resource of which the fixture keeps a cache.
+type cached struct {
+	tracker clienttesting.ObjectTracker
+	gvr     schema.GroupVersionResource
+	kind    string
+	indexer cache.Indexer
+}
+
+// New makes a world with objects in it, in which gates have the values of the flag. The caches are filled by Observe.
+func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
+	t.Helper()
+	f := &Fixture{
+		Kube: kubefake.NewClientset(), Kruise: kruisefake.NewClientset(),
+		Clock: clocktesting.NewFakePassiveClock(Now), t: t, events: record.NewFakeRecorder(eventBuffer),
+	}
+	gate, err := features.New("")
+	require.NoError(t, err)
+	require.NoError(t, gate.Set(gates))
+	f.Deps = controller.Deps{
+		Kube: f.Kube, Kruise: f.Kruise,
+		KubeInformers: informers.NewSharedInformerFactory(f.Kube, 0), KruiseInformers: externalversions.NewSharedInformerFactory(f.Kruise, 0),
+		Recorder: func(string) record.EventRecorder { return f.events }, Features: gate, Clock: f.Clock, ExpectationTimeout: 5 * time.Minute,
+	}
+	f.Kube.PrependReactor("create", "*", f.nameCreated)
+	f.caches = []cached{
+		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("pods"), "Pod", f.Deps.KubeInformers.Core().V1().Pods().Informer().GetIndexer()},
+		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"), "PersistentVolumeClaim",
+			f.Deps.KubeInformers.Core().V1().PersistentVolumeClaims().Informer().GetIndexer()},
+		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("nodes"), "Node", f.Deps.KubeInformers.Core().V1().Nodes().Informer().GetIndexer()},
+		{f.Kube.Tracker(), appsv1.SchemeGroupVersion.WithResource("controllerrevisions"), "ControllerRevision",
+			f.Deps.KubeInformers.Apps().V1().ControllerRevisions().Informer().GetIndexer()},
+		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("clonesets"), "CloneSet",
+			f.Deps.KruiseInformers.Apps().V1beta1().CloneSets().Informer().GetIndexer()},
+	}
+	f.Add(objects...)
+	return f
+}
+
+// nameCreated gives a created object what a server gives it.
+func (f *Fixture) nameCreated(action clienttesting.Action) (bool, runtime.Object, error) {
+	if create, ok := action.(clienttesting.CreateAction); ok {
+		if object, err := meta.Accessor(create.GetObject()); err == nil {
+			f.stamp(object)
+		}
+	}
+	return false, nil, nil
+}
+
+func (f *Fixture) stamp(object metav1.Object) {
+	f.created++
+	if object.GetUID() == "" {
+		object.SetUID(types.UID(fmt.Sprintf("uid-%d", f.created)))
+	}
+	if created := object.GetCreationTimestamp(); created.IsZero() {
+		object.SetCreationTimestamp(metav1.NewTime(f.Clock.Now()))
+	}
+}
+
+// Add puts objects into the servers.
+func (f *Fixture) Add(objects ...runtime.Object) {
+	f.t.Helper()
+	for _, object := range objects {
+		accessor, err := meta.Accessor(object)
+		require.NoError(f.t, err)
+		f.stamp(accessor)
+		tracker := f.Kube.Tracker()
+		if _, ours := object.(*v1beta1.CloneSet); ours {
+			tracker = f.Kruise.Tracker()
+		}
+		require.NoError(f.t, tracker.Add(object))
+	}
+}
+
+// Observe lets the caches see what the servers have.
+func (f *Fixture) Observe() {
+	f.t.Helper()
+	for _, c := range f.caches {
+		list, err := c.tracker.List(c.gvr, c.gvr.GroupVersion().WithKind(c.kind), "")
+		require.NoError(f.t, err)
+		items, err := meta.ExtractList(list)
+		require.NoError(f.t, err)
+		all := make([]any, 0, len(items))
+		for _, item := range items {
+			all = append(all, item.DeepCopyObject())
+		}
+		require.NoError(f.t, c.indexer.Replace(all, ""))
+	}
+}
+
+// Pods returns the Pods in the server, by name.
+func (f *Fixture) Pods() []*corev1.Pod {
+	f.t.Helper()
+	list, err := f.Kube.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithKind("Pod"), "")
+	require.NoError(f.t, err)
+	pods := list.(*corev1.PodList)
+	all := make([]*corev1.Pod, 0, len(pods.Items))
+	for i := range pods.Items {
+		all = append(all, &pods.Items[i])
+	}
+	slices.SortFunc(all, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Update replaces an object in its server, as another writer would.
+func (f *Fixture) Update(object runtime.Object) {
+	f.t.Helper()
+	accessor, err := meta.Accessor(object)
+	require.NoError(f.t, err)
+	for _, c := range f.caches {
+		if strings.HasSuffix(fmt.Sprintf("%T", object), "."+c.kind) {
+			require.NoError(f.t, c.tracker.Update(c.gvr, object, accessor.GetNamespace()))
+			return
+		}
+	}
+	require.Failf(f.t, "unknown kind", "%T", object)
+}
+
+// Writes returns what was written since it was last called, as "verb resource[/subresource] name", sorted. The random part of
+// a created object's name is left out.
+func (f *Fixture) Writes() (writes []string) {
+	for _, action := range append(f.Kube.Actions(), f.Kruise.Actions()...) {
+		resource := action.GetResource().Resource
+		if action.GetSubresource() != "" {
+			resource += "/" + action.GetSubresource()
+		}
+		switch a := action.(type) {
+		case clienttesting.CreateActionImpl:
+			writes = append(writes, "create "+resource)
+		case clienttesting.UpdateActionImpl:
+			writes = append(writes, "update "+resource+" "+nameOf(a.GetObject()))
+		case clienttesting.PatchActionImpl:
+			writes = append(writes, "patch "+resource+" "+a.GetName())
+		case clienttesting.DeleteActionImpl:
+			writes = append(writes, "delete "+resource+" "+a.GetName())
+		}
+	}
+	f.Kube.ClearActions()
+	f.Kruise.ClearActions()
+	slices.Sort(writes)
+	return writes
+}
+
+func nameOf(object runtime.Object) string {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return "?"
+	}
+	return accessor.GetName()
+}
+
+// Events returns the events since it was last called, as "type reason message".
+func (f *Fixture) Events() (events []string) {
+	for {
+		select {
+		case event := <-f.events.Events:
+			events = append(events, event)
+		default:
+			return events
+		}
+	}
+}
