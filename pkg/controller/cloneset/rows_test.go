@@ -89,7 +89,9 @@ func TestInPlaceRow1Update(t *testing.T) {
 func TestInPlaceRow2OtherChangesRecreate(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "1", "")))
 	before := w.names()
-	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "1"}} })
+	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) {
+		s.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "1"}}
+	})
 	w.settle()
 	assert.Equal(t, map[string]int{"app:2": 2}, w.images())
 	for _, name := range before {
@@ -379,7 +381,9 @@ func TestLifecycleRow5And6PreDeleteHook(t *testing.T) {
 		s.Template.Finalizers = []string{"a/b"}
 	}
 	w := rolled(t, "", newSet(3, hook))
-	scale := func(n int32) func(*v1beta1.CloneSetSpec) { return func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To(n) } }
+	scale := func(n int32) func(*v1beta1.CloneSetSpec) {
+		return func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To(n) }
+	}
 	states := func() (held []string) {
 		for _, pod := range w.Pods() {
 			if pod.Labels["lifecycle.apps.kruise.io/state"] == "PreparingDelete" {

@@ -54,7 +54,22 @@ func (v *view) scale() (scaling, error) {
 	v.deleteHeld(&plan)
 	limit = v.deleteSome(&plan, v.picked(), limit)
 	v.deleteSome(&plan, v.surplus(diff), limit)
+	if !plan.acts() {
+		v.deleteStray(&plan)
+	}
 	return plan, nil
+}
+
+// deleteStray makes room where Pods that do not serve fill the surge: those of a revision that nobody wants any more, beyond
+// the replicas. Without it a Pod picked for deletion would wait for a surge Pod, and that for room, for ever.
+func (v *view) deleteStray(plan *scaling) {
+	room := len(v.pods) - v.replicas()
+	for _, pod := range v.pods {
+		if room > 0 && !v.available(pod) && !preparingDelete(pod) && !at(pod, v.update) && !at(pod, v.current) {
+			v.deleteOne(plan, pod)
+			room--
+		}
+	}
 }
 
 // regret takes back the deletion of Pods that a hook holds, when they are wanted again. A Pod that was drained meanwhile is

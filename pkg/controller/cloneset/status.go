@@ -24,11 +24,11 @@ func (v *view) status(selector string, result outcome, collisionCount *int32) v1
 	}
 	for _, pod := range v.pods {
 		updated, ready, available := v.updated(pod), podstate.Ready(pod), v.available(pod)
-		add(&status.ReadyReplicas, ready)
-		add(&status.AvailableReplicas, available)
-		add(&status.UpdatedReplicas, updated)
-		add(&status.UpdatedReadyReplicas, updated && ready)
-		add(&status.UpdatedAvailableReplicas, updated && available)
+		status.ReadyReplicas += int32(one(ready))
+		status.AvailableReplicas += int32(one(available))
+		status.UpdatedReplicas += int32(one(updated))
+		status.UpdatedReadyReplicas += int32(one(updated && ready))
+		status.UpdatedAvailableReplicas += int32(one(updated && available))
 	}
 	if partition, err := rollout.Partition(v.rolling().Partition, v.replicas()); err == nil {
 		status.ExpectedUpdatedReplicas = int32(v.replicas() - partition)
@@ -41,12 +41,6 @@ func (v *view) status(selector string, result outcome, collisionCount *int32) v1
 	status.Conditions = failed(old.Conditions, v1beta1.CloneSetConditionFailedScale, result.scale, now)
 	status.Conditions = failed(status.Conditions, v1beta1.CloneSetConditionFailedUpdate, result.update, now)
 	return status
-}
-
-func add(count *int32, condition bool) {
-	if condition {
-		*count++
-	}
 }
 
 // failed sets or clears a condition that says what failed. What did not change keeps its times.

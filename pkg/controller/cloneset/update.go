@@ -53,8 +53,8 @@ func (v *view) updates() (updating, error) {
 		return plan, err
 	}
 	var failures []error
-	for _, pod := range ordered[:v.updateBudget(diff, ordered, plan.target)] {
-		if err := v.updateOne(&plan, pod); err != nil {
+	for _, i := range v.updateBudget(diff, ordered, plan.target) {
+		if err := v.updateOne(&plan, ordered[i]); err != nil {
 			failures = append(failures, err)
 		}
 	}
@@ -71,7 +71,7 @@ func (v *view) outdated(target *appsv1.ControllerRevision) (pods []*corev1.Pod) 
 	for _, pod := range v.pods {
 		grace, err := inplace.ReadGrace(pod)
 		waits := err == nil && grace != nil && lifecycle.Of(pod) != pub.LifecycleStateUpdated
-		if at(pod, target) || preparingDelete(pod) || waits || back && !v.updated(pod) {
+		if at(pod, target) || preparingDelete(pod) || v.specified(pod) || waits || back && !v.updated(pod) {
 			continue
 		}
 		pods = append(pods, pod)
@@ -79,7 +79,7 @@ func (v *view) outdated(target *appsv1.ControllerRevision) (pods []*corev1.Pod) 
 	return pods
 }
 
-// updateOrder sorts candidates as the spec asks. Pods that an earlier pass picked come first: they are under way.
+// updateOrder sorts candidates as the spec asks.
 func (v *view) updateOrder(pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	ordered := ordering.ForUpdate(pods)
 	rolling := v.rolling()
@@ -103,45 +103,36 @@ func (v *view) updateOrder(pods []*corev1.Pod) ([]*corev1.Pod, error) {
 		terms = append(terms, ordering.ScatterTerm{Key: term.Key, Value: term.Value})
 	}
 	ordered = ordering.Scatter(ordered, v.pods, terms)
-	return pickedFirst(ordering.PreparingFirst(ordered)), nil
+	return ordering.PreparingFirst(ordered), nil
 }
 
-func pickedFirst(pods []*corev1.Pod) []*corev1.Pod {
-	var picked, others []*corev1.Pod
-	for _, pod := range pods {
-		if lifecycle.SpecifiedDelete(pod) {
-			picked = append(picked, pod)
-		} else {
-			others = append(others, pod)
-		}
-	}
-	return append(picked, others...)
-}
-
-// updateBudget returns how many of the candidates may be updated now.
-func (v *view) updateBudget(diff rollout.Diff, ordered []*corev1.Pod, target *appsv1.ControllerRevision) int {
-	unavailable, atTarget := 0, 0
+// updateBudget returns the indexes of the candidates that may be updated now.
+func (v *view) updateBudget(diff rollout.Diff, ordered []*corev1.Pod, target *appsv1.ControllerRevision) []int {
+	var census rollout.Census
 	for _, pod := range v.pods {
-		if v.available(pod) {
-			continue
-		}
-		unavailable++
-		if at(pod, target) {
-			atTarget++
-		}
+		available := v.available(pod)
+		census.Unavailable += one(!available)
+		census.UnavailableAtTarget += one(!available && at(pod, target))
+		picked := v.specified(pod) && !preparingDelete(pod) && !at(pod, target)
+		census.Picked += one(picked)
+		census.PickedAvailable += one(picked && available)
 	}
 	candidates := make([]rollout.Candidate, 0, len(ordered))
 	for _, pod := range ordered {
 		candidates = append(candidates, rollout.Candidate{Available: v.available(pod)})
 	}
-	return diff.SelectUpdates(candidates, unavailable, atTarget)
+	return diff.SelectUpdates(candidates, census)
+}
+
+func one(condition bool) int {
+	if condition {
+		return 1
+	}
+	return 0
 }
 
 // updateOne decides how a chosen Pod comes to the target.
 func (v *view) updateOne(plan *updating, pod *corev1.Pod) error {
-	if v.specified(pod) {
-		return nil
-	}
 	policy := v.rolling().PodUpdatePolicy
 	if policy == pub.InPlaceIfPossiblePodUpdatePolicy || policy == pub.InPlaceOnlyPodUpdatePolicy {
 		change, err := v.inPlaceChange(pod, plan.target)

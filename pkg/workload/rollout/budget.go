@@ -3,31 +3,40 @@ package rollout
 // Candidate is one Pod that an update may choose.
 type Candidate struct{ Available bool }
 
-// SelectUpdates walks candidates in their order and returns how many leading ones may be updated now.
+// Census is how the Pods stand that an update does not choose from, or that limit it.
+type Census struct {
+	// Unavailable is how many of all Pods do not serve, UnavailableAtTarget how many of those are at the target revision.
+	Unavailable, UnavailableAtTarget int
+	// Picked is how many Pods at another revision already wait for their deletion, PickedAvailable how many of those serve.
+	Picked, PickedAvailable int
+}
+
+// SelectUpdates walks the first UpdateNum candidates in their order and returns the indexes of those to update now.
 //
-// A serving Pod is chosen while fewer than UpdateMaxUnavailable are unavailable; one that does not serve costs nothing
-// there. Both together stay below the bound at the target revision, so that a revision which never becomes available
-// stops after as many Pods as the user risked. One Pod that does not serve may go even where the bound is zero, because Pods
-// are missing: it loses nothing, and may be the only way out.
-func (d Diff) SelectUpdates(candidates []Candidate, unavailable, unavailableAtTarget int) int {
-	limit := min(abs(d.UpdateNum), len(candidates))
-	for i, candidate := range candidates[:limit] {
-		risk := d.UpdateMaxUnavailable
+// A serving Pod is chosen while fewer than UpdateMaxUnavailable are unavailable, or about to be deleted; one that does not
+// serve costs nothing there, and is not held up by a serving one before it. Both together stay below the bound at the target
+// revision, so that a revision which never becomes available stops after as many Pods as the user risked. One Pod that does
+// not serve may go even where the bound is zero, because Pods are missing: it loses nothing, and may be the only way out.
+func (d Diff) SelectUpdates(candidates []Candidate, census Census) (chosen []int) {
+	wanted := abs(d.UpdateNum)
+	unavailable := census.Unavailable + census.PickedAvailable
+	for i, candidate := range candidates[:min(wanted, len(candidates))] {
+		bound := d.UpdateMaxUnavailable
 		if !candidate.Available {
-			risk = max(risk, 1)
+			bound = max(bound, 1)
 		}
-		if unavailableAtTarget+i >= risk {
-			return i
-		}
-		if !candidate.Available {
+		if census.UnavailableAtTarget+len(chosen) >= bound {
 			continue
 		}
-		if unavailable >= d.UpdateMaxUnavailable {
-			return i
+		if candidate.Available {
+			if unavailable >= bound || census.Picked+len(chosen) >= wanted {
+				continue
+			}
+			unavailable++
 		}
-		unavailable++
+		chosen = append(chosen, i)
 	}
-	return limit
+	return chosen
 }
 
 // SelectDeletes walks Pods in their order and returns the indexes that may be deleted now: each that does not serve, and

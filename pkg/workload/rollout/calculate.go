@@ -43,7 +43,8 @@ type Diff struct {
 	// Down is how many Pods are too many beside those already picked for deletion (specified, or held by a hook before it),
 	// DownOld of them at the current revision.
 	Down, DownOld int
-	// DeleteReadyLimit is how many Pods that serve may be deleted now.
+	// DeleteReadyLimit is how many Pods that serve may be deleted now. A Pod picked for deletion that does not serve counts
+	// against it: it goes too, and what goes at once must stay within maxUnavailable together.
 	DeleteReadyLimit int
 	// UpdateNum is how many Pods are to be updated; below zero, how many go back to the current revision.
 	UpdateNum int
@@ -65,9 +66,6 @@ func (s *Spec) resolve() (k knobs, err error) {
 	if k.maxSurge, err = scaled(s.MaxSurge, s.Replicas, 0, math.Ceil); err != nil {
 		return k, fmt.Errorf("resolve maxSurge: %w", err)
 	}
-	if s.Paused {
-		k.maxSurge = 0
-	}
 	round := rounding(math.Ceil)
 	if k.maxSurge > 0 {
 		round = math.Floor
@@ -88,10 +86,12 @@ func (s *Spec) resolve() (k knobs, err error) {
 
 // counts are the Pods, grouped. The names that end in New and Old split by revision.
 type counts struct {
-	total, scaleTotal, scaleOld          int
-	activeNew, activeOld                 int
-	toDelete, toDeleteNew, toDeleteOld   int
-	unavailable, preparing, preparingOld int
+	total, scaleTotal, scaleOld        int
+	activeNew, activeOld               int
+	toDelete, toDeleteNew, toDeleteOld int
+	// unavailable leaves Pods picked for deletion out, unavailablePicked counts only those.
+	unavailable, unavailablePicked int
+	preparing, preparingOld        int
 }
 
 func count(spec *Spec, pods []Pod) (c counts) {
@@ -115,6 +115,7 @@ func count(spec *Spec, pods []Pod) (c counts) {
 			c.toDelete++
 			c.toDeleteOld += one(old)
 			c.toDeleteNew += one(!old)
+			c.unavailablePicked += one(!pod.Available)
 		case !pod.Available:
 			c.unavailable++
 		}
@@ -141,7 +142,7 @@ func Calculate(spec Spec, pods []Pod) (Diff, error) {
 	if spec.SameRevision || !spec.Rollback {
 		oldDiff, newDiff = max(oldDiff, 0), min(newDiff, 0)
 	}
-	useSurge, useSurgeOld := surge(k, c, oldDiff, newDiff)
+	useSurge, useSurgeOld := surge(k, c, oldDiff, newDiff, spec.Paused)
 	expect, expectOld := spec.Replicas+useSurge, k.partition+useSurgeOld
 
 	d := Diff{UseSurge: useSurge, Partition: k.partition, UpdateNum: updateNum(oldDiff, newDiff)}
@@ -152,14 +153,15 @@ func Calculate(spec Spec, pods []Pod) (Diff, error) {
 	d.DownOld = max(c.scaleOld-c.preparingOld-c.toDeleteOld-expectOld, 0)
 	d.UpdateMaxUnavailable = k.maxUnavailable + c.total - spec.Replicas
 	if c.toDelete > 0 || d.Down > 0 || c.total > c.activeNew+c.activeOld {
-		d.DeleteReadyLimit = max(d.UpdateMaxUnavailable-c.unavailable, 0)
+		d.DeleteReadyLimit = max(d.UpdateMaxUnavailable-c.unavailable-c.unavailablePicked, 0)
 	}
 	return d, nil
 }
 
 // surge decides how many Pods above the replicas are wanted, and how many of those at the current revision: to replace
-// Pods picked for deletion, or to make room for an update, whichever is more.
-func surge(k knobs, c counts, oldDiff, newDiff int) (use, useOld int) {
+// Pods picked for deletion, or to make room for an update, whichever is more. A pause stops updates and their surge, and
+// nothing else: were maxSurge zero meanwhile, maxUnavailable would round up, and a pause would cost Pods that serve.
+func surge(k knobs, c counts, oldDiff, newDiff int, paused bool) (use, useOld int) {
 	if k.maxSurge <= 0 {
 		return 0, 0
 	}
@@ -169,7 +171,7 @@ func surge(k knobs, c counts, oldDiff, newDiff int) (use, useOld int) {
 		scaleOld = max(scale-c.toDeleteNew, 0)
 	}
 	update, updateOld := 0, 0
-	if oldDiff*newDiff < 0 {
+	if oldDiff*newDiff < 0 && !paused {
 		update = min(abs(oldDiff), abs(newDiff))
 		if (abs(oldDiff) <= abs(newDiff) && oldDiff < 0) || (abs(oldDiff) > abs(newDiff) && newDiff > 0) {
 			updateOld = update

@@ -63,7 +63,12 @@ func TestCalculateWorkedExamples(t *testing.T) {
 		"c: the picked Pod is the broken one": {
 			spec: same(Spec{Replicas: 5, MaxUnavailable: value("1"), MaxSurge: value("1")}),
 			pods: pods(times(1, Pod{New: true, SpecifiedDelete: true}), times(4, newReady)),
-			want: Diff{DeleteReadyLimit: 1, UpdateMaxUnavailable: 1},
+			want: Diff{UpdateMaxUnavailable: 1},
+		},
+		"a broken and a serving Pod are picked": {
+			spec: same(Spec{Replicas: 5, MaxUnavailable: value("2")}),
+			pods: pods(times(1, Pod{New: true, SpecifiedDelete: true}), times(1, newPicked), times(3, newReady)),
+			want: Diff{DeleteReadyLimit: 1, UpdateMaxUnavailable: 2},
 		},
 		"d: the default of 20% rounds up": {
 			spec: Spec{Replicas: 5},
@@ -202,23 +207,26 @@ func TestPartition(t *testing.T) {
 func TestSelectUpdates(t *testing.T) {
 	up, down := Candidate{Available: true}, Candidate{}
 	tests := map[string]struct {
-		diff                Diff
-		candidates          []Candidate
-		unavailable, target int
-		want                int
+		diff       Diff
+		candidates []Candidate
+		census     Census
+		want       []int
 	}{
-		"one at a time":                         {Diff{UpdateNum: 5, UpdateMaxUnavailable: 1}, []Candidate{up, up, up}, 0, 0, 1},
-		"no room":                               {Diff{UpdateNum: 5, UpdateMaxUnavailable: 1}, []Candidate{up}, 1, 1, 0},
-		"what is broken already costs nothing":  {Diff{UpdateNum: 5, UpdateMaxUnavailable: 2}, []Candidate{down, down, up}, 2, 0, 2},
-		"a broken revision stops at the bound":  {Diff{UpdateNum: 5, UpdateMaxUnavailable: 2}, []Candidate{down, down}, 3, 1, 1},
-		"one broken Pod goes where Pods miss":   {Diff{UpdateNum: 5, UpdateMaxUnavailable: -1}, []Candidate{down, down}, 2, 0, 1},
-		"and no other while it is on its way":   {Diff{UpdateNum: 5, UpdateMaxUnavailable: -1}, []Candidate{down}, 2, 1, 0},
-		"rollback counts as many":               {Diff{UpdateNum: -2, UpdateMaxUnavailable: 5}, []Candidate{up, up, up}, 0, 0, 2},
-		"fewer candidates than the diff expect": {Diff{UpdateNum: 4, UpdateMaxUnavailable: 5}, []Candidate{up}, 0, 0, 1},
+		"one at a time":                         {Diff{UpdateNum: 5, UpdateMaxUnavailable: 1}, []Candidate{up, up, up}, Census{Unavailable: 0, UnavailableAtTarget: 0}, []int{0}},
+		"no room":                               {Diff{UpdateNum: 5, UpdateMaxUnavailable: 1}, []Candidate{up}, Census{Unavailable: 1, UnavailableAtTarget: 1}, nil},
+		"what is broken already costs nothing":  {Diff{UpdateNum: 5, UpdateMaxUnavailable: 2}, []Candidate{down, down, up}, Census{Unavailable: 2, UnavailableAtTarget: 0}, []int{0, 1}},
+		"a broken revision stops at the bound":  {Diff{UpdateNum: 5, UpdateMaxUnavailable: 2}, []Candidate{down, down}, Census{Unavailable: 3, UnavailableAtTarget: 1}, []int{0}},
+		"one broken Pod goes where Pods miss":   {Diff{UpdateNum: 5, UpdateMaxUnavailable: -1}, []Candidate{down, down}, Census{Unavailable: 2, UnavailableAtTarget: 0}, []int{0}},
+		"and no other while it is on its way":   {Diff{UpdateNum: 5, UpdateMaxUnavailable: -1}, []Candidate{down}, Census{Unavailable: 2, UnavailableAtTarget: 1}, nil},
+		"rollback counts as many":               {Diff{UpdateNum: -2, UpdateMaxUnavailable: 5}, []Candidate{up, up, up}, Census{Unavailable: 0, UnavailableAtTarget: 0}, []int{0, 1}},
+		"fewer candidates than the diff expect": {Diff{UpdateNum: 4, UpdateMaxUnavailable: 5}, []Candidate{up}, Census{Unavailable: 0, UnavailableAtTarget: 0}, []int{0}},
+		"a broken one behind a serving one":     {Diff{UpdateNum: 5, UpdateMaxUnavailable: 1}, []Candidate{up, down}, Census{Unavailable: 1, UnavailableAtTarget: 0}, []int{1}},
+		"what is picked already counts":         {Diff{UpdateNum: 2, UpdateMaxUnavailable: 5}, []Candidate{up, up}, Census{Picked: 1, PickedAvailable: 1}, []int{0}},
+		"but not for a broken one":              {Diff{UpdateNum: 1, UpdateMaxUnavailable: 1}, []Candidate{down}, Census{Unavailable: 1, Picked: 1, PickedAvailable: 1}, []int{0}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, tc.want, tc.diff.SelectUpdates(tc.candidates, tc.unavailable, tc.target))
+			assert.Equal(t, tc.want, tc.diff.SelectUpdates(tc.candidates, tc.census))
 		})
 	}
 }
