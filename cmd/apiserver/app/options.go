@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
+	logsapi "k8s.io/component-base/logs/api/v1"
 
 	"kruise.io/kruise/pkg/admission/plugin/podstodelete"
 )
@@ -89,7 +90,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Egress.AddFlags(sets.FlagSet("egress"))
 	o.Tracing.AddFlags(sets.FlagSet("tracing"))
 	o.addServerFlags(sets.FlagSet("server"))
-	logs.AddFlags(sets.FlagSet("logs"))
+	logsapi.AddFlags(o.Logs, sets.FlagSet("logs"))
 	return sets
 }
 

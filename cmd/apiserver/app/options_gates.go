@@ -10,6 +10,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	basecompatibility "k8s.io/component-base/compatibility"
 	"k8s.io/component-base/featuregate"
+	logsapi "k8s.io/component-base/logs/api/v1"
 
 	"kruise.io/kruise/pkg/features"
 )
@@ -27,6 +28,9 @@ func NewGateOptions(legacyKinds string) (*GateOptions, error) {
 	gate, err := features.New(legacyKinds)
 	if err != nil {
 		return nil, err
+	}
+	if err := logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate); err != nil {
+		return nil, fmt.Errorf("register feature gates: %w", err)
 	}
 	return &GateOptions{Kruise: gate, wanted: map[string]bool{}}, nil
 }
