@@ -1,0 +1,126 @@
+//go:build integration
+
+package integration
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+)
+
+func TestDiscovery(t *testing.T) {
+	group, err := env.kube.Discovery().ServerGroups()
+	require.NoError(t, err)
+	for _, g := range group.Groups {
+		if g.Name == "apps.kruise.io" {
+			assert.Equal(t, "v1beta1", g.PreferredVersion.Version)
+			assert.Len(t, g.Versions, 2)
+		}
+	}
+	for _, version := range []string{"v1alpha1", "v1beta1"} {
+		list, err := env.kube.Discovery().ServerResourcesForGroupVersion("apps.kruise.io/" + version)
+		require.NoError(t, err)
+		byName := map[string]metav1.APIResource{}
+		for _, resource := range list.APIResources {
+			byName[resource.Name] = resource
+		}
+		require.Len(t, byName, 3)
+		main := byName["clonesets"]
+		assert.Equal(t, []string{"clone"}, main.ShortNames)
+		assert.Equal(t, "cloneset", main.SingularName)
+		assert.True(t, main.Namespaced)
+		assert.ElementsMatch(t, []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}, main.Verbs)
+		assert.Equal(t, "Scale", byName["clonesets/scale"].Kind)
+		assert.Equal(t, "autoscaling", byName["clonesets/scale"].Group)
+		assert.ElementsMatch(t, []string{"get", "patch", "update"}, byName["clonesets/status"].Verbs)
+	}
+}
+
+func TestAggregatedDiscovery(t *testing.T) {
+	var list struct {
+		Items []struct {
+			Metadata metav1.ObjectMeta
+			Versions []struct{ Version, Freshness string }
+		}
+	}
+	data, err := env.kube.Discovery().RESTClient().Get().AbsPath("/apis").
+		SetHeader("Accept", "application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io").DoRaw(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &list))
+	found := false
+	for _, item := range list.Items {
+		if item.Metadata.Name == "apps.kruise.io" {
+			found = true
+			require.Len(t, item.Versions, 2)
+			assert.Equal(t, "v1beta1", item.Versions[0].Version)
+			assert.Equal(t, "Current", item.Versions[0].Freshness)
+		}
+	}
+	assert.True(t, found)
+}
+
+func TestExplain(t *testing.T) {
+	out := mustKubectl(t, "", "explain", "cloneset.spec.updateStrategy", "--recursive")
+	assert.Contains(t, out, "VERSION:    v1beta1")
+	assert.Contains(t, out, "podUpdatePolicy")
+	assert.Contains(t, out, "enum: InPlaceIfPossible, InPlaceOnly, ReCreate")
+	out = mustKubectl(t, "", "explain", "cloneset.spec.template.spec.containers.image", "--api-version=apps.kruise.io/v1alpha1")
+	assert.Contains(t, out, "Container image name")
+}
+
+func TestOpenAPIV2NamesTheKind(t *testing.T) {
+	data, err := env.kube.Discovery().RESTClient().Get().AbsPath("/openapi/v2").DoRaw(t.Context())
+	require.NoError(t, err)
+	assert.Contains(t, string(data), `"kind":"CloneSet","version":"v1beta1"`)
+	assert.Contains(t, string(data), `"kind":"CloneSet","version":"v1alpha1"`)
+}
+
+func TestHealthAndMetrics(t *testing.T) {
+	for _, path := range []string{"/livez", "/readyz", "/healthz"} {
+		data, err := env.server.get(t.Context(), path)
+		require.NoError(t, err)
+		assert.Equal(t, "ok", string(data))
+	}
+	data, err := env.server.get(t.Context(), "/readyz/etcd")
+	require.NoError(t, err)
+	assert.Equal(t, "ok", string(data))
+
+	client, err := rest.UnversionedRESTClientFor(unversioned(&rest.Config{
+		Host: env.server.url(), TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+	}))
+	require.NoError(t, err)
+	_, err = client.Get().AbsPath("/metrics").DoRaw(t.Context())
+	assert.Error(t, err, "metrics are not for everyone")
+}
+
+func TestAPIServicesTrustTheServer(t *testing.T) {
+	for _, name := range []string{"v1alpha1.apps.kruise.io", "v1beta1.apps.kruise.io"} {
+		service, err := env.aggregator.ApiregistrationV1().APIServices().Get(t.Context(), name, metav1.GetOptions{})
+		require.NoError(t, err)
+		assert.Contains(t, string(service.Spec.CABundle), "BEGIN CERTIFICATE")
+		assert.False(t, service.Spec.InsecureSkipTLSVerify)
+	}
+}
+
+// The bundle is put right when somebody changes it, and through it the APIService is available again.
+func TestBundleIsPutRight(t *testing.T) {
+	services := env.aggregator.ApiregistrationV1().APIServices()
+	const name = "v1alpha1.apps.kruise.io"
+	before, err := services.Get(t.Context(), name, metav1.GetOptions{})
+	require.NoError(t, err)
+	_, err = services.Patch(t.Context(), name, "application/merge-patch+json", []byte(`{"spec":{"caBundle":null}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+
+	var after *apiregistrationv1.APIService
+	eventually(t, func() bool {
+		after, err = services.Get(t.Context(), name, metav1.GetOptions{})
+		return err == nil && len(after.Spec.CABundle) > 0
+	})
+	assert.Equal(t, string(before.Spec.CABundle), string(after.Spec.CABundle))
+	require.NoError(t, waitAvailable(t.Context(), name))
+}

@@ -1,0 +1,115 @@
+//go:build integration
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+
+	"kruise.io/kruise/hack/localcluster"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+)
+
+// env is what all tests share.
+var env struct {
+	cluster    *localcluster.Cluster
+	config     *rest.Config
+	kube       kubernetes.Interface
+	kruise     versioned.Interface
+	aggregator aggregator.Interface
+	// dir is removed at the end, binary is the apiserver.
+	dir, binary string
+	// hostIP is where the cluster reaches processes of this machine.
+	hostIP string
+	server *server
+}
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "integration:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // TestMain has no context
+	defer cancel()
+	// A socket's path is short, and so is this one.
+	if env.dir, err = os.MkdirTemp("", "kruise-integration-"); err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(env.dir) }()
+	if err := startCluster(ctx); err != nil {
+		return 1, err
+	}
+	defer func() {
+		if downErr := env.cluster.Down(ctx); downErr != nil && err == nil {
+			code, err = 1, downErr
+		}
+	}()
+	if err := connect(); err != nil {
+		return 1, err
+	}
+	env.binary = filepath.Join(env.dir, "kruise-apiserver")
+	build := exec.CommandContext(ctx, "go", "build", "-o", env.binary, "kruise.io/kruise/cmd/apiserver")
+	build.Stdout, build.Stderr = os.Stdout, os.Stderr
+	if err := build.Run(); err != nil {
+		return 1, fmt.Errorf("build the apiserver: %w", err)
+	}
+	if err := install(ctx); err != nil {
+		return 1, err
+	}
+	if env.server, err = startServer(ctx, "shared"); err != nil {
+		return 1, err
+	}
+	defer env.server.stop()
+	if err := env.server.publish(ctx); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+func startCluster(ctx context.Context) error {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return err
+	}
+	env.cluster, err = localcluster.New(localcluster.Config{
+		Name: "integration", Dir: filepath.Join(root, ".local", "clusters", "integration"), ModuleRoot: root, Out: os.Stdout,
+	})
+	if err != nil {
+		return err
+	}
+	if err := env.cluster.Up(ctx); err != nil {
+		return fmt.Errorf("start the cluster: %w", err)
+	}
+	network, err := env.cluster.Network()
+	env.hostIP = network.HostIP()
+	return err
+}
+
+func connect() (err error) {
+	if env.config, err = env.cluster.RESTConfig(); err != nil {
+		return err
+	}
+	if env.kube, err = kubernetes.NewForConfig(env.config); err != nil {
+		return err
+	}
+	if env.aggregator, err = aggregator.NewForConfig(env.config); err != nil {
+		return err
+	}
+	config := rest.CopyConfig(env.config)
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	env.kruise, err = versioned.NewForConfig(config)
+	return err
+}

@@ -1,0 +1,90 @@
+//go:build integration
+
+package integration
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
+)
+
+var plainCodec = scheme.Codecs.WithoutConversion()
+
+// newNamespace makes a namespace that goes with the test.
+func newNamespace(t *testing.T) string {
+	t.Helper()
+	namespaces := env.kube.CoreV1().Namespaces()
+	namespace, err := namespaces.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = namespaces.Delete(context.WithoutCancel(t.Context()), namespace.Name, metav1.DeleteOptions{})
+	})
+	return namespace.Name
+}
+
+// cloneSets is the typed client of a new namespace.
+func cloneSets(t *testing.T) typed.CloneSetInterface {
+	t.Helper()
+	return env.kruise.AppsV1beta1().CloneSets(newNamespace(t))
+}
+
+// newCloneSet is one that is accepted.
+func newCloneSet(name string) *v1beta1.CloneSet {
+	labels := map[string]string{"app": name}
+	return &v1beta1.CloneSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+		Spec: v1beta1.CloneSetSpec{
+			Replicas: ptr.To[int32](2),
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "kruise.local/demo:v1"}}},
+			},
+		},
+	}
+}
+
+func create(t *testing.T, client typed.CloneSetInterface, cloneSet *v1beta1.CloneSet) *v1beta1.CloneSet {
+	t.Helper()
+	created, err := client.Create(t.Context(), cloneSet, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return created
+}
+
+// kubectl runs the real one and returns what it prints.
+func kubectl(t *testing.T, stdin string, args ...string) (string, error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), env.cluster.Binary("kubectl"), args...)
+	command.Env = append(command.Environ(), "KUBECONFIG="+env.cluster.Kubeconfig(), "HOME="+env.dir)
+	command.Stdin = strings.NewReader(stdin)
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+func mustKubectl(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	out, err := kubectl(t, stdin, args...)
+	require.NoError(t, err, out)
+	return out
+}
+
+// eventually waits for something that others do.
+func eventually(t *testing.T, happened func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		return happened(), nil
+	})
+	require.NoError(t, err)
+}

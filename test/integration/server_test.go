@@ -1,0 +1,247 @@
+//go:build integration
+
+package integration
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/utils/ptr"
+)
+
+// patience is how long anything may take on a busy machine.
+const patience = 2 * time.Minute
+
+// server is an apiserver process of ours.
+type server struct {
+	command *exec.Cmd
+	done    chan struct{}
+	dir     string
+	port    int
+	args    []string
+}
+
+// startServer starts an apiserver with a store of its own, or the store that the directory of that
+// name has from before. It returns when the server is ready.
+func startServer(ctx context.Context, name string, args ...string) (*server, error) {
+	dir := filepath.Join(env.dir, name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	port, err := freePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	if err := writeKubeconfig(ctx, kubeconfig, "kruise-apiserver"); err != nil {
+		return nil, err
+	}
+	s := &server{dir: dir, port: port, args: append([]string{
+		"--kubeconfig=" + kubeconfig, "--secure-port=" + strconv.Itoa(port), "--namespace=" + ownNamespace,
+		"--data-dir=" + filepath.Join(dir, "data"), "--v=2",
+	}, args...)}
+	return s, s.start(ctx)
+}
+
+func (s *server) logPath() string { return filepath.Join(s.dir, "log") }
+
+func (s *server) start(ctx context.Context) error {
+	log, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	s.command = exec.Command(env.binary, s.args...) //nolint:noctx // it outlives a test's context and is stopped by stop
+	s.command.Stdout, s.command.Stderr = log, log
+	s.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := s.command.Start(); err != nil {
+		return err
+	}
+	s.done = make(chan struct{})
+	go func() { _ = s.command.Wait(); close(s.done) }()
+	return s.waitReady(ctx)
+}
+
+func (s *server) waitReady(ctx context.Context) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		select {
+		case <-s.done:
+			return false, fmt.Errorf("it exited: %s", s.command.ProcessState)
+		default:
+		}
+		_, last = s.get(ctx, "/readyz")
+		return last == nil, nil
+	})
+	if err != nil {
+		log, _ := os.ReadFile(s.logPath())
+		s.kill()
+		return fmt.Errorf("wait for the apiserver: %w (%w)\n%s", err, last, tail(log, 4000))
+	}
+	return nil
+}
+
+func (s *server) url() string { return fmt.Sprintf("https://127.0.0.1:%d", s.port) }
+
+// get reads a path without the aggregation layer.
+func (s *server) get(ctx context.Context, path string) ([]byte, error) {
+	config := &rest.Config{Host: s.url(), TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	config.BearerToken = directToken
+	client, err := rest.UnversionedRESTClientFor(unversioned(config))
+	if err != nil {
+		return nil, err
+	}
+	return client.Get().AbsPath(path).DoRaw(ctx)
+}
+
+// stop ends the server as Kubernetes does.
+func (s *server) stop() {
+	_ = s.command.Process.Signal(syscall.SIGTERM)
+	<-s.done
+}
+
+// kill ends it as a crash does.
+func (s *server) kill() {
+	_ = s.command.Process.Kill()
+	<-s.done
+}
+
+// publish leads the cluster's Service and APIServices to this server and waits until they are available.
+func (s *server) publish(ctx context.Context) error {
+	if err := applyService(ctx, s.port); err != nil {
+		return fmt.Errorf("publish the Service: %w", err)
+	}
+	for _, version := range []string{"v1alpha1", "v1beta1"} {
+		service := &apiregistrationv1.APIService{
+			ObjectMeta: metav1.ObjectMeta{Name: version + ".apps.kruise.io"},
+			Spec: apiregistrationv1.APIServiceSpec{
+				Group: "apps.kruise.io", Version: version, GroupPriorityMinimum: 1000, VersionPriority: map[string]int32{"v1alpha1": 10, "v1beta1": 15}[version],
+				Service: &apiregistrationv1.ServiceReference{Name: "kruise-apiserver", Namespace: ownNamespace, Port: ptr.To[int32](443)},
+			},
+		}
+		_, err := env.aggregator.ApiregistrationV1().APIServices().Create(ctx, service, metav1.CreateOptions{})
+		if existsOr(err) != nil {
+			return fmt.Errorf("create APIService: %w", err)
+		}
+		if err := waitAvailable(ctx, service.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func waitAvailable(ctx context.Context, name string) error {
+	message := "no answer"
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		service, err := env.aggregator.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, nil
+		}
+		for _, condition := range service.Status.Conditions {
+			if condition.Type == apiregistrationv1.Available {
+				message = condition.Message
+				return condition.Status == apiregistrationv1.ConditionTrue, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for APIService %s: %w: %s", name, err, message)
+	}
+	return nil
+}
+
+// applyService makes a Service without a selector, and its one endpoint: this machine.
+func applyService(ctx context.Context, port int) error {
+	service := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "kruise-apiserver"},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "https", Port: 443, TargetPort: intstr.FromInt(port)}}},
+	}
+	if _, err := env.kube.CoreV1().Services(ownNamespace).Create(ctx, service, metav1.CreateOptions{}); existsOr(err) != nil {
+		return err
+	}
+	slices := env.kube.DiscoveryV1().EndpointSlices(ownNamespace)
+	if err := slices.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		return err
+	}
+	_, err := slices.Create(ctx, &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{GenerateName: "kruise-apiserver-", Labels: map[string]string{discoveryv1.LabelServiceName: "kruise-apiserver"}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{env.hostIP}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}}},
+		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("https"), Port: ptr.To(int32(port)), Protocol: ptr.To(corev1.ProtocolTCP)}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// directToken authenticates the tests' own requests to a server of ours.
+var directToken string
+
+// writeKubeconfig writes a kubeconfig that acts as a service account of ours.
+func writeKubeconfig(ctx context.Context, path, account string) error {
+	token, err := accountToken(ctx, account)
+	if err != nil {
+		return err
+	}
+	if directToken == "" {
+		directToken = token
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters["local"] = &clientcmdapi.Cluster{
+		Server: env.config.Host, CertificateAuthority: env.config.CAFile, CertificateAuthorityData: env.config.CAData,
+	}
+	config.AuthInfos[account] = &clientcmdapi.AuthInfo{Token: token}
+	config.Contexts["local"] = &clientcmdapi.Context{Cluster: "local", AuthInfo: account}
+	config.CurrentContext = "local"
+	return clientcmd.WriteToFile(*config, path)
+}
+
+func accountToken(ctx context.Context, account string) (string, error) {
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](24 * 3600)}}
+	token, err := env.kube.CoreV1().ServiceAccounts(ownNamespace).CreateToken(ctx, account, request, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	return token.Status.Token, nil
+}
+
+func freePort(ctx context.Context) (int, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", ":0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = listener.Close() }()
+	address, ok := listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0, errors.New("no TCP address")
+	}
+	return address.Port, nil
+}
+
+func tail(data []byte, n int) []byte {
+	data = bytes.TrimSpace(data)
+	return data[max(0, len(data)-n):]
+}
+
+func unversioned(config *rest.Config) *rest.Config {
+	config.NegotiatedSerializer = plainCodec
+	return config
+}
