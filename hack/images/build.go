@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -33,7 +34,8 @@ func (b Builder) Build(ctx context.Context, programs ...Program) ([]Image, error
 			variables = stamp
 		}
 		binary := filepath.Join(b.Dir, "bin", program.file())
-		if err := Compile(ctx, b.ModuleRoot, program.Package, binary, variables); err != nil {
+		compilation := Compilation{Dir: b.ModuleRoot, Package: program.Package, Out: binary, Variables: variables, GOOS: "linux"}
+		if err := Compile(ctx, compilation); err != nil {
 			return nil, err
 		}
 		image, err := archive(program, binary, b.Archive(program))
@@ -50,17 +52,29 @@ func (b Builder) Archive(program Program) string {
 	return filepath.Join(b.Dir, program.file()+".tar")
 }
 
-// Compile builds a Go package into a static program that depends on nothing but the source, the toolchain and the variables.
-func Compile(ctx context.Context, moduleRoot, pkg, out string, variables map[string]string) error {
+// Compilation is a Go package to build.
+type Compilation struct {
+	// Dir is where the package's path is resolved.
+	Dir, Package string
+	// Out is the program's path.
+	Out string
+	// Variables are set at link time, by their full name.
+	Variables map[string]string
+	// GOOS is the operating system to build for; empty is this machine's.
+	GOOS string
+}
+
+// Compile builds a static program that depends on nothing but the source, the toolchain and the variables.
+func Compile(ctx context.Context, c Compilation) error {
 	flags := []string{"-s", "-w"}
-	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		flags = append(flags, "-X", name+"="+variables[name])
+	for _, name := range slices.Sorted(maps.Keys(c.Variables)) {
+		flags = append(flags, "-X", name+"="+c.Variables[name])
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", strings.Join(flags, " "), "-o", out, pkg)
-	cmd.Dir = moduleRoot
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", strings.Join(flags, " "), "-o", c.Out, c.Package)
+	cmd.Dir = c.Dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+cmp.Or(c.GOOS, runtime.GOOS), "GOFLAGS=")
 	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", pkg, err, strings.TrimSpace(string(output)))
+		return fmt.Errorf("build %s: %w\n%s", c.Package, err, strings.TrimSpace(string(output)))
 	}
 	return nil
 }

@@ -4,32 +4,48 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-
-	"kruise.io/kruise/hack/images"
-	"kruise.io/kruise/hack/localcluster"
+	"os/signal"
+	"strings"
+	"syscall"
 )
 
+// commands is the one table of them.
+var commands = []struct {
+	name, help string
+	run        func(ctx context.Context, l *local, args []string) error
+}{
+	{"up", "start the cluster, install Kruise and apply the example", up},
+	{"down", "end the cluster and remove its state", down},
+	{"deploy", "install Kruise in the cluster of KUBECONFIG", deploy},
+	{"images", "write the programs' images to .local/images", buildImages},
+	{"binaries", "build the programs of the cluster, helm and kubectl into .local/bin", buildBinaries},
+	{"component", "start, stop, kill or restart one process of the cluster: component kill etcd", component},
+}
+
 func main() {
-	wd, _ := os.Getwd()
-	b := images.Builder{ModuleRoot: wd, Dir: filepath.Join(wd, ".local/images")}
-	list, err := b.Build(context.Background(), images.Fixtures()...)
-	fmt.Println(list, err)
-	var archives []string
-	for _, i := range list {
-		archives = append(archives, i.Archive)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1) //nolint:gocritic // Nothing is left to undo.
 	}
-	c, err := localcluster.New(localcluster.Config{Name: "local", Dir: filepath.Join(wd, ".local/clusters/local"), ModuleRoot: wd, Nodes: 3, KWOKNodes: 5, Registry: true, MetricsServer: true, Storage: true, Images: archives, Out: os.Stdout, Kubeconfig: filepath.Join(wd, ".local/kubeconfig"), LogDir: filepath.Join(wd, ".local/log")})
-	if err == nil {
-		switch os.Args[1] {
-		case "up":
-			err = c.Up(context.Background())
-		case "down":
-			err = c.Down(context.Background())
+}
+
+func run(ctx context.Context, args []string) error {
+	name := ""
+	if len(args) > 0 {
+		name = args[0]
+	}
+	names := make([]string, 0, len(commands))
+	for _, command := range commands {
+		if command.name == name {
+			l, err := newLocal(os.Stdout)
+			if err != nil {
+				return err
+			}
+			return command.run(ctx, l, args[1:])
 		}
+		names = append(names, command.name+" ("+command.help+")")
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	return fmt.Errorf("command %q: use one of %s", name, strings.Join(names, ", "))
 }

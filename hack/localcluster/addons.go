@@ -80,7 +80,7 @@ func (c *Cluster) metricsServer() component {
 		"--bind-address=" + c.net.ControlPlaneIP(), "--secure-port=" + strconv.Itoa(metricsServerPort),
 		"--tls-cert-file=" + p.cert("metrics-server"), "--tls-private-key-file=" + p.key("metrics-server"),
 		"--kubelet-certificate-authority=" + p.cert(clusterCA), "--kubelet-preferred-address-types=InternalIP",
-		"--metric-resolution=10s", "--node-selector=type!=kwok",
+		"--metric-resolution=10s", "--kubelet-request-timeout=5s", "--node-selector=type!=kwok",
 	}
 	return component{
 		process: process{name: "metrics-server", path: c.Binary("metrics-server"), args: args, ns: inCluster},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"kruise.io/kruise/hack/images"
@@ -20,17 +21,18 @@ type tool struct {
 	module string
 }
 
+const kubernetesModule = "k8s.io/kubernetes"
+
 // tools is the one table of them; hack/localcluster/binaries/go.mod pins their versions.
 func tools() []tool {
-	const kubernetes = "k8s.io/kubernetes"
 	return []tool{
 		{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", module: "go.etcd.io/etcd/server/v3"},
-		{name: "kubectl", pkg: kubernetes + "/cmd/kubectl", module: kubernetes},
-		{name: "kube-apiserver", pkg: kubernetes + "/cmd/kube-apiserver", module: kubernetes},
-		{name: "kube-controller-manager", pkg: kubernetes + "/cmd/kube-controller-manager", module: kubernetes},
-		{name: "kube-scheduler", pkg: kubernetes + "/cmd/kube-scheduler", module: kubernetes},
-		{name: "kube-proxy", pkg: kubernetes + "/cmd/kube-proxy", module: kubernetes},
-		{name: "kubelet", pkg: kubernetes + "/cmd/kubelet", module: kubernetes},
+		{name: "kubectl", pkg: kubernetesModule + "/cmd/kubectl", module: kubernetesModule},
+		{name: "kube-apiserver", pkg: kubernetesModule + "/cmd/kube-apiserver", module: kubernetesModule},
+		{name: "kube-controller-manager", pkg: kubernetesModule + "/cmd/kube-controller-manager", module: kubernetesModule},
+		{name: "kube-scheduler", pkg: kubernetesModule + "/cmd/kube-scheduler", module: kubernetesModule},
+		{name: "kube-proxy", pkg: kubernetesModule + "/cmd/kube-proxy", module: kubernetesModule},
+		{name: "kubelet", pkg: kubernetesModule + "/cmd/kubelet", module: kubernetesModule},
 		{name: "metrics-server", pkg: "sigs.k8s.io/metrics-server/cmd/metrics-server", module: "sigs.k8s.io/metrics-server"},
 		{name: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", module: "sigs.k8s.io/kwok"},
 		{name: "helm", pkg: "helm.sh/helm/v3/cmd/helm", module: "helm.sh/helm/v3"},
@@ -45,65 +47,79 @@ func (c *Cluster) initPath() string { return c.Binary("kruise-local-init") }
 
 func (c *Cluster) provisionerPath() string { return c.Binary("kruise-local-provisioner") }
 
-// BuildBinaries builds the programs whose pinned version is not in the cache, and points their plain names at that version.
-func (c *Cluster) BuildBinaries(ctx context.Context) error {
+// Built is the number of programs that this Cluster had to build because their pinned version was not in the cache.
+func (c *Cluster) Built() int { return int(c.built.Load()) }
+
+// BuildBinaries builds the named programs, or all, whose pinned version is not in the cache, and points their plain names at it.
+func (c *Cluster) BuildBinaries(ctx context.Context, names ...string) error {
 	unlock, err := lockFile(filepath.Join(c.cfg.BinDir, ".lock"))
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	module := filepath.Join(c.cfg.ModuleRoot, "hack", "localcluster", "binaries")
-	versions, err := toolVersions(filepath.Join(module, "go.mod"))
+	versions, err := toolVersions(ctx, filepath.Join(module, "go.mod"))
 	if err != nil {
 		return err
 	}
-	for i, tool := range tools() {
-		version := versions[tool.module]
-		if version == "" {
-			return fmt.Errorf("build %s: %s/go.mod does not require %s", tool.name, module, tool.module)
+	for _, tool := range tools() {
+		if len(names) > 0 && !slices.Contains(names, tool.name) {
+			continue
 		}
-		cached := tool.name + "@" + version
-		if !exists(c.Binary(cached)) {
-			c.progress("building %s (%d of %d)", cached, i+1, len(tools()))
-			if err := c.buildTool(ctx, module, tool, version, c.Binary(cached)); err != nil {
-				return err
-			}
+		if err := c.ensureTool(ctx, module, tool, versions[tool.module]); err != nil {
+			return err
 		}
-		if err := link(cached, c.Binary(tool.name)); err != nil {
-			return fmt.Errorf("link %s: %w", tool.name, err)
-		}
+	}
+	if len(names) > 0 {
+		return nil
 	}
 	for out, pkg := range map[string]string{
 		c.initPath():        "./hack/localcluster/initprocess",
 		c.provisionerPath(): "./hack/localcluster/provisioner",
 	} {
-		if err := images.Compile(ctx, c.cfg.ModuleRoot, pkg, out, nil); err != nil {
+		if err := images.Compile(ctx, images.Compilation{Dir: c.cfg.ModuleRoot, Package: pkg, Out: out}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *Cluster) buildTool(ctx context.Context, module string, t tool, version, out string) error {
+func (c *Cluster) ensureTool(ctx context.Context, module string, t tool, version string) error {
+	if version == "" {
+		return fmt.Errorf("build %s: %s/go.mod does not require %s", t.name, module, t.module)
+	}
+	cached := t.name + "@" + version
+	if !exists(c.Binary(cached)) {
+		c.progress("building %s", cached)
+		if err := buildTool(ctx, module, t, version, c.Binary(cached)); err != nil {
+			return err
+		}
+		c.built.Add(1)
+	}
+	if err := link(cached, c.Binary(t.name)); err != nil {
+		return fmt.Errorf("link %s: %w", t.name, err)
+	}
+	return nil
+}
+
+func buildTool(ctx context.Context, module string, t tool, version, out string) error {
 	const prefix = "k8s.io/component-base/version."
 	variables := map[string]string{}
-	if t.module == "k8s.io/kubernetes" {
+	if t.module == kubernetesModule {
 		parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 		variables[prefix+"gitVersion"], variables[prefix+"gitMajor"], variables[prefix+"gitMinor"] = version, parts[0], parts[1]
 	}
-	if t.name == "helm" {
-		variables["helm.sh/helm/v3/internal/version.version"] = version
-	}
 	partial := out + ".partial"
-	if err := images.Compile(ctx, module, t.pkg, partial, variables); err != nil {
+	compilation := images.Compilation{Dir: module, Package: t.pkg, Out: partial, Variables: variables}
+	if err := images.Compile(ctx, compilation); err != nil {
 		return err
 	}
 	return os.Rename(partial, out)
 }
 
 // toolVersions are the versions that a go.mod requires, by module.
-func toolVersions(goMod string) (map[string]string, error) {
-	out, err := exec.Command("go", "mod", "edit", "-json", goMod).Output() //nolint:noctx // It reads one file.
+func toolVersions(ctx context.Context, goMod string) (map[string]string, error) {
+	out, err := exec.CommandContext(ctx, "go", "mod", "edit", "-json", goMod).Output()
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", goMod, err)
 	}

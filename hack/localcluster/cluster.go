@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -17,6 +18,8 @@ import (
 type Cluster struct {
 	cfg Config
 	net Network
+	// built counts the programs that BuildBinaries had to build.
+	built atomic.Int32
 	// now and began time the progress lines.
 	now   func() time.Time
 	began time.Time
@@ -32,7 +35,7 @@ func New(cfg Config) (*Cluster, error) {
 
 // Up brings the cluster to its configuration: what runs and is healthy stays as it is, what is missing or dead is started.
 func (c *Cluster) Up(ctx context.Context) error {
-	if err := c.prerequisites(ctx); err != nil {
+	if err := c.Prepare(ctx); err != nil {
 		return err
 	}
 	unlock, err := c.lock()

@@ -2,6 +2,7 @@ package localcluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -17,6 +18,9 @@ type component struct {
 }
 
 const startPatience = 90 * time.Second
+
+// errEnded is final: nothing restarts a component but a call of this package.
+var errEnded = errors.New("the process has ended")
 
 // Components are the names that the methods below take, in the order in which Up starts them.
 func (c *Cluster) Components() []string {
@@ -108,7 +112,7 @@ func (c *Cluster) ensureComponent(ctx context.Context, component component) (sta
 	}
 	err = await(ctx, startPatience, func(ctx context.Context) error {
 		if r, err := readRecord(c.pidFile(component.name)); err == nil && !r.alive() {
-			return fmt.Errorf("%s has ended, see %s", component.name, c.logFile(component.name))
+			return fmt.Errorf("%w: see %s", errEnded, c.logFile(component.name))
 		}
 		return component.ready(ctx)
 	})

@@ -3,6 +3,7 @@ package localcluster
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"path/filepath"
 	"regexp"
@@ -39,6 +40,29 @@ type Config struct {
 	ExtraArgs map[string][]string
 	// Out receives progress, one line for each step; default none.
 	Out io.Writer
+}
+
+// MainConfig is the cluster of "make up": every test that asks for it by this configuration means the same one.
+func MainConfig(moduleRoot string) Config {
+	local := filepath.Join(moduleRoot, ".local")
+	return Config{
+		Name:          mainName(moduleRoot),
+		Dir:           filepath.Join(local, "clusters", "main"),
+		ModuleRoot:    moduleRoot,
+		LogDir:        filepath.Join(local, "log"),
+		Kubeconfig:    filepath.Join(local, "kubeconfig"),
+		Nodes:         3,
+		Registry:      true,
+		MetricsServer: true,
+		Storage:       true,
+	}
+}
+
+// mainName differs between the checkouts of one machine, whose clusters may run side by side.
+func mainName(moduleRoot string) string {
+	hash := fnv.New32a()
+	hash.Write([]byte(moduleRoot)) //nolint:errcheck // A hash takes everything.
+	return fmt.Sprintf("main-%08x", hash.Sum32())
 }
 
 var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)

@@ -24,6 +24,9 @@ const (
 func startInit(clusterInit int, cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS}
 	if clusterInit == 0 {
+		if err := keepDescriptors(); err != nil {
+			return err
+		}
 		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNET
 		return cmd.Start()
 	}
@@ -32,6 +35,9 @@ func startInit(clusterInit int, cmd *exec.Cmd) error {
 
 // startIn starts cmd inside the namespaces of the process init. It enters them on a thread of its own, which ends with the call.
 func startIn(init int, ns namespaces, cmd *exec.Cmd) error {
+	if err := keepDescriptors(); err != nil {
+		return err
+	}
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	}
@@ -62,4 +68,14 @@ func enter(init int, ns namespaces) error {
 	}
 	defer unix.Close(fd) //nolint:errcheck // Nothing was written.
 	return unix.Setns(fd, int(ns))
+}
+
+// keepDescriptors keeps what this program was given by its caller from what it starts: a lock or a pipe of make would stay held for
+// as long as the cluster runs.
+func keepDescriptors() error {
+	const firstAfterStandard, last = 3, 1<<31 - 1
+	if err := unix.CloseRange(firstAfterStandard, last, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("keep inherited descriptors from the cluster's processes: %w", err)
+	}
+	return nil
 }

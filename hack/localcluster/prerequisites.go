@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -29,18 +31,32 @@ func hostTools() []hostTool {
 	}
 }
 
-// prerequisites checks the machine, installs Debian packages that are missing and builds the programs.
-func (c *Cluster) prerequisites(ctx context.Context) error {
+// Prepare checks the machine, installs the Debian packages that are missing and builds the programs. Up begins with it.
+func (c *Cluster) Prepare(ctx context.Context) error {
 	if err := checkMachine(runtime.GOOS, os.Geteuid()); err != nil {
 		return err
 	}
-	if err := os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin"); err != nil {
-		return fmt.Errorf("extend PATH: %w", err)
+	if err := extendPath(); err != nil {
+		return err
 	}
 	if err := c.installPackages(ctx, missingPackages(hostTools(), present)); err != nil {
 		return err
 	}
 	return c.BuildBinaries(ctx)
+}
+
+// extendPath adds where Debian keeps ip and iptables, which su and cron leave out.
+func extendPath() error {
+	path := os.Getenv("PATH")
+	for _, dir := range []string{"/usr/sbin", "/sbin"} {
+		if !slices.Contains(filepath.SplitList(path), dir) {
+			path += string(os.PathListSeparator) + dir
+		}
+	}
+	if err := os.Setenv("PATH", path); err != nil {
+		return fmt.Errorf("extend PATH: %w", err)
+	}
+	return nil
 }
 
 func checkMachine(goos string, uid int) error {

@@ -170,7 +170,7 @@ func run(ctx context.Context, init int, ns namespaces, name string, args ...stri
 	return out.String(), nil
 }
 
-// await repeats check until it succeeds; when patience ends, its last error says what is missing.
+// await repeats check until it succeeds or can no more; when patience ends, its last error says what is missing.
 func await(ctx context.Context, patience time.Duration, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -179,8 +179,8 @@ func await(ctx context.Context, patience time.Duration, check func(context.Conte
 	defer ticker.Stop()
 	for {
 		err := check(ctx)
-		if err == nil {
-			return nil
+		if err == nil || errors.Is(err, errEnded) {
+			return err
 		}
 		select {
 		case <-ctx.Done():

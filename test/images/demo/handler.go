@@ -27,7 +27,9 @@ func serveBurn(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		var millicores int
 		if millicores, err = number(r, "millicores", maxMillicores); err == nil {
-			burn(r.Context(), time.Duration(seconds)*time.Second, millicores)
+			ctx, cancel := context.WithTimeout(r.Context(), time.Duration(seconds)*time.Second)
+			defer cancel()
+			burn(ctx, millicores)
 			fmt.Fprintf(w, "burnt %d millicores for %d seconds\n", millicores, seconds) //nolint:errcheck // The client went away.
 			return
 		}
@@ -44,12 +46,10 @@ func number(r *http.Request, name string, limit int) (int, error) {
 	return value, nil
 }
 
-// burn keeps one core busy for the share of each slice that millicores asks for, until the time is over or the client is gone.
-func burn(ctx context.Context, duration time.Duration, millicores int) {
+// burn keeps one core busy for the share of each slice that millicores asks for, until the context ends.
+func burn(ctx context.Context, millicores int) {
 	const slice = 100 * time.Millisecond
 	busy := slice * time.Duration(millicores) / maxMillicores
-	ctx, cancel := context.WithTimeout(ctx, duration)
-	defer cancel()
 	ticker := time.NewTicker(slice)
 	defer ticker.Stop()
 	for {

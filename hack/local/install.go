@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kruise.io/kruise/hack/images"
+)
+
+// chartKeys are the chart's names for the programs' images.
+var chartKeys = map[string]string{"apiserver": "apiserver", "controller": "manager", "node-agent": "daemon"}
+
+// workloads are what the chart installs, in the order in which they can become ready.
+var workloads = []string{"deployment/kruise-apiserver", "deployment/kruise-controller-manager", "daemonset/kruise-daemon"}
+
+const (
+	installationNamespace = "kruise-system"
+	// releaseNamespace holds the release's own record: the chart creates the installation's namespace.
+	releaseNamespace = "default"
+	rolloutTimeout   = "180s"
+)
+
+// deploy installs to the cluster of KUBECONFIG. The local cluster gets this checkout's images; any other one pulls them.
+func deploy(ctx context.Context, l *local, _ []string) error {
+	kubeconfig := os.Getenv("KUBECONFIG")
+	if kubeconfig == "" {
+		kubeconfig = l.cluster.Kubeconfig()
+	}
+	own, err := l.isOwn(kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := l.cluster.BuildBinaries(ctx, "kubectl", "helm"); err != nil {
+		return err
+	}
+	registry, tag := os.Getenv("IMAGE_REPOSITORY"), os.Getenv("IMAGE_TAG")
+	switch {
+	case registry != "" && tag != "":
+		return l.install(ctx, kubeconfig, []string{"image.registry=" + registry, "image.tag=" + tag})
+	case own:
+		programs, err := l.buildPrograms(ctx)
+		if err != nil {
+			return err
+		}
+		return l.installLocal(ctx, programs)
+	default:
+		return fmt.Errorf("the cluster of %s cannot be given images from here: push the archives of \"make images\" to a registry that it "+
+			"reaches and run make deploy IMAGE_REPOSITORY=<registry/folder that holds apiserver, controller and node-agent> IMAGE_TAG=<tag>", kubeconfig)
+	}
+}
+
+// isOwn reports whether a kubeconfig leads to the local cluster.
+func (l *local) isOwn(kubeconfig string) (bool, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return false, fmt.Errorf("read kubeconfig %s: %w; start the local cluster with \"make up\" or set KUBECONFIG", kubeconfig, err)
+	}
+	local, err := clientcmd.BuildConfigFromFlags("", l.cluster.Kubeconfig())
+	return err == nil && local.Host == config.Host && string(local.CAData) == string(config.CAData), nil
+}
+
+// installLocal gives the nodes the programs' images and installs exactly those.
+func (l *local) installLocal(ctx context.Context, programs []images.Image) error {
+	archives := make([]string, 0, len(programs))
+	for _, image := range programs {
+		archives = append(archives, image.Archive)
+	}
+	if err := l.cluster.LoadImages(ctx, archives...); err != nil {
+		return err
+	}
+	values, err := imageValues(programs)
+	if err != nil {
+		return err
+	}
+	return l.install(ctx, l.cluster.Kubeconfig(), values)
+}
+
+// imageValues are the chart's values that select the images.
+func imageValues(programs []images.Image) ([]string, error) {
+	var values []string
+	for _, image := range programs {
+		key, ok := chartKeys[strings.TrimPrefix(image.Repository, images.Registry+"/")]
+		if !ok {
+			return nil, fmt.Errorf("image %s: the chart has no value for it", image.Ref)
+		}
+		values = append(values, key+".image.repository="+image.Repository, key+".image.tag="+image.Tag)
+	}
+	return values, nil
+}
+
+func (l *local) install(ctx context.Context, kubeconfig string, values []string) error {
+	args := []string{"upgrade", "--install", "kruise", filepath.Join(l.root, "artifacts", "helm", "kruise"), "--namespace", releaseNamespace}
+	for _, value := range values {
+		args = append(args, "--set-string", value)
+	}
+	l.say("installing the chart")
+	if _, err := l.tool(ctx, kubeconfig, "helm", args...); err != nil {
+		return err
+	}
+	for _, workload := range workloads {
+		_, err := l.tool(ctx, kubeconfig, "kubectl", "--namespace", installationNamespace, "rollout", "status", workload, "--timeout="+rolloutTimeout)
+		if err != nil {
+			return l.explain(ctx, kubeconfig, err)
+		}
+		l.say("%s is ready", workload)
+	}
+	_, err := l.tool(ctx, kubeconfig, "kubectl", "wait", "--for=condition=Available", "--timeout="+rolloutTimeout,
+		"apiservice/v1alpha1.apps.kruise.io", "apiservice/v1beta1.apps.kruise.io")
+	return err
+}
+
+// explain adds what the cluster says about the installation to an error.
+func (l *local) explain(ctx context.Context, kubeconfig string, err error) error {
+	pods, podsErr := l.tool(ctx, kubeconfig, "kubectl", "--namespace", installationNamespace, "get", "pods,events")
+	if podsErr != nil {
+		return err
+	}
+	return fmt.Errorf("%w\n%s", err, pods)
+}
+
+// example applies the example, waits until its Pods run and shows it.
+func (l *local) example(ctx context.Context) error {
+	kubeconfig := l.cluster.Kubeconfig()
+	for _, args := range [][]string{
+		{"apply", "-f", filepath.Join(l.root, "artifacts", "examples", "cloneset.yaml")},
+		{"wait", "cloneset/demo", "--for=jsonpath={.status.readyReplicas}=3", "--timeout=" + rolloutTimeout},
+	} {
+		if _, err := l.tool(ctx, kubeconfig, "kubectl", args...); err != nil {
+			return err
+		}
+	}
+	l.say("the example runs\n")
+	shown, err := l.tool(ctx, kubeconfig, "kubectl", "get", "clonesets,pods")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(l.out, "$ kubectl get clonesets,pods\n%s\n", shown)
+	return err
+}
+
+// tool runs kubectl or helm and returns its output; a failure holds its error output.
+func (l *local) tool(ctx context.Context, kubeconfig, name string, args ...string) (string, error) {
+	var stdout, stderr strings.Builder
+	cmd := exec.CommandContext(ctx, l.cluster.Binary(name), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	}
+	return stdout.String(), nil
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kruise.io/kruise/hack/images"
+	"kruise.io/kruise/hack/localcluster"
+)
+
+// local is the cluster and the images of this checkout.
+type local struct {
+	root    string
+	out     io.Writer
+	began   time.Time
+	cluster *localcluster.Cluster
+	builder images.Builder
+}
+
+func newLocal(out io.Writer) (*local, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	builder := images.Builder{ModuleRoot: root, Dir: filepath.Join(root, ".local", "images")}
+	config := localcluster.MainConfig(root)
+	config.Out = out
+	for _, fixture := range images.Fixtures() {
+		config.Images = append(config.Images, builder.Archive(fixture))
+	}
+	for variable, field := range map[string]*int{"NODES": &config.Nodes, "KWOK_NODES": &config.KWOKNodes} {
+		if text := os.Getenv(variable); text != "" {
+			if *field, err = strconv.Atoi(text); err != nil {
+				return nil, fmt.Errorf("%s %q: use a whole number", variable, text)
+			}
+		}
+	}
+	cluster, err := localcluster.New(config)
+	if err != nil {
+		return nil, err
+	}
+	return &local{root: root, out: out, began: time.Now(), cluster: cluster, builder: builder}, nil
+}
+
+// moduleRoot is the nearest folder upwards that holds a go.mod.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the checkout: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("find the checkout: run this inside it, no folder upwards holds a go.mod")
+		}
+		dir = parent
+	}
+}
+
+// say prints one line of progress with the time since the start.
+func (l *local) say(format string, args ...any) {
+	fmt.Fprintf(l.out, "%6.1fs  %s\n", time.Since(l.began).Seconds(), fmt.Sprintf(format, args...)) //nolint:errcheck // Progress only.
+}
+
+// up starts the cluster while the programs are built, then installs them and applies the example.
+func up(ctx context.Context, l *local, _ []string) error {
+	if err := l.cluster.Prepare(ctx); err != nil {
+		return err
+	}
+	if _, err := l.builder.Build(ctx, images.Fixtures()...); err != nil {
+		return err
+	}
+	var programs []images.Image
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return l.cluster.Up(groupCtx) })
+	group.Go(func() error {
+		var err error
+		programs, err = l.buildPrograms(groupCtx)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := l.installLocal(ctx, programs); err != nil {
+		return err
+	}
+	if err := l.example(ctx); err != nil {
+		return err
+	}
+	temperature := "warm: the cluster's programs were in .local/bin"
+	if n := l.cluster.Built(); n > 0 {
+		temperature = fmt.Sprintf("cold: %d of the cluster's programs were built", n)
+	}
+	l.say("up (%s)", temperature)
+	_, err := fmt.Fprintf(l.out, "\nexport KUBECONFIG=%s\n", l.cluster.Kubeconfig())
+	return err
+}
+
+func down(ctx context.Context, l *local, _ []string) error {
+	if err := l.cluster.Down(ctx); err != nil {
+		return err
+	}
+	l.say("down")
+	return nil
+}
+
+func buildImages(ctx context.Context, l *local, _ []string) error {
+	if _, err := l.buildPrograms(ctx); err != nil {
+		return err
+	}
+	_, err := l.builder.Build(ctx, images.Fixtures()...)
+	return err
+}
+
+func (l *local) buildPrograms(ctx context.Context) ([]images.Image, error) {
+	l.say("building the images of %d programs", len(images.Programs()))
+	list, err := l.builder.Build(ctx, images.Programs()...)
+	if err != nil {
+		return nil, err
+	}
+	for _, image := range list {
+		l.say("%s is in %s", image.Ref, image.Archive)
+	}
+	return list, nil
+}
+
+func buildBinaries(ctx context.Context, l *local, _ []string) error {
+	if err := l.cluster.BuildBinaries(ctx); err != nil {
+		return err
+	}
+	l.say("the cluster's programs are in .local/bin, %d were built", l.cluster.Built())
+	return nil
+}
+
+func component(ctx context.Context, l *local, args []string) error {
+	verbs := map[string]func(context.Context, string) error{
+		"start": l.cluster.StartComponent, "stop": l.cluster.StopComponent,
+		"kill": l.cluster.KillComponent, "restart": l.cluster.RestartComponent,
+	}
+	const wanted = 2
+	if len(args) != wanted || verbs[args[0]] == nil {
+		return fmt.Errorf("component %v: use start, stop, kill or restart and one of %v", args, l.cluster.Components())
+	}
+	if !slices.Contains(l.cluster.Components(), args[1]) {
+		return fmt.Errorf("component %q: use one of %v", args[1], l.cluster.Components())
+	}
+	return verbs[args[0]](ctx, args[1])
+}
