@@ -33,11 +33,12 @@ func Validate(template, old *corev1.PodTemplateSpec, path *field.Path) field.Err
 func ValidateClaimSpec(claim *corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList {
 	defaulted := claim.DeepCopy()
 	corev1conversion.SetObjectDefaults_PersistentVolumeClaim(defaulted)
-	converted := &core.PersistentVolumeClaimSpec{}
-	if err := corev1conversion.Convert_v1_PersistentVolumeClaimSpec_To_core_PersistentVolumeClaimSpec(&defaulted.Spec, converted, nil); err != nil {
+	converted := &core.PersistentVolumeClaim{}
+	if err := corev1conversion.Convert_v1_PersistentVolumeClaim_To_core_PersistentVolumeClaim(defaulted, converted, nil); err != nil {
 		return field.ErrorList{field.InternalError(path, fmt.Errorf("convert claim template: %w", err))}
 	}
-	return corevalidation.ValidatePersistentVolumeClaimSpec(converted, path, corevalidation.ValidationOptionsForPersistentVolumeClaimCreate())
+	options := corevalidation.ValidationOptionsForPersistentVolumeClaimCreate()
+	return corevalidation.ValidatePersistentVolumeClaimSpec(&converted.Spec, path, options)
 }
 
 // Warnings are what a Deployment's user is told about a template: deprecated fields,

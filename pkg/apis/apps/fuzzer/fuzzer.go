@@ -16,7 +16,10 @@ import (
 
 // Funcs are the fuzzing functions of the group.
 func Funcs(serializer.CodecFactory) []any {
-	return []any{fuzzIntOrString, fuzzCloneSet, fuzzCloneSetSpec, fuzzUpdateStrategy, fuzzRollingUpdate, fuzzInPlaceUpdate, fuzzV1alpha1CloneSet}
+	return []any{
+		fuzzIntOrString, fuzzCloneSet, fuzzCloneSetSpec, fuzzUpdateStrategy, fuzzRollingUpdate, fuzzInPlaceUpdate,
+		fuzzV1alpha1CloneSet,
+	}
 }
 
 func fuzzIntOrString(value *intstr.IntOrString, c randfill.Continue) {

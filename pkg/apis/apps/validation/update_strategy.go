@@ -73,6 +73,7 @@ func validateInPlaceUpdateStrategy(strategy *apps.InPlaceUpdateStrategy, path *f
 		errs = append(errs, field.Invalid(path.Child("imagePreDownloadParallelism"), parallelism.String(),
 			"must be a number of nodes like 5, no percentage, and not negative"))
 	}
-	errs = append(errs, notNegative(int64(ptr.Deref(strategy.ImagePreDownloadTimeoutSeconds, 0)), path.Child("imagePreDownloadTimeoutSeconds"))...)
+	timeout := int64(ptr.Deref(strategy.ImagePreDownloadTimeoutSeconds, 0))
+	errs = append(errs, notNegative(timeout, path.Child("imagePreDownloadTimeoutSeconds"))...)
 	return append(errs, validateAmount(strategy.ImagePreDownloadMinUpdatedReadyPods, path.Child("imagePreDownloadMinUpdatedReadyPods"))...)
 }
