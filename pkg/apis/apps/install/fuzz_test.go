@@ -1,13 +1,12 @@
 package install_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/install"
@@ -16,26 +15,37 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/validation"
 )
 
-const minimal = `{"apiVersion":"apps.kruise.io/v1alpha1","kind":"CloneSet","metadata":{"name":"a"},"spec":{"selector":` +
-	`{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"d"}]}}}}`
+// seeds are small objects with many of our own fields, which mutate well.
+var seeds = []string{
+	`{"apiVersion":"apps.kruise.io/v1alpha1","kind":"CloneSet","metadata":{"name":"a","annotations":{` +
+		`"apps.kruise.io/image-predownload-parallelism":"5","apps.kruise.io/v1beta1-fields":"{\"type\":\"OnDelete\"}"}},` +
+		`"spec":{"replicas":3,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},` +
+		`"spec":{"containers":[{"name":"c","image":"d","volumeMounts":[{"name":"v","mountPath":"/v"}]}]}},` +
+		`"volumeClaimTemplates":[{"metadata":{"name":"v"},"spec":{"accessModes":["ReadWriteOnce"]}}],` +
+		`"scaleStrategy":{"podsToDelete":["x","x"],"maxUnavailable":"10%"},` +
+		`"updateStrategy":{"type":"InPlaceOnly","partition":"5.5%","maxSurge":1,"scatterStrategy":[{"key":"k","value":"v"}],` +
+		`"priorityStrategy":{"weightPriority":[{"weight":1,"matchSelector":{"matchLabels":{"a":"b"}}}]}}}}`,
+	`{"apiVersion":"apps.kruise.io/v1beta1","kind":"CloneSet","metadata":{"name":"a"},"spec":{"selector":{"matchExpressions":` +
+		`[{"key":"a","operator":"In","values":["b"]}]},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":` +
+		`[{"name":"c","image":"d"}]}},"updateStrategy":{"type":"OnDelete","rollingUpdate":{"podUpdatePolicy":"InPlaceIfPossible",` +
+		`"inPlaceUpdateStrategy":{"imagePreDownloadParallelism":2}}},"progressDeadlineSeconds":5}}`,
+}
 
 // FuzzDecode feeds bytes to what a server does with a request: decode and default, default
 // the template, validate, encode for the store and for each version. Nothing may panic, and
 // what is encoded must be read back.
 func FuzzDecode(f *testing.F) {
-	for _, pattern := range []string{"testdata/HEAD/*.pb", "testdata/HEAD/*.json", "testdata/HEAD/*.yaml"} {
-		names, err := filepath.Glob(pattern)
-		require.NoError(f, err)
-		require.NotEmpty(f, names)
-		for _, name := range names {
-			data, err := os.ReadFile(name)
-			require.NoError(f, err)
-			f.Add(data)
-		}
-	}
-	f.Add([]byte(minimal))
 	scheme := newScheme(f)
 	codecs := serializer.NewCodecFactory(scheme)
+	wire := protobuf.NewSerializer(scheme, scheme)
+	for _, seed := range seeds {
+		object, err := runtime.Decode(codecs.UniversalDeserializer(), []byte(seed))
+		require.NoError(f, err)
+		data, err := runtime.Encode(wire, object)
+		require.NoError(f, err)
+		f.Add([]byte(seed))
+		f.Add(data)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		object, err := runtime.Decode(codecs.UniversalDecoder(apps.SchemeGroupVersion), data)
 		cloneSet, ok := object.(*apps.CloneSet)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-var percentage = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?%$`)
+var percentage = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9})?%$`)
 
 const amountMessage = `must be a number like 5, or a percentage like "20%", and not negative`
 
@@ -36,8 +36,5 @@ func resolve(value *intstr.IntOrString, replicas int32) (float64, bool) {
 		return 0, false
 	}
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(value.StrVal, "%"), 64)
-	if err != nil {
-		return 0, false
-	}
-	return math.Ceil(percent * float64(replicas) / 100), true
+	return math.Ceil(percent * float64(replicas) / 100), err == nil
 }

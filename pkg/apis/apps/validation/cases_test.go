@@ -158,6 +158,9 @@ var specCases = map[string]struct {
 	"partition negative percentage": {
 		func(_ *apps.CloneSetSpec, r *rolling) { r.Partition = text("-5%") }, []string{rollingPath + `partition: "-5%"`},
 	},
+	"partition of absurd length": {
+		func(_ *apps.CloneSetSpec, r *rolling) { r.Partition = text("9999999999%") }, []string{rollingPath + `partition: "9999999999%"`},
+	},
 	"partition without %": {
 		func(_ *apps.CloneSetSpec, r *rolling) { r.Partition = text("5") }, []string{rollingPath + `partition: "5": must be a number like 5`},
 	},

@@ -140,6 +140,20 @@ func TestUpdateOfAnOldMistake(t *testing.T) {
 	requireErrors(t, []string{"spec.minReadySeconds: -1"}, validation.ValidateCloneSetUpdate(both, bad("abc")))
 }
 
+// Core's own rules let an old kind of mistake be made again in the same template.
+func TestUpdateOfATemplateThatCoreTolerates(t *testing.T) {
+	spread := func(value string) *apps.CloneSet {
+		return changed(func(spec *apps.CloneSetSpec, _ *apps.RollingUpdateCloneSetStrategy) {
+			spec.Template.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+				MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": value}},
+			}}
+		})
+	}
+	require.NotEmpty(t, validation.ValidateCloneSetUpdate(spread("not valid"), valid()))
+	requireErrors(t, nil, validation.ValidateCloneSetUpdate(spread("not valid either"), spread("not valid")))
+}
+
 func TestSelectorCannotBeChanged(t *testing.T) {
 	cloneSet := valid()
 	cloneSet.Spec.Template.Labels = map[string]string{"app": "demo", "tier": "web"}
@@ -165,7 +179,8 @@ func TestStatus(t *testing.T) {
 		status, old apps.CloneSetStatus
 		want        []string
 	}{
-		"counts": {status: apps.CloneSetStatus{Replicas: 3, ReadyReplicas: 3, CollisionCount: ptr.To[int32](1)}},
+		"nothing": {},
+		"counts":  {status: apps.CloneSetStatus{Replicas: 3, ReadyReplicas: 3, CollisionCount: ptr.To[int32](1)}},
 		"negative counts": {
 			status: apps.CloneSetStatus{
 				ObservedGeneration: -1, Replicas: -1, ReadyReplicas: -1, AvailableReplicas: -1, UpdatedReplicas: -1,
