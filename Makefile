@@ -26,3 +26,42 @@ images: ## Write the programs' OCI images to .local/images/<program>.tar.
 .PHONY: binaries
 binaries: ## Build the cluster's programs, kubectl and helm into .local/bin, where they are missing.
 	@$(LOCAL) binaries
+
+.PHONY: test
+test: ## Install what is needed and pass the tests: unit, API, integration, and e2e on a real cluster.
+	@hack/test.sh
+
+.PHONY: unit
+unit: ## Run the tests that need no server.
+	go test ./...
+
+.PHONY: integration
+integration: binaries ## Run the apiserver beside a real etcd, kube-apiserver and kube-controller-manager.
+	go test -tags integration -count=1 -timeout 20m ./test/integration/
+
+.PHONY: e2e
+e2e: ## Run the e2e suite on the local cluster, and the local cluster's own; the cluster goes again if it was not up.
+	@hack/test-e2e.sh
+
+.PHONY: bench
+bench: up ## Compare the verbs' latency for CloneSets with that for Deployments, on the local cluster.
+	KUBECONFIG=.local/kubeconfig go run -tags bench ./test/benchmark
+
+.PHONY: fuzz
+fuzz: ## Run round trips and simulated rollouts for long, and the fuzz targets for a minute each.
+	@hack/fuzz.sh
+
+.PHONY: lint
+lint: ## Run the linter.
+	@hack/lint.sh
+
+.PHONY: update
+update: ## Generate code and manifests.
+	hack/update-codegen.sh
+	hack/update-manifests.sh
+
+.PHONY: verify
+verify: ## Check that generated code and manifests are current, and what clients link.
+	hack/verify-codegen.sh
+	hack/verify-manifests.sh
+	hack/verify-client-deps.sh

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/hack/localcluster"
 )
 
 // restarts sums up what would show that a running Pod was disturbed: its UID and its containers' restart counts.
@@ -50,6 +53,17 @@ func (e *env) kill(labels string) {
 	})
 }
 
+// killComponent ends a process of the local cluster as a crash would, and starts it again.
+func killComponent(t *testing.T, name string) {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	cluster, err := localcluster.New(localcluster.MainConfig(root))
+	require.NoError(t, err)
+	require.NoError(t, cluster.KillComponent(t.Context(), name))
+	require.NoError(t, cluster.StartComponent(t.Context(), name))
+}
+
 // TestKill ends the apiserver, the controller and etcd in turn. Running Pods never restart, and the next change is
 // carried out after the return.
 func TestKill(t *testing.T) {
@@ -60,8 +74,8 @@ func TestKill(t *testing.T) {
 		name string
 		kill func()
 	}{
-		{"apiserver", func() { e.kill("app.kubernetes.io/component=apiserver") }},
-		{"controller", func() { e.kill("app.kubernetes.io/component=controller") }},
+		{"apiserver", func() { e.kill("control-plane=apiserver") }},
+		{"controller", func() { e.kill("control-plane=controller-manager") }},
 		{"etcd", func() { killComponent(t, "etcd") }},
 	} {
 		t.Run(step.name, func(t *testing.T) {

@@ -18,9 +18,6 @@ import (
 // TestKubectl shows that each verb a user has for a Deployment does the same for a CloneSet.
 func TestKubectl(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	e.apply(manifest("web"))
-	e.ready("web", 3)
 	for name, run := range map[string]func(*testing.T, *env){
 		"get by short name":      getByShortName,
 		"get wide":               getWide,
@@ -80,8 +77,8 @@ func diff(t *testing.T, e *env) {
 
 // patchStrategic changes one container by its name and leaves the other as it is.
 func patchStrategic(t *testing.T, e *env) {
-	e.apply(manifest("two", "      - name: main", "      - name: side\n        image: kruise.local/demo:v1\n"+
-		"        env: [{name: PORT, value: \"8081\"}]\n      - name: main"))
+	e.apply(manifest("two", "replicas: 3", "replicas: 0",
+		"      - name: main", "      - name: side\n        image: kruise.local/demo:v1\n      - name: main"))
 	e.kubectl("patch", "cloneset", "two", "--type=strategic", "-p",
 		`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"kruise.local/demo:v2"}]}}}}`)
 	containers := e.cloneSet("two").Spec.Template.Spec.Containers

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Runs the e2e suite on the cluster of "make up". usage: test-e2e.sh [go test flags]
+# The cluster goes at the end unless it was up before; after a failure its logs stay in .local/log.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [[ ! -e .local/kubeconfig ]]; then
+  trap 'go run ./hack/local down' EXIT
+fi
+go run ./hack/local up
+export KUBECONFIG=$PWD/.local/kubeconfig KUBECTL=$PWD/.local/bin/kubectl
+go test -tags e2e -count=1 -timeout 25m -parallel 8 "$@" ./test/e2e/

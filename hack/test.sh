@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# All that a change must pass, from a fresh clone. What is missing on the machine is installed on the way.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+began=$SECONDS
+step() { printf '\n== %s (%d s so far)\n' "$*" $((SECONDS - began)); }
+
+step "programs of the cluster"
+go run ./hack/local binaries
+step "unit and API tests"
+go test -timeout 20m ./...
+step "the client's module"
+hack/verify-client-deps.sh
+step "integration tests"
+go test -tags integration -count=1 -timeout 20m ./test/integration/
+step "e2e tests on the real cluster"
+hack/test-e2e.sh
+step "done"
