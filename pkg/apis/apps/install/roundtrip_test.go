@@ -27,14 +27,12 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// TestMain lets each round trip run 200 times; -fuzz-iters=10000 asks for more.
+var iterations = flag.Int("fuzz-iters", 200, "how many random objects of each kind and version go round")
+
+// TestMain hands the number on: the library's own flag is one that go test cannot set.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	chosen := false
-	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "fuzz-iters" })
-	if !chosen {
-		*roundtrip.FuzzIters = 200
-	}
+	*roundtrip.FuzzIters = *iterations
 	os.Exit(m.Run())
 }
 
@@ -112,7 +110,7 @@ func TestRoundTripBetweenVersions(t *testing.T) {
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			for range *roundtrip.FuzzIters {
+			for range *iterations {
 				written := test.write()
 				for encoding, plain := range encodings(scheme) {
 					read := through(t, scheme, plain, written, test.from, test.to)
