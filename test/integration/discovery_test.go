@@ -86,9 +86,9 @@ func TestHealthAndMetrics(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "ok", string(data))
 	}
-	data, err := env.server.get(t.Context(), "/readyz/etcd")
+	data, err := env.server.get(t.Context(), "/readyz?verbose")
 	require.NoError(t, err)
-	assert.Equal(t, "ok", string(data))
+	assert.Contains(t, string(data), "[+]etcd-readiness ok")
 
 	client, err := rest.UnversionedRESTClientFor(unversioned(&rest.Config{
 		Host: env.server.url(), TLSClientConfig: rest.TLSClientConfig{Insecure: true},

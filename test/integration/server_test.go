@@ -104,13 +104,11 @@ func (s *server) url() string { return fmt.Sprintf("https://127.0.0.1:%d", s.por
 
 // get reads a path without the aggregation layer.
 func (s *server) get(ctx context.Context, path string) ([]byte, error) {
-	config := &rest.Config{Host: s.url(), TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
-	config.BearerToken = directToken
-	client, err := rest.UnversionedRESTClientFor(unversioned(config))
+	client, err := rest.UnversionedRESTClientFor(direct(s, env.config))
 	if err != nil {
 		return nil, err
 	}
-	return client.Get().AbsPath(path).DoRaw(ctx)
+	return client.Get().RequestURI(path).DoRaw(ctx)
 }
 
 // stop ends the server as Kubernetes does.
@@ -192,17 +190,18 @@ func applyService(ctx context.Context, port int) error {
 	return err
 }
 
-// directToken authenticates the tests' own requests to a server of ours.
-var directToken string
+// direct leads an identity past the aggregation layer.
+func direct(s *server, config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Host, config.CAFile, config.CAData, config.Insecure = s.url(), "", nil, true
+	return unversioned(config)
+}
 
 // writeKubeconfig writes a kubeconfig that acts as a service account of ours.
 func writeKubeconfig(ctx context.Context, path, account string) error {
 	token, err := accountToken(ctx, account)
 	if err != nil {
 		return err
-	}
-	if directToken == "" {
-		directToken = token
 	}
 	config := clientcmdapi.NewConfig()
 	config.Clusters["local"] = &clientcmdapi.Cluster{

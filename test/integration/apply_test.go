@@ -1,0 +1,102 @@
+//go:build integration
+
+package integration
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1apply "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"kruise.io/kruise/pkg/generated/applyconfiguration/apps/v1beta1"
+	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
+)
+
+// owners are the managers of a field of the CloneSet demo, sorted.
+func owners(t *testing.T, client typed.CloneSetInterface, field string) []string {
+	t.Helper()
+	got, err := client.Get(t.Context(), "demo", metav1.GetOptions{})
+	require.NoError(t, err)
+	var names []string
+	for _, entry := range got.ManagedFields {
+		if strings.Contains(string(entry.FieldsV1.Raw), `"`+field+`"`) {
+			names = append(names, entry.Manager)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func configuration(namespace, image string) *v1beta1.CloneSetApplyConfiguration {
+	labels := map[string]string{"app": "demo"}
+	return v1beta1.CloneSet("demo", namespace).WithSpec(v1beta1.CloneSetSpec().
+		WithSelector(metav1apply.LabelSelector().WithMatchLabels(labels)).
+		WithTemplate(corev1apply.PodTemplateSpec().WithLabels(labels).
+			WithSpec(corev1apply.PodSpec().WithContainers(corev1apply.Container().WithName("web").WithImage(image)))))
+}
+
+func TestServerSideApply(t *testing.T) {
+	namespace := newNamespace(t)
+	client := env.kruise.AppsV1beta1().CloneSets(namespace)
+	created, err := client.Apply(t.Context(), configuration(namespace, "demo:v1"), metav1.ApplyOptions{FieldManager: "one"})
+	require.NoError(t, err)
+	assert.Equal(t, "demo:v1", created.Spec.Template.Spec.Containers[0].Image)
+
+	again, err := client.Apply(t.Context(), configuration(namespace, "demo:v1"), metav1.ApplyOptions{FieldManager: "one"})
+	require.NoError(t, err)
+	assert.Equal(t, created.ResourceVersion, again.ResourceVersion, "the same again changes nothing")
+
+	_, err = client.Apply(t.Context(), configuration(namespace, "demo:v2"), metav1.ApplyOptions{FieldManager: "two"})
+	require.True(t, apierrors.IsConflict(err), "%v", err)
+	assert.ErrorContains(t, err, `conflict with "one"`)
+	assert.ErrorContains(t, err, `.spec.template.spec.containers[name="web"].image`)
+
+	forced, err := client.Apply(t.Context(), configuration(namespace, "demo:v2"), metav1.ApplyOptions{FieldManager: "two", Force: true})
+	require.NoError(t, err)
+	assert.Equal(t, "demo:v2", forced.Spec.Template.Spec.Containers[0].Image)
+	assert.Equal(t, []string{"two"}, owners(t, client, "f:image"))
+	assert.Equal(t, created.Generation+1, forced.Generation)
+}
+
+// What a resource discards, its writer does not own.
+func TestDiscardedFieldsAreNotOwned(t *testing.T) {
+	namespace := newNamespace(t)
+	client := env.kruise.AppsV1beta1().CloneSets(namespace)
+	withStatus := configuration(namespace, "demo:v1").WithStatus(v1beta1.CloneSetStatus().WithReplicas(5))
+	applied, err := client.Apply(t.Context(), withStatus, metav1.ApplyOptions{FieldManager: "user"})
+	require.NoError(t, err)
+	assert.Zero(t, applied.Status.Replicas)
+	assert.Empty(t, owners(t, client, "f:status"))
+
+	status := v1beta1.CloneSet("demo", namespace).WithLabels(map[string]string{"a": "b"}).
+		WithSpec(v1beta1.CloneSetSpec().WithReplicas(9)).
+		WithStatus(v1beta1.CloneSetStatus().WithReplicas(5))
+	applied, err = client.ApplyStatus(t.Context(), status, metav1.ApplyOptions{FieldManager: "controller"})
+	require.NoError(t, err)
+	assert.Equal(t, int32(5), applied.Status.Replicas)
+	assert.Equal(t, int32(1), *applied.Spec.Replicas)
+	assert.Equal(t, []string{"controller"}, owners(t, client, "f:status"))
+	assert.NotContains(t, owners(t, client, "f:labels"), "controller")
+}
+
+func TestKubectlDiffWaitAndDelete(t *testing.T) {
+	client := cloneSets(t)
+	created := create(t, client, newCloneSet("demo"))
+	manifest := mustKubectl(t, "", "get", "clone/demo", "-n", created.Namespace, "-o", "yaml")
+	out, err := kubectl(t, strings.Replace(manifest, "replicas: 2", "replicas: 3", 1), "diff", "-f", "-")
+	require.Error(t, err, "a difference is exit code 1")
+	assert.Contains(t, out, "+  replicas: 3")
+
+	created.Status.ReadyReplicas = 2
+	_, err = client.UpdateStatus(t.Context(), created, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	mustKubectl(t, "", "wait", "clone/demo", "-n", created.Namespace, "--for=jsonpath={.status.readyReplicas}=2", "--timeout=30s")
+	mustKubectl(t, "", "label", "clone/demo", "-n", created.Namespace, "color=blue")
+	mustKubectl(t, "", "delete", "clone/demo", "-n", created.Namespace, "--cascade=orphan")
+}

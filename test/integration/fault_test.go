@@ -1,0 +1,119 @@
+//go:build integration
+
+package integration
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
+)
+
+// alone starts a server that the aggregation layer does not know.
+func alone(t *testing.T, name string, args ...string) *server {
+	t.Helper()
+	s, err := startServer(t.Context(), name, args...)
+	require.NoError(t, err)
+	t.Cleanup(func() { s.kill() })
+	return s
+}
+
+// client speaks to that server alone.
+func (s *server) client(t *testing.T, namespace string) typed.CloneSetInterface {
+	t.Helper()
+	config := rest.CopyConfig(env.config)
+	config.Host, config.CAFile, config.CAData, config.Insecure = s.url(), "", nil, true
+	return clientFor(t, config, namespace)
+}
+
+func TestDataOutlivesTheProcess(t *testing.T) {
+	namespace := newNamespace(t)
+	s := alone(t, "restart")
+	created, err := s.client(t, namespace).Create(t.Context(), newCloneSet("demo"), metav1.CreateOptions{})
+	require.NoError(t, err)
+
+	for name, end := range map[string]func(){"stop": s.stop, "kill": s.kill} {
+		end()
+		require.NoError(t, s.start(t.Context()), name)
+		got, err := s.client(t, namespace).Get(t.Context(), "demo", metav1.GetOptions{})
+		require.NoError(t, err, name)
+		assert.Equal(t, created.UID, got.UID)
+		assert.Equal(t, created.ResourceVersion, got.ResourceVersion)
+	}
+}
+
+func TestOneProcessOwnsTheDirectory(t *testing.T) {
+	s := alone(t, "owner")
+	second := exec.CommandContext(t.Context(), env.binary, s.args...)
+	out, err := second.CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(out), "is in use by another kruise-apiserver; stop that one or choose another directory")
+}
+
+func TestStoreIsProtobufInTheStoredVersion(t *testing.T) {
+	cert, key, ca := env.cluster.Credentials("etcd-client")
+	network, err := env.cluster.Network()
+	require.NoError(t, err)
+	s := alone(t, "external", "--etcd-servers="+network.EtcdEndpoint(), "--etcd-prefix=/external-"+strconv.Itoa(os.Getpid()),
+		"--etcd-cafile="+ca, "--etcd-certfile="+cert, "--etcd-keyfile="+key)
+	namespace := newNamespace(t)
+	_, err = s.client(t, namespace).Create(t.Context(), newCloneSet("demo"), metav1.CreateOptions{})
+	require.NoError(t, err)
+
+	stored := readKey(t, network.EtcdEndpoint(), fmt.Sprintf("/external-%d/apps.kruise.io/clonesets/%s/demo", os.Getpid(), namespace), cert, key, ca)
+	assert.Equal(t, "k8s\x00", stored[:4])
+	assert.Contains(t, stored, v1beta1.SchemeGroupVersion.String())
+}
+
+// The server says that it is not ready while its etcd is away, and needs no restart afterwards.
+func TestEtcdGoesAwayAndReturns(t *testing.T) {
+	port, err := freePort(t.Context())
+	require.NoError(t, err)
+	endpoint := (&url.URL{Scheme: "http", Host: fmt.Sprintf("127.0.0.1:%d", port)}).String()
+	dir := filepath.Join(env.dir, "returning-etcd")
+	stop := startEtcd(t, dir, endpoint)
+	s := alone(t, "returning", "--etcd-servers="+endpoint)
+	namespace := newNamespace(t)
+	client := s.client(t, namespace)
+	created, err := client.Create(t.Context(), newCloneSet("demo"), metav1.CreateOptions{})
+	require.NoError(t, err)
+
+	stop()
+	eventually(t, func() bool {
+		_, err := s.get(t.Context(), "/readyz")
+		return err != nil
+	})
+	startEtcd(t, dir, endpoint)
+	eventually(t, func() bool {
+		_, err := s.get(t.Context(), "/readyz")
+		return err == nil
+	})
+	created.Spec.MinReadySeconds = 1
+	updated, err := client.Update(t.Context(), created, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, int64(2), updated.Generation)
+}
+
+func startEtcd(t *testing.T, dir, endpoint string) (stop func()) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), env.cluster.Binary("etcd"), "--data-dir="+dir, "--listen-client-urls="+endpoint,
+		"--advertise-client-urls="+endpoint, "--listen-peer-urls=http://127.0.0.1:0", "--log-level=error", "--unsafe-no-fsync")
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(t, command.Start())
+	return func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	}
+}

@@ -1,0 +1,182 @@
+//go:build integration
+
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+// valid is accepted in both versions; each case breaks one thing.
+const valid = `{"apiVersion":"apps.kruise.io/VERSION","kind":"CloneSet","metadata":{"name":"demo"},"spec":{"replicas":1,
+"selector":{"matchLabels":{"app":"demo"}},
+"template":{"metadata":{"labels":{"app":"demo"}},"spec":{"containers":[{"name":"web","image":"demo:v1"}]}}}}`
+
+func TestBadInputIsNamed(t *testing.T) {
+	tests := map[string]struct {
+		old, broken string
+		version     string
+		wants       []string
+	}{
+		"valid v1beta1":  {version: "v1beta1"},
+		"valid v1alpha1": {version: "v1alpha1"},
+		"unknown field": {
+			`"replicas":1`, `"replicas":1,"replica":2`, "v1beta1", []string{`unknown field "spec.replica"`},
+		},
+		"unknown field in the template": {
+			`"image":"demo:v1"`, `"image":"demo:v1","imagee":"x"`, "v1alpha1", []string{`unknown field "spec.template.spec.containers[0].imagee"`},
+		},
+		"duplicate field": {
+			`"replicas":1`, `"replicas":1,"replicas":2`, "v1beta1", []string{`duplicate field "spec.replicas"`},
+		},
+		"selector that does not match": {
+			`"matchLabels":{"app":"demo"}`, `"matchLabels":{"app":"other"}`, "v1beta1",
+			[]string{"spec.template.metadata.labels", `"app":"demo"`, "selector"},
+		},
+		"negative replicas": {
+			`"replicas":1`, `"replicas":-3`, "v1beta1", []string{"spec.replicas", "-3", "greater than or equal to 0"},
+		},
+		"maxUnavailable abc": {
+			`"replicas":1`, `"updateStrategy":{"rollingUpdate":{"maxUnavailable":"abc"}}`, "v1beta1",
+			[]string{"spec.updateStrategy.rollingUpdate.maxUnavailable", `"abc"`},
+		},
+		"maxUnavailable abc in v1alpha1 has v1alpha1's path": {
+			`"replicas":1`, `"updateStrategy":{"maxUnavailable":"abc"}`, "v1alpha1",
+			[]string{"spec.updateStrategy.maxUnavailable", `"abc"`},
+		},
+		"invalid container name": {
+			`"name":"web"`, `"name":"Web_1"`, "v1beta1",
+			[]string{"spec.template.spec.containers[0].name", `"Web_1"`, "lower case alphanumeric"},
+		},
+		"wrong type": {
+			`"replicas":1`, `"replicas":"many"`, "v1beta1", []string{"replicas"},
+		},
+	}
+	namespace := newNamespace(t)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			body := strings.ReplaceAll(strings.Replace(valid, test.old, test.broken, 1), "VERSION", test.version)
+			err := env.kube.Discovery().RESTClient().Post().
+				AbsPath("/apis/apps.kruise.io", test.version, "namespaces", namespace, "clonesets").
+				Param("fieldValidation", "Strict").SetHeader("Content-Type", "application/json").
+				Body([]byte(body)).Do(t.Context()).Error()
+			_, getErr := env.kruise.AppsV1beta1().CloneSets(namespace).Get(t.Context(), "demo", metav1.GetOptions{})
+			if len(test.wants) == 0 {
+				require.NoError(t, err)
+				require.NoError(t, getErr)
+				require.NoError(t, env.kruise.AppsV1beta1().CloneSets(namespace).Delete(t.Context(), "demo", metav1.DeleteOptions{}))
+				return
+			}
+			require.Error(t, err)
+			for _, want := range test.wants {
+				assert.ErrorContains(t, err, want)
+			}
+			assert.True(t, apierrors.IsNotFound(getErr), "nothing is stored: %v", getErr)
+		})
+	}
+}
+
+func TestTooLargeObjectsAreNamed(t *testing.T) {
+	large := strings.Repeat("x", 2<<20)
+	tests := map[string]func(*v1beta1.CloneSet){
+		"environment": func(c *v1beta1.CloneSet) {
+			c.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "LARGE", Value: large}}
+		},
+		"annotation": func(c *v1beta1.CloneSet) { c.Annotations = map[string]string{"large": large} },
+	}
+	client := cloneSets(t)
+	check := func(t *testing.T, err error) {
+		t.Helper()
+		require.True(t, apierrors.IsRequestEntityTooLargeError(err), "%v", err)
+		assert.Regexp(t, `the object takes 209\d{4} bytes in the store, the limit is 1507328 bytes`, err.Error())
+	}
+	for name, grow := range tests {
+		t.Run(name, func(t *testing.T) {
+			cloneSet := newCloneSet(name)
+			grow(cloneSet)
+			for _, dryRun := range [][]string{nil, {metav1.DryRunAll}} {
+				_, err := client.Create(t.Context(), cloneSet, metav1.CreateOptions{DryRun: dryRun})
+				check(t, err)
+			}
+			_, err := client.Get(t.Context(), name, metav1.GetOptions{})
+			assert.True(t, apierrors.IsNotFound(err), "%v", err)
+
+			small := create(t, client, newCloneSet(name))
+			grow(small)
+			_, err = client.Update(t.Context(), small, metav1.UpdateOptions{})
+			check(t, err)
+			stored, err := client.Get(t.Context(), name, metav1.GetOptions{})
+			require.NoError(t, err)
+			assert.Equal(t, small.ResourceVersion, stored.ResourceVersion)
+		})
+	}
+	t.Run("grown by patches", func(t *testing.T) {
+		create(t, client, newCloneSet("patched"))
+		var err error
+		for i := range 4 {
+			part := `{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"E` + string(rune('A'+i)) + `","value":"` + large[:700<<10] + `"}]}]}}}}`
+			if _, err = client.Patch(t.Context(), "patched", types.StrategicMergePatchType, []byte(part), metav1.PatchOptions{}); err != nil {
+				break
+			}
+		}
+		require.True(t, apierrors.IsRequestEntityTooLargeError(err), "%v", err)
+	})
+}
+
+func TestPodsToDeleteMustBeOurs(t *testing.T) {
+	client := cloneSets(t)
+	cloneSet := newCloneSet("demo")
+	cloneSet.Spec.ScaleStrategy.PodsToDelete = []string{"nobody"}
+	_, err := client.Create(t.Context(), cloneSet, metav1.CreateOptions{})
+	require.True(t, apierrors.IsInvalid(err), "%v", err)
+	assert.ErrorContains(t, err, "spec.scaleStrategy.podsToDelete[0]")
+
+	created := create(t, client, newCloneSet("demo"))
+	pods := env.kube.CoreV1().Pods(created.Namespace)
+	for name, owners := range map[string][]metav1.OwnerReference{
+		"ours": {*metav1.NewControllerRef(created, v1beta1.SchemeGroupVersion.WithKind("CloneSet"))}, "foreign": nil,
+	} {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}, ServiceAccountName: "default"},
+		}
+		eventually(t, func() bool { // the namespace's service account comes a moment later
+			_, err = pods.Create(t.Context(), pod, metav1.CreateOptions{})
+			return err == nil
+		})
+	}
+	name := func(pod string) error {
+		body := `{"spec":{"scaleStrategy":{"podsToDelete":["` + pod + `"]}}}`
+		_, err := client.Patch(t.Context(), "demo", types.MergePatchType, []byte(body), metav1.PatchOptions{})
+		return err
+	}
+	assert.ErrorContains(t, name("foreign"), "does not belong to this CloneSet")
+	assert.ErrorContains(t, name("nobody"), "no such Pod")
+	assert.NoError(t, name("ours"))
+}
+
+func TestSelectorCannotChange(t *testing.T) {
+	client := cloneSets(t)
+	create(t, client, newCloneSet("demo"))
+	body := `{"spec":{"selector":{"matchLabels":{"app":"other"}},"template":{"metadata":{"labels":{"app":"other"}}}}}`
+	_, err := client.Patch(t.Context(), "demo", types.MergePatchType, []byte(body), metav1.PatchOptions{})
+	require.True(t, apierrors.IsInvalid(err), "%v", err)
+	assert.ErrorContains(t, err, "spec.selector")
+}
+
+func TestWarningsOfTheTemplate(t *testing.T) {
+	out, err := kubectl(t, strings.ReplaceAll(strings.Replace(valid, `"image":"demo:v1"`,
+		`"image":"demo:v1","env":[{"name":"A","value":"1"},{"name":"A","value":"2"}]`, 1), "VERSION", "v1beta1"),
+		"create", "-n", newNamespace(t), "-f", "-")
+	require.NoError(t, err, out)
+	assert.Contains(t, out, "Warning: spec.template.spec.containers[0].env[1]")
+}

@@ -1,0 +1,123 @@
+//go:build integration
+
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/scale"
+)
+
+func TestScale(t *testing.T) {
+	client := cloneSets(t)
+	created := create(t, client, newCloneSet("demo"))
+	created.Status.Replicas = 2
+	_, err := client.UpdateStatus(t.Context(), created, metav1.UpdateOptions{})
+	require.NoError(t, err)
+
+	shown, err := client.GetScale(t.Context(), "demo", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, int32(2), shown.Spec.Replicas)
+	assert.Equal(t, autoscalingv1.ScaleStatus{Replicas: 2, Selector: "app=demo"}, shown.Status)
+
+	shown.Spec.Replicas = 5
+	scaled, err := client.UpdateScale(t.Context(), "demo", shown, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, int32(5), scaled.Spec.Replicas)
+	after, err := client.Get(t.Context(), "demo", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, int32(5), *after.Spec.Replicas)
+	assert.Equal(t, int64(2), after.Generation)
+
+	shown.Spec.Replicas = 6
+	_, err = client.UpdateScale(t.Context(), "demo", shown, metav1.UpdateOptions{})
+	assert.True(t, apierrors.IsConflict(err), "an old resourceVersion: %v", err)
+
+	scaled.Spec.Replicas, scaled.UID = 6, "other"
+	_, err = client.UpdateScale(t.Context(), "demo", scaled, metav1.UpdateOptions{})
+	assert.True(t, apierrors.IsConflict(err), "another UID: %v", err)
+
+	scaled.Spec.Replicas, scaled.UID = -1, after.UID
+	_, err = client.UpdateScale(t.Context(), "demo", scaled, metav1.UpdateOptions{})
+	require.True(t, apierrors.IsInvalid(err), "%v", err)
+	assert.ErrorContains(t, err, "spec.replicas")
+
+	_, err = client.GetScale(t.Context(), "nobody", metav1.GetOptions{})
+	assert.True(t, apierrors.IsNotFound(err), "%v", err)
+}
+
+// Autoscalers come by the polymorphic client and ask discovery what /scale speaks.
+func TestScaleOfAnyKind(t *testing.T) {
+	client := cloneSets(t)
+	created := create(t, client, newCloneSet("demo"))
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(env.kube.Discovery()))
+	scales, err := scale.NewForConfig(env.config, mapper, dynamic.LegacyAPIPathResolverFunc,
+		scale.NewDiscoveryScaleKindResolver(env.kube.Discovery()))
+	require.NoError(t, err)
+	resource := schema.GroupResource{Group: "apps.kruise.io", Resource: "clonesets"}
+	shown, err := scales.Scales(created.Namespace).Get(t.Context(), resource, "demo", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, "app=demo", shown.Status.Selector)
+	shown.Spec.Replicas = 9
+	_, err = scales.Scales(created.Namespace).Update(t.Context(), resource, shown, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	after, err := client.Get(t.Context(), "demo", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, int32(9), *after.Spec.Replicas)
+}
+
+func TestScaleByKubectl(t *testing.T) {
+	client := cloneSets(t)
+	created := create(t, client, newCloneSet("demo"))
+	mustKubectl(t, "", "scale", "clone/demo", "--replicas=4", "-n", created.Namespace)
+	after, err := client.Get(t.Context(), "demo", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, int32(4), *after.Spec.Replicas)
+}
+
+// Whoever writes /scale owns spec.replicas from then on, as with a Deployment.
+func TestScaleTakesOwnership(t *testing.T) {
+	namespace := newNamespace(t)
+	client := env.kruise.AppsV1beta1().CloneSets(namespace)
+	manifest := `{"apiVersion":"apps.kruise.io/v1beta1","kind":"CloneSet","metadata":{"name":"demo","namespace":"` + namespace + `"},
+"spec":{"replicas":REPLICAS,"selector":{"matchLabels":{"app":"demo"}},
+"template":{"metadata":{"labels":{"app":"demo"}},"spec":{"containers":[{"name":"web","image":"demo:v1"}]}}}}`
+	apply := func(replicas string, flags ...string) (string, error) {
+		return kubectl(t, strings.Replace(manifest, "REPLICAS", replicas, 1), append([]string{"apply", "--server-side", "--field-manager=me", "-f", "-"}, flags...)...)
+	}
+	out, err := apply("2")
+	require.NoError(t, err, out)
+	mustKubectl(t, "", "scale", "clone/demo", "--replicas=6", "-n", namespace)
+	assert.Equal(t, []string{"kubectl"}, owners(t, client, "f:replicas"))
+
+	out, err = apply("2")
+	require.Error(t, err)
+	assert.Contains(t, out, "conflict")
+	assert.Contains(t, out, ".spec.replicas")
+
+	out, err = apply("2", "--force-conflicts")
+	require.NoError(t, err, out)
+	assert.Equal(t, []string{"me"}, owners(t, client, "f:replicas"))
+
+	// /scale can be applied too.
+	shown, err := client.GetScale(t.Context(), "demo", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, int32(2), shown.Spec.Replicas)
+	body := `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"demo"},"spec":{"replicas":8}}`
+	err = env.kube.Discovery().RESTClient().Patch(types.ApplyPatchType).
+		AbsPath("/apis/apps.kruise.io/v1beta1/namespaces", namespace, "clonesets/demo/scale").
+		Param("fieldManager", "autoscaler").Param("force", "true").Body([]byte(body)).Do(t.Context()).Error()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"autoscaler"}, owners(t, client, "f:replicas"))
+}
