@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	"k8s.io/apiserver/pkg/authorization/union"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -17,7 +19,11 @@ import (
 
 	"kruise.io/kruise/pkg/apiserver"
 	"kruise.io/kruise/pkg/apiserver/authorization"
+	"kruise.io/kruise/pkg/apiserver/clientca"
 )
+
+// clientCAPatience bounds how long the start waits for the authorities of client certificates.
+const clientCAPatience = 10 * time.Second
 
 // Config turns the options into the server's configuration. It asks the host cluster what it has,
 // and binds the port.
@@ -44,7 +50,7 @@ func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 	if err := o.applyServing(config); err != nil {
 		return nil, err
 	}
-	if err := o.applyAccess(config); err != nil {
+	if err := o.applyAccess(ctx, config); err != nil {
 		return nil, err
 	}
 	if err := o.applyAdmission(ctx, config); err != nil {
@@ -82,13 +88,10 @@ func (o *Options) applyServing(config *apiserver.Config) error {
 }
 
 // applyAccess decides who callers are and what they may do.
-func (o *Options) applyAccess(config *apiserver.Config) error {
+func (o *Options) applyAccess(ctx context.Context, config *apiserver.Config) error {
 	generic := config.Generic
-	if err := o.Authentication.ApplyTo(&generic.Authentication, generic.SecureServing, generic.OpenAPIConfig); err != nil {
-		return fmt.Errorf("delegate authentication: %w", err)
-	}
-	if proxy := generic.Authentication.RequestHeaderConfig; proxy != nil {
-		generic.Authentication.Authenticator = authorization.MarkProxied(proxy, generic.Authentication.Authenticator)
+	if err := o.applyAuthentication(ctx, config); err != nil {
+		return err
 	}
 	if err := o.Authorization.ApplyTo(&generic.Authorization); err != nil {
 		return fmt.Errorf("delegate authorization: %w", err)
@@ -101,6 +104,38 @@ func (o *Options) applyAccess(config *apiserver.Config) error {
 	generic.Authorization.Authorizer = union.New(own, generic.Authorization.Authorizer)
 	if err := o.Audit.ApplyTo(&generic.Config); err != nil {
 		return fmt.Errorf("apply audit flags: %w", err)
+	}
+	return nil
+}
+
+// applyAuthentication takes the authorities of client certificates from the host cluster, and has
+// them before the first connection.
+func (o *Options) applyAuthentication(ctx context.Context, config *apiserver.Config) error {
+	generic := config.Generic
+	var parts []dynamiccertificates.CAContentProvider
+	if o.Authentication.ClientCert.ClientCA == "" && !o.Authentication.SkipInClusterLookup {
+		client, err := kubernetes.NewForConfig(generic.ClientConfig)
+		if err != nil {
+			return fmt.Errorf("make a client of the host cluster: %w", err)
+		}
+		authority, err := clientca.FromCluster(ctx, client)
+		if err != nil {
+			return err
+		}
+		if authority != nil {
+			o.Authentication.ClientCert.CAContentProvider = authority
+			parts = append(parts, authority)
+		}
+	}
+	if err := o.Authentication.ApplyTo(&generic.Authentication, generic.SecureServing, generic.OpenAPIConfig); err != nil {
+		return fmt.Errorf("delegate authentication: %w", err)
+	}
+	if proxy := generic.Authentication.RequestHeaderConfig; proxy != nil {
+		generic.Authentication.Authenticator = authorization.MarkProxied(proxy, generic.Authentication.Authenticator)
+		parts = append(parts, proxy.CAContentProvider)
+	}
+	if generic.SecureServing.ClientCA != nil {
+		generic.SecureServing.ClientCA = clientca.WaitFor(generic.SecureServing.ClientCA, clientCAPatience, parts...)
 	}
 	return nil
 }

@@ -1,0 +1,102 @@
+package clientca
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+)
+
+const (
+	configMap = "extension-apiserver-authentication"
+	key       = "client-ca-file"
+)
+
+// FromCluster returns the authority of the cluster's client certificates, or nil where the cluster
+// has none.
+func FromCluster(ctx context.Context, client kubernetes.Interface) (dynamiccertificates.CAContentProvider, error) {
+	found, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, configMap, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up the cluster's authentication: %w", err)
+	}
+	if found.Data[key] == "" {
+		return nil, nil
+	}
+	provider, err := dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", metav1.NamespaceSystem, configMap, key, client)
+	if err != nil {
+		return nil, fmt.Errorf("watch the cluster's client CA: %w", err)
+	}
+	return provider, nil
+}
+
+// WaitFor makes a server that runs all wait until each of the parts has content, but not longer
+// than patience: with files, or where the host does not answer, it serves what it has.
+func WaitFor(all dynamiccertificates.CAContentProvider, patience time.Duration, parts ...dynamiccertificates.CAContentProvider) dynamiccertificates.CAContentProvider {
+	waiting := &waiting{CAContentProvider: all, patience: patience, parts: parts, changed: make(chan struct{}, 1)}
+	for _, part := range parts {
+		part.AddListener(waiting)
+	}
+	return waiting
+}
+
+type waiting struct {
+	dynamiccertificates.CAContentProvider
+	patience time.Duration
+	parts    []dynamiccertificates.CAContentProvider
+	changed  chan struct{}
+}
+
+var _ dynamiccertificates.ControllerRunner = &waiting{}
+
+// Enqueue implements dynamiccertificates.Listener.
+func (w *waiting) Enqueue() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+// RunOnce is what the server calls before it listens. It starts the parts and waits for them.
+func (w *waiting) RunOnce(ctx context.Context) error {
+	runner, ok := w.CAContentProvider.(dynamiccertificates.ControllerRunner)
+	if !ok {
+		return nil
+	}
+	if err := runner.RunOnce(ctx); err != nil {
+		return err
+	}
+	go runner.Run(ctx, 1)
+	timeout := time.NewTimer(w.patience)
+	defer timeout.Stop()
+	for !w.complete() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timeout.C:
+			klog.FromContext(ctx).Info("Serving without every client CA", "patience", w.patience)
+			return nil
+		case <-w.changed:
+		}
+	}
+	return nil
+}
+
+// Run does nothing: RunOnce has started the parts.
+func (*waiting) Run(context.Context, int) {}
+
+func (w *waiting) complete() bool {
+	for _, part := range w.parts {
+		if _, ok := part.VerifyOptions(); !ok {
+			return false
+		}
+	}
+	return true
+}
