@@ -190,3 +190,26 @@ func TestExcludePreparingDelete(t *testing.T) {
 		})
 	}
 }
+
+// Anybody may write the annotation; it says no more than v1beta1 could.
+func TestKeptFieldsWrittenByHand(t *testing.T) {
+	cases := map[string]struct {
+		text   string
+		tuned  bool
+		policy pub.PodUpdatePolicyType
+	}{
+		"block without other settings": {`{"v1alpha1Type":"OnDelete","type":"OnDelete","rollingUpdate":{"podUpdatePolicy":"InPlaceOnly"}}`, false, "InPlaceOnly"},
+		"no block, though settings":    {`{"v1alpha1Type":"OnDelete","type":"OnDelete"}`, true, "ReCreate"},
+		"for another type":             {`{"v1alpha1Type":"ReCreate","type":"OnDelete","rollingUpdate":{"podUpdatePolicy":"InPlaceOnly"}}`, true, "ReCreate"},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			written := &v1alpha1.CloneSet{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.KeptFieldsAnnotation: test.text}}}
+			written.Spec.UpdateStrategy.Type, written.Spec.UpdateStrategy.Paused = "OnDelete", test.tuned
+			read := toBeta(t, written)
+			require.EqualValues(t, "OnDelete", read.Spec.UpdateStrategy.Type)
+			require.Equal(t, test.policy, read.Spec.UpdateStrategy.RollingUpdate.PodUpdatePolicy)
+			require.Empty(t, read.Annotations)
+		})
+	}
+}
