@@ -1,0 +1,159 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/testutil"
+)
+
+var key = types.NamespacedName{Namespace: "ns", Name: "a"}
+
+func TestOwnerOf(t *testing.T) {
+	mapper := OwnerOf(schema.GroupKind{Group: "apps.kruise.io", Kind: "CloneSet"})
+	owned := func(apiVersion, kind string, controls bool) metav1.Object {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: apiVersion, Kind: kind, Name: "a", Controller: &controls},
+		}}}
+	}
+	tests := map[string]struct {
+		object metav1.Object
+		want   []types.NamespacedName
+	}{
+		"its controller":                    {owned("apps.kruise.io/v1beta1", "CloneSet", true), []types.NamespacedName{key}},
+		"its controller in another version": {owned("apps.kruise.io/v1alpha1", "CloneSet", true), []types.NamespacedName{key}},
+		"another group":                     {owned("apps/v1", "CloneSet", true), nil},
+		"another kind":                      {owned("apps.kruise.io/v1beta1", "StatefulSet", true), nil},
+		"an owner that does not control":    {owned("apps.kruise.io/v1beta1", "CloneSet", false), nil},
+		"nobody":                            {&corev1.Pod{}, nil},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, mapper(tc.object)) })
+	}
+}
+
+func TestRetriesGrowAndRequeuesArePunctual(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		var calls []time.Duration
+		c := New("test", Options{Workers: 1, BaseDelay: time.Second}, func(context.Context, types.NamespacedName) (Result, error) {
+			calls = append(calls, time.Since(begin))
+			switch len(calls) {
+			case 1, 2, 3:
+				return Result{}, errors.New("not yet")
+			case 4:
+				return Result{RequeueAfter: time.Minute}, nil
+			default:
+				return Result{}, nil
+			}
+		})
+		c.queue.Add(key)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- c.Run(ctx) }()
+		<-time.After(time.Hour)
+		cancel()
+		require.NoError(t, <-done)
+		assert.Equal(t, []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second, 67 * time.Second}, calls)
+	})
+}
+
+func TestOneKeyIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		running, most, calls := 0, 0, 0
+		c := New("test", Options{Workers: 8}, func(ctx context.Context, _ types.NamespacedName) (Result, error) {
+			running++
+			calls++
+			most = max(most, running)
+			<-time.After(time.Second)
+			running--
+			return Result{}, nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- c.Run(ctx) }()
+		for range 20 {
+			c.queue.Add(key)
+			<-time.After(time.Second / 4)
+		}
+		<-time.After(time.Minute)
+		cancel()
+		require.NoError(t, <-done)
+		assert.Equal(t, 1, most)
+		assert.Greater(t, calls, 1)
+	})
+}
+
+func TestWatchSeesComingChangingAndGoing(t *testing.T) {
+	client := fake.NewClientset()
+	factory := informers.NewSharedInformerFactory(client, 0)
+	calls := make(chan types.NamespacedName, 10)
+	c := New("test", Options{Workers: 1}, func(_ context.Context, key types.NamespacedName) (Result, error) {
+		calls <- key
+		return Result{}, nil
+	})
+	unlabelled := func(_, after metav1.Object) bool { return after.GetLabels()["ignore"] == "" }
+	require.NoError(t, c.Watch(factory.Core().V1().Pods().Informer(), Self, unlabelled))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	factory.Start(ctx.Done())
+	go func() { done <- c.Run(ctx) }()
+	factory.WaitForCacheSync(ctx.Done())
+
+	pods := client.CoreV1().Pods("ns")
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}
+	_, err := pods.Create(ctx, pod, metav1.CreateOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, key, <-calls)
+	pod.Labels = map[string]string{"ignore": "1"}
+	_, err = pods.Update(ctx, pod, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	pod.Labels = nil
+	pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	_, err = pods.Update(ctx, pod, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, key, <-calls, "its deletion begins")
+	require.NoError(t, pods.Delete(ctx, "a", metav1.DeleteOptions{}))
+	assert.Equal(t, key, <-calls)
+	cancel()
+	require.NoError(t, <-done)
+	assert.Empty(t, calls, "the ignored change was no call")
+}
+
+func TestMetrics(t *testing.T) {
+	registry := metrics.NewKubeRegistry()
+	m := NewMetrics()
+	require.NoError(t, m.Register(registry.Register))
+	clock := Options{}.clock()
+	m.begin("x", clock)(Result{}, nil)
+	m.begin("x", clock)(Result{RequeueAfter: 1}, nil)
+	m.begin("x", clock)(Result{}, errors.New("e"))
+	for result, want := range map[string]float64{"success": 1, "requeue_after": 1, "error": 1} {
+		got, err := testutil.GetCounterMetricValue(m.total.WithLabelValues("x", result))
+		require.NoError(t, err)
+		assert.InDelta(t, want, got, 0, result)
+	}
+	var none *Metrics
+	none.begin("x", clock)(Result{}, nil)
+	none.Stale("x")
+}
+
+func TestTrim(t *testing.T) {
+	node := &corev1.Node{Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{SizeBytes: 1}}}}
+	node.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m"}}
+	trimmed, err := Trim(node)
+	require.NoError(t, err)
+	assert.Equal(t, &corev1.Node{}, trimmed)
+}
