@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -84,6 +85,9 @@ func (c *Controller) next(ctx context.Context) bool {
 	result, err := c.reconcile(klog.NewContext(ctx, logger), key)
 	done(result, err)
 	switch {
+	case unavailable(err):
+		logger.Info("Server is not available, retrying", "err", err, "after", unavailableDelay)
+		c.queue.AddAfter(key, unavailableDelay)
 	case err != nil:
 		c.logFailure(logger, err)
 		c.queue.AddRateLimited(key)
@@ -94,6 +98,15 @@ func (c *Controller) next(ctx context.Context) bool {
 		}
 	}
 	return true
+}
+
+// unavailableDelay is how long a key waits for a server that is away. It does not grow: after an outage of hours the work that
+// waited must not wait for a good part of an hour more.
+const unavailableDelay = 5 * time.Second
+
+func unavailable(err error) bool {
+	return apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) ||
+		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err)
 }
 
 // logFailure keeps what every controller meets in normal operation out of the error log.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -67,6 +68,28 @@ func TestRetriesGrowAndRequeuesArePunctual(t *testing.T) {
 		cancel()
 		require.NoError(t, <-done)
 		assert.Equal(t, []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second, 67 * time.Second}, calls)
+	})
+}
+
+func TestAnOutageDoesNotGrowTheDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin, calls := time.Now(), 0
+		var recovered time.Duration
+		c := New("test", Options{Workers: 1}, func(context.Context, types.NamespacedName) (Result, error) {
+			if calls++; time.Since(begin) < time.Hour {
+				return Result{}, apierrors.NewServiceUnavailable("away")
+			}
+			recovered = time.Since(begin)
+			return Result{}, nil
+		})
+		c.queue.Add(key)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- c.Run(ctx) }()
+		<-time.After(2 * time.Hour)
+		cancel()
+		require.NoError(t, <-done)
+		assert.LessOrEqual(t, recovered, time.Hour+5*time.Second)
 	})
 }
 

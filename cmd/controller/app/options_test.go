@@ -1,0 +1,91 @@
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/klog/v2/ktesting"
+)
+
+func parse(t *testing.T, env map[string]string, args ...string) (*Options, error) {
+	t.Helper()
+	o, err := NewOptions(func(key string) string { return env[key] })
+	require.NoError(t, err)
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.AddFlags(fs)
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	o.noteIgnored(fs)
+	return o, o.Validate()
+}
+
+func TestRow1EveryFlagOfExistingManifests(t *testing.T) {
+	args := strings.Fields(`--metrics-addr=:1 --health-probe-addr=:2 --allow-privileged=true --enable-leader-election=false
+		--leader-election-namespace=ns --leader-election-id=id --leader-election-lease-duration=15s --leader-election-renew-deadline=10s
+		--leader-election-retry-period=2s --leader-election-resource-lock=leases --namespace=x --enable-pprof=false --pprof-addr=:3
+		--sync-period=10h --rest-config-qps=30 --rest-config-burst=50 --controller-cache-sync-timeout=2m --webhook-initialize-timeout=60s
+		--default-ttlseconds-for-always-nodeimage=300 --protection-log-path=/log --ws-enabled-versioned-status=deployment
+		--rate-limiter-base-delay=5ms --rate-limiter-max-delay=1000s --rate-limiter-qps=10 --rate-limiter-bucket-size=100
+		--expectation-timeout=5m --disable-no-deepcopy --nodeimage-creation-delay=30s --assign-bcj-pods-by-scheduler=true
+		--assign-pods-by-scheduler --cloneset-scaling-exclude-preparing-delete=true --feature-gates=CloneSetShortHash=true --v=4
+		--logtostderr=true --logging-format=text --cloneset-workers=1 --statefulset-workers=3 --daemonset-workers=3
+		--broadcastjob-workers=3 --advancedcronjob-workers=3 --uniteddeployment-workers=3 --sidecarset-workers=3
+		--imagepulljob-workers=3 --nodeimage-workers=3 --crr-workers=3 --resourcedistribution-workers=3
+		--podunavailablebudget-workers=3 --workloadspread-workers=3 --persistentpodstate-workers=3 --podprobemarker-workers=3
+		--nodepodprobe-workers=3 --sidecarterminator-workers=3`)
+	o, err := parse(t, nil, args...)
+	require.NoError(t, err)
+	assert.Equal(t, 1, *o.Workers["cloneset"])
+	assert.True(t, o.ScalingExcludePreparingDelete)
+	assert.Contains(t, o.ignored, "--allow-privileged")
+	assert.NotContains(t, o.ignored, "--cloneset-workers")
+	assert.Len(t, o.ignored, 27)
+}
+
+func TestRefused(t *testing.T) {
+	tests := map[string]struct{ arg, message string }{
+		"row 2: unknown flag":  {"--nosuch", "unknown flag: --nosuch"},
+		"an old lock":          {"--leader-election-resource-lock=configmapsleases", `"configmapsleases" is not supported: set it to "leases"`},
+		"no duration":          {"--sync-period=10", `--sync-period: "10" is no duration`},
+		"no workers":           {"--cloneset-workers=0", "--cloneset-workers: 0 is too few"},
+		"a negative rate":      {"--rest-config-qps=-1", "set them to 0 or more"},
+		"row 7: unknown gates": {"--feature-gates=Nope=true", "Nope"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := parse(t, nil, tc.arg)
+			assert.ErrorContains(t, err, tc.message)
+		})
+	}
+}
+
+func TestRow7NamespaceOfThePod(t *testing.T) {
+	o, err := parse(t, map[string]string{"POD_NAMESPACE": "foo"})
+	require.NoError(t, err)
+	assert.Equal(t, "foo", o.Election.Namespace)
+	o, err = parse(t, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "kruise-system", o.Election.Namespace)
+}
+
+func TestOneWarningNamesIgnoredFlags(t *testing.T) {
+	o, err := parse(t, nil, "--allow-privileged", "--crr-workers=5", "--feature-gates=PodWebhook=false,StatefulSetStartOrdinal=true")
+	require.NoError(t, err)
+	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+	require.NoError(t, o.warn(logger))
+	log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
+	assert.Equal(t, 1, strings.Count(log, `flags=["--allow-privileged","--crr-workers"]`), log)
+	assert.Contains(t, log, `gate="WorkloadSpread" value=false by="PodWebhook" byValue=false`)
+	assert.Contains(t, log, `gates=["StatefulSetStartOrdinal"]`)
+}
+
+func TestCommandNeedsNoArguments(t *testing.T) {
+	command := NewCommand(func(string) string { return "" })
+	assert.Error(t, cobra.NoArgs(command, []string{"x"}))
+	assert.Equal(t, "manager", command.Name())
+}
