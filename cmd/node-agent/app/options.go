@@ -139,7 +139,7 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	for name, why := range o.unused {
 		logger.Info("Accepted a flag that has no effect", "flag", name, "reason", why)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
+	config, err := o.restConfig()
 	if err != nil {
 		return nil, fmt.Errorf("load the cluster's address and credentials: %w", err)
 	}
@@ -150,4 +150,11 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
 	return &Config{Options: *o, Client: client}, nil
+}
+
+func (o *Options) restConfig() (*rest.Config, error) {
+	if o.Kubeconfig == "" {
+		return rest.InClusterConfig()
+	}
+	return clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
 }
