@@ -126,12 +126,14 @@ func buildImages(ctx context.Context, l *local, _ []string) error {
 
 func (l *local) buildPrograms(ctx context.Context) ([]images.Image, error) {
 	l.say("building the images of %d programs", len(images.Programs()))
-	list, err := l.builder.Build(ctx, images.Programs()...)
-	if err != nil {
-		return nil, err
-	}
-	for _, image := range list {
-		l.say("%s is in %s", image.Ref, image.Archive)
+	var list []images.Image
+	for _, program := range images.Programs() {
+		built, err := l.builder.Build(ctx, program)
+		if err != nil {
+			return nil, err
+		}
+		l.say("%s is in %s", built[0].Ref, built[0].Archive)
+		list = append(list, built...)
 	}
 	return list, nil
 }

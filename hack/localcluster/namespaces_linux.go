@@ -45,15 +45,32 @@ func startIn(init int, ns namespaces, cmd *exec.Cmd) error {
 		return cmd.Start()
 	}
 	result := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // Never unlocked: the runtime ends a locked thread with its goroutine.
+	go onThrowawayThread(func() {
 		if err := enter(init, ns); err != nil {
 			result <- fmt.Errorf("enter the namespaces of process %d: %w", init, err)
 			return
 		}
 		result <- cmd.Start()
-	}()
+	})
 	return <-result
+}
+
+// onThrowawayThread calls f on a thread that ends with the calling goroutine, as the runtime does to one that stays locked.
+// The process's first thread cannot end: it would keep the namespaces alive, and /proc/self would show them to all of this process.
+func onThrowawayThread(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != unix.Getpid() {
+		f()
+		return
+	}
+	done := make(chan struct{})
+	go func() { // On another thread, since this goroutine holds the first.
+		defer close(done)
+		runtime.LockOSThread()
+		f()
+	}()
+	<-done
+	runtime.UnlockOSThread()
 }
 
 func enter(init int, ns namespaces) error {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,7 +56,7 @@ func (c *Cluster) kubelet(i int) component {
 	}
 }
 
-// nodeReady asks the kubelet itself and its fresh lease: the Node's condition alone may be from before a crash.
+// nodeReady asks the kubelet itself, and for a lease that it renewed since it started: the Node's condition may be from before a crash.
 func (c *Cluster) nodeReady(ctx context.Context, i int) error {
 	if err := c.get(ctx, fmt.Sprintf("http://%s:%d/healthz", c.net.NodeIP(i), kubeletHealthPort), ""); err != nil {
 		return err
@@ -70,8 +69,11 @@ func (c *Cluster) nodeReady(ctx context.Context, i int) error {
 	if err != nil {
 		return fmt.Errorf("get node lease: %w", err)
 	}
-	const fresh = 15 * time.Second
-	if renewed := lease.Spec.RenewTime; renewed == nil || c.now().Sub(renewed.Time) > fresh {
+	pidFile, err := os.Stat(c.pidFile(KubeletComponent(i)))
+	if err != nil {
+		return fmt.Errorf("find the start of the kubelet: %w", err)
+	}
+	if renewed := lease.Spec.RenewTime; renewed == nil || renewed.Time.Before(pidFile.ModTime()) {
 		return fmt.Errorf("the lease of %s is not renewed", nodeName(i))
 	}
 	node, err := client.CoreV1().Nodes().Get(ctx, nodeName(i), metav1.GetOptions{})
