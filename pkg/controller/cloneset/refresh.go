@@ -27,6 +27,14 @@ type change struct {
 func (v *view) refresh() (changes []change, recheck time.Duration, err error) {
 	var failures []error
 	for _, pod := range v.pods {
+		if inplace.Delayed(pod) {
+			c, remaining, err := v.resume(pod)
+			if failures = append(failures, err); err == nil && remaining == 0 {
+				changes = append(changes, c)
+			}
+			recheck = sooner(recheck, remaining)
+			continue
+		}
 		progress, err := inplace.Evaluate(pod, v.now)
 		if err != nil {
 			failures = append(failures, err)
@@ -38,6 +46,15 @@ func (v *view) refresh() (changes []change, recheck time.Duration, err error) {
 		}
 	}
 	return changes, recheck, errors.Join(failures...)
+}
+
+// resume makes the change that waited in a Pod for its grace period, when that is over.
+func (v *view) resume(pod *corev1.Pod) (change, time.Duration, error) {
+	after := pod.DeepCopy()
+	remaining, err := inplace.Resume(after, func(revision string) bool {
+		return history.Matches(pod.Labels[pub.ControllerRevisionHashKey], revision)
+	}, v.now)
+	return change{before: pod, after: after, exact: true}, remaining, err
 }
 
 func (v *view) refreshOne(pod *corev1.Pod, complete bool) (change, bool) {

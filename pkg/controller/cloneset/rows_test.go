@@ -503,6 +503,34 @@ func TestScaleDownDeletesClaims(t *testing.T) {
 	assert.Equal(t, "data-"+w.names()[0], left.Items[0].Name)
 }
 
+func TestInPlaceRow7Grace(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) {
+		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
+	}))
+	w.edit(image("app:2"))
+	w.settle()
+	pod := w.Pods()[0]
+	assert.Equal(t, "app:1", pod.Spec.Containers[0].Image)
+	assert.Equal(t, corev1.ConditionFalse, conditionOf(pod, corev1.PodReady).Status)
+	assert.Equal(t, w.set().Status.UpdateRevision, pod.Labels["controller-revision-hash"])
+	w.Clock.SetTime(controllertest.Now.Add(20 * time.Second))
+	assert.Equal(t, 10*time.Second, w.step())
+
+	w.edit(image("app:3"))
+	w.settle()
+	assert.Equal(t, "app:1", w.Pods()[0].Spec.Containers[0].Image, "row 8: it is not chosen again in its grace period")
+
+	w.Clock.SetTime(controllertest.Now.Add(30 * time.Second))
+	w.settle()
+	assert.Equal(t, "app:2", w.Pods()[0].Spec.Containers[0].Image)
+	assert.Contains(t, w.Pods()[0].Annotations, "apps.kruise.io/inplace-update-grace", "the second image has a grace period of its own")
+	w.Clock.SetTime(controllertest.Now.Add(60 * time.Second))
+	w.settle()
+	assert.Equal(t, "app:3", w.Pods()[0].Spec.Containers[0].Image)
+	assert.NotContains(t, w.Pods()[0].Annotations, "apps.kruise.io/inplace-update-grace")
+	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
+}
+
 func TestEnvFromMetadataRecreates(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) {
 		s.Template.Annotations = map[string]string{"v": "1"}

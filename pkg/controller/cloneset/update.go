@@ -69,8 +69,7 @@ func at(pod *corev1.Pod, revision *appsv1.ControllerRevision) bool {
 func (v *view) outdated(target *appsv1.ControllerRevision) (pods []*corev1.Pod) {
 	back := target != v.update
 	for _, pod := range v.pods {
-		grace, err := inplace.ReadGrace(pod)
-		waits := err == nil && grace != nil && lifecycle.Of(pod) != pub.LifecycleStateUpdated
+		waits := inplace.Delayed(pod) && lifecycle.Of(pod) != pub.LifecycleStateUpdated
 		if at(pod, target) || preparingDelete(pod) || v.specified(pod) || waits || back && !v.updated(pod) {
 			continue
 		}
@@ -210,7 +209,13 @@ func (v *view) updateInPlace(plan *updating, pod *corev1.Pod, change *inplace.Ch
 // applied returns the Pod as the update writes it. The Pod given must be the version that the write replaces.
 func (v *view) applied(pod *corev1.Pod, update inPlaceUpdate, target *appsv1.ControllerRevision) (*corev1.Pod, error) {
 	after := pod.DeepCopy()
-	if err := update.change.Apply(after, target.Name, v.now); err != nil {
+	var err error
+	if seconds := v.graceSeconds(); seconds > 0 && update.change.TouchesContainers() {
+		err = update.change.Delay(after, target.Name, seconds, v.now)
+	} else {
+		err = update.change.Apply(after, target.Name, v.now)
+	}
+	if err != nil {
 		return nil, err
 	}
 	podcontrol.StampRevision(after, target.Name, v.shortHash)
@@ -220,6 +225,13 @@ func (v *view) applied(pod *corev1.Pod, update inPlaceUpdate, target *appsv1.Con
 	}
 	lifecycle.Set(after, state, v.now)
 	return after, nil
+}
+
+func (v *view) graceSeconds() int32 {
+	if strategy := v.rolling().InPlaceUpdateStrategy; strategy != nil {
+		return strategy.GracePeriodSeconds
+	}
+	return 0
 }
 
 // recreated returns the change that picks a Pod for deletion.

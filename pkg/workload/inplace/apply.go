@@ -7,42 +7,54 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"kruise.io/kruise/pkg/apis/pub"
 )
 
 // Apply makes the change in the object given, which the caller owns, and records in it what ran before. The object must be
 // the version that the write replaces, else the record is not of the very instance that the write puts an end to.
 func (c *Change) Apply(pod *corev1.Pod, revision string, now time.Time) error {
+	return c.apply(pod, revision, now, now)
+}
+
+// apply makes the change of an update that started earlier.
+func (c *Change) apply(pod *corev1.Pod, revision string, started, now time.Time) error {
+	names := slices.Sorted(maps.Keys(c.Images))
+	state := &State{
+		Revision: revision, UpdateTimestamp: metav1.NewTime(started.UTC()), UpdateImages: len(names) > 0,
+		LastContainerStatuses: c.record(pod, now),
+	}
+	for i := range pod.Spec.Containers {
+		if image, found := c.Images[pod.Spec.Containers[i].Name]; found {
+			pod.Spec.Containers[i].Image = image
+		}
+	}
+	if len(names) > 0 {
+		state.ContainerBatchesRecord = []Batch{{Timestamp: metav1.NewTime(now.UTC()), Containers: names}}
+	}
+	pod.Labels = c.Labels.apply(pod.Labels)
+	pod.Annotations = c.Annotations.apply(pod.Annotations)
+	dropGrace(pod)
+	return writeState(pod, state)
+}
+
+// record returns what runs in the containers that the change touches, and in those that an earlier update is still changing.
+func (c *Change) record(pod *corev1.Pod, now time.Time) map[string]ContainerStatus {
 	previous, err := ReadState(pod)
 	if err != nil {
 		previous = nil
 	}
-	names := slices.Sorted(maps.Keys(c.Images))
-	state := &State{Revision: revision, UpdateTimestamp: metav1.NewTime(now.UTC()), UpdateImages: len(names) > 0}
+	var records map[string]ContainerStatus
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
-		image, found := c.Images[container.Name]
 		before, pending := unfinished(pod, previous, container, now)
-		if !found && !pending {
+		if _, touched := c.Images[container.Name]; !touched && !pending {
 			continue
 		}
-		if state.LastContainerStatuses == nil {
-			state.LastContainerStatuses = map[string]ContainerStatus{}
+		if records == nil {
+			records = map[string]ContainerStatus{}
 		}
-		state.LastContainerStatuses[container.Name] = before
-		if found {
-			container.Image = image
-		}
+		records[container.Name] = before
 	}
-	if len(names) > 0 {
-		state.ContainerBatchesRecord = []Batch{{Timestamp: state.UpdateTimestamp, Containers: names}}
-	}
-	pod.Labels = c.Labels.apply(pod.Labels)
-	pod.Annotations = c.Annotations.apply(pod.Annotations)
-	delete(pod.Annotations, pub.InPlaceUpdateGraceKey)
-	delete(pod.Annotations, pub.InPlaceUpdateGraceKeyOld)
-	return writeState(pod, state)
+	return records
 }
 
 // unfinished returns what to record of a container, and whether an earlier update of it is still under way. While the

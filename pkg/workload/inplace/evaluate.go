@@ -88,5 +88,9 @@ func settledIn(pod *corev1.Pod, state *State, now time.Time) time.Duration {
 	if seconds := pod.Spec.TerminationGracePeriodSeconds; seconds != nil {
 		grace = time.Duration(*seconds) * time.Second
 	}
-	return state.UpdateTimestamp.Add(grace + settleMargin).Sub(now)
+	changed := state.UpdateTimestamp
+	if n := len(state.ContainerBatchesRecord); n > 0 {
+		changed = state.ContainerBatchesRecord[n-1].Timestamp
+	}
+	return changed.Add(grace + settleMargin).Sub(now)
 }

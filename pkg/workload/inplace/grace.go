@@ -1,0 +1,106 @@
+package inplace
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// metadataPatch is the form in which a change of metadata waits; null removes a key.
+type metadataPatch struct {
+	Metadata struct {
+		Labels      map[string]*string `json:"labels,omitempty"`
+		Annotations map[string]*string `json:"annotations,omitempty"`
+	} `json:"metadata"`
+}
+
+// Delay records the change in the object given, which the caller owns, to be made after so many seconds: the Pod is out of
+// service from now on, and endpoints have that long to lose it.
+func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time.Time) error {
+	var patch metadataPatch
+	patch.Metadata.Labels, patch.Metadata.Annotations = c.Labels.nullable(), c.Annotations.nullable()
+	metadata, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("encode metadata of Pod %q: %w", pod.Name, err)
+	}
+	grace, err := json.Marshal(Grace{Revision: revision, ContainerImages: c.Images, MetaDataPatch: metadata, GraceSeconds: seconds})
+	if err != nil {
+		return fmt.Errorf("encode annotation %q of Pod %q: %w", pub.InPlaceUpdateGraceKey, pod.Name, err)
+	}
+	// Nothing of this change is under way yet, but something of an earlier one may be.
+	pending := (&Change{}).record(pod, now)
+	dropGrace(pod)
+	if err := writeState(pod, &State{
+		Revision: revision, UpdateTimestamp: metav1.NewTime(now.UTC()), LastContainerStatuses: pending,
+	}); err != nil {
+		return err
+	}
+	pod.Annotations[pub.InPlaceUpdateGraceKey] = string(grace)
+	return nil
+}
+
+// Resume makes the change that waits in the object given, which the caller owns, when its time has come; until then it
+// returns how long that takes, in whole seconds. atRevision tells whether the Pod still is at a revision. A change that
+// another update overtook, or that cannot be read, is dropped: the Pod is then updated anew.
+func Resume(pod *corev1.Pod, atRevision func(string) bool, now time.Time) (remaining time.Duration, err error) {
+	grace, graceErr := ReadGrace(pod)
+	state, stateErr := ReadState(pod)
+	if graceErr != nil || stateErr != nil || grace == nil || state == nil || !atRevision(grace.Revision) {
+		dropGrace(pod)
+		return 0, nil
+	}
+	due := state.UpdateTimestamp.Add(time.Duration(grace.GraceSeconds) * time.Second)
+	if wait := due.Sub(now); wait > 0 {
+		return (wait + time.Second - 1).Truncate(time.Second), nil
+	}
+	change := Change{Images: grace.ContainerImages}
+	if len(grace.MetaDataPatch) > 0 {
+		var patch metadataPatch
+		if err := json.Unmarshal(grace.MetaDataPatch, &patch); err != nil {
+			dropGrace(pod)
+			return 0, nil //nolint:nilerr // What cannot be read is dropped, and the Pod updated anew.
+		}
+		change.Labels, change.Annotations = plain(patch.Metadata.Labels), plain(patch.Metadata.Annotations)
+	}
+	return 0, change.apply(pod, grace.Revision, state.UpdateTimestamp.Time, now)
+}
+
+// Delayed tells whether a change waits in the Pod.
+func Delayed(pod *corev1.Pod) bool {
+	_, today := pod.Annotations[pub.InPlaceUpdateGraceKey]
+	_, once := pod.Annotations[pub.InPlaceUpdateGraceKeyOld]
+	return today || once
+}
+
+func dropGrace(pod *corev1.Pod) {
+	delete(pod.Annotations, pub.InPlaceUpdateGraceKey)
+	delete(pod.Annotations, pub.InPlaceUpdateGraceKeyOld)
+}
+
+func (m MapChange) nullable() map[string]*string {
+	values := map[string]*string{}
+	for key, value := range m.Set {
+		values[key] = &value
+	}
+	for _, key := range m.Remove {
+		values[key] = nil
+	}
+	return values
+}
+
+func plain(values map[string]*string) MapChange {
+	change := MapChange{Set: map[string]string{}}
+	for key, value := range values {
+		if value == nil {
+			change.Remove = append(change.Remove, key)
+		} else {
+			change.Set[key] = *value
+		}
+	}
+	return change
+}

@@ -1,0 +1,58 @@
+package inplace
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+func TestRow7Grace(t *testing.T) {
+	pod := running("A")
+	change := images("main:2")
+	change.Labels = MapChange{Set: map[string]string{"new": "1"}, Remove: []string{"app"}}
+	require.NoError(t, change.Delay(pod, "rev2", 30, now))
+	assert.Equal(t, "main:1", pod.Spec.Containers[0].Image)
+	assert.Contains(t, pod.Annotations[pub.InPlaceUpdateGraceKey], `"revision":"rev2","containerImages":{"main":"main:2"}`)
+	assert.Contains(t, pod.Annotations[pub.InPlaceUpdateGraceKey], `"graceSeconds":30`)
+	progress, err := Evaluate(pod, now)
+	require.NoError(t, err)
+	assert.False(t, progress.Complete)
+
+	at := func(revision string) bool { return revision == "rev2" }
+	remaining, err := Resume(pod, at, now.Add(28500*time.Millisecond))
+	require.NoError(t, err)
+	assert.Equal(t, 2*time.Second, remaining)
+	assert.Equal(t, "main:1", pod.Spec.Containers[0].Image)
+
+	remaining, err = Resume(pod, at, now.Add(30*time.Second))
+	require.NoError(t, err)
+	assert.Zero(t, remaining)
+	assert.Equal(t, "main:2", pod.Spec.Containers[0].Image)
+	assert.Equal(t, map[string]string{"new": "1", "other": "kept"}, pod.Labels)
+	assert.False(t, Delayed(pod))
+	state, err := ReadState(pod)
+	require.NoError(t, err)
+	assert.Equal(t, "containerd://mainA", state.LastContainerStatuses["main"].ContainerID)
+	assert.True(t, state.UpdateTimestamp.Time.Equal(now), "the update began when the Pod went out of service")
+	assert.True(t, state.ContainerBatchesRecord[0].Timestamp.Time.Equal(now.Add(30*time.Second)))
+}
+
+func TestRow8GraceThatIsOvertakenOrBrokenIsDropped(t *testing.T) {
+	for name, annotation := range map[string]string{"overtaken": "", "broken": "{", "broken patch": `{"revision":"rev2","metaDataPatch":"eA=="}`} {
+		t.Run(name, func(t *testing.T) {
+			pod := running("A")
+			require.NoError(t, images("main:2").Delay(pod, "rev2", 0, now))
+			if annotation != "" {
+				pod.Annotations[pub.InPlaceUpdateGraceKey] = annotation
+			}
+			_, err := Resume(pod, func(revision string) bool { return annotation != "" }, now.Add(time.Hour))
+			require.NoError(t, err)
+			assert.False(t, Delayed(pod))
+			assert.Equal(t, "main:1", pod.Spec.Containers[0].Image)
+		})
+	}
+}
