@@ -115,6 +115,6 @@ func TestImmutableSelector(t *testing.T) {
 	out := e.refused("", "patch", "cloneset", "web", "--type=merge", "-p",
 		`{"spec":{"selector":{"matchLabels":{"app":"web","tier":"x"}},"template":{"metadata":{"labels":{"tier":"x"}}}}}`)
 	assert.Contains(t, out, "spec.selector")
-	assert.Contains(t, out, "immutable")
+	assert.Contains(t, out, "cannot be changed")
 	assert.Equal(t, map[string]string{"app": "web"}, e.cloneSet("web").Spec.Selector.MatchLabels)
 }

@@ -111,12 +111,12 @@ spec:
 func TestHorizontalPodAutoscaler(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.apply(manifest("web", "replicas: 3", "replicas: 1", "cpu: 10m", "cpu: 100m"))
+	e.apply(manifest("web", "replicas: 3", "replicas: 1", "cpu: 10m", "cpu: 40m"))
 	e.ready("web", 1)
 	e.kubectl("run", "stranger", "--image=kruise.local/demo:v1", "--labels=app=stranger", "--image-pull-policy=IfNotPresent",
-		"--env=BURN_MILLICORES=300", "--overrides", `{"spec":{"containers":[{"name":"stranger","image":"kruise.local/demo:v1",`+
-			`"imagePullPolicy":"IfNotPresent","env":[{"name":"BURN_MILLICORES","value":"300"}],`+
-			`"resources":{"requests":{"cpu":"100m"}}}]}}`)
+		"--overrides", `{"spec":{"containers":[{"name":"stranger","image":"kruise.local/demo:v1",`+
+			`"imagePullPolicy":"IfNotPresent","env":[{"name":"BURN_MILLICORES","value":"400"}],`+
+			`"resources":{"requests":{"cpu":"40m"}}}]}}`)
 	e.apply(autoscaler)
 	e.eventually("the autoscaler reads the metric of the one idle Pod", func(c *require.Assertions, ctx context.Context) {
 		hpa, err := e.core.AutoscalingV2().HorizontalPodAutoscalers(e.namespace).Get(ctx, "web", metav1.GetOptions{})
@@ -130,7 +130,7 @@ func TestHorizontalPodAutoscaler(t *testing.T) {
 	assert.EqualValues(t, 1, *e.cloneSet("web").Spec.Replicas)
 
 	e.kubectl("patch", "cloneset", "web", "--type=strategic", "-p",
-		`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"BURN_MILLICORES","value":"150"}]}]}}}}`)
+		`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"BURN_MILLICORES","value":"400"}]}]}}}}`)
 	e.ready("web", 3)
 	e.kubectl("patch", "cloneset", "web", "--type=strategic", "-p",
 		`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"BURN_MILLICORES","value":"0"}]}]}}}}`)
@@ -141,22 +141,22 @@ func TestHorizontalPodAutoscaler(t *testing.T) {
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.apply(manifest("web"))
-	e.ready("web", 3)
+	e.apply(manifest("drained"))
+	e.ready("drained", 3)
 	e.apply("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n" +
-		"spec: {maxUnavailable: 0, selector: {matchLabels: {app: web}}}\n")
+		"spec: {maxUnavailable: 0, selector: {matchLabels: {app: drained}}}\n")
 	e.eventually("the budget knows the CloneSet's size", func(c *require.Assertions, ctx context.Context) {
 		budget, err := e.core.PolicyV1().PodDisruptionBudgets(e.namespace).Get(ctx, "web", metav1.GetOptions{})
 		c.NoError(err)
 		c.EqualValues(3, budget.Status.ExpectedPods)
 		c.EqualValues(3, budget.Status.CurrentHealthy)
 	})
-	pod := e.pods("web")[0]
+	pod := e.pods("drained")[0]
 	node := pod.Spec.NodeName
 	t.Cleanup(func() {
 		_ = e.command(context.WithoutCancel(t.Context()), "uncordon", node).Run()
 	})
-	drain := []string{"drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector=app=web"}
+	drain := []string{"drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector=app=drained"}
 	assert.Contains(t, e.refused("", append(drain, "--timeout=5s")...), "disruption budget")
 	_, err := e.core.CoreV1().Pods(e.namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
 	require.NoError(t, err, "the Pod under the budget stays")
@@ -165,8 +165,8 @@ func TestDrain(t *testing.T) {
 		[]byte(`{"spec":{"maxUnavailable":1}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
 	e.kubectl(append(drain, "--timeout=120s")...)
-	e.ready("web", 3)
-	for _, moved := range e.pods("web") {
+	e.ready("drained", 3)
+	for _, moved := range e.pods("drained") {
 		assert.NotEqual(t, node, moved.Spec.NodeName, moved.Name)
 		assert.Equal(t, corev1.PodRunning, moved.Status.Phase)
 	}

@@ -67,8 +67,8 @@ func explain(t *testing.T, e *env) {
 
 func diff(t *testing.T, e *env) {
 	out := e.refused(manifest("web", "demo:v1", "demo:v2"), "diff", "-f", "-")
-	assert.Contains(t, out, "-        image: kruise.local/demo:v1")
-	assert.Contains(t, out, "+        image: kruise.local/demo:v2")
+	assert.Contains(t, out, "-      - image: kruise.local/demo:v1")
+	assert.Contains(t, out, "+      - image: kruise.local/demo:v2")
 	command := e.command(t.Context(), "diff", "-f", "-")
 	command.Stdin = strings.NewReader(manifest("web"))
 	same, err := command.CombinedOutput()

@@ -43,7 +43,7 @@ func TestInPlaceImageUpdate(t *testing.T) {
 	assert.Equal(t, after.Status.UpdateRevision, after.Status.CurrentRevision)
 
 	updated := byUID(e.pods("web"))
-	assert.ElementsMatch(t, slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(updated)), "the same Pods")
+	require.ElementsMatch(t, slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(updated)), "the same Pods")
 	for uid, pod := range updated {
 		was := old[uid].Status.ContainerStatuses[0]
 		status := pod.Status.ContainerStatuses[0]
