@@ -62,7 +62,7 @@ func TestCluster(t *testing.T) {
 	cluster, err := New(config)
 	require.NoError(t, err)
 	require.NoError(t, cluster.Down(t.Context()))
-	before := takeInventory(t)
+	before := takeInventory(t, "none yet")
 	t.Cleanup(func() { require.NoError(t, cluster.Down(context.WithoutCancel(t.Context()))) })
 
 	require.NoError(t, cluster.Up(t.Context()))
@@ -97,7 +97,7 @@ func TestCluster(t *testing.T) {
 
 	require.NoError(t, cluster.Down(t.Context()))
 	require.NoError(t, cluster.Down(t.Context()))
-	assert.Equal(t, before, takeInventory(t), "Down leaves something behind")
+	assert.Equal(t, before, takeInventory(t, network.Link()), "Down leaves something behind")
 	assert.NoDirExists(t, config.Dir)
 }
 
@@ -167,12 +167,12 @@ func (c *Cluster) killEverything(t *testing.T) {
 	assert.Greater(t, killed, len(c.Components()))
 }
 
-// inventory is what a cluster could leave behind on its host.
+// inventory is what a cluster could leave behind on its host; of devices and routes only its own, since others may come and go.
 type inventory struct {
 	mounts, links, cgroups, routes, chains, namespaces, processes []string
 }
 
-func takeInventory(t *testing.T) inventory {
+func takeInventory(t *testing.T, link string) inventory {
 	t.Helper()
 	var found inventory
 	mounts, err := os.ReadFile("/proc/self/mounts")
@@ -181,7 +181,9 @@ func takeInventory(t *testing.T) inventory {
 	devices, err := net.Interfaces()
 	require.NoError(t, err)
 	for _, device := range devices {
-		found.links = append(found.links, device.Name)
+		if device.Name == link {
+			found.links = append(found.links, device.Name)
+		}
 	}
 	hierarchies, err := cgroupHierarchies()
 	require.NoError(t, err)
@@ -197,7 +199,11 @@ func takeInventory(t *testing.T) inventory {
 	}
 	routes, err := run(t.Context(), 0, fromNowhere, "ip", "-4", "route")
 	require.NoError(t, err)
-	found.routes = strings.Split(routes, "\n")
+	for line := range strings.Lines(routes) {
+		if strings.Contains(line, " dev "+link+" ") {
+			found.routes = append(found.routes, line)
+		}
+	}
 	chains, err := run(t.Context(), 0, fromNowhere, "iptables-save")
 	require.NoError(t, err)
 	for line := range strings.Lines(chains) {
