@@ -83,13 +83,14 @@ func manageCertificates(ctx context.Context, options *Options, config *apiserver
 		return fmt.Errorf("make a client of the host cluster: %w", err)
 	}
 	manager := certificates.New(certificates.Config{
-		Secrets:         client.CoreV1().Secrets(options.Certificates.Namespace),
-		SecretName:      options.Certificates.SecretName,
-		APIServices:     aggregator.ApiregistrationV1().APIServices(),
-		APIServiceNames: apiserver.APIServices(options.Gates.Kruise),
-		DNSNames:        options.Certificates.DNSNames(),
-		Policy:          certificates.DefaultPolicy,
-		Clock:           clock.RealClock{},
+		Kube:        client,
+		Aggregator:  aggregator,
+		Namespace:   options.Certificates.Namespace,
+		SecretName:  options.Certificates.SecretName,
+		APIServices: apiserver.APIServices(options.Gates.Kruise),
+		DNSNames:    options.Certificates.DNSNames(),
+		Policy:      certificates.DefaultPolicy,
+		Clock:       clock.RealClock{},
 	})
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithName("certificates"))
 	first, cancel := context.WithTimeout(ctx, certificateTimeout)

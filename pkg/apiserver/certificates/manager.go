@@ -11,8 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
+	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 	"k8s.io/utils/clock"
 )
@@ -22,12 +24,12 @@ const attempts = 10
 
 // Config is what a Manager works with.
 type Config struct {
-	// Secrets are those of our own namespace.
-	Secrets    corev1client.SecretInterface
-	SecretName string
+	Kube       kubernetes.Interface
+	Aggregator clientset.Interface
+	// Namespace is our own, where the Secret is.
+	Namespace, SecretName string
 	// APIServices get the bundle. Those that do not exist yet get it when they appear.
-	APIServices     apiregistrationclient.APIServiceInterface
-	APIServiceNames []string
+	APIServices []string
 	// DNSNames are what the serving certificate is for.
 	DNSNames []string
 	Policy   Policy
@@ -47,6 +49,12 @@ var _ dynamiccertificates.CertKeyContentProvider = &Manager{}
 
 // New returns a manager that serves nothing until Sync has succeeded once.
 func New(config Config) *Manager { return &Manager{Config: config} }
+
+func (m *Manager) secrets() corev1client.SecretInterface { return m.Kube.CoreV1().Secrets(m.Namespace) }
+
+func (m *Manager) apiServices() apiregistrationclient.APIServiceInterface {
+	return m.Aggregator.ApiregistrationV1().APIServices()
+}
 
 // Name implements dynamiccertificates.CertKeyContentProvider.
 func (m *Manager) Name() string { return "self-managed::" + m.SecretName }
@@ -71,7 +79,7 @@ func (m *Manager) Sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range m.APIServiceNames {
+	for _, name := range m.APIServices {
 		if err := m.publish(ctx, name, current.bundle); err != nil {
 			return err
 		}
@@ -94,7 +102,7 @@ func (m *Manager) syncSecret(ctx context.Context) (material, error) {
 }
 
 func (m *Manager) trySecret(ctx context.Context) (material, error) {
-	secret, err := m.Secrets.Get(ctx, m.SecretName, metav1.GetOptions{})
+	secret, err := m.secrets().Get(ctx, m.SecretName, metav1.GetOptions{})
 	missing := apierrors.IsNotFound(err)
 	if missing {
 		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: m.SecretName}, Type: corev1.SecretTypeTLS}
@@ -108,9 +116,9 @@ func (m *Manager) trySecret(ctx context.Context) (material, error) {
 	}
 	secret.Data = want.data()
 	if missing {
-		_, err = m.Secrets.Create(ctx, secret, metav1.CreateOptions{})
+		_, err = m.secrets().Create(ctx, secret, metav1.CreateOptions{})
 	} else {
-		_, err = m.Secrets.Update(ctx, secret, metav1.UpdateOptions{})
+		_, err = m.secrets().Update(ctx, secret, metav1.UpdateOptions{})
 	}
 	if err == nil {
 		klog.FromContext(ctx).Info("Issued certificates", "secret", m.SecretName)
@@ -119,7 +127,7 @@ func (m *Manager) trySecret(ctx context.Context) (material, error) {
 }
 
 func (m *Manager) publish(ctx context.Context, name string, bundle []byte) error {
-	service, err := m.APIServices.Get(ctx, name, metav1.GetOptions{})
+	service, err := m.apiServices().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -133,7 +141,7 @@ func (m *Manager) publish(ctx context.Context, name string, bundle []byte) error
 	if err != nil {
 		return fmt.Errorf("encode the CA bundle: %w", err)
 	}
-	if _, err := m.APIServices.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := m.apiServices().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		return fmt.Errorf("publish the CA bundle: %w", err)
 	}
 	klog.FromContext(ctx).Info("Published the CA bundle", "apiService", name)

@@ -76,25 +76,25 @@ func (m *Manager) watch(ctx context.Context, changed chan<- struct{}) {
 	}
 	start(named(m.SecretName,
 		func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return m.Secrets.List(ctx, options)
+			return m.secrets().List(ctx, options)
 		},
-		m.Secrets.Watch), &corev1.Secret{})
-	for _, name := range m.APIServiceNames {
+		m.secrets().Watch, m.Kube), &corev1.Secret{})
+	for _, name := range m.APIServices {
 		start(named(name,
 			func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-				return m.APIServices.List(ctx, options)
+				return m.apiServices().List(ctx, options)
 			},
-			m.APIServices.Watch), &apiregistrationv1.APIService{})
+			m.apiServices().Watch, m.Aggregator), &apiregistrationv1.APIService{})
 	}
 }
 
 // named selects one object.
 func named(
 	name string, list func(context.Context, metav1.ListOptions) (runtime.Object, error),
-	watchFunc func(context.Context, metav1.ListOptions) (watch.Interface, error),
+	watchFunc func(context.Context, metav1.ListOptions) (watch.Interface, error), client any,
 ) cache.ListerWatcher {
 	selector := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
-	return &cache.ListWatch{
+	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.FieldSelector = selector
 			return list(ctx, options)
@@ -103,5 +103,5 @@ func named(
 			options.FieldSelector = selector
 			return watchFunc(ctx, options)
 		},
-	}
+	}, client)
 }
