@@ -99,7 +99,7 @@ func (o *Options) Validate() error {
 		errs = append(errs, validateAddr("pprof-addr", o.PprofAddr))
 	}
 	if o.SocketFile != "" && !filepath.IsLocal(o.SocketFile) {
-		errs = append(errs, fmt.Errorf("--socket-file=%s: give a path relative to %s, without ..", o.SocketFile, o.RunDir))
+		errs = append(errs, fmt.Errorf("--socket-file=%s: give a path below %s, relative to it", o.SocketFile, o.RunDir))
 	}
 	if o.QPS < 0 {
 		errs = append(errs, fmt.Errorf("--rest-config-qps=%v: give 0 or more", o.QPS))

@@ -22,7 +22,7 @@ import (
 // setup is an agent's configuration on a node of its own, whose address was free a moment ago.
 func setup(t *testing.T) (*Config, *fake.Clientset) {
 	t.Helper()
-	runDir, err := os.MkdirTemp("", "run")
+	runDir, err := os.MkdirTemp("", "run") //nolint:usetesting // A socket's path has at most 107 bytes.
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(runDir)) })
 	client := fake.NewClientset()

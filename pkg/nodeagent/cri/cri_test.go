@@ -18,7 +18,7 @@ import (
 // runDir is a folder whose path is short enough for a socket's.
 func runDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "run")
+	dir, err := os.MkdirTemp("", "run") //nolint:usetesting // A socket's path has at most 107 bytes.
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })
 	return dir

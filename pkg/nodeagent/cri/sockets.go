@@ -28,7 +28,7 @@ func Sockets(runDir, socketFile string) ([]string, error) {
 	names := candidates
 	if socketFile != "" {
 		if !filepath.IsLocal(socketFile) {
-			return nil, fmt.Errorf("socket file %q: give a path relative to %s, without ..", socketFile, runDir)
+			return nil, fmt.Errorf("socket file %q: give a path below %s, relative to it", socketFile, runDir)
 		}
 		names = []string{socketFile}
 	}
