@@ -1,0 +1,136 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"kruise.io/kruise/hack/images"
+	"kruise.io/kruise/hack/localcluster"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+)
+
+// chartKeys are the chart's names for the images of the programs.
+var chartKeys = map[string]string{"apiserver": "apiserver", "controller": "manager", "node-agent": "daemon"}
+
+// TestExternalStore installs the chart on a cluster of its own, with an etcd over TLS and so with two apiservers. Killing
+// one of them, and etcd, loses nothing.
+func TestExternalStore(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	cluster, archives, values := externalCluster(t, root)
+	e := environment(t, cluster)
+	installExternal(t, e, cluster, filepath.Join(root, "artifacts", "helm", "kruise"), values)
+	require.NotEmpty(t, archives)
+
+	servers, err := e.core.CoreV1().Pods("kruise-system").List(t.Context(), metav1.ListOptions{LabelSelector: "control-plane=apiserver"})
+	require.NoError(t, err)
+	require.Len(t, servers.Items, 2)
+	budgets, err := e.core.PolicyV1().PodDisruptionBudgets("kruise-system").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Len(t, budgets.Items, 2, "one for the apiserver, one for the controller")
+
+	e.apply(manifest("web"))
+	before := e.ready("web", 3)
+	pods := restarts(e.pods("web"))
+	require.NoError(t, e.core.CoreV1().Pods("kruise-system").Delete(t.Context(), servers.Items[0].Name, metav1.DeleteOptions{}))
+	e.kubectl("scale", "cloneset", "web", "--replicas=4")
+	e.ready("web", 4)
+
+	require.NoError(t, cluster.KillComponent(t.Context(), "etcd"))
+	require.NoError(t, cluster.StartComponent(t.Context(), "etcd"))
+	e.eventually("the next change is accepted", func(c *require.Assertions, ctx context.Context) {
+		out, err := e.command(ctx, "scale", "cloneset", "web", "--replicas=5").CombinedOutput()
+		c.NoError(err, "%s", out)
+	})
+	assert.Equal(t, before.UID, e.ready("web", 5).UID)
+	after := restarts(e.pods("web"))
+	for container, count := range pods {
+		assert.Equal(t, count, after[container], container)
+	}
+}
+
+// externalCluster starts the cluster, and returns the programs' archives and the values that select them.
+func externalCluster(t *testing.T, root string) (cluster *localcluster.Cluster, archives, values []string) {
+	t.Helper()
+	builder := images.Builder{ModuleRoot: root, Dir: filepath.Join(root, ".local", "images")}
+	fixtures, err := builder.Build(t.Context(), images.Fixtures()...)
+	require.NoError(t, err)
+	programs, err := builder.Build(t.Context(), images.Programs()...)
+	require.NoError(t, err)
+	for _, image := range append(fixtures, programs...) {
+		archives = append(archives, image.Archive)
+	}
+	for _, image := range programs {
+		key := chartKeys[strings.TrimPrefix(image.Repository, images.Registry+"/")]
+		require.NotEmpty(t, key, image.Ref)
+		values = append(values, key+".image.repository="+image.Repository, key+".image.tag="+image.Tag)
+	}
+	cluster, err = localcluster.New(localcluster.Config{
+		Name: "external", Dir: filepath.Join(root, ".local", "clusters", "external"), ModuleRoot: root, Nodes: 2, Images: archives,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, cluster.Down(context.WithoutCancel(t.Context()))) })
+	require.NoError(t, cluster.Up(t.Context()))
+	return cluster, archives, values
+}
+
+// environment is access to that cluster, in its namespace default.
+func environment(t *testing.T, cluster *localcluster.Cluster) *env {
+	t.Helper()
+	t.Setenv("KUBECONFIG", cluster.Kubeconfig())
+	e := &env{t: t, namespace: metav1.NamespaceDefault}
+	var err error
+	e.config, err = cluster.RESTConfig()
+	require.NoError(t, err)
+	e.core, err = kubernetes.NewForConfig(e.config)
+	require.NoError(t, err)
+	e.kruise, err = versioned.NewForConfig(e.config)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			e.dump()
+		}
+	})
+	return e
+}
+
+// installExternal gives the apiserver a client certificate of the cluster's etcd, and a part of its keys.
+func installExternal(t *testing.T, e *env, cluster *localcluster.Cluster, chart string, values []string) {
+	t.Helper()
+	network, err := cluster.Network()
+	require.NoError(t, err)
+	_, err = e.core.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: "kruise-system", Labels: map[string]string{"control-plane": "controller-manager"},
+	}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	certificate, key, authority := cluster.Credentials("etcd-client")
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "kruise-etcd"}, Data: map[string][]byte{}}
+	for name, path := range map[string]string{"tls.crt": certificate, "tls.key": key, "ca.crt": authority} {
+		secret.Data[name], err = os.ReadFile(path)
+		require.NoError(t, err)
+	}
+	_, err = e.core.CoreV1().Secrets("kruise-system").Create(t.Context(), secret, metav1.CreateOptions{})
+	require.NoError(t, err)
+
+	args := []string{"install", "kruise", chart, "--namespace", "default", "--wait", "--timeout", "3m",
+		"--set", "installation.createNamespace=false", "--set", "storage.etcd.endpoints={" + network.EtcdEndpoint() + "}",
+		"--set", "storage.etcd.prefix=/kruise", "--set", "storage.etcd.tls.existingSecret=kruise-etcd"}
+	for _, value := range values {
+		args = append(args, "--set-string", value)
+	}
+	out, err := exec.CommandContext(t.Context(), cluster.Binary("helm"), args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	e.kubectl("wait", "--for=condition=Available", "--timeout=120s", "apiservice/v1alpha1.apps.kruise.io", "apiservice/v1beta1.apps.kruise.io")
+}
