@@ -29,8 +29,11 @@ func NewGateOptions(legacyKinds string) (*GateOptions, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate); err != nil {
-		return nil, fmt.Errorf("register feature gates: %w", err)
+	// The generic gates are the process's, and closed once they have been flags.
+	if _, known := utilfeature.DefaultMutableFeatureGate.GetAll()[logsapi.ContextualLogging]; !known {
+		if err := logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate); err != nil {
+			return nil, fmt.Errorf("register feature gates: %w", err)
+		}
 	}
 	return &GateOptions{Kruise: gate, wanted: map[string]bool{}}, nil
 }

@@ -1,0 +1,83 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"kruise.io/kruise/pkg/features"
+)
+
+func TestBadFlagsAreNamed(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"defaults":                   {nil, ""},
+		"no data directory":          {[]string{"--data-dir="}, "--data-dir is empty"},
+		"limit too low":              {[]string{"--max-object-bytes=1"}, "--max-object-bytes 1: use 65536 to 2031616"},
+		"limit too high":             {[]string{"--max-object-bytes=3000000"}, "--max-object-bytes 3000000"},
+		"quota":                      {[]string{"--data-quota-bytes=5"}, "--data-quota-bytes 5"},
+		"TLS without an etcd":        {[]string{"--etcd-cafile=x"}, `--etcd-cafile "x" has no effect without --etcd-servers`},
+		"an etcd of its own by kind": {[]string{"--etcd-servers-overrides=/x#http://y"}, "all kinds share one store"},
+		"half a certificate":         {[]string{"--tls-cert-file=x"}, "--tls-private-key-file"},
+		"account without namespace":  {[]string{"--manager-service-account=kruise-manager"}, "use <namespace>/<name>"},
+		"no account":                 {[]string{"--manager-service-account="}, ""},
+		"service name":               {[]string{"--service-name=A"}, `--service-name "A"`},
+		"port":                       {[]string{"--secure-port=0"}, "--secure-port 0"},
+		"unknown plugin":             {[]string{"--enable-admission-plugins=Nope"}, `"Nope" is unknown`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			options, err := NewOptions()
+			require.NoError(t, err)
+			err = parse(options, test.args)
+			if err == nil {
+				err = utilerrors.NewAggregate(options.Validate())
+			}
+			if test.want == "" {
+				assert.NoError(t, err)
+				return
+			}
+			assert.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+func TestGatesOfBothKinds(t *testing.T) {
+	options, err := NewOptions()
+	require.NoError(t, err)
+	require.NoError(t, parse(options, []string{"--feature-gates=CloneSetShortHash=true,APIResponseCompression=true"}))
+	assert.True(t, options.Gates.Kruise.Enabled(features.CloneSetShortHash))
+
+	options, err = NewOptions()
+	require.NoError(t, err)
+	assert.ErrorContains(t, parse(options, []string{"--feature-gates=Nope=true"}), "unrecognized feature gate: Nope")
+}
+
+func TestAccountsHaveRules(t *testing.T) {
+	accounts, err := NewAccountOptions("kruise-system").Accounts()
+	require.NoError(t, err)
+	var users []string
+	for _, account := range accounts {
+		users = append(users, account.User)
+		assert.NotEmpty(t, account.Rules)
+	}
+	assert.ElementsMatch(t, []string{
+		"system:serviceaccount:kruise-system:kruise-manager", "system:serviceaccount:kruise-system:kruise-daemon",
+	}, users)
+}
+
+func parse(options *Options, args []string) error {
+	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	for _, set := range options.Flags().FlagSets {
+		flags.AddFlagSet(set)
+	}
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	return options.Complete()
+}

@@ -1,0 +1,225 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	genericrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// The registry knows no kind, so its tests take one of core's.
+type sample = corev1.ReplicationController
+
+func newKind() *Kind[*sample] {
+	problem := func(name string) field.ErrorList { return field.ErrorList{field.Required(field.NewPath(name), "")} }
+	return &Kind[*sample]{
+		Plural: "samples", Singular: "sample", Stored: schema.GroupVersion{Group: "g", Version: "v2"},
+		Served:         []schema.GroupVersion{{Group: "g", Version: "v1"}, {Group: "g", Version: "v2"}},
+		Spec:           func(s *sample) any { return &s.Spec },
+		Status:         func(s *sample) any { return &s.Status },
+		Default:        func(s, _ *sample) { s.Spec.MinReadySeconds = max(s.Spec.MinReadySeconds, 1) },
+		Validate:       func(*sample) field.ErrorList { return problem("create") },
+		ValidateUpdate: func(*sample, *sample) field.ErrorList { return problem("update") },
+		ValidateStatus: func(*sample, *sample) field.ErrorList { return problem("status") },
+		ErrorsIn: func(version string, errs field.ErrorList) field.ErrorList {
+			errs[0].Field = version + "." + errs[0].Field
+			return errs
+		},
+		Columns: []Column[*sample]{
+			{Name: "WANTED", Type: "integer", Value: func(s *sample) any { return int64(*s.Spec.Replicas) }},
+			Age[*sample](),
+			{Name: "EXTRA", Type: "string", Wide: true, Value: func(*sample) any { return "x" }},
+		},
+		Scale: &Scale[*sample]{
+			Replicas:    func(s *sample) int32 { return *s.Spec.Replicas },
+			SetReplicas: func(s *sample, n int32) { s.Spec.Replicas = &n },
+			Current:     func(s *sample) int32 { return s.Status.Replicas },
+			Selector:    func(s *sample) *metav1.LabelSelector { return &metav1.LabelSelector{MatchLabels: s.Spec.Selector} },
+		},
+	}
+}
+
+func newSample() *sample {
+	return &sample{
+		ObjectMeta: metav1.ObjectMeta{Name: "demo", Generation: 4, UID: "uid", ResourceVersion: "7", Labels: map[string]string{"a": "b"}},
+		Spec:       corev1.ReplicationControllerSpec{Replicas: ptr.To[int32](2), MinReadySeconds: 1, Selector: map[string]string{"app": "demo"}},
+		Status:     corev1.ReplicationControllerStatus{Replicas: 3},
+	}
+}
+
+func TestCreateStartsWithoutAStatus(t *testing.T) {
+	obj := newSample()
+	obj.Spec.MinReadySeconds = 0
+	(&strategy[*sample]{kind: newKind()}).PrepareForCreate(t.Context(), obj)
+	assert.Zero(t, obj.Status)
+	assert.Equal(t, int64(1), obj.Generation)
+	assert.Equal(t, int32(1), obj.Spec.MinReadySeconds, "defaulted")
+}
+
+func TestUpdateCountsGenerations(t *testing.T) {
+	tests := map[string]struct {
+		change func(*sample)
+		want   int64
+	}{
+		"nothing":                    {func(*sample) {}, 4},
+		"labels":                     {func(s *sample) { s.Labels = nil }, 4},
+		"status":                     {func(s *sample) { s.Status.Replicas = 9 }, 4},
+		"a generation of their own":  {func(s *sample) { s.Generation = 99 }, 4},
+		"what the default puts back": {func(s *sample) { s.Spec.MinReadySeconds = 0 }, 4},
+		"spec":                       {func(s *sample) { s.Spec.Replicas = ptr.To[int32](9) }, 5},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			obj := newSample()
+			test.change(obj)
+			(&strategy[*sample]{kind: newKind()}).PrepareForUpdate(t.Context(), obj, newSample())
+			assert.Equal(t, test.want, obj.Generation)
+			assert.Equal(t, newSample().Status, obj.Status)
+		})
+	}
+}
+
+func TestStatusUpdateTakesTheStatusAlone(t *testing.T) {
+	obj := newSample()
+	obj.Spec.Replicas, obj.Labels, obj.Generation, obj.Status.Replicas = ptr.To[int32](9), nil, 9, 9
+	obj.Annotations, obj.Finalizers = map[string]string{"a": "b"}, []string{"f"}
+	(&statusStrategy[*sample]{&strategy[*sample]{kind: newKind()}}).PrepareForUpdate(t.Context(), obj, newSample())
+	want := newSample()
+	want.Status.Replicas = 9
+	assert.Equal(t, want, obj)
+}
+
+func TestErrorsHaveTheRequestsVersion(t *testing.T) {
+	ctx := genericapirequest.WithRequestInfo(t.Context(), &genericapirequest.RequestInfo{APIVersion: "v1"})
+	main := &strategy[*sample]{kind: newKind()}
+	status := &statusStrategy[*sample]{main}
+	assert.Equal(t, "v1.create", main.Validate(ctx, newSample())[0].Field)
+	assert.Equal(t, "v1.update", main.ValidateUpdate(ctx, newSample(), newSample())[0].Field)
+	assert.Equal(t, "v1.status", status.ValidateUpdate(ctx, newSample(), newSample())[0].Field)
+	assert.Equal(t, "create", main.Validate(t.Context(), newSample())[0].Field)
+}
+
+func TestResetFieldsOfEveryVersion(t *testing.T) {
+	main := &strategy[*sample]{kind: newKind()}
+	status := &statusStrategy[*sample]{main}
+	for _, version := range []fieldpath.APIVersion{"g/v1", "g/v2"} {
+		assert.True(t, main.GetResetFields()[version].Has(fieldpath.MakePathOrDie("status")))
+		assert.True(t, status.GetResetFields()[version].Has(fieldpath.MakePathOrDie("spec")))
+		assert.False(t, status.GetResetFields()[version].Has(fieldpath.MakePathOrDie("status")))
+	}
+}
+
+func TestTable(t *testing.T) {
+	convertor := &tableConvertor[*sample]{kind: newKind()}
+	list := &corev1.ReplicationControllerList{ListMeta: metav1.ListMeta{ResourceVersion: "5", Continue: "c"}, Items: []sample{*newSample(), *newSample()}}
+	table, err := convertor.ConvertToTable(t.Context(), list, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "5", table.ResourceVersion)
+	assert.Equal(t, "c", table.Continue)
+	require.Len(t, table.Rows, 2)
+	assert.Equal(t, []any{"demo", int64(2), "<unknown>", "x"}, table.Rows[0].Cells)
+	require.Len(t, table.ColumnDefinitions, 4)
+	assert.Equal(t, int32(1), table.ColumnDefinitions[3].Priority)
+
+	table, err = convertor.ConvertToTable(t.Context(), newSample(), &metav1.TableOptions{NoHeaders: true})
+	require.NoError(t, err)
+	assert.Empty(t, table.ColumnDefinitions)
+	assert.Equal(t, "7", table.ResourceVersion)
+
+	_, err = convertor.ConvertToTable(t.Context(), &corev1.Pod{}, nil)
+	assert.Error(t, err)
+}
+
+func TestScaleCarriesChangesBothWays(t *testing.T) {
+	tests := map[string]struct {
+		change func(*autoscalingv1.Scale)
+		failed func(error) bool
+	}{
+		"more":              {change: func(s *autoscalingv1.Scale) { s.Spec.Replicas = 5 }},
+		"fewer than none":   {func(s *autoscalingv1.Scale) { s.Spec.Replicas = -1 }, apierrors.IsInvalid},
+		"of another object": {func(s *autoscalingv1.Scale) { s.UID = "other" }, apierrors.IsConflict},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var shown *autoscalingv1.Scale
+			info := genericrest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
+				shown = old.DeepCopyObject().(*autoscalingv1.Scale)
+				test.change(shown)
+				return shown, nil
+			})
+			scaled, err := (&scaledObjectInfo[*sample]{scaleREST: newScaleREST(newKind(), nil), info: info, name: "demo"}).
+				UpdatedObject(t.Context(), newSample())
+			if test.failed != nil {
+				assert.True(t, test.failed(err), "%v", err)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, autoscalingv1.ScaleStatus{Replicas: 3, Selector: "app=demo"}, shown.Status)
+			want := newSample()
+			want.Spec.Replicas = ptr.To[int32](5)
+			want.ManagedFields = scaled.(*sample).ManagedFields
+			assert.Equal(t, want, scaled)
+		})
+	}
+}
+
+func TestScaleOfNothing(t *testing.T) {
+	info := &scaledObjectInfo[*sample]{scaleREST: newScaleREST(newKind(), nil), name: "demo"}
+	_, err := info.UpdatedObject(t.Context(), &sample{})
+	assert.True(t, apierrors.IsNotFound(err), "%v", err)
+}
+
+// text is a codec whose output is the object's name.
+type text struct{ runtime.Codec }
+
+func (text) Encode(obj runtime.Object, w io.Writer) error {
+	_, err := io.WriteString(w, obj.(*sample).Name)
+	return err
+}
+
+func TestSizeLimit(t *testing.T) {
+	codec := LimitSize(text{}, 10)
+	for size, tooLarge := range map[int]bool{0: false, 10: false, 11: true} {
+		obj := &sample{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("x", size)}}
+		err := codec.Encode(obj, &bytes.Buffer{})
+		assert.Equal(t, tooLarge, apierrors.IsRequestEntityTooLargeError(err), "%d: %v", size, err)
+		if tooLarge {
+			assert.ErrorContains(t, err, "takes 11 bytes")
+			assert.ErrorContains(t, err, "limit is 10 bytes")
+		}
+	}
+}
+
+func TestEarlySizeCheckLooksAtLargeBodiesAlone(t *testing.T) {
+	large := &sample{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("x", 11)}}
+	check := &earlySizeCheck{codec: LimitSize(text{}, 10)}
+	for body, refused := range map[int64]bool{5: false, 11: true, -1: true} {
+		_, err := check.beginCreate(WithBodySize(t.Context(), body), large, nil)
+		assert.Equal(t, refused, err != nil, "body of %d", body)
+	}
+	_, err := check.beginUpdate(t.Context(), large, nil, nil)
+	assert.NoError(t, err, "no body")
+	check.codec = LimitSize(failing{}, 10)
+	_, err = check.beginCreate(WithBodySize(t.Context(), 11), large, nil)
+	assert.NoError(t, err, "other problems are the write's")
+}
+
+type failing struct{ runtime.Codec }
+
+func (failing) Encode(runtime.Object, io.Writer) error { return errors.New("no") }
