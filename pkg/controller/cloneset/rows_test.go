@@ -543,3 +543,48 @@ func TestEnvFromMetadataRecreates(t *testing.T) {
 	w.settle()
 	assert.NotEqual(t, before, w.names()[0])
 }
+
+func TestPodStaysOutOfServiceUntilTheNodeIsDone(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlaceIfPossible))
+	w.edit(image("app:2"))
+	w.step()
+	w.step()
+	pod := w.Pods()[0]
+	assert.Equal(t, corev1.ConditionFalse, conditionOf(pod, pub.InPlaceUpdateReadyConditionType).Status)
+	assert.Equal(t, "Updating", pod.Labels["lifecycle.apps.kruise.io/state"])
+	w.settle()
+	assert.Equal(t, corev1.ConditionTrue, conditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status)
+}
+
+func TestRow27ServingPodWaitsWhileCreationIsThrottled(t *testing.T) {
+	w := newWorld(t, "", newSet(3, knobs("", "100%", ""), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable = value("1") }))
+	w.step()
+	w.kubelet()
+	w.step()
+	w.kubelet()
+	w.node.broken = func(string) bool { return true }
+	w.step()
+	serving := w.names()[0]
+	for _, pod := range w.Pods() {
+		if conditionOf(pod, corev1.PodReady) != nil {
+			serving = pod.Name
+		}
+	}
+	w.change(serving, func(p *corev1.Pod) { p.Labels["apps.kruise.io/specified-delete"] = "true" })
+	w.step()
+	assert.Contains(t, w.names(), serving)
+}
+
+func TestPicksOfEarlierPassesCountAgainstTheBudget(t *testing.T) {
+	w := rolled(t, "", newSet(3, knobs("", "1", "")))
+	w.edit(image("app:2"))
+	w.change(w.names()[2], func(p *corev1.Pod) { p.Labels["apps.kruise.io/specified-delete"] = "true" })
+	w.Observe()
+	v, err := w.r.observe(w.set())
+	require.NoError(t, err)
+	_, err = w.r.syncRevisions(t.Context(), v)
+	require.NoError(t, err)
+	plan, err := v.updates()
+	require.NoError(t, err)
+	assert.Empty(t, plan.recreate, "one Pod is on its way already")
+}
