@@ -200,7 +200,8 @@ func (w *writer) clearPodsToDelete(ctx context.Context, v *view) error {
 	if err != nil {
 		return fmt.Errorf("encode podsToDelete: %w", err)
 	}
-	written, err := w.kruise.AppsV1beta1().CloneSets(v.set.Namespace).Patch(ctx, v.set.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	client := w.kruise.AppsV1beta1().CloneSets(v.set.Namespace)
+	written, err := client.Patch(ctx, v.set.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		// The change that we lost against brings us here again.
 		return nil

@@ -72,11 +72,12 @@ func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 		Recorder: func(string) record.EventRecorder { return f.events }, Features: gate, Clock: f.Clock, ExpectationTimeout: 5 * time.Minute,
 	}
 	f.Kube.PrependReactor("create", "*", f.nameCreated)
+	core := f.Deps.KubeInformers.Core().V1()
 	f.caches = []cached{
-		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("pods"), "Pod", f.Deps.KubeInformers.Core().V1().Pods().Informer().GetIndexer()},
+		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("pods"), "Pod", core.Pods().Informer().GetIndexer()},
 		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"), "PersistentVolumeClaim",
-			f.Deps.KubeInformers.Core().V1().PersistentVolumeClaims().Informer().GetIndexer()},
-		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("nodes"), "Node", f.Deps.KubeInformers.Core().V1().Nodes().Informer().GetIndexer()},
+			core.PersistentVolumeClaims().Informer().GetIndexer()},
+		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("nodes"), "Node", core.Nodes().Informer().GetIndexer()},
 		{f.Kube.Tracker(), appsv1.SchemeGroupVersion.WithResource("controllerrevisions"), "ControllerRevision",
 			f.Deps.KubeInformers.Apps().V1().ControllerRevisions().Informer().GetIndexer()},
 		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("clonesets"), "CloneSet",
