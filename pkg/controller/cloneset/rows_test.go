@@ -18,7 +18,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
-	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/workload/history"
 )
@@ -58,73 +57,6 @@ func TestRow1Create(t *testing.T) {
 	}
 	w.step()
 	assert.Empty(t, w.Writes(), "nothing is written where nothing changed")
-}
-
-func TestInPlaceRow1Update(t *testing.T) {
-	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "1", "")))
-	before := w.Pods()
-	w.edit(image("app:2"))
-	writes := w.settle()
-	assert.Equal(t, map[string]int{"app:2": 3}, w.images())
-	for i, pod := range w.Pods() {
-		assert.Equal(t, before[i].UID, pod.UID)
-		assert.Equal(t, w.set().Status.UpdateRevision, pod.Labels["controller-revision-hash"])
-		assert.Contains(t, pod.Annotations["apps.kruise.io/inplace-update-state"], `"imageID":"id:app:1"`)
-		assert.Equal(t, int32(1), pod.Status.ContainerStatuses[0].RestartCount)
-		made := map[string]int{}
-		for _, write := range writes {
-			if strings.HasSuffix(write, pod.Name) {
-				made[strings.TrimSuffix(write, " "+pod.Name)]++
-			}
-		}
-		assert.Equal(t, map[string]int{"patch pods/status": 2, "patch pods": 1}, made, "out of service, the change, back into service")
-	}
-	assert.GreaterOrEqual(t, w.least, 2)
-	assert.Equal(t, 3, w.most)
-	assert.Contains(t, strings.Join(w.Events(), "\n"),
-		"Normal SuccessfulUpdatePodInPlace successfully update pod "+before[0].Name+" in-place(revision web-")
-	assert.Equal(t, w.set().Status.UpdateRevision, w.set().Status.CurrentRevision)
-}
-
-func TestInPlaceRow2OtherChangesRecreate(t *testing.T) {
-	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "1", "")))
-	before := w.names()
-	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) {
-		s.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "1"}}
-	})
-	w.settle()
-	assert.Equal(t, map[string]int{"app:2": 2}, w.images())
-	for _, name := range before {
-		assert.NotContains(t, w.names(), name)
-	}
-	assert.Contains(t, strings.Join(w.Events(), "\n"),
-		"Normal SuccessfulUpdatePodReCreate successfully patch pod "+before[0]+" specified-delete for update(revision web-")
-}
-
-func TestInPlaceRow3MetadataAloneIsOneWrite(t *testing.T) {
-	w := rolled(t, "", newSet(1, inPlaceIfPossible))
-	name := w.names()[0]
-	w.edit(func(s *v1beta1.CloneSetSpec) { s.Template.Labels["new"] = "1" })
-	var toPod []string
-	for _, write := range w.settle() {
-		if strings.HasSuffix(write, name) {
-			toPod = append(toPod, write)
-		}
-	}
-	assert.Equal(t, []string{"patch pods " + name}, toPod)
-	pod := w.Pods()[0]
-	assert.Equal(t, "1", pod.Labels["new"])
-	assert.Equal(t, "Normal", pod.Labels["lifecycle.apps.kruise.io/state"])
-	assert.Equal(t, 1, w.least, "it was in service all the time")
-}
-
-func TestInPlaceRow21LostRevisionRecreates(t *testing.T) {
-	w := rolled(t, "", newSet(1, inPlaceIfPossible))
-	name := w.names()[0]
-	w.change(name, func(p *corev1.Pod) { p.Labels["controller-revision-hash"] = "web-gone" })
-	w.edit(image("app:2"))
-	w.settle()
-	assert.NotContains(t, w.names(), name)
 }
 
 func TestRow5Partition(t *testing.T) {
@@ -364,83 +296,6 @@ func TestRow33NoReplicas(t *testing.T) {
 	assert.NotEmpty(t, status.CurrentRevision)
 }
 
-func TestInPlaceOnlyReportsWhatItCannotDo(t *testing.T) {
-	w := rolled(t, "", newSet(1, policy(pub.InPlaceOnlyPodUpdatePolicy)))
-	name := w.names()[0]
-	w.edit(func(s *v1beta1.CloneSetSpec) { s.Template.Spec.HostNetwork = true })
-	w.Observe()
-	_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
-	require.ErrorContains(t, err, "cannot be updated in place")
-	assert.Equal(t, v1beta1.CloneSetConditionFailedUpdate, w.set().Status.Conditions[0].Type)
-	assert.Equal(t, []string{name}, w.names())
-}
-
-func TestLifecycleRow5And6PreDeleteHook(t *testing.T) {
-	hook := func(s *v1beta1.CloneSetSpec) {
-		s.Lifecycle = &pub.Lifecycle{PreDelete: &pub.LifecycleHook{FinalizersHandler: []string{"a/b"}}}
-		s.Template.Finalizers = []string{"a/b"}
-	}
-	w := rolled(t, "", newSet(3, hook))
-	scale := func(n int32) func(*v1beta1.CloneSetSpec) {
-		return func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To(n) }
-	}
-	states := func() (held []string) {
-		for _, pod := range w.Pods() {
-			if pod.Labels["lifecycle.apps.kruise.io/state"] == "PreparingDelete" {
-				held = append(held, pod.Name)
-			}
-		}
-		return held
-	}
-	w.edit(scale(2))
-	w.settle()
-	require.Len(t, states(), 1)
-	assert.Len(t, w.Pods(), 3, "it is held, not deleted")
-
-	w.edit(scale(3))
-	w.settle()
-	assert.Empty(t, states())
-	assert.Len(t, w.Pods(), 3)
-	assert.Equal(t, int32(3), w.set().Status.AvailableReplicas)
-
-	w.edit(scale(2))
-	w.settle()
-	held := states()
-	require.Len(t, held, 1)
-	w.change(held[0], func(p *corev1.Pod) { p.Finalizers = nil })
-	w.settle()
-	assert.NotContains(t, w.names(), held[0])
-	assert.Len(t, w.names(), 2)
-}
-
-func TestLifecycleRow11UpdateHook(t *testing.T) {
-	w := rolled(t, "", newSet(1, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) {
-		s.Lifecycle = &pub.Lifecycle{InPlaceUpdate: &pub.LifecycleHook{LabelsHandler: map[string]string{"hook": "on"}}}
-		s.Template.Labels["hook"] = "on"
-	}))
-	name := w.names()[0]
-	state := func() string { return w.Pods()[0].Labels["lifecycle.apps.kruise.io/state"] }
-	w.edit(image("app:2"))
-	w.settle()
-	assert.Equal(t, "PreparingUpdate", state())
-	assert.Equal(t, map[string]int{"app:1": 1}, w.images())
-
-	w.change(name, func(p *corev1.Pod) { delete(p.Labels, "hook") })
-	w.settle()
-	assert.Equal(t, "Updated", state())
-	assert.Equal(t, map[string]int{"app:2": 1}, w.images())
-
-	w.edit(image("app:3"))
-	w.settle()
-	assert.Equal(t, "PreparingUpdate", state(), "row 13: it waits again")
-	assert.Equal(t, "on", w.Pods()[0].Labels["hook"], "row 13: with the marker put back")
-
-	w.edit(image("app:2"))
-	w.settle()
-	assert.Equal(t, "Normal", state(), "row 12: rolled back while it waits")
-	assert.Equal(t, map[string]int{"app:2": 1}, w.images())
-}
-
 func TestReleaseOfPodsThatNoLongerMatch(t *testing.T) {
 	w := rolled(t, "", newSet(2))
 	name := w.names()[0]
@@ -501,59 +356,6 @@ func TestScaleDownDeletesClaims(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left.Items, 1)
 	assert.Equal(t, "data-"+w.names()[0], left.Items[0].Name)
-}
-
-func TestInPlaceRow7Grace(t *testing.T) {
-	w := rolled(t, "", newSet(1, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) {
-		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
-	}))
-	w.edit(image("app:2"))
-	w.settle()
-	pod := w.Pods()[0]
-	assert.Equal(t, "app:1", pod.Spec.Containers[0].Image)
-	assert.Equal(t, corev1.ConditionFalse, conditionOf(pod, corev1.PodReady).Status)
-	assert.Equal(t, w.set().Status.UpdateRevision, pod.Labels["controller-revision-hash"])
-	w.Clock.SetTime(controllertest.Now.Add(20 * time.Second))
-	assert.Equal(t, 10*time.Second, w.step())
-
-	w.edit(image("app:3"))
-	w.settle()
-	assert.Equal(t, "app:1", w.Pods()[0].Spec.Containers[0].Image, "row 8: it is not chosen again in its grace period")
-
-	w.Clock.SetTime(controllertest.Now.Add(30 * time.Second))
-	w.settle()
-	assert.Equal(t, "app:2", w.Pods()[0].Spec.Containers[0].Image)
-	assert.Contains(t, w.Pods()[0].Annotations, "apps.kruise.io/inplace-update-grace", "the second image has a grace period of its own")
-	w.Clock.SetTime(controllertest.Now.Add(60 * time.Second))
-	w.settle()
-	assert.Equal(t, "app:3", w.Pods()[0].Spec.Containers[0].Image)
-	assert.NotContains(t, w.Pods()[0].Annotations, "apps.kruise.io/inplace-update-grace")
-	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
-}
-
-func TestEnvFromMetadataRecreates(t *testing.T) {
-	w := rolled(t, "", newSet(1, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) {
-		s.Template.Annotations = map[string]string{"v": "1"}
-		s.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "V", ValueFrom: &corev1.EnvVarSource{
-			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations['v']"},
-		}}}
-	}))
-	before := w.names()[0]
-	w.edit(func(s *v1beta1.CloneSetSpec) { s.Template.Annotations["v"] = "2" })
-	w.settle()
-	assert.NotEqual(t, before, w.names()[0])
-}
-
-func TestPodStaysOutOfServiceUntilTheNodeIsDone(t *testing.T) {
-	w := rolled(t, "", newSet(1, inPlaceIfPossible))
-	w.edit(image("app:2"))
-	w.step()
-	w.step()
-	pod := w.Pods()[0]
-	assert.Equal(t, corev1.ConditionFalse, conditionOf(pod, pub.InPlaceUpdateReadyConditionType).Status)
-	assert.Equal(t, "Updating", pod.Labels["lifecycle.apps.kruise.io/state"])
-	w.settle()
-	assert.Equal(t, corev1.ConditionTrue, conditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status)
 }
 
 func TestRow27ServingPodWaitsWhileCreationIsThrottled(t *testing.T) {
