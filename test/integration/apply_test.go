@@ -25,7 +25,7 @@ func owners(t *testing.T, client typed.CloneSetInterface, field string) []string
 	require.NoError(t, err)
 	var names []string
 	for _, entry := range got.ManagedFields {
-		if strings.Contains(string(entry.FieldsV1.Raw), `"`+field+`"`) {
+		if strings.Contains(entry.FieldsV1.GetRawString(), `"`+field+`"`) {
 			names = append(names, entry.Manager)
 		}
 	}
@@ -88,7 +88,7 @@ func TestDiscardedFieldsAreNotOwned(t *testing.T) {
 func TestKubectlDiffWaitAndDelete(t *testing.T) {
 	client := cloneSets(t)
 	created := create(t, client, newCloneSet("demo"))
-	manifest := mustKubectl(t, "", "get", "clone/demo", "-n", created.Namespace, "-o", "yaml")
+	manifest := mustKubectl(t, "get", "clone/demo", "-n", created.Namespace, "-o", "yaml")
 	out, err := kubectl(t, strings.Replace(manifest, "replicas: 2", "replicas: 3", 1), "diff", "-f", "-")
 	require.Error(t, err, "a difference is exit code 1")
 	assert.Contains(t, out, "+  replicas: 3")
@@ -96,7 +96,7 @@ func TestKubectlDiffWaitAndDelete(t *testing.T) {
 	created.Status.ReadyReplicas = 2
 	_, err = client.UpdateStatus(t.Context(), created, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	mustKubectl(t, "", "wait", "clone/demo", "-n", created.Namespace, "--for=jsonpath={.status.readyReplicas}=2", "--timeout=30s")
-	mustKubectl(t, "", "label", "clone/demo", "-n", created.Namespace, "color=blue")
-	mustKubectl(t, "", "delete", "clone/demo", "-n", created.Namespace, "--cascade=orphan")
+	mustKubectl(t, "wait", "clone/demo", "-n", created.Namespace, "--for=jsonpath={.status.readyReplicas}=2", "--timeout=30s")
+	mustKubectl(t, "label", "clone/demo", "-n", created.Namespace, "color=blue")
+	mustKubectl(t, "delete", "clone/demo", "-n", created.Namespace, "--cascade=orphan")
 }

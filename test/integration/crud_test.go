@@ -175,7 +175,7 @@ func TestWatch(t *testing.T) {
 	client := cloneSets(t)
 	create(t, client, newCloneSet("first"))
 	watcher, err := client.Watch(t.Context(), metav1.ListOptions{
-		SendInitialEvents: ptr.To(true), AllowWatchBookmarks: true,
+		SendInitialEvents: new(true), AllowWatchBookmarks: true,
 		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 	})
 	require.NoError(t, err, "a list by watch")
@@ -237,7 +237,7 @@ func TestTable(t *testing.T) {
 		assert.Equal(t, []any{"demo", 2.0, 1.0, 0.0, 0.0, 0.0, 2.0}, cells[:7])
 		assert.Equal(t, []any{"web", "kruise.local/demo:v1", "app=demo"}, cells[8:])
 	}
-	assert.Contains(t, mustKubectl(t, "", "get", "clone", "-n", created.Namespace), "demo   2")
+	assert.Contains(t, mustKubectl(t, "get", "clone", "-n", created.Namespace), "demo   2")
 }
 
 func TestObjectsTravelAndRestAsProtobuf(t *testing.T) {

@@ -65,11 +65,11 @@ func TestAggregatedDiscovery(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	out := mustKubectl(t, "", "explain", "cloneset.spec.updateStrategy", "--recursive")
+	out := mustKubectl(t, "explain", "cloneset.spec.updateStrategy", "--recursive")
 	assert.Contains(t, out, "VERSION:    v1beta1")
 	assert.Contains(t, out, "podUpdatePolicy")
 	assert.Contains(t, out, "enum: InPlaceIfPossible, InPlaceOnly, ReCreate")
-	out = mustKubectl(t, "", "explain", "cloneset.spec.template.spec.containers.image", "--api-version=apps.kruise.io/v1alpha1")
+	out = mustKubectl(t, "explain", "cloneset.spec.template.spec.containers.image", "--api-version=apps.kruise.io/v1alpha1")
 	assert.Contains(t, out, "Container image name")
 }
 

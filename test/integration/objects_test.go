@@ -73,9 +73,9 @@ func kubectl(t *testing.T, stdin string, args ...string) (string, error) {
 	return string(out), err
 }
 
-func mustKubectl(t *testing.T, stdin string, args ...string) string {
+func mustKubectl(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := kubectl(t, stdin, args...)
+	out, err := kubectl(t, "", args...)
 	require.NoError(t, err, out)
 	return out
 }

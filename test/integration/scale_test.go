@@ -80,7 +80,9 @@ func TestScaleOfAnyKind(t *testing.T) {
 func TestScaleByKubectl(t *testing.T) {
 	client := cloneSets(t)
 	created := create(t, client, newCloneSet("demo"))
-	mustKubectl(t, "", "scale", "clone/demo", "--replicas=4", "-n", created.Namespace)
+	mustKubectl(t, "scale", "clone/demo", "--replicas=4", "-n", created.Namespace)
+	assert.Regexp(t, `DESIRED +TOTAL +AGE\ndemo +4 +0`, mustKubectl(t, "get", "clone/demo", "--subresource=scale", "-n", created.Namespace))
+	assert.Contains(t, mustKubectl(t, "get", "clone/demo", "--subresource=status", "-n", created.Namespace), "UPDATED_READY")
 	after, err := client.Get(t.Context(), "demo", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, int32(4), *after.Spec.Replicas)
@@ -98,7 +100,7 @@ func TestScaleTakesOwnership(t *testing.T) {
 	}
 	out, err := apply("2")
 	require.NoError(t, err, out)
-	mustKubectl(t, "", "scale", "clone/demo", "--replicas=6", "-n", namespace)
+	mustKubectl(t, "scale", "clone/demo", "--replicas=6", "-n", namespace)
 	assert.Equal(t, []string{"kubectl"}, owners(t, client, "f:replicas"))
 
 	out, err = apply("2")

@@ -70,7 +70,7 @@ func (s *server) start(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	s.command = exec.Command(env.binary, s.args...) //nolint:noctx // it outlives a test's context and is stopped by stop
+	s.command = exec.Command(env.binary, s.args...)
 	s.command.Stdout, s.command.Stderr = log, log
 	s.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := s.command.Start(); err != nil {
@@ -152,7 +152,8 @@ func waitAvailable(ctx context.Context, name string) error {
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		service, err := env.aggregator.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return false, nil
+			message = err.Error()
+			service = &apiregistrationv1.APIService{}
 		}
 		for _, condition := range service.Status.Conditions {
 			if condition.Type == apiregistrationv1.Available {

@@ -157,7 +157,8 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	if err := o.Features.ApplyTo(&generic.Config, client, generic.SharedInformerFactory); err != nil {
 		return fmt.Errorf("apply priority and fairness: %w", err)
 	}
-	err = o.Admission.ApplyTo(&generic.Config, generic.SharedInformerFactory, client, dynamicClient, generic.FeatureGate, generic.EffectiveVersion)
+	err = o.Admission.ApplyTo(&generic.Config, generic.SharedInformerFactory, client, dynamicClient,
+		generic.FeatureGate, generic.EffectiveVersion)
 	if err != nil {
 		return fmt.Errorf("apply admission: %w", err)
 	}

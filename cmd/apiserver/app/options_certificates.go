@@ -15,7 +15,7 @@ type CertificateOptions struct {
 
 // NewCertificateOptions returns the defaults.
 func NewCertificateOptions(namespace string) *CertificateOptions {
-	return &CertificateOptions{Namespace: namespace, SecretName: "kruise-apiserver-certs", ServiceName: "kruise-apiserver"}
+	return &CertificateOptions{Namespace: namespace, SecretName: "kruise-apiserver-certs", ServiceName: "kruise-apiserver"} //nolint:gosec // a name, no secret
 }
 
 // AddFlags adds the flags.

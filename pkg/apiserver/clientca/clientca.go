@@ -39,7 +39,9 @@ func FromCluster(ctx context.Context, client kubernetes.Interface) (dynamiccerti
 
 // WaitFor makes a server that runs all wait until each of the parts has content, but not longer
 // than patience: with files, or where the host does not answer, it serves what it has.
-func WaitFor(all dynamiccertificates.CAContentProvider, patience time.Duration, parts ...dynamiccertificates.CAContentProvider) dynamiccertificates.CAContentProvider {
+func WaitFor(
+	all dynamiccertificates.CAContentProvider, patience time.Duration, parts ...dynamiccertificates.CAContentProvider,
+) dynamiccertificates.CAContentProvider {
 	waiting := &waiting{CAContentProvider: all, patience: patience, parts: parts, changed: make(chan struct{}, 1)}
 	for _, part := range parts {
 		part.AddListener(waiting)

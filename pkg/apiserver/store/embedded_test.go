@@ -13,7 +13,7 @@ import (
 )
 
 func testConfig(t *testing.T) Config {
-	dir, err := os.MkdirTemp("", "store") // t.TempDir is longer than a socket's path may be
+	dir, err := os.MkdirTemp("", "store") //nolint:usetesting // t.TempDir is longer than a socket's path may be
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return Config{Dir: filepath.Join(dir, "data"), QuotaBytes: DefaultQuotaBytes, MaxRequestBytes: DefaultMaxRequestBytes}

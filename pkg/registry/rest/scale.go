@@ -66,15 +66,18 @@ func newScaleREST[T Object](kind *Kind[T], store *registry.Store) *scaleREST[T] 
 	return &scaleREST[T]{kind: kind, store: store, paths: paths}
 }
 
+// GroupVersionKind is that of a Scale, whatever the version of the object.
 func (*scaleREST[T]) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 }
 
+// New returns an empty Scale to decode into.
 func (*scaleREST[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
 
 // Destroy leaves the store to the main resource.
 func (*scaleREST[T]) Destroy() {}
 
+// Get shows the object as a Scale.
 func (r *scaleREST[T]) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	obj, err := r.store.Get(ctx, name, options)
 	if err != nil {
@@ -83,6 +86,7 @@ func (r *scaleREST[T]) Get(ctx context.Context, name string, options *metav1.Get
 	return r.kind.Scale.of(obj.(T))
 }
 
+// Update changes the wanted number.
 func (r *scaleREST[T]) Update(
 	ctx context.Context, name string, info genericrest.UpdatedObjectInfo, create genericrest.ValidateObjectFunc,
 	update genericrest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions,
@@ -96,9 +100,21 @@ func (r *scaleREST[T]) Update(
 	return scale, false, err
 }
 
-func (r *scaleREST[T]) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	return r.store.ConvertToTable(ctx, obj, options)
+// ConvertToTable prints a Scale.
+func (*scaleREST[T]) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
+	return scaleTable.ConvertToTable(ctx, obj, options)
 }
+
+var scaleTable = &tableConvertor[*autoscalingv1.Scale]{kind: &Kind[*autoscalingv1.Scale]{
+	Plural: "scales",
+	Columns: []Column[*autoscalingv1.Scale]{
+		{Name: "DESIRED", Type: "integer", Description: "Pods that are wanted.",
+			Value: func(s *autoscalingv1.Scale) any { return int64(s.Spec.Replicas) }},
+		{Name: "TOTAL", Type: "integer", Description: "Pods that exist.",
+			Value: func(s *autoscalingv1.Scale) any { return int64(s.Status.Replicas) }},
+		Age[*autoscalingv1.Scale](),
+	},
+}}
 
 // admitCreate and admitUpdate show admission the Scale that the user wrote, not the object behind it.
 func (r *scaleREST[T]) admitCreate(admit genericrest.ValidateObjectFunc) genericrest.ValidateObjectFunc {
@@ -133,8 +149,10 @@ type scaledObjectInfo[T Object] struct {
 	name string
 }
 
+// Preconditions are the request's.
 func (i *scaledObjectInfo[T]) Preconditions() *metav1.Preconditions { return i.info.Preconditions() }
 
+// UpdatedObject returns the object with the number and the field owners that the request asks for.
 func (i *scaledObjectInfo[T]) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	obj := old.DeepCopyObject().(T)
 	if obj.GetResourceVersion() == "" {

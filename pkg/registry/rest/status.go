@@ -27,10 +27,12 @@ func (s *statusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime
 	updated.SetOwnerReferences(existing.GetOwnerReferences())
 }
 
+// ValidateUpdate checks the status alone.
 func (s *statusStrategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	return s.errorsIn(ctx, s.kind.ValidateStatus(obj.(T), old.(T)))
 }
 
+// WarningsOnUpdate is silent: controllers write statuses, and nobody reads what they are told.
 func (*statusStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
 	return nil
 }
@@ -56,15 +58,18 @@ var (
 	_ genericrest.ResetFieldsStrategy = &statusREST{}
 )
 
+// New returns an empty object to decode into.
 func (r *statusREST) New() runtime.Object { return r.store.New() }
 
 // Destroy leaves the store to the main resource.
 func (*statusREST) Destroy() {}
 
+// Get reads the whole object.
 func (r *statusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	return r.store.Get(ctx, name, options)
 }
 
+// Update changes the status.
 func (r *statusREST) Update(
 	ctx context.Context, name string, info genericrest.UpdatedObjectInfo, create genericrest.ValidateObjectFunc,
 	update genericrest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions,
@@ -73,10 +78,12 @@ func (r *statusREST) Update(
 	return r.store.Update(ctx, name, info, create, update, false, options)
 }
 
+// GetResetFields is the strategy's.
 func (r *statusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return r.store.GetResetFields()
 }
 
+// ConvertToTable prints the whole object.
 func (r *statusREST) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
 	return r.store.ConvertToTable(ctx, obj, options)
 }

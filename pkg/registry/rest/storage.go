@@ -24,10 +24,13 @@ var (
 	_ genericrest.TableConvertor       = &store[Object]{}
 )
 
+// ShortNames are what kubectl accepts for the plural.
 func (s *store[T]) ShortNames() []string { return s.kind.Short }
 
+// Categories are the groups of kinds that it answers to.
 func (s *store[T]) Categories() []string { return s.kind.Categories }
 
+// GetSingularName is the kind's name in lower case.
 func (s *store[T]) GetSingularName() string { return s.kind.Singular }
 
 // Storage implements Row.

@@ -22,6 +22,7 @@ type strategy[T Object] struct {
 
 var _ genericrest.GarbageCollectionDeleteStrategy = &strategy[Object]{}
 
+// NamespaceScoped says whether objects live in namespaces.
 func (s *strategy[T]) NamespaceScoped() bool { return !s.kind.ClusterScoped }
 
 // DefaultGarbageCollectionPolicy lets dependents go with their owner, as a Deployment's do.
@@ -53,10 +54,12 @@ func (s *strategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Objec
 	}
 }
 
+// Validate checks a new object.
 func (s *strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
 	return s.errorsIn(ctx, s.kind.Validate(obj.(T)))
 }
 
+// ValidateUpdate checks a changed object.
 func (s *strategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	return s.errorsIn(ctx, s.kind.ValidateUpdate(obj.(T), old.(T)))
 }
@@ -70,6 +73,7 @@ func (s *strategy[T]) errorsIn(ctx context.Context, errs field.ErrorList) field.
 	return s.kind.ErrorsIn(info.APIVersion, errs)
 }
 
+// WarningsOnCreate tells the writer what is questionable in a new object.
 func (s *strategy[T]) WarningsOnCreate(ctx context.Context, obj runtime.Object) []string {
 	if s.kind.Warnings == nil {
 		return nil
@@ -78,6 +82,7 @@ func (s *strategy[T]) WarningsOnCreate(ctx context.Context, obj runtime.Object) 
 	return s.kind.Warnings(ctx, obj.(T), none)
 }
 
+// WarningsOnUpdate tells the writer what is questionable in a changed object.
 func (s *strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Object) []string {
 	if s.kind.Warnings == nil {
 		return nil
@@ -85,6 +90,7 @@ func (s *strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Obj
 	return s.kind.Warnings(ctx, obj.(T), old.(T))
 }
 
+// Canonicalize has nothing to do: conversion and defaulting did it.
 func (*strategy[T]) Canonicalize(runtime.Object) {}
 
 // AllowCreateOnUpdate refuses a PUT of an object that does not exist.
@@ -106,7 +112,7 @@ func (k *Kind[T]) resetFields(paths ...fieldpath.Path) map[fieldpath.APIVersion]
 	return reset
 }
 
-// clearField sets what the pointer points to to its zero value.
+// clearField sets the field behind the pointer to its zero value.
 func clearField(pointer any) { reflect.ValueOf(pointer).Elem().SetZero() }
 
 // copyField copies between two pointers of one type. The two objects share what it refers to.

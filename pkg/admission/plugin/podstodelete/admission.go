@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
@@ -96,7 +96,7 @@ func (p *Plugin) check(ctx context.Context, cloneSet *apps.CloneSet, known []str
 }
 
 func (p *Plugin) checkPod(ctx context.Context, cloneSet *apps.CloneSet, name string, at *field.Path) *field.Error {
-	if len(name) == 0 || len(path.IsValidPathSegmentName(name)) > 0 {
+	if len(name) == 0 || len(content.IsPathSegmentName(name)) > 0 {
 		return field.Invalid(at, name, "is not the name of a Pod")
 	}
 	pod, err := p.pods.Pods(cloneSet.Namespace).Get(ctx, name, metav1.GetOptions{})

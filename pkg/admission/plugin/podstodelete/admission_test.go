@@ -13,17 +13,16 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
 func pod(name, owner string, terminating bool) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", OwnerReferences: []metav1.OwnerReference{
-		{UID: "other"}, {UID: "uid", Controller: ptr.To(owner == "uid")},
+		{UID: "other"}, {UID: "uid", Controller: new(owner == "uid")},
 	}}}
 	if terminating {
-		pod.DeletionTimestamp = ptr.To(metav1.Now())
+		pod.DeletionTimestamp = new(metav1.Now())
 	}
 	return pod
 }
