@@ -70,7 +70,8 @@ func Compile(ctx context.Context, c Compilation) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Variables)) {
 		flags = append(flags, "-X", name+"="+c.Variables[name])
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", strings.Join(flags, " "), "-o", c.Out, c.Package)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+		"-ldflags", strings.Join(flags, " "), "-o", c.Out, c.Package)
 	cmd.Dir = c.Dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+cmp.Or(c.GOOS, runtime.GOOS), "GOFLAGS=")
 	if output, err := cmd.CombinedOutput(); err != nil {
@@ -99,7 +100,7 @@ func (b Builder) versionVariables(ctx context.Context) (map[string]string, error
 	if err != nil {
 		return nil, fmt.Errorf("read the state of %s: %w", b.ModuleRoot, err)
 	}
-	tag, _ := git("describe", "--tags", "--abbrev=0", "--match=v[0-9]*") //nolint:errcheck // Before the first release there is none.
+	tag, _ := git("describe", "--tags", "--abbrev=0", "--match=v[0-9]*") // Before the first release there is none.
 	treeState := "clean"
 	if changes != "" {
 		treeState = "dirty"

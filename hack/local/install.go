@@ -51,7 +51,8 @@ func deploy(ctx context.Context, l *local, _ []string) error {
 		return l.installLocal(ctx, programs)
 	default:
 		return fmt.Errorf("the cluster of %s cannot be given images from here: push the archives of \"make images\" to a registry that it "+
-			"reaches and run make deploy IMAGE_REPOSITORY=<registry/folder that holds apiserver, controller and node-agent> IMAGE_TAG=<tag>", kubeconfig)
+			"reaches and run make deploy IMAGE_REPOSITORY=<registry/folder that holds apiserver, controller and node-agent> "+
+			"IMAGE_TAG=<tag>", kubeconfig)
 	}
 }
 
@@ -104,7 +105,8 @@ func (l *local) install(ctx context.Context, kubeconfig string, values []string)
 		return err
 	}
 	for _, workload := range workloads {
-		_, err := l.tool(ctx, kubeconfig, "kubectl", "--namespace", installationNamespace, "rollout", "status", workload, "--timeout="+rolloutTimeout)
+		_, err := l.tool(ctx, kubeconfig, "kubectl", "--namespace", installationNamespace,
+			"rollout", "status", workload, "--timeout="+rolloutTimeout)
 		if err != nil {
 			return l.explain(ctx, kubeconfig, err)
 		}

@@ -61,7 +61,7 @@ func MainConfig(moduleRoot string) Config {
 // mainName differs between the checkouts of one machine, whose clusters may run side by side.
 func mainName(moduleRoot string) string {
 	hash := fnv.New32a()
-	hash.Write([]byte(moduleRoot)) //nolint:errcheck // A hash takes everything.
+	hash.Write([]byte(moduleRoot))
 	return fmt.Sprintf("main-%08x", hash.Sum32())
 }
 

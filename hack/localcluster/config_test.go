@@ -1,6 +1,7 @@
 package localcluster
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,12 +57,7 @@ func TestMissingPackages(t *testing.T) {
 	list := []hostTool{{"containerd", "containerd"}, {"ctr", "containerd"}, {"runc", "runc"}, {"ip", "iproute2"}}
 	has := func(paths ...string) func(string) bool {
 		return func(path string) bool {
-			for _, p := range paths {
-				if p == path {
-					return true
-				}
-			}
-			return false
+			return slices.Contains(paths, path)
 		}
 	}
 	assert.Equal(t, []string{"containerd", "iproute2"}, missingPackages(list, has("runc")))

@@ -2,7 +2,6 @@ package localcluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -91,7 +90,8 @@ func (c *Cluster) installPackages(ctx context.Context, missing []string) error {
 	}
 	names := strings.Join(missing, " ")
 	if !present("apt-get") {
-		return fmt.Errorf("the local cluster needs the programs of the Debian packages %s, and there is no apt-get to install them; %s", names, alternative)
+		return fmt.Errorf("the local cluster needs the programs of the Debian packages %s, and there is no apt-get to install them; %s",
+			names, alternative)
 	}
 	c.progress("installing the Debian packages %s", names)
 	script := "export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1\n" +
@@ -101,7 +101,8 @@ func (c *Cluster) installPackages(ctx context.Context, missing []string) error {
 		return fmt.Errorf("install the Debian packages %s: %w; %s", names, err, alternative)
 	}
 	if still := missingPackages(hostTools(), present); len(still) > 0 {
-		return errors.New("installed the Debian packages " + names + ", but programs of " + strings.Join(still, " ") + " are not on PATH; " + alternative)
+		return fmt.Errorf("installed the Debian packages %s, but programs of %s are not on PATH; %s",
+			names, strings.Join(still, " "), alternative)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func readRecord(path string) (record, error) {
 	}
 	var r record
 	if json.Unmarshal(data, &r) != nil {
-		return record{}, nil // Cut short by a crash: the process that wrote it had not gone on.
+		return record{}, nil //nolint:nilerr // Cut short by a crash: the process that wrote it had not gone on.
 	}
 	return r, nil
 }

@@ -60,7 +60,7 @@ func (b *bench) compare(ctx context.Context, left, right workload) error {
 		return err
 	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(out, "ms\t%s p50\tp99\t%s p50\tp99\tratio p50\tp99\t\n", left.kind, right.kind)
+	_, _ = fmt.Fprintf(out, "ms\t%s p50\tp99\t%s p50\tp99\tratio p50\tp99\t\n", left.kind, right.kind)
 	for _, verb := range verbs {
 		var calls []call
 		for i := range verb.count {
@@ -75,7 +75,7 @@ func (b *bench) compare(ctx context.Context, left, right workload) error {
 			return fmt.Errorf("%s: %w", verb.name, err)
 		}
 		a, d := times[0], times[1]
-		fmt.Fprintf(out, "%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.2f\t%.2f\t\n", verb.name, at(a, 50), at(a, 99), at(d, 50), at(d, 99),
+		_, _ = fmt.Fprintf(out, "%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.2f\t%.2f\t\n", verb.name, at(a, 50), at(a, 99), at(d, 50), at(d, 99),
 			at(a, 50)/at(d, 50), at(a, 99)/at(d, 99))
 	}
 	if err := out.Flush(); err != nil {

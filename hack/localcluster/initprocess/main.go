@@ -55,7 +55,7 @@ func hold() {
 func reap() {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
-		if pid <= 0 && err != syscall.EINTR { //nolint:errorlint // A system call's own number.
+		if pid <= 0 && err != syscall.EINTR {
 			return
 		}
 	}

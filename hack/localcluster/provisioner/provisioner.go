@@ -18,7 +18,9 @@ type provisioner struct{ dir string }
 var _ controller.Provisioner = provisioner{}
 
 // Provision makes the folder writable for everyone: Pods run as any user and the folder is one Pod's.
-func (p provisioner) Provision(_ context.Context, options controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
+func (p provisioner) Provision(
+	_ context.Context, options controller.ProvisionOptions,
+) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
 	spec := options.PVC.Spec
 	if ptr.Deref(spec.VolumeMode, corev1.PersistentVolumeFilesystem) != corev1.PersistentVolumeFilesystem {
 		return nil, controller.ProvisioningFinished, fmt.Errorf("volumeMode %q: only Filesystem is supported", *spec.VolumeMode)

@@ -3,7 +3,7 @@ package pub
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // PodUpdatePolicyType says how a Pod comes to a new revision.
-// +enum
+// +enum.
 type PodUpdatePolicyType string
 
 const (

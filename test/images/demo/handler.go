@@ -53,7 +53,7 @@ func burn(ctx context.Context, millicores int) {
 	ticker := time.NewTicker(slice)
 	defer ticker.Stop()
 	for {
-		for began := time.Now(); time.Since(began) < busy; { //nolint:revive // Spinning is its purpose.
+		for began := time.Now(); time.Since(began) < busy; { // Spinning is its purpose.
 		}
 		select {
 		case <-ctx.Done():

@@ -43,8 +43,8 @@ func fuzzCloneSet(cloneSet *apps.CloneSet, c randfill.Continue) {
 
 func fuzzCloneSetSpec(spec *apps.CloneSetSpec, c randfill.Continue) {
 	c.FillNoCustom(spec)
-	spec.Replicas = ptr.To(ptr.Deref(spec.Replicas, 1))
-	spec.RevisionHistoryLimit = ptr.To(ptr.Deref(spec.RevisionHistoryLimit, 10))
+	spec.Replicas = new(ptr.Deref(spec.Replicas, 1))
+	spec.RevisionHistoryLimit = new(ptr.Deref(spec.RevisionHistoryLimit, 10))
 }
 
 func fuzzUpdateStrategy(strategy *apps.CloneSetUpdateStrategy, c randfill.Continue) {
@@ -65,9 +65,9 @@ func fuzzRollingUpdate(rolling *apps.RollingUpdateCloneSetStrategy, c randfill.C
 		pub.ReCreatePodUpdatePolicy, pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy,
 	}
 	rolling.PodUpdatePolicy = policies[c.Intn(len(policies))]
-	rolling.Partition = ptr.To(ptr.Deref(rolling.Partition, intstr.FromInt32(0)))
-	rolling.MaxUnavailable = ptr.To(ptr.Deref(rolling.MaxUnavailable, intstr.FromString("20%")))
-	rolling.MaxSurge = ptr.To(ptr.Deref(rolling.MaxSurge, intstr.FromInt32(0)))
+	rolling.Partition = new(ptr.Deref(rolling.Partition, intstr.FromInt32(0)))
+	rolling.MaxUnavailable = new(ptr.Deref(rolling.MaxUnavailable, intstr.FromString("20%")))
+	rolling.MaxSurge = new(ptr.Deref(rolling.MaxSurge, intstr.FromInt32(0)))
 	if rolling.PodUpdatePolicy != pub.ReCreatePodUpdatePolicy && rolling.InPlaceUpdateStrategy == nil {
 		rolling.InPlaceUpdateStrategy = &apps.InPlaceUpdateStrategy{}
 		c.Fill(rolling.InPlaceUpdateStrategy)

@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
@@ -46,8 +45,8 @@ func toAlpha(t *testing.T, in *v1beta1.CloneSet) *v1alpha1.CloneSet {
 func TestUpdateStrategyToV1beta1(t *testing.T) {
 	filled := func(change func(*v1beta1.RollingUpdateCloneSetStrategy)) v1beta1.CloneSetUpdateStrategy {
 		rolling := &v1beta1.RollingUpdateCloneSetStrategy{
-			PodUpdatePolicy: "ReCreate", Partition: ptr.To(intstr.FromInt32(0)),
-			MaxUnavailable: ptr.To(intstr.FromString("20%")), MaxSurge: ptr.To(intstr.FromInt32(0)),
+			PodUpdatePolicy: "ReCreate", Partition: new(intstr.FromInt32(0)),
+			MaxUnavailable: new(intstr.FromString("20%")), MaxSurge: new(intstr.FromInt32(0)),
 		}
 		change(rolling)
 		return v1beta1.CloneSetUpdateStrategy{Type: "RollingUpdate", RollingUpdate: rolling}
@@ -70,14 +69,14 @@ func TestUpdateStrategyToV1beta1(t *testing.T) {
 		},
 		"all flat fields": {
 			strategy: v1alpha1.CloneSetUpdateStrategy{
-				Type: "ReCreate", Partition: ptr.To(intstr.FromString("90%")), MaxUnavailable: ptr.To(intstr.FromInt32(1)),
-				MaxSurge:         ptr.To(intstr.FromInt32(2)),
+				Type: "ReCreate", Partition: new(intstr.FromString("90%")), MaxUnavailable: new(intstr.FromInt32(1)),
+				MaxSurge:         new(intstr.FromInt32(2)),
 				PriorityStrategy: &pub.UpdatePriorityStrategy{OrderPriority: []pub.UpdatePriorityOrderTerm{{OrderedKey: "o"}}},
 				ScatterStrategy:  []pub.UpdateScatterTerm{{Key: "a", Value: "b"}},
 			},
 			want: filled(func(rolling *v1beta1.RollingUpdateCloneSetStrategy) {
-				rolling.Partition, rolling.MaxUnavailable = ptr.To(intstr.FromString("90%")), ptr.To(intstr.FromInt32(1))
-				rolling.MaxSurge = ptr.To(intstr.FromInt32(2))
+				rolling.Partition, rolling.MaxUnavailable = new(intstr.FromString("90%")), new(intstr.FromInt32(1))
+				rolling.MaxSurge = new(intstr.FromInt32(2))
 				rolling.PriorityStrategy = &pub.UpdatePriorityStrategy{OrderPriority: []pub.UpdatePriorityOrderTerm{{OrderedKey: "o"}}}
 				rolling.ScatterStrategy = []pub.UpdateScatterTerm{{Key: "a", Value: "b"}}
 			}),
@@ -87,10 +86,10 @@ func TestUpdateStrategyToV1beta1(t *testing.T) {
 			want:     v1beta1.CloneSetUpdateStrategy{Type: "OnDelete"},
 		},
 		"OnDelete with a pace": {
-			strategy: v1alpha1.CloneSetUpdateStrategy{Type: "OnDelete", MaxUnavailable: ptr.To(intstr.FromInt32(3))},
+			strategy: v1alpha1.CloneSetUpdateStrategy{Type: "OnDelete", MaxUnavailable: new(intstr.FromInt32(3))},
 			want: func() v1beta1.CloneSetUpdateStrategy {
 				strategy := filled(func(rolling *v1beta1.RollingUpdateCloneSetStrategy) {
-					rolling.MaxUnavailable = ptr.To(intstr.FromInt32(3))
+					rolling.MaxUnavailable = new(intstr.FromInt32(3))
 				})
 				strategy.Type = "OnDelete"
 				return strategy
@@ -114,7 +113,7 @@ func TestOnDeleteKeepsItsPolicyThroughV1alpha1(t *testing.T) {
 	beta := func() *v1beta1.CloneSet {
 		return &v1beta1.CloneSet{Spec: v1beta1.CloneSetSpec{UpdateStrategy: v1beta1.CloneSetUpdateStrategy{
 			Type:          "OnDelete",
-			RollingUpdate: &v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: "InPlaceOnly", Partition: ptr.To(intstr.FromInt32(2))},
+			RollingUpdate: &v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: "InPlaceOnly", Partition: new(intstr.FromInt32(2))},
 		}}}
 	}
 	kept := `{"v1alpha1Type":"OnDelete","type":"OnDelete","rollingUpdate":{"podUpdatePolicy":"InPlaceOnly"}}`

@@ -22,7 +22,7 @@ const KeptFieldsAnnotation = "apps.kruise.io/v1beta1-fields"
 //
 // +k8s:deepcopy-gen=false
 // +k8s:openapi-gen=false
-// +protobuf=false
+// +protobuf=false.
 type keptFields struct {
 	// V1alpha1Type is spec.updateStrategy.type as v1alpha1 showed it.
 	V1alpha1Type string `json:"v1alpha1Type"`
@@ -36,7 +36,7 @@ type keptFields struct {
 //
 // +k8s:deepcopy-gen=false
 // +k8s:openapi-gen=false
-// +protobuf=false
+// +protobuf=false.
 type keptRollingUpdate struct {
 	PodUpdatePolicy pub.PodUpdatePolicyType `json:"podUpdatePolicy"`
 }

@@ -15,7 +15,7 @@ import (
 //
 // +k8s:deepcopy-gen=false
 // +k8s:openapi-gen=false
-// +protobuf=false
+// +protobuf=false.
 type preDownloadField struct {
 	annotation string
 	// set parses the text into the field. False says that the text is no value of it.

@@ -29,14 +29,14 @@ func TestPreDownloadAnnotationsBecomeFields(t *testing.T) {
 		"all three": {
 			"InPlaceIfPossible", map[string]string{parallelism: "5", timeout: "60", minReady: "10%"},
 			&v1beta1.InPlaceUpdateStrategy{
-				ImagePreDownloadParallelism:         ptr.To(intstr.FromInt32(5)),
+				ImagePreDownloadParallelism:         new(intstr.FromInt32(5)),
 				ImagePreDownloadTimeoutSeconds:      ptr.To[int32](60),
-				ImagePreDownloadMinUpdatedReadyPods: ptr.To(intstr.FromString("10%")),
+				ImagePreDownloadMinUpdatedReadyPods: new(intstr.FromString("10%")),
 			}, map[string]string{},
 		},
 		"a number of ready Pods, others stay": {
 			"InPlaceOnly", map[string]string{minReady: "3", "a": "b"},
-			&v1beta1.InPlaceUpdateStrategy{ImagePreDownloadMinUpdatedReadyPods: ptr.To(intstr.FromInt32(3))}, map[string]string{"a": "b"},
+			&v1beta1.InPlaceUpdateStrategy{ImagePreDownloadMinUpdatedReadyPods: new(intstr.FromInt32(3))}, map[string]string{"a": "b"},
 		},
 		"texts that are no values have no effect and stay": {
 			"InPlaceOnly", map[string]string{parallelism: "50%", timeout: "soon", minReady: "-1"},

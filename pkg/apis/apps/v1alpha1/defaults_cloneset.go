@@ -31,13 +31,13 @@ func SetDefaults_CloneSetUpdateStrategy(in *CloneSetUpdateStrategy) {
 		return
 	}
 	if in.Partition == nil {
-		in.Partition = ptr.To(intstr.FromInt32(0))
+		in.Partition = new(intstr.FromInt32(0))
 	}
 	if in.MaxUnavailable == nil {
-		in.MaxUnavailable = ptr.To(intstr.FromString("20%"))
+		in.MaxUnavailable = new(intstr.FromString("20%"))
 	}
 	if in.MaxSurge == nil {
-		in.MaxSurge = ptr.To(intstr.FromInt32(0))
+		in.MaxSurge = new(intstr.FromInt32(0))
 	}
 	inPlace := in.Type == InPlaceIfPossibleCloneSetUpdateStrategyType || in.Type == InPlaceOnlyCloneSetUpdateStrategyType
 	if inPlace && in.InPlaceUpdateStrategy == nil {

@@ -59,7 +59,7 @@ func TestDefaults(t *testing.T) {
 			func(s *v1alpha1.CloneSetSpec) any { return *s.UpdateStrategy.Partition }, intstr.FromInt32(0),
 		},
 		"partition kept": {
-			func(s *v1alpha1.CloneSetSpec) { s.UpdateStrategy.Partition = ptr.To(intstr.FromString("90%")) },
+			func(s *v1alpha1.CloneSetSpec) { s.UpdateStrategy.Partition = new(intstr.FromString("90%")) },
 			func(s *v1alpha1.CloneSetSpec) any { return *s.UpdateStrategy.Partition }, intstr.FromString("90%"),
 		},
 		"maxUnavailable": {
@@ -67,7 +67,7 @@ func TestDefaults(t *testing.T) {
 			func(s *v1alpha1.CloneSetSpec) any { return *s.UpdateStrategy.MaxUnavailable }, intstr.FromString("20%"),
 		},
 		"maxUnavailable kept": {
-			func(s *v1alpha1.CloneSetSpec) { s.UpdateStrategy.MaxUnavailable = ptr.To(intstr.FromInt32(0)) },
+			func(s *v1alpha1.CloneSetSpec) { s.UpdateStrategy.MaxUnavailable = new(intstr.FromInt32(0)) },
 			func(s *v1alpha1.CloneSetSpec) any { return *s.UpdateStrategy.MaxUnavailable }, intstr.FromInt32(0),
 		},
 		"maxSurge": {
@@ -75,7 +75,7 @@ func TestDefaults(t *testing.T) {
 			func(s *v1alpha1.CloneSetSpec) any { return *s.UpdateStrategy.MaxSurge }, intstr.FromInt32(0),
 		},
 		"maxSurge kept": {
-			func(s *v1alpha1.CloneSetSpec) { s.UpdateStrategy.MaxSurge = ptr.To(intstr.FromInt32(2)) },
+			func(s *v1alpha1.CloneSetSpec) { s.UpdateStrategy.MaxSurge = new(intstr.FromInt32(2)) },
 			func(s *v1alpha1.CloneSetSpec) any { return *s.UpdateStrategy.MaxSurge }, intstr.FromInt32(2),
 		},
 		"paused": {

@@ -9,7 +9,7 @@ import (
 )
 
 // CloneSetUpdateStrategyType says how a Pod comes to a new revision.
-// +enum
+// +enum.
 type CloneSetUpdateStrategyType string
 
 const (

@@ -41,13 +41,13 @@ func SetDefaults_RollingUpdateCloneSetStrategy(in *RollingUpdateCloneSetStrategy
 		in.PodUpdatePolicy = pub.ReCreatePodUpdatePolicy
 	}
 	if in.Partition == nil {
-		in.Partition = ptr.To(intstr.FromInt32(0))
+		in.Partition = new(intstr.FromInt32(0))
 	}
 	if in.MaxUnavailable == nil {
-		in.MaxUnavailable = ptr.To(intstr.FromString("20%"))
+		in.MaxUnavailable = new(intstr.FromString("20%"))
 	}
 	if in.MaxSurge == nil {
-		in.MaxSurge = ptr.To(intstr.FromInt32(0))
+		in.MaxSurge = new(intstr.FromInt32(0))
 	}
 	inPlace := in.PodUpdatePolicy == pub.InPlaceIfPossiblePodUpdatePolicy || in.PodUpdatePolicy == pub.InPlaceOnlyPodUpdatePolicy
 	if inPlace && in.InPlaceUpdateStrategy == nil {

@@ -77,7 +77,7 @@ func TestDefaults(t *testing.T) {
 		},
 		"partition kept": {
 			func(s *v1beta1.CloneSetSpec) {
-				s.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{Partition: ptr.To(intstr.FromString("90%"))}
+				s.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{Partition: new(intstr.FromString("90%"))}
 			},
 			func(s *v1beta1.CloneSetSpec) any { return *s.UpdateStrategy.RollingUpdate.Partition }, intstr.FromString("90%"),
 		},
@@ -87,7 +87,7 @@ func TestDefaults(t *testing.T) {
 		},
 		"maxUnavailable kept": {
 			func(s *v1beta1.CloneSetSpec) {
-				s.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{MaxUnavailable: ptr.To(intstr.FromInt32(0))}
+				s.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{MaxUnavailable: new(intstr.FromInt32(0))}
 			},
 			func(s *v1beta1.CloneSetSpec) any { return *s.UpdateStrategy.RollingUpdate.MaxUnavailable }, intstr.FromInt32(0),
 		},
@@ -97,7 +97,7 @@ func TestDefaults(t *testing.T) {
 		},
 		"maxSurge kept": {
 			func(s *v1beta1.CloneSetSpec) {
-				s.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{MaxSurge: ptr.To(intstr.FromInt32(2))}
+				s.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{MaxSurge: new(intstr.FromInt32(2))}
 			},
 			func(s *v1beta1.CloneSetSpec) any { return *s.UpdateStrategy.RollingUpdate.MaxSurge }, intstr.FromInt32(2),
 		},

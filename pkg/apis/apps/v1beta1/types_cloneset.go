@@ -9,7 +9,7 @@ import (
 )
 
 // CloneSetUpdateStrategyType says what starts the update of a Pod.
-// +enum
+// +enum.
 type CloneSetUpdateStrategyType string
 
 const (

@@ -50,8 +50,8 @@ func claim(name string, modes ...corev1.PersistentVolumeAccessMode) corev1.Persi
 	}
 }
 
-func number(value int32) *intstr.IntOrString { return ptr.To(intstr.FromInt32(value)) }
-func text(value string) *intstr.IntOrString  { return ptr.To(intstr.FromString(value)) }
+func number(value int32) *intstr.IntOrString { return new(intstr.FromInt32(value)) }
+func text(value string) *intstr.IntOrString  { return new(intstr.FromString(value)) }
 
 type change func(spec *apps.CloneSetSpec, rolling *apps.RollingUpdateCloneSetStrategy)
 

@@ -51,8 +51,8 @@ func validatePace(rolling *apps.RollingUpdateCloneSetStrategy, replicas int32, p
 	if len(errs) > 0 {
 		return errs
 	}
-	unavailable, _ := resolve(ptr.To(ptr.Deref(rolling.MaxUnavailable, intstr.FromString("20%"))), replicas)
-	surge, _ := resolve(ptr.To(ptr.Deref(rolling.MaxSurge, intstr.FromInt32(0))), replicas)
+	unavailable, _ := resolve(new(ptr.Deref(rolling.MaxUnavailable, intstr.FromString("20%"))), replicas)
+	surge, _ := resolve(new(ptr.Deref(rolling.MaxSurge, intstr.FromInt32(0))), replicas)
 	if rolling.PodUpdatePolicy == pub.InPlaceOnlyPodUpdatePolicy && surge > 0 {
 		errs = append(errs, field.Invalid(path.Child("maxSurge"), rolling.MaxSurge.String(),
 			"must be 0 with InPlaceOnly, which creates no Pods to update; set it to 0, or use InPlaceIfPossible"))
