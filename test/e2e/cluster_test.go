@@ -5,8 +5,11 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -98,43 +101,99 @@ metadata: {name: web}
 spec:
   scaleTargetRef: {apiVersion: apps.kruise.io/v1alpha1, kind: CloneSet, name: web}
   minReplicas: 1
-  maxReplicas: 3
+  maxReplicas: 6
   metrics:
   - type: Resource
-    resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}
+    resource: {name: cpu, target: {type: AverageValue, averageValue: 60m}}
   behavior:
-    scaleDown: {stabilizationWindowSeconds: 0}
+    scaleDown: {stabilizationWindowSeconds: 20}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  selector: {app: web}
+  ports: [{port: 80, targetPort: 8080}]
 `
 
-// TestHorizontalPodAutoscaler lets HPA v2 scale a CloneSet on CPU, up to its bound under load and down to it without.
-// A busy Pod that the selector excludes does not count.
+// TestHorizontalPodAutoscaler lets HPA v2 scale a CloneSet on CPU. A load that all Pods share settles the number between the
+// bounds, and without it the number goes back to the lower one. A busy Pod that the selector excludes does not count.
 func TestHorizontalPodAutoscaler(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.apply(manifest("web", "replicas: 3", "replicas: 1", "cpu: 10m", "cpu: 40m"))
+	e.apply(manifest("web", "replicas: 3", "replicas: 1"))
 	e.ready("web", 1)
 	e.kubectl("run", "stranger", "--image=kruise.local/demo:v1", "--labels=app=stranger", "--image-pull-policy=IfNotPresent",
-		"--overrides", `{"spec":{"containers":[{"name":"stranger","image":"kruise.local/demo:v1",`+
-			`"imagePullPolicy":"IfNotPresent","env":[{"name":"BURN_MILLICORES","value":"400"}],`+
-			`"resources":{"requests":{"cpu":"40m"}}}]}}`)
+		"--env=BURN_MILLICORES=400")
 	e.apply(autoscaler)
 	e.eventually("the autoscaler reads the metric of the one idle Pod", func(c *require.Assertions, ctx context.Context) {
-		hpa, err := e.core.AutoscalingV2().HorizontalPodAutoscalers(e.namespace).Get(ctx, "web", metav1.GetOptions{})
-		c.NoError(err)
-		c.Len(hpa.Status.CurrentMetrics, 1)
-		c.NotNil(hpa.Status.CurrentMetrics[0].Resource)
-		c.NotNil(hpa.Status.CurrentMetrics[0].Resource.Current.AverageUtilization)
-		c.Less(*hpa.Status.CurrentMetrics[0].Resource.Current.AverageUtilization, int32(50))
-		c.EqualValues(1, hpa.Status.DesiredReplicas)
+		c.Less(e.autoscaled(ctx, c), int64(60))
 	})
 	assert.EqualValues(t, 1, *e.cloneSet("web").Spec.Replicas)
 
-	e.kubectl("patch", "cloneset", "web", "--type=strategic", "-p",
-		`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"BURN_MILLICORES","value":"400"}]}]}}}}`)
-	e.ready("web", 3)
-	e.kubectl("patch", "cloneset", "web", "--type=strategic", "-p",
-		`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"BURN_MILLICORES","value":"0"}]}]}}}}`)
+	stop := e.load(5, 40)
+	defer stop()
+	e.eventually("the number is between the bounds and the load below the target", func(c *require.Assertions, ctx context.Context) {
+		c.LessOrEqual(e.autoscaled(ctx, c), int64(66), "millicores of a Pod, at most a tenth over the target")
+		set, err := e.kruise.AppsV1beta1().CloneSets(e.namespace).Get(ctx, "web", metav1.GetOptions{})
+		c.NoError(err)
+		c.Greater(set.Status.ReadyReplicas, int32(1))
+		c.Less(set.Status.ReadyReplicas, int32(6))
+		c.Equal(*set.Spec.Replicas, set.Status.ReadyReplicas)
+	})
+	stop()
 	e.ready("web", 1)
+}
+
+// autoscaled returns the average millicores of a Pod that the autoscaler bases its decision on.
+func (e *env) autoscaled(ctx context.Context, c *require.Assertions) int64 {
+	hpa, err := e.core.AutoscalingV2().HorizontalPodAutoscalers(e.namespace).Get(ctx, "web", metav1.GetOptions{})
+	c.NoError(err)
+	c.Len(hpa.Status.CurrentMetrics, 1)
+	c.NotNil(hpa.Status.CurrentMetrics[0].Resource)
+	c.NotNil(hpa.Status.CurrentMetrics[0].Resource.Current.AverageValue)
+	return hpa.Status.CurrentMetrics[0].Resource.Current.AverageValue.MilliValue()
+}
+
+// load keeps that many requests under way, each of which burns that many millicores in one of the Service's Pods, until
+// the returned function is called or the test ends.
+func (e *env) load(requests, millicores int) (stop func()) {
+	e.t.Helper()
+	service, err := e.core.CoreV1().Services(e.namespace).Get(e.t.Context(), "web", metav1.GetOptions{})
+	require.NoError(e.t, err)
+	url := sprintf("http://%s/burn?seconds=1&millicores=%d", service.Spec.ClusterIP, millicores)
+	ctx, cancel := context.WithTimeout(e.t.Context(), patience)
+	// A connection for each request: the Service spreads connections.
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	var group sync.WaitGroup
+	for range requests {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				burn(ctx, client, url)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		group.Wait()
+	}
+}
+
+// burn makes one request; what becomes of it shows in the metrics.
+func burn(ctx context.Context, client *http.Client, url string) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+		return
+	}
+	_ = response.Body.Close()
 }
 
 // TestDrain shows that draining a node waits for a PodDisruptionBudget over a CloneSet, and that the Pods move.
