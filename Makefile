@@ -40,7 +40,8 @@ integration: binaries ## Run the apiserver beside a real etcd, kube-apiserver an
 	go test -tags integration -count=1 -timeout 20m ./test/integration/
 
 .PHONY: e2e
-e2e: ## Run the e2e suite on the local cluster, and the local cluster's own; the cluster goes again if it was not up.
+e2e: binaries ## Test the local cluster itself, then run the e2e suite on it; it goes again if it was not up.
+	go test -tags e2e -count=1 -timeout 15m ./hack/...
 	@hack/test-e2e.sh
 
 .PHONY: bench

@@ -9,4 +9,4 @@ if [[ ! -e .local/kubeconfig ]]; then
 fi
 go run ./hack/local up
 export KUBECONFIG=$PWD/.local/kubeconfig KUBECTL=$PWD/.local/bin/kubectl
-go test -tags e2e -count=1 -timeout 25m -parallel 8 "$@" ./test/e2e/
+go test -tags e2e -count=1 -timeout 25m -parallel 6 "$@" ./test/e2e/

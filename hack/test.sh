@@ -14,6 +14,8 @@ step "the client's module"
 hack/verify-client-deps.sh
 step "integration tests"
 go test -tags integration -count=1 -timeout 20m ./test/integration/
+step "the node agent beside a real containerd"
+go test -tags containerd -count=1 ./pkg/nodeagent/... ./cmd/node-agent/...
 step "e2e tests on the real cluster"
 hack/test-e2e.sh
 step "done"
