@@ -189,7 +189,7 @@ const nodeCompleteMark = "/run/node-is-complete"
 func (c *Cluster) mountScript(i int) string {
 	lines := []string{
 		"mount --make-rprivate /",
-		"mount -t proc /proc",
+		"mount -t proc none /proc",
 		"mount -t tmpfs -o mode=755,nosuid,nodev tmpfs /run",
 		"mkdir -p /run/lock /run/netns",
 	}
