@@ -3,6 +3,7 @@ package cloneset
 import (
 	"context"
 	"errors"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -71,6 +72,16 @@ func (v *view) claimsOf(pod *corev1.Pod) (owned []*corev1.PersistentVolumeClaim)
 		}
 	}
 	return owned
+}
+
+// handedOver leaves the claims of Pods that were let go out of the view, and remembers their instances: in this very pass a
+// claim that is theirs now must be neither deleted nor reused, nor their names.
+func (v *view) handedOver(leave []*corev1.Pod) {
+	for _, pod := range leave {
+		theirs := v.claimsOf(pod)
+		v.claims = slices.DeleteFunc(v.claims, func(claim *corev1.PersistentVolumeClaim) bool { return slices.Contains(theirs, claim) })
+	}
+	v.inactive = append(v.inactive, leave...)
 }
 
 // podRef makes a Pod the controller of a claim. It does not block the Pod's deletion, which would ask for another right.

@@ -212,3 +212,18 @@ func TestPodStaysOutOfServiceUntilTheNodeIsDone(t *testing.T) {
 	w.settle()
 	assert.Equal(t, corev1.ConditionTrue, conditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status)
 }
+
+func TestUnreadableRecordOfOnePodHoldsUpNoOther(t *testing.T) {
+	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "100%", "")))
+	w.change(w.names()[0], func(p *corev1.Pod) {
+		p.Annotations["apps.kruise.io/inplace-update-state"] = "{"
+	})
+	w.edit(image("app:2"))
+	w.Observe()
+	_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	require.ErrorContains(t, err, "decode annotation")
+	assert.Equal(t, map[string]int{"app:2": 2}, w.images(), "the new update repairs the record too")
+	w.kubelet()
+	w.settle()
+	assert.Empty(t, w.set().Status.Conditions)
+}

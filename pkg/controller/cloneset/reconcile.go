@@ -101,6 +101,7 @@ func (r *Reconciler) sync(ctx context.Context, v *view, selector labels.Selector
 		if err := r.write.release(ctx, v, leave); err != nil {
 			return controller.Result{}, err
 		}
+		v.handedOver(leave)
 	}
 	if deleted {
 		return controller.Result{}, r.reportDeleted(ctx, v, selector)
@@ -136,12 +137,13 @@ func (r *Reconciler) act(ctx context.Context, v *view) (recheck time.Duration, r
 	if acted || err != nil {
 		return 0, outcome{scale: err}
 	}
-	changes, recheck, err := v.refresh()
-	if err = errors.Join(err, r.write.pods(ctx, v.set, changes)); err != nil || len(changes) > 0 {
-		return recheck, outcome{update: err}
+	changes, recheck, unreadable := v.refresh()
+	if err := r.write.pods(ctx, v.set, changes); err != nil || len(changes) > 0 {
+		return recheck, outcome{update: errors.Join(unreadable, err)}
 	}
+	// One Pod that cannot be judged must not hold up the others, nor the update that may be its way out.
 	plan, err := v.updates()
-	return recheck, outcome{update: errors.Join(err, r.write.updates(ctx, v, plan))}
+	return recheck, outcome{update: errors.Join(unreadable, err, r.write.updates(ctx, v, plan))}
 }
 
 // availableIn returns when a ready Pod will have been ready for long enough.

@@ -390,3 +390,25 @@ func TestPicksOfEarlierPassesCountAgainstTheBudget(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, plan.recreate, "one Pod is on its way already")
 }
+
+func TestReleasedPodKeepsItsClaim(t *testing.T) {
+	for name, reuse := range map[string]bool{"reused": true, "not reused": false} {
+		t.Run(name, func(t *testing.T) {
+			w := rolled(t, "", newSet(1, func(s *v1beta1.CloneSetSpec) {
+				s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+				s.ScaleStrategy.EnablePVCReuse = reuse
+			}))
+			released := w.names()[0]
+			w.change(released, func(p *corev1.Pod) { p.Labels["app"] = "other" })
+			w.step()
+			writes := w.Writes()
+			assert.Contains(t, writes, "create pods")
+			assert.NotContains(t, writes, "delete persistentvolumeclaims data-"+released)
+			w.settle()
+			claim, err := w.Kube.CoreV1().PersistentVolumeClaims("ns").Get(t.Context(), "data-"+released, metav1.GetOptions{})
+			require.NoError(t, err, "a Pod that still runs uses it")
+			assert.Equal(t, released, metav1.GetControllerOf(claim).Name)
+			assert.Len(t, w.Pods(), 2)
+		})
+	}
+}
