@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
@@ -26,6 +27,7 @@ type StoreOptions struct {
 	DataDir        string
 	QuotaBytes     int64
 	MaxObjectBytes int
+	LockPatience   time.Duration
 }
 
 // NewStoreOptions returns the defaults: an etcd of our own.
@@ -33,6 +35,7 @@ func NewStoreOptions() *StoreOptions {
 	return &StoreOptions{
 		Etcd: newEtcdOptions(), DataDir: "/var/lib/kruise/store",
 		QuotaBytes: store.DefaultQuotaBytes, MaxObjectBytes: defaultMaxObjectBytes,
+		LockPatience: store.DefaultLockPatience,
 	}
 }
 
@@ -41,6 +44,8 @@ func (o *StoreOptions) AddFlags(fs *pflag.FlagSet) {
 	o.Etcd.AddFlags(fs)
 	fs.StringVar(&o.DataDir, "data-dir", o.DataDir,
 		"Directory of the embedded etcd, which runs when --etcd-servers is empty. One process owns it.")
+	fs.DurationVar(&o.LockPatience, "data-dir-lock-timeout", o.LockPatience,
+		"How long to wait for another process to leave --data-dir before giving up.")
 	fs.Int64Var(&o.QuotaBytes, "data-quota-bytes", o.QuotaBytes,
 		"Size at which the embedded etcd refuses writes.")
 	fs.IntVar(&o.MaxObjectBytes, "max-object-bytes", o.MaxObjectBytes,
@@ -76,6 +81,9 @@ func (o *StoreOptions) validateEmbedded() []error {
 	}
 	if o.QuotaBytes < 1<<20 || o.QuotaBytes > 8<<30 {
 		errs = append(errs, fmt.Errorf("--data-quota-bytes %d: use 1 MiB to 8 GiB", o.QuotaBytes))
+	}
+	if o.LockPatience < 0 {
+		errs = append(errs, fmt.Errorf("--data-dir-lock-timeout %s: use 0s or more", o.LockPatience))
 	}
 	transport := o.Etcd.StorageConfig.Transport
 	for flag, value := range map[string]string{

@@ -20,6 +20,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"no data directory":          {[]string{"--data-dir="}, "--data-dir is empty"},
 		"limit too low":              {[]string{"--max-object-bytes=1"}, "--max-object-bytes 1: use 65536 to 2031616"},
 		"limit too high":             {[]string{"--max-object-bytes=3000000"}, "--max-object-bytes 3000000"},
+		"lock timeout":               {[]string{"--data-dir-lock-timeout=-1s"}, "--data-dir-lock-timeout -1s: use 0s or more"},
 		"quota":                      {[]string{"--data-quota-bytes=5"}, "--data-quota-bytes 5"},
 		"TLS without an etcd":        {[]string{"--etcd-cafile=x"}, `--etcd-cafile "x" has no effect without --etcd-servers`},
 		"an etcd of its own by kind": {[]string{"--etcd-servers-overrides=/x#http://y"}, "all kinds share one store"},

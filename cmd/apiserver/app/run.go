@@ -64,6 +64,7 @@ func startStore(ctx context.Context, options *StoreOptions) (*store.Embedded, er
 		Dir:             options.DataDir,
 		QuotaBytes:      options.QuotaBytes,
 		MaxRequestBytes: uint(options.MaxObjectBytes + requestOverhead),
+		LockPatience:    options.LockPatience,
 	})
 	if err != nil {
 		return nil, err

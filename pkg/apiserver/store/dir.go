@@ -1,11 +1,22 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+const (
+	// lockRetry is the pause between two looks at a lock that somebody else holds.
+	lockRetry = 100 * time.Millisecond
+	// lockReminder is how often the log says that we still wait for it.
+	lockReminder = 10 * time.Second
 )
 
 // prepareDir creates the directory for its owner alone and returns its absolute path.
@@ -30,18 +41,42 @@ func prepareDir(dir string) (string, error) {
 }
 
 // lockDir takes the directory for this process. etcd itself would first remove the other
-// process's sockets and then wait for its database without a word.
-func lockDir(dir string) (*os.File, error) {
+// process's sockets and then wait for its database without a word. A Pod may start before its
+// predecessor has ended, so a lock that is held is waited for, up to the given time.
+func lockDir(ctx context.Context, dir string, patience time.Duration) (*os.File, error) {
 	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of --data-dir %q: %w", dir, err)
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := waitForLock(ctx, lock, dir, patience); err != nil {
 		_ = lock.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("--data-dir %q is in use by another kruise-apiserver; stop that one or choose another directory", dir)
-		}
-		return nil, fmt.Errorf("lock --data-dir %q: %w", dir, err)
+		return nil, err
 	}
 	return lock, nil
+}
+
+func waitForLock(ctx context.Context, lock *os.File, dir string, patience time.Duration) error {
+	start := time.Now()
+	var reminded time.Time
+	for {
+		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return fmt.Errorf("lock --data-dir %q: %w", dir, err)
+		}
+		if time.Since(start) >= patience {
+			return fmt.Errorf("--data-dir %q is in use by another kruise-apiserver; stop that one or choose another directory", dir)
+		}
+		if reminded.IsZero() || time.Since(reminded) >= lockReminder {
+			reminded = time.Now()
+			klog.FromContext(ctx).Info("Waiting for another kruise-apiserver to leave the data directory", "dir", dir, "patience", patience)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for --data-dir %q: %w", dir, context.Cause(ctx))
+		case <-time.After(lockRetry):
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
@@ -27,6 +28,8 @@ const (
 	DefaultMaxRequestBytes = embed.DefaultMaxRequestBytes
 	// DefaultQuotaBytes is etcd's own default for its database's size.
 	DefaultQuotaBytes = int64(2 << 30)
+	// DefaultLockPatience is as long as the chart lets an apiserver take to end.
+	DefaultLockPatience = time.Minute
 )
 
 // Config says where the embedded etcd keeps its data and how much of it.
@@ -37,6 +40,8 @@ type Config struct {
 	QuotaBytes int64
 	// MaxRequestBytes bounds one request: an object and its key.
 	MaxRequestBytes uint
+	// LockPatience is how long to wait for another process to leave the directory.
+	LockPatience time.Duration
 }
 
 // Embedded is a running etcd member with one client, this process.
@@ -48,14 +53,14 @@ type Embedded struct {
 	Endpoint string
 }
 
-// Start starts the member and returns when it serves. It fails when another process holds the
-// directory. The caller stops the member with Stop, after its last request.
+// Start starts the member and returns when it serves. It fails when another process goes on holding
+// the directory. The caller stops the member with Stop, after its last request.
 func Start(ctx context.Context, config Config) (*Embedded, error) {
 	dir, err := prepareDir(config.Dir)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(dir)
+	lock, err := lockDir(ctx, dir, config.LockPatience)
 	if err != nil {
 		return nil, err
 	}

@@ -1,15 +1,21 @@
 package store
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 )
 
 func testConfig(t *testing.T) Config {
@@ -41,6 +47,84 @@ func TestDataOutlivesTheMember(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got.Kvs, 1)
 	assert.Equal(t, "value", string(got.Kvs[0].Value))
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// logTo is the test's context with a logger that hands over each line.
+func logTo(t *testing.T, line func(string)) context.Context {
+	out := writerFunc(func(p []byte) (int, error) {
+		line(string(p))
+		return len(p), nil
+	})
+	return klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out))))
+}
+
+func TestDirectoryIsWaitedFor(t *testing.T) {
+	config := testConfig(t)
+	first, err := Start(t.Context(), config)
+	require.NoError(t, err)
+	_, err = client(t, first).Put(t.Context(), "key", "value")
+	require.NoError(t, err)
+
+	waits := make(chan struct{})
+	once := sync.OnceFunc(func() { close(waits) })
+	go func() {
+		<-waits
+		first.Stop()
+	}()
+	config.LockPatience = time.Minute
+	second, err := Start(logTo(t, func(string) { once() }), config)
+	require.NoError(t, err)
+	defer second.Stop()
+	got, err := client(t, second).Get(t.Context(), "key")
+	require.NoError(t, err)
+	assert.Len(t, got.Kvs, 1)
+}
+
+// The wait says what it waits for at once and every ten seconds, and ends.
+func TestWaitForTheDirectoryIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	held, err := lockDir(t.Context(), dir, 0)
+	require.NoError(t, err)
+	defer func() { _ = held.Close() }()
+	tests := map[string]struct {
+		patience time.Duration
+		lines    []time.Duration
+	}{
+		"none":          {0, nil},
+		"a moment":      {time.Second, []time.Duration{0}},
+		"half a minute": {30 * time.Second, []time.Duration{0, 10 * time.Second, 20 * time.Second}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				var lines []time.Duration
+				ctx := logTo(t, func(line string) {
+					assert.Contains(t, line, dir)
+					lines = append(lines, time.Since(start))
+				})
+				_, err := lockDir(ctx, dir, test.patience)
+				assert.ErrorContains(t, err, "is in use by another kruise-apiserver; stop that one or choose another directory")
+				assert.Equal(t, test.patience, time.Since(start))
+				assert.Equal(t, test.lines, lines)
+			})
+		})
+	}
+}
+
+func TestWaitForTheDirectoryEndsWithTheProcess(t *testing.T) {
+	dir := t.TempDir()
+	held, err := lockDir(t.Context(), dir, 0)
+	require.NoError(t, err)
+	defer func() { _ = held.Close() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = lockDir(ctx, dir, time.Minute)
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 func TestSecondProcessIsRefused(t *testing.T) {
