@@ -16,6 +16,7 @@ import (
 const (
 	memberName   = "kruise"
 	clientSocket = "client.sock"
+	httpSocket   = "http.sock"
 	// Linux takes 108 bytes for a socket's path, the closing zero included.
 	maxSocketPath = 107
 	// advertised is what the single member calls itself: etcd wants host:port, and nobody dials it.
@@ -81,8 +82,10 @@ func (e *Embedded) start(ctx context.Context, dir string, config Config) error {
 	if e.etcd, err = embed.StartEtcd(etcdConfig); err != nil {
 		return err
 	}
-	if err := os.Chmod(filepath.Join(dir, clientSocket), 0o600); err != nil {
-		return err
+	for _, socket := range []string{clientSocket, httpSocket} {
+		if err := os.Chmod(filepath.Join(dir, socket), 0o600); err != nil {
+			return err
+		}
 	}
 	select {
 	case <-e.etcd.Server.ReadyNotify():
@@ -124,6 +127,10 @@ func memberConfig(dir string, config Config, level zap.AtomicLevel) (*embed.Conf
 	c.Name = memberName
 	c.Dir = dir
 	c.ListenClientUrls = []url.URL{{Scheme: "unix", Path: filepath.Join(dir, clientSocket)}}
+	// One listener for gRPC alone: sharing it with HTTP delays watches, and etcd warns of it.
+	c.ListenClientHttpUrls = []url.URL{{Scheme: "unix", Path: filepath.Join(dir, httpSocket)}}
+	// The socket's mode is all the authentication there is, and etcd warns of its own default.
+	c.AuthToken = ""
 	// No peer ever joins, and etcd would make an abstract socket, open to every user, of a unix URL.
 	c.ListenPeerUrls = nil
 	c.AdvertiseClientUrls = []url.URL{*advertise}

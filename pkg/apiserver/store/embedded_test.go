@@ -146,11 +146,31 @@ func TestOnlyTheOwnerReachesTheStore(t *testing.T) {
 	require.NoError(t, err)
 	defer e.Stop()
 
-	for path, mode := range map[string]fs.FileMode{".": 0o700, clientSocket: 0o600} {
+	for path, mode := range map[string]fs.FileMode{".": 0o700, clientSocket: 0o600, httpSocket: 0o600} {
 		info, err := os.Stat(filepath.Join(config.Dir, path))
 		require.NoError(t, err)
 		assert.Equal(t, mode, info.Mode().Perm(), path)
 	}
+}
+
+// What etcd warns of at every start, nobody can tell from what matters.
+func TestStartWarnsOfNothing(t *testing.T) {
+	config := testConfig(t)
+	real := os.Stderr
+	path := filepath.Join(t.TempDir(), "stderr")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	os.Stderr = file
+	defer func() { os.Stderr = real }()
+	for range 2 { // an empty directory, and one with data
+		e, err := Start(t.Context(), config)
+		require.NoError(t, err)
+		e.Stop()
+	}
+	require.NoError(t, file.Close())
+	out, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.NotContains(t, string(out), `"level"`)
 }
 
 func TestLongDirectoryIsRefused(t *testing.T) {
