@@ -1,7 +1,10 @@
 package cloneset
 
 import (
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -55,19 +58,38 @@ func failed(conditions []v1beta1.CloneSetCondition, conditionType v1beta1.CloneS
 		return slices.Delete(kept, index, index+1)
 	}
 	condition := v1beta1.CloneSetCondition{
-		Type: conditionType, Status: corev1.ConditionTrue, LastUpdateTime: now, LastTransitionTime: now, Message: err.Error(),
+		Type: conditionType, Status: corev1.ConditionTrue, LastUpdateTime: now, LastTransitionTime: now, Message: message(err),
 	}
 	if index < 0 {
 		return append(kept, condition)
 	}
-	if kept[index].Status == condition.Status {
-		condition.LastTransitionTime = kept[index].LastTransitionTime
-	}
-	if kept[index].Message == condition.Message {
-		condition.LastUpdateTime = kept[index].LastUpdateTime
+	before := kept[index]
+	if before.Status == condition.Status {
+		if age := now.Sub(before.LastUpdateTime.Time); before.Message == condition.Message || age >= 0 && age < rewordAfter {
+			return kept
+		}
+		condition.LastTransitionTime = before.LastTransitionTime
 	}
 	kept[index] = condition
 	return kept
+}
+
+const (
+	// rewordAfter is how long a condition keeps the words of its first error. The same failure comes in other words each time,
+	// with the name of a Pod that could not be created or the port of a connection that broke, and each write of a status
+	// brings the CloneSet back to us at once: without this, a failure that lasts would never wait between two tries.
+	rewordAfter = 30 * time.Second
+	// maxMessage bounds what a condition says when a thousand Pods fail at once.
+	maxMessage = 1024
+)
+
+// message is the error in words that fit into a status.
+func message(err error) string {
+	text := err.Error()
+	if len(text) <= maxMessage {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxMessage], "") + fmt.Sprintf(" … (%d bytes more)", len(text)-maxMessage)
 }
 
 func sameStatus(a, b *v1beta1.CloneSetStatus) bool { return apiequality.Semantic.DeepEqual(a, b) }

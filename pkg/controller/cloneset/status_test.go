@@ -1,0 +1,63 @@
+package cloneset
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller/controllertest"
+)
+
+// A failure names another Pod at each try. Were each name a write of the status, the write would bring on the next try at once.
+func TestAFailureThatLastsIsReportedOnce(t *testing.T) {
+	w := newWorld(t, "", newSet(5))
+	w.Kube.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New(`pods "` + nameOf(action) + `" is forbidden: exceeded quota`)
+	})
+	try := func() (writes []string) {
+		t.Helper()
+		w.Observe()
+		_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+		require.ErrorContains(t, err, "exceeded quota")
+		for _, write := range w.Writes() {
+			if strings.Contains(write, "status") {
+				writes = append(writes, write)
+			}
+		}
+		return writes
+	}
+	assert.Len(t, try(), 1)
+	assert.Empty(t, try())
+	first := w.set().Status.Conditions[0]
+
+	w.Clock.SetTime(controllertest.Now.Add(rewordAfter))
+	assert.Len(t, try(), 1, "what it says now is told in time")
+	later := w.set().Status.Conditions[0]
+	assert.NotEqual(t, first.Message, later.Message)
+	assert.Equal(t, first.LastTransitionTime, later.LastTransitionTime)
+	assert.NotEqual(t, first.LastUpdateTime, later.LastUpdateTime)
+}
+
+func nameOf(action clienttesting.Action) string {
+	if create, ok := action.(clienttesting.CreateAction); ok {
+		if object, ok := create.GetObject().(metav1.Object); ok {
+			return object.GetName()
+		}
+	}
+	return ""
+}
+
+func TestConditionsStaySmall(t *testing.T) {
+	conditions := failed(nil, v1beta1.CloneSetConditionFailedScale, errors.New(strings.Repeat("é", 100000)), metav1.NewTime(time.Time{}))
+	assert.Less(t, len(conditions[0].Message), 1100)
+	assert.Contains(t, conditions[0].Message, "bytes more")
+}
