@@ -17,7 +17,8 @@ func (r *Reconciler) scale(ctx context.Context, v *view) (acted bool, err error)
 	if err != nil {
 		return false, err
 	}
-	if plan.limit >= 0 {
+	if plan.limit >= 0 && (plan.createOld+plan.createNew > 0 || v.set.Generation != v.set.Status.ObservedGeneration) {
+		// While nothing changes, nothing is said again.
 		r.recorder.Eventf(v.set, corev1.EventTypeWarning, "ScaleUpLimited",
 			"scaleUp is limited because of scaleStrategy.maxUnavailable, limit: %d", plan.limit)
 	}

@@ -143,7 +143,7 @@ func (r *Reconciler) act(ctx context.Context, v *view) (recheck time.Duration, r
 	}
 	// One Pod that cannot be judged must not hold up the others, nor the update that may be its way out.
 	plan, err := v.updates()
-	return recheck, outcome{update: errors.Join(unreadable, err, r.write.updates(ctx, v, plan))}
+	return recheck, outcome{update: errors.Join(unreadable, err, r.write.updates(ctx, v, plan)), decided: true}
 }
 
 // availableIn returns when a ready Pod will have been ready for long enough.

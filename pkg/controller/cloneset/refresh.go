@@ -20,6 +20,8 @@ type change struct {
 	status bool
 	// exact refuses the write when the Pod changed meanwhile.
 	exact bool
+	// trial only asks whether the server would take the write.
+	trial bool
 }
 
 // refresh decides what is due for each Pod whatever else happens: its lifecycle moves on, and a finished in-place update puts

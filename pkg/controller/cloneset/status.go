@@ -16,7 +16,11 @@ import (
 )
 
 // outcome is what went wrong in a pass; nil is well.
-type outcome struct{ scale, update error }
+type outcome struct {
+	scale, update error
+	// decided is true when the pass came as far as to decide on updates, so that no error means that there is none any more.
+	decided bool
+}
 
 // status computes what the view shows.
 func (v *view) status(selector string, result outcome, collisionCount *int32) v1beta1.CloneSetStatus {
@@ -42,7 +46,9 @@ func (v *view) status(selector string, result outcome, collisionCount *int32) v1
 	}
 	now := metav1.NewTime(v.now).Rfc3339Copy()
 	status.Conditions = failed(old.Conditions, v1beta1.CloneSetConditionFailedScale, result.scale, now)
-	status.Conditions = failed(status.Conditions, v1beta1.CloneSetConditionFailedUpdate, result.update, now)
+	if result.decided || result.update != nil {
+		status.Conditions = failed(status.Conditions, v1beta1.CloneSetConditionFailedUpdate, result.update, now)
+	}
 	return status
 }
 

@@ -84,6 +84,13 @@ func (v *view) rolling() *v1beta1.RollingUpdateCloneSetStrategy {
 	return &v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: pub.ReCreatePodUpdatePolicy}
 }
 
+// failedToUpdate tells whether the last pass that decided on updates could not make all of them.
+func (v *view) failedToUpdate() bool {
+	return slices.ContainsFunc(v.set.Status.Conditions, func(c v1beta1.CloneSetCondition) bool {
+		return c.Type == v1beta1.CloneSetConditionFailedUpdate && c.Status == corev1.ConditionTrue
+	})
+}
+
 func (v *view) onDelete() bool {
 	return v.set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteCloneSetStrategyType
 }

@@ -54,12 +54,17 @@ func (w *writer) patchPod(ctx context.Context, set *v1beta1.CloneSet, c change) 
 	if c.status {
 		subresources = []string{"status"}
 	}
-	pod, err := w.kube.CoreV1().Pods(c.before.Namespace).Patch(ctx, c.before.Name, types.StrategicMergePatchType, patch,
-		metav1.PatchOptions{}, subresources...)
+	var options metav1.PatchOptions
+	if c.trial {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	pod, err := w.kube.CoreV1().Pods(c.before.Namespace).Patch(ctx, c.before.Name, types.StrategicMergePatchType, patch, options, subresources...)
 	if err != nil {
 		return nil, fmt.Errorf("patch Pod %s: %w", c.before.Name, err)
 	}
-	w.guard.Wrote(set.UID, pods, pod.ResourceVersion)
+	if !c.trial {
+		w.guard.Wrote(set.UID, pods, pod.ResourceVersion)
+	}
 	return pod, nil
 }
 
@@ -118,6 +123,9 @@ func (w *writer) updates(ctx context.Context, v *view, plan updating) error {
 func (w *writer) updateInPlace(ctx context.Context, v *view, update inPlaceUpdate, plan updating) error {
 	base := update.pod
 	if update.change.TouchesContainers() {
+		if err := w.try(ctx, v, update, plan); err != nil {
+			return err
+		}
 		held := base.DeepCopy()
 		inplace.Hold(held, v.now)
 		var err error
@@ -143,6 +151,20 @@ func (w *writer) updateInPlace(ctx context.Context, v *view, update inPlaceUpdat
 		}
 		return err
 	})
+}
+
+// try asks the server whether it would take the change, if updates failed before. A Pod whose change is refused must not go
+// out of service at each try for nothing; and taking it out would bring on the next try at once.
+func (w *writer) try(ctx context.Context, v *view, update inPlaceUpdate, plan updating) error {
+	if !v.failedToUpdate() {
+		return nil
+	}
+	after, err := v.applied(update.pod, update, plan.target)
+	if err != nil {
+		return err
+	}
+	_, err = w.patchPod(ctx, v.set, change{before: update.pod, after: after, trial: true})
+	return err
 }
 
 // status reports, if there is anything new. On a conflict the fresh object gets the same report: it says which generation it

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 // createInstance creates an instance's claims, except those it finds again, and then its Pod.
@@ -36,6 +38,9 @@ func (w *writer) createInstance(ctx context.Context, v *view, blueprint *podcont
 	}
 	pod := blueprint.Build(id, v.now)
 	created, err := w.kube.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+	if unsure(err) {
+		created, err = w.createdAfterAll(ctx, v.set, pod, err)
+	}
 	if err != nil {
 		w.failedCreate(v.set, "pod", err)
 		return fmt.Errorf("create Pod %s: %w", pod.Name, err)
@@ -43,6 +48,25 @@ func (w *writer) createInstance(ctx context.Context, v *view, blueprint *podcont
 	w.guard.Wrote(v.set.UID, pods, created.ResourceVersion)
 	w.recorder.Eventf(v.set, corev1.EventTypeNormal, "SuccessfulCreate", "succeed to create pod %s", pod.Name)
 	return nil
+}
+
+// unsure tells whether a creation that failed may have been carried out: the answer was lost, or told of a server's trouble,
+// or a retry on the way found the name taken.
+func unsure(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Code >= http.StatusInternalServerError || apierrors.IsAlreadyExists(err)
+	}
+	return err != nil
+}
+
+// createdAfterAll looks for the Pod of a creation that failed. Without it, the next pass would create another one.
+func (w *writer) createdAfterAll(ctx context.Context, set *v1beta1.CloneSet, pod *corev1.Pod, failure error) (*corev1.Pod, error) {
+	found, err := w.kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	if err != nil || !metav1.IsControlledBy(found, set) || !podstate.Active(found) {
+		return nil, failure //nolint:nilerr // What was asked for has failed; that the search did too says nothing more.
+	}
+	return found, nil
 }
 
 // failedCreate says why, except to a namespace that goes away with all of it.

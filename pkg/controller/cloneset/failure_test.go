@@ -1,0 +1,111 @@
+package cloneset
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// A Pod whose update is refused for good goes out of service once, and is then left alone until the update may succeed.
+func TestRefusedUpdateInPlaceLeavesThePodInService(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlaceIfPossible))
+	name := w.names()[0]
+	refuse := true
+	w.Kube.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		patch, ok := action.(clienttesting.PatchActionImpl)
+		if !ok || patch.Subresource != "" {
+			return false, nil, nil
+		}
+		if refuse && strings.Contains(string(patch.Patch), "app:2") {
+			return true, nil, apierrors.NewForbidden(pods, name, nil)
+		}
+		if len(patch.PatchOptions.DryRun) > 0 {
+			return true, &corev1.Pod{}, nil
+		}
+		return false, nil, nil
+	})
+	w.edit(image("app:2"))
+	pass := func() (held int, err error) {
+		w.Observe()
+		_, err = w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+		writes := w.Writes()
+		w.kubelet()
+		return len(slices.DeleteFunc(writes, func(s string) bool { return s != "patch pods/status "+name })), err
+	}
+	held, err := pass()
+	require.Error(t, err)
+	assert.Equal(t, 1, held)
+	_, err = pass()
+	require.NoError(t, err, "it is put back into service")
+	for range 3 {
+		held, err = pass()
+		require.Error(t, err, "so that tries come less and less often")
+		assert.Zero(t, held)
+		assert.Equal(t, corev1.ConditionTrue, conditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status)
+		assert.Equal(t, v1beta1.CloneSetConditionFailedUpdate, w.set().Status.Conditions[0].Type)
+	}
+	refuse = false
+	w.settle()
+	assert.Equal(t, map[string]int{"app:2": 1}, w.images())
+	assert.Empty(t, w.set().Status.Conditions)
+}
+
+// The answer to a creation may be lost though the Pod was created.
+func TestLostAnswersCreateNoPodTooMany(t *testing.T) {
+	for name, lost := range map[string]error{
+		"timeout":          apierrors.NewTimeoutError("no answer", 1),
+		"connection":       assert.AnError,
+		"a retry found it": apierrors.NewAlreadyExists(pods, "web"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "", newSet(3))
+			w.Kube.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+				pod := action.(clienttesting.CreateAction).GetObject()
+				w.Add(pod.DeepCopyObject())
+				return true, nil, lost
+			})
+			w.step()
+			assert.Len(t, w.Pods(), 3)
+			assert.NotContains(t, strings.Join(w.Events(), "\n"), "FailedCreate")
+		})
+	}
+}
+
+func TestAnothersPodIsNotTakenForOurs(t *testing.T) {
+	w := newWorld(t, "", newSet(1))
+	w.Kube.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		pod := action.(clienttesting.CreateAction).GetObject().DeepCopyObject().(*corev1.Pod)
+		pod.OwnerReferences = nil
+		w.Add(pod)
+		return true, nil, apierrors.NewAlreadyExists(pods, pod.Name)
+	})
+	w.Observe()
+	_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	require.ErrorContains(t, err, "already exists")
+}
+
+func TestThrottledCreationIsToldWhenItChanges(t *testing.T) {
+	w := newWorld(t, "", newSet(3, func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable = value("1") }))
+	w.node.broken = func(string) bool { return true }
+	w.settle()
+	told := func() int { return strings.Count(strings.Join(w.Events(), "\n"), "ScaleUpLimited") }
+	assert.Equal(t, 1, told())
+	w.change(w.names()[0], func(p *corev1.Pod) { p.Status.Message = "still broken" })
+	w.settle()
+	assert.Equal(t, 0, told())
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](4) })
+	w.settle()
+	assert.Equal(t, 1, told())
+}
