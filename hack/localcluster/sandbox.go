@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // bridge joins the Pods and nodes inside the cluster's network namespace.
@@ -21,8 +20,16 @@ const bridge = "pods0"
 // state is what outlives a stop: the addresses, which certificates, Services and Pods hold.
 type state struct {
 	Network Network `json:"network"`
+	// Device is the host's end of the veth pair.
+	Device device `json:"device"`
 	// Init is the init process whose network is complete.
 	Init record `json:"init"`
+}
+
+// device is a network device by its number, which the kernel, unlike the name, gives to no other until the machine boots anew.
+type device struct {
+	Index int    `json:"index"`
+	Boot  string `json:"boot"`
 }
 
 func (c *Cluster) readState() (state, error) {
@@ -84,15 +91,36 @@ func (c *Cluster) ensureSandbox(ctx context.Context) error {
 	if err := c.claimNetwork(ctx, init.PID, fresh); err != nil {
 		return errors.Join(err, c.kill(ctx, "init"))
 	}
+	s = state{Network: c.net}
+	if s.Device, err = findDevice(c.net.Link()); err == nil {
+		err = c.writeState(s)
+	}
+	if err != nil {
+		return errors.Join(err, c.kill(ctx, "init"))
+	}
 	if err := c.configureNetwork(ctx, init.PID); err != nil {
 		return errors.Join(err, c.kill(ctx, "init"))
 	}
-	data, err := json.Marshal(state{Network: c.net, Init: init})
+	c.progress("network %s on %s is ready", c.net.ClusterCIDR(), c.net.Link())
+	s.Init = init
+	return c.writeState(s)
+}
+
+func (c *Cluster) writeState(s state) error {
+	data, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("encode state: %w", err)
 	}
-	c.progress("network %s on %s is ready", c.net.ClusterCIDR(), c.net.Link())
 	return writeFile(c.path("state.json"), data, 0o644)
+}
+
+func findDevice(name string) (device, error) {
+	found, err := net.InterfaceByName(name)
+	if err != nil {
+		return device{}, fmt.Errorf("find network device %s: %w", name, err)
+	}
+	boot, err := bootID()
+	return device{Index: found.Index, Boot: boot}, err
 }
 
 func (c *Cluster) startInitProcess(ctx context.Context, name string, clusterInit int) (record, error) {
@@ -112,16 +140,14 @@ func (c *Cluster) startInitProcess(ctx context.Context, name string, clusterInit
 }
 
 // claimNetwork makes the veth pair. The name of its host's end is the claim: the kernel lets one cluster have it.
-// A cluster with state needs the addresses it had; the kernel frees those of a dead namespace a moment later.
+// A cluster with state needs the addresses it had.
 func (c *Cluster) claimNetwork(ctx context.Context, init int, fresh bool) error {
 	claim := func(ctx context.Context, n Network) error {
 		_, err := run(ctx, 0, fromNowhere, "ip", "link", "add", n.Link(), "type", "veth", "peer", "name", "eth0", "netns", fmt.Sprint(init))
 		return err
 	}
 	if !fresh {
-		const patience = 15 * time.Second
-		err := await(ctx, patience, func(ctx context.Context) error { return claim(ctx, c.net) })
-		if err != nil {
+		if err := claim(ctx, c.net); err != nil {
 			return fmt.Errorf("addresses %s, which the state in %s was made for, are taken by another cluster: "+
 				"stop that one or run down on this one: %w", c.net.ClusterCIDR(), c.cfg.Dir, err)
 		}
