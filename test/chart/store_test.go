@@ -45,7 +45,6 @@ func TestStoreMode(t *testing.T) {
 			assert.Equal(t, test.wantClaim, all["PersistentVolumeClaim"]["kruise-system/kruise-apiserver-data"] != nil)
 			args := deployment.Spec.Template.Spec.Containers[0].Args
 			assert.Contains(t, args, test.wantArg)
-			assert.Contains(t, args, "--shutdown-watch-termination-grace-period=2s", "open watches must not hold the store's folder")
 			for _, arg := range args {
 				assert.NotContains(t, arg, test.wantMissing)
 			}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -52,6 +53,18 @@ func TestDataOutlivesTheProcess(t *testing.T) {
 		assert.Equal(t, created.UID, got.UID)
 		assert.Equal(t, created.ResourceVersion, got.ResourceVersion)
 	}
+}
+
+// A process that ends tells its watches so and goes: its successor waits for the store.
+func TestOpenWatchesDoNotHoldTheProcess(t *testing.T) {
+	namespace := newNamespace(t)
+	s := alone(t, "watched")
+	watch, err := s.client(t, namespace).Watch(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	defer watch.Stop()
+	start := time.Now()
+	s.stop()
+	assert.Less(t, time.Since(start), 30*time.Second)
 }
 
 func TestOneProcessOwnsTheDirectory(t *testing.T) {

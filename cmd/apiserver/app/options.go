@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -49,13 +50,17 @@ func NewOptions() (*Options, error) {
 	serving.HTTP2MaxStreamsPerConnection = 1000
 	serving.ServerCert.CertDirectory, serving.ServerCert.PairName = "", ""
 
+	server := genericoptions.NewServerRunOptions()
+	// Without it, open watches hold the old process for a minute, and with it the embedded store.
+	server.ShutdownWatchTerminationGracePeriod = 2 * time.Second
+
 	admission := genericoptions.NewAdmissionOptions()
 	podstodelete.Register(admission.Plugins)
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder, podstodelete.PluginName)
 
 	namespace := ownNamespace()
 	return &Options{
-		Server:         genericoptions.NewServerRunOptions(),
+		Server:         server,
 		CoreAPI:        genericoptions.NewCoreAPIOptions(),
 		SecureServing:  serving,
 		Authentication: genericoptions.NewDelegatingAuthenticationOptions(),

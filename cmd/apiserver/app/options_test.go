@@ -2,6 +2,7 @@ package app
 
 import (
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
@@ -45,6 +46,17 @@ func TestBadFlagsAreNamed(t *testing.T) {
 			}
 			assert.ErrorContains(t, err, test.want)
 		})
+	}
+}
+
+func TestWatchesEndSoon(t *testing.T) {
+	for want, args := range map[time.Duration][]string{
+		2 * time.Second: nil, time.Minute: {"--shutdown-watch-termination-grace-period=1m"},
+	} {
+		options, err := NewOptions()
+		require.NoError(t, err)
+		require.NoError(t, parse(options, args))
+		assert.Equal(t, want, options.Server.ShutdownWatchTerminationGracePeriod)
 	}
 }
 
