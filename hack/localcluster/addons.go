@@ -69,7 +69,9 @@ func (c *Cluster) registry() component {
 
 func (c *Cluster) provisioner() component {
 	args := []string{"--kubeconfig=" + c.pki().kubeconfig("provisioner"), "--name=" + provisionerName, "--dir=" + c.path("volumes")}
-	return component{process: process{name: "provisioner", path: c.provisionerPath(), args: args, ns: inCluster}}
+	return component{process: process{
+		name: "provisioner", path: c.provisionerPath(), args: args, ns: inCluster, reads: []string{c.provisionerPath()},
+	}}
 }
 
 func (c *Cluster) metricsServer() component {

@@ -103,9 +103,12 @@ func (c *Cluster) scheduler() component {
 
 // proxy serves all nodes: they share the cluster's network namespace.
 func (c *Cluster) proxy() component {
-	return c.controlPlaneComponent("kube-proxy", []string{"--config=" + c.path("kube-proxy.yaml")}, func(ctx context.Context) error {
+	args := []string{"--config=" + c.path("kube-proxy.yaml")}
+	proxy := c.controlPlaneComponent("kube-proxy", args, func(ctx context.Context) error {
 		return c.get(ctx, fmt.Sprintf("http://%s:%d/livez", c.net.ControlPlaneIP(), proxyHealthPort), "")
 	})
+	proxy.reads = []string{c.pki().kubeconfig("proxy")}
+	return proxy
 }
 
 func (c *Cluster) renderControlPlane() error {

@@ -49,9 +49,10 @@ func (c *Cluster) kubelet(i int) component {
 		"--config=" + c.nodeDir(i, "kubelet.yaml"), "--kubeconfig=" + c.pki().kubeconfig(nodeName(i)),
 		"--hostname-override=" + nodeName(i), "--node-ip=" + c.net.NodeIP(i), "--v=2",
 	}
+	reads := []string{c.pki().cert(clusterCA), c.pki().cert(nodeName(i)), c.pki().key(nodeName(i))}
 	return component{
 		node:    i,
-		process: process{name: KubeletComponent(i), path: c.Binary("kubelet"), args: args, ns: inNode},
+		process: process{name: KubeletComponent(i), path: c.Binary("kubelet"), args: args, ns: inNode, reads: reads},
 		ready:   func(ctx context.Context) error { return c.nodeReady(ctx, i) },
 	}
 }

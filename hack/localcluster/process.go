@@ -21,32 +21,38 @@ type process struct {
 	dir  string
 	env  []string
 	ns   namespaces
+	// reads are files that it reads at its start, beside those that its arguments name.
+	reads []string
 }
 
 func (c *Cluster) pidFile(name string) string { return filepath.Join(c.cfg.Dir, "run", name+".pid") }
 
 func (c *Cluster) logFile(name string) string { return filepath.Join(c.cfg.LogDir, name+".log") }
 
-// ensure starts p beside the process init unless it already runs with the same arguments. It reports whether it started it.
+// ensure starts p beside the process init unless it already runs with the same arguments and inputs. It reports whether it started it.
 func (c *Cluster) ensure(ctx context.Context, init int, p process) (bool, error) {
 	command := append([]string{p.path}, p.args...)
 	r, err := readRecord(c.pidFile(p.name))
 	if err != nil {
 		return false, err
 	}
+	inputs, err := c.inputs(p)
+	if err != nil {
+		return false, err
+	}
 	if r.alive() {
-		if r.sameArgs(command) {
+		if r.sameArgs(command) && r.Inputs == inputs {
 			return false, nil
 		}
 		if err := c.terminate(ctx, p.name); err != nil {
 			return false, err
 		}
 	}
-	return true, c.start(ctx, init, p)
+	return true, c.start(ctx, init, p, inputs)
 }
 
 // start has the program started by the init process's own program, inside its namespaces, and waits until that is done.
-func (c *Cluster) start(ctx context.Context, init int, p process) error {
+func (c *Cluster) start(ctx context.Context, init int, p process, inputs string) error {
 	spawn := p
 	spawn.path, spawn.args = c.initPath(), append([]string{"spawn", p.path}, p.args...)
 	cmd, logFile, err := c.command(ctx, spawn)
@@ -65,7 +71,7 @@ func (c *Cluster) start(ctx context.Context, init int, p process) error {
 	if err != nil {
 		return fmt.Errorf("start %s, see %s: %w", p.name, c.logFile(p.name), err)
 	}
-	return c.recordProcess(p.name, pid, command)
+	return c.recordProcess(p.name, pid, command, inputs)
 }
 
 // childOf finds the child of a process that was started with these arguments. The highest number is the youngest but for a wrap,
@@ -104,8 +110,9 @@ func (c *Cluster) command(ctx context.Context, p process) (*exec.Cmd, *os.File, 
 	return cmd, logFile, nil
 }
 
-func (c *Cluster) recordProcess(name string, pid int, command []string) error {
+func (c *Cluster) recordProcess(name string, pid int, command []string, inputs string) error {
 	r, err := newRecord(pid, command)
+	r.Inputs = inputs
 	if err == nil {
 		err = r.write(c.pidFile(name))
 	}

@@ -21,6 +21,8 @@ type record struct {
 	Boot string `json:"boot"`
 	// Args are how it was started: a component whose arguments have changed since is restarted.
 	Args []string `json:"args"`
+	// Inputs is the digest of the files that it read at its start: a component for which they have changed since is restarted.
+	Inputs string `json:"inputs,omitempty"`
 }
 
 func newRecord(pid int, args []string) (record, error) {

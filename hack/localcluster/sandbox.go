@@ -133,7 +133,7 @@ func (c *Cluster) startInitProcess(ctx context.Context, name string, clusterInit
 		return record{}, fmt.Errorf("create the namespaces of %s: %w", name, err)
 	}
 	go cmd.Wait() //nolint:errcheck // Reaps it while this program lives; its end is read from the pid file.
-	if err := c.recordProcess(name, cmd.Process.Pid, cmd.Args); err != nil {
+	if err := c.recordProcess(name, cmd.Process.Pid, cmd.Args, ""); err != nil {
 		return record{}, err
 	}
 	return readRecord(c.pidFile(name))
