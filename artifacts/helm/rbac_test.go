@@ -1,6 +1,7 @@
 package helm
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -32,4 +33,38 @@ func TestRulesAreExplicit(t *testing.T) {
 func TestRulesOfUnknownListFail(t *testing.T) {
 	_, err := Rules("nobody")
 	assert.ErrorContains(t, err, "nobody.yaml")
+}
+
+// TestRulesGrantWhatIsUsed names all that the programs ask of the cluster, as verb resource.
+func TestRulesGrantWhatIsUsed(t *testing.T) {
+	tests := map[string][]string{
+		ManagerRules: {
+			"get list watch patch clonesets", "update clonesets/status", "update clonesets/finalizers",
+			"get list watch create patch delete pods", "patch pods/status",
+			"list watch create patch delete persistentvolumeclaims", "list watch nodes",
+			"get list watch create update delete controllerrevisions", "create patch events",
+		},
+		"manager-namespaced": {"create leases", "get update leases"},
+		DaemonRules:          {"create patch events"},
+		APIServerRules: {
+			"get list watch namespaces", "get pods", "list watch flowschemas", "list watch prioritylevelconfigurations",
+			"list watch mutatingadmissionpolicies", "list watch mutatingadmissionpolicybindings", "list watch mutatingwebhookconfigurations",
+			"list watch validatingadmissionpolicies", "list watch validatingadmissionpolicybindings", "list watch validatingwebhookconfigurations",
+			"get list watch patch apiservices",
+		},
+		"apiserver-namespaced": {"create secrets", "get list watch update secrets"},
+	}
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			rules, err := Rules(name)
+			require.NoError(t, err)
+			var got []string
+			for _, rule := range rules {
+				for _, resource := range rule.Resources {
+					got = append(got, strings.Join(rule.Verbs, " ")+" "+resource)
+				}
+			}
+			assert.ElementsMatch(t, want, got)
+		})
+	}
 }
