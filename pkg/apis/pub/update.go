@@ -2,8 +2,9 @@ package pub
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+// +enum
+//
 // PodUpdatePolicyType says how a Pod comes to a new revision.
-// +enum.
 type PodUpdatePolicyType string
 
 const (

@@ -92,6 +92,7 @@ func TestRoundTripBetweenVersions(t *testing.T) {
 				written := &v1alpha1.CloneSet{}
 				fill(written)
 				written.TypeMeta = metav1.TypeMeta{}
+				written.Spec.VolumeClaimTemplates = apps.ClaimsFromHub(written.Spec.VolumeClaimTemplates)
 				scheme.Default(written)
 				return written
 			},

@@ -40,6 +40,25 @@ func excludeToLabel(in *apps.CloneSet, out *CloneSet) {
 	}
 }
 
+// Convert_v1alpha1_CloneSetSpec_To_apps_CloneSetSpec takes apiVersion and kind off the claim
+// templates.
+func Convert_v1alpha1_CloneSetSpec_To_apps_CloneSetSpec(in *CloneSetSpec, out *apps.CloneSetSpec, s conversion.Scope) error {
+	if err := autoConvert_v1alpha1_CloneSetSpec_To_apps_CloneSetSpec(in, out, s); err != nil {
+		return err
+	}
+	out.VolumeClaimTemplates = apps.ClaimsToHub(in.VolumeClaimTemplates)
+	return nil
+}
+
+// Convert_apps_CloneSetSpec_To_v1alpha1_CloneSetSpec is the inverse.
+func Convert_apps_CloneSetSpec_To_v1alpha1_CloneSetSpec(in *apps.CloneSetSpec, out *CloneSetSpec, s conversion.Scope) error {
+	if err := autoConvert_apps_CloneSetSpec_To_v1alpha1_CloneSetSpec(in, out, s); err != nil {
+		return err
+	}
+	out.VolumeClaimTemplates = apps.ClaimsFromHub(in.VolumeClaimTemplates)
+	return nil
+}
+
 // Convert_v1alpha1_CloneSetScaleStrategy_To_apps_CloneSetScaleStrategy turns the reuse of
 // claims around. The field excludePreparingDelete is the label's.
 func Convert_v1alpha1_CloneSetScaleStrategy_To_apps_CloneSetScaleStrategy(

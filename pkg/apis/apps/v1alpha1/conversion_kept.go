@@ -17,12 +17,12 @@ import (
 // written: whoever changes the type has decided anew. It is never stored.
 const KeptFieldsAnnotation = "apps.kruise.io/v1beta1-fields"
 
-// keptFields is the part of updateStrategy that v1alpha1 has no fields for: beside type
-// OnDelete it cannot say a policy, nor that rollingUpdate is there and empty.
-//
 // +k8s:deepcopy-gen=false
 // +k8s:openapi-gen=false
-// +protobuf=false.
+// +protobuf=false
+//
+// keptFields is the part of updateStrategy that v1alpha1 has no fields for: beside type
+// OnDelete it cannot say a policy, nor that rollingUpdate is there and empty.
 type keptFields struct {
 	// V1alpha1Type is spec.updateStrategy.type as v1alpha1 showed it.
 	V1alpha1Type string `json:"v1alpha1Type"`
@@ -32,11 +32,11 @@ type keptFields struct {
 	RollingUpdate *keptRollingUpdate `json:"rollingUpdate,omitempty"`
 }
 
-// keptRollingUpdate says that the block is there, and its policy.
-//
 // +k8s:deepcopy-gen=false
 // +k8s:openapi-gen=false
-// +protobuf=false.
+// +protobuf=false
+//
+// keptRollingUpdate says that the block is there, and its policy.
 type keptRollingUpdate struct {
 	PodUpdatePolicy pub.PodUpdatePolicyType `json:"podUpdatePolicy"`
 }

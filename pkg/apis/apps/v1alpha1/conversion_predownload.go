@@ -11,11 +11,11 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// preDownloadField ties an annotation of v1alpha1 to the hub's field.
-//
 // +k8s:deepcopy-gen=false
 // +k8s:openapi-gen=false
-// +protobuf=false.
+// +protobuf=false
+//
+// preDownloadField ties an annotation of v1alpha1 to the hub's field.
 type preDownloadField struct {
 	annotation string
 	// set parses the text into the field. False says that the text is no value of it.

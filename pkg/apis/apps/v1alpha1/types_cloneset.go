@@ -8,8 +8,9 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
+// +enum
+//
 // CloneSetUpdateStrategyType says how a Pod comes to a new revision.
-// +enum.
 type CloneSetUpdateStrategyType string
 
 const (

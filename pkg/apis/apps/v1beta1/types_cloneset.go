@@ -8,8 +8,9 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
+// +enum
+//
 // CloneSetUpdateStrategyType says what starts the update of a Pod.
-// +enum.
 type CloneSetUpdateStrategyType string
 
 const (

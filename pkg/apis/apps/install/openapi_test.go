@@ -1,0 +1,29 @@
+package install_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"kruise.io/kruise/pkg/generated/openapi"
+)
+
+// TestSchemaNamesTheValues asks the published schema for the values of each field that has
+// only a few: "kubectl explain" and editors show them from there.
+func TestSchemaNamesTheValues(t *testing.T) {
+	schemas := openapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef(path) })
+	for _, field := range []struct {
+		schema, name string
+		want         []any
+	}{
+		{"v1alpha1.CloneSetUpdateStrategy", "type", []any{"InPlaceIfPossible", "InPlaceOnly", "OnDelete", "ReCreate"}},
+		{"v1beta1.CloneSetUpdateStrategy", "type", []any{"OnDelete", "RollingUpdate"}},
+		{"v1beta1.RollingUpdateCloneSetStrategy", "podUpdatePolicy", []any{"InPlaceIfPossible", "InPlaceOnly", "ReCreate"}},
+	} {
+		schema := "io.kruise.kruise.pkg.apis.apps." + field.schema
+		require.Contains(t, schemas, schema)
+		assert.Equal(t, field.want, schemas[schema].Schema.Properties[field.name].Enum, "%s.%s", field.schema, field.name)
+	}
+}
