@@ -43,16 +43,29 @@ func (c *Config) Run(ctx context.Context) error {
 	return c.elect(ctx, cancel)
 }
 
-// elect leads while the Lease is ours, and gives it back at the end.
+// elect leads while the Lease is ours, and gives it back at the end: only after the last write, so that the next leader finds
+// all that this one did.
 func (c *Config) elect(ctx context.Context, cancel context.CancelCauseFunc) error {
 	logger := klog.FromContext(ctx)
-	var led error
+	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	term := &term{}
+	defer context.AfterFunc(ctx, func() { term.end(); stop() })()
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: c.lock, Name: c.options.Election.ID, ReleaseOnCancel: true,
 		LeaseDuration: c.options.Election.LeaseDuration, RenewDeadline: c.options.Election.RenewDeadline,
 		RetryPeriod: c.options.Election.RetryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(ctx context.Context) { led = c.lead(ctx); cancel(led) },
+			OnStartedLeading: func(ours context.Context) {
+				term.run(func() {
+					leading, leave := context.WithCancel(ctx)
+					defer leave()
+					defer context.AfterFunc(ours, leave)()
+					if err := c.lead(leading); ours.Err() == nil {
+						cancel(err)
+					}
+				})
+			},
 			OnStoppedLeading: func() { c.leader.set(false) },
 			OnNewLeader: func(identity string) {
 				logger.Info("Leader", "identity", identity, "me", identity == c.lock.Identity())
@@ -62,8 +75,8 @@ func (c *Config) elect(ctx context.Context, cancel context.CancelCauseFunc) erro
 	if err != nil {
 		return fmt.Errorf("set up leader election: %w", err)
 	}
-	elector.Run(ctx)
-	if ctx.Err() == nil {
+	elector.Run(electing)
+	if electing.Err() == nil {
 		return errLostLease
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {

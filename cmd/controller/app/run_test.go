@@ -1,0 +1,93 @@
+package app
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/component-base/metrics"
+
+	"kruise.io/kruise/pkg/controller"
+)
+
+// election is a replica that leads, with one controller that is at work on one Pod until finish is closed.
+type election struct {
+	kube            *fake.Clientset
+	finish, working chan struct{}
+	result          chan error
+	stop            context.CancelCauseFunc
+}
+
+func lead(t *testing.T) *election {
+	t.Helper()
+	e := &election{
+		kube:   fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}),
+		finish: make(chan struct{}), working: make(chan struct{}), result: make(chan error, 1),
+	}
+	busy := controller.New("busy", controller.Options{}, func(context.Context, types.NamespacedName) (controller.Result, error) {
+		close(e.working)
+		<-e.finish
+		return controller.Result{}, nil
+	})
+	factory := informers.NewSharedInformerFactory(e.kube, 0)
+	require.NoError(t, busy.Watch(factory.Core().V1().Pods().Informer(), controller.Self))
+	options, err := NewOptions(func(string) string { return "" })
+	require.NoError(t, err)
+	leader, err := newLeaderMetric(func(metrics.Registerable) error { return nil })
+	require.NoError(t, err)
+	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, "ns", "lease", e.kube.CoreV1(), e.kube.CoordinationV1(),
+		resourcelock.ResourceLockConfig{Identity: "me"})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	e.stop = cancel
+	factory.Start(ctx.Done())
+	config := &Config{options: options, lock: lock, leader: leader, controllers: []*controller.Controller{busy}}
+	go func() {
+		e.result <- config.elect(ctx, cancel)
+		cancel(nil)
+		factory.Shutdown()
+	}()
+	<-e.working
+	return e
+}
+
+func (e *election) holder(t *testing.T) string {
+	t.Helper()
+	lease, err := e.kube.CoordinationV1().Leases("ns").Get(context.WithoutCancel(t.Context()), "lease", metav1.GetOptions{})
+	require.NoError(t, err)
+	return *lease.Spec.HolderIdentity
+}
+
+// The next leader must find all that this one wrote.
+func TestTheLeaseIsGivenBackAfterTheLastWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := lead(t)
+		e.stop(nil)
+		synctest.Wait()
+		assert.Equal(t, "me", e.holder(t), "a reconcile still runs")
+		close(e.finish)
+		require.NoError(t, <-e.result)
+		assert.Empty(t, e.holder(t))
+	})
+}
+
+func TestALostLeaseEndsTheProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := lead(t)
+		e.kube.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, assert.AnError
+		})
+		require.ErrorIs(t, <-e.result, errLostLease)
+		close(e.finish)
+	})
+}
