@@ -83,7 +83,8 @@ func missingPackages(list []hostTool, present func(string) bool) []string {
 	return missing
 }
 
-// installPackages never starts the packages' own services: the cluster runs its own containerd and registry.
+// installPackages reads the lists of packages first: a fresh machine has none. It asks that the packages' own services stay off,
+// which would do no harm but are not needed: the cluster runs its own containerd and registry.
 func (c *Cluster) installPackages(ctx context.Context, missing []string) error {
 	if len(missing) == 0 {
 		return nil
@@ -95,8 +96,7 @@ func (c *Cluster) installPackages(ctx context.Context, missing []string) error {
 	}
 	c.progress("installing the Debian packages %s", names)
 	script := "export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1\n" +
-		"install() { apt-get install -y --no-install-recommends " + names + "; }\n" +
-		"install || { apt-get update && install; }"
+		"apt-get update && apt-get install -y --no-install-recommends " + names
 	if _, err := run(ctx, 0, fromNowhere, "sh", "-c", script); err != nil {
 		return fmt.Errorf("install the Debian packages %s: %w; %s", names, err, alternative)
 	}
