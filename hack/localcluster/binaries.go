@@ -43,7 +43,9 @@ func tools() []tool {
 func (c *Cluster) Binary(name string) string { return filepath.Join(c.cfg.BinDir, name) }
 
 // initPath is the program that holds the cluster's and the nodes' namespaces.
-func (c *Cluster) initPath() string { return c.Binary("kruise-local-init") }
+func (c *Cluster) initPath() string { return c.Binary(initProgram) }
+
+const initProgram = "kruise-local-init"
 
 func (c *Cluster) provisionerPath() string { return c.Binary("kruise-local-provisioner") }
 

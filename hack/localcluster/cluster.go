@@ -80,7 +80,10 @@ func (c *Cluster) Down(ctx context.Context) error {
 			return fmt.Errorf("remove state: %w", err)
 		}
 	}
-	return nil
+	if err := removeMountPoints(mountPoints, anyClusterRuns); err != nil {
+		return err
+	}
+	return c.removeLock()
 }
 
 // Network is the addresses of a running cluster.

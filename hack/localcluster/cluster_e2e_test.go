@@ -99,6 +99,7 @@ func TestCluster(t *testing.T) {
 	require.NoError(t, cluster.Down(t.Context()))
 	assert.Equal(t, before, takeInventory(t, network.Link()), "Down leaves something behind")
 	assert.NoDirExists(t, config.Dir)
+	assert.NoFileExists(t, config.Dir+".lock")
 }
 
 type testWriter struct{ t *testing.T }

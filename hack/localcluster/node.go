@@ -14,9 +14,11 @@ import (
 const PauseImage = "kruise.local/pause:1"
 
 // keptDirs are the folders of the host that each node has its own of, kept with its state; maskedDirs adds those that it has in memory.
+// mountPoints are those of them that a host may lack.
 var (
-	keptDirs   = []string{"/var/log", "/var/lib/cni", "/var/lib/containerd", "/var/lib/kubelet"}
-	maskedDirs = append([]string{"/run", "/var/run"}, keptDirs...)
+	mountPoints = []string{"/var/lib/cni", "/var/lib/containerd", "/var/lib/kubelet"}
+	keptDirs    = append([]string{"/var/log"}, mountPoints...)
+	maskedDirs  = append([]string{"/run", "/var/run"}, keptDirs...)
 )
 
 func nodeName(i int) string { return fmt.Sprintf("node-%d", i) }
@@ -174,6 +176,9 @@ func (c *Cluster) ensureNodeInit(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
+	if err := makeMountPoints(mountPoints); err != nil {
+		return err
+	}
 	if r, err = c.startInitProcess(ctx, name, clusterInit); err != nil {
 		return err
 	}
@@ -196,7 +201,7 @@ func (c *Cluster) mountScript(i int) string {
 	}
 	for _, dir := range keptDirs {
 		own := c.nodeDir(i, "root", dir)
-		lines = append(lines, fmt.Sprintf("mkdir -p '%s' '%s'", own, dir), fmt.Sprintf("mount --bind '%s' '%s'", own, dir))
+		lines = append(lines, fmt.Sprintf("mkdir -p '%s'", own), fmt.Sprintf("mount --bind '%s' '%s'", own, dir))
 	}
 	lines = append(lines, "mount --make-rshared /", "touch "+nodeCompleteMark)
 	return strings.Join(lines, "\n")

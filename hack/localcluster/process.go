@@ -29,6 +29,9 @@ func (c *Cluster) pidFile(name string) string { return filepath.Join(c.cfg.Dir, 
 
 func (c *Cluster) logFile(name string) string { return filepath.Join(c.cfg.LogDir, name+".log") }
 
+// spawnPatience covers the moment in which the kernel has a new program's arguments not yet in place.
+const spawnPatience = 2 * time.Second
+
 // ensure starts p beside the process init unless it already runs with the same arguments and inputs. It reports whether it started it.
 func (c *Cluster) ensure(ctx context.Context, init int, p process) (bool, error) {
 	command := append([]string{p.path}, p.args...)
@@ -67,7 +70,11 @@ func (c *Cluster) start(ctx context.Context, init int, p process, inputs string)
 		return fmt.Errorf("start %s, see %s: %w", p.name, c.logFile(p.name), err)
 	}
 	command := append([]string{p.path}, p.args...)
-	pid, err := childOf(init, command)
+	var pid int
+	err = await(ctx, spawnPatience, func(context.Context) (err error) {
+		pid, err = childOf(init, command)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("start %s, see %s: %w", p.name, c.logFile(p.name), err)
 	}

@@ -9,9 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // bridge joins the Pods and nodes inside the cluster's network namespace.
@@ -51,23 +49,6 @@ func (c *Cluster) loadState() error {
 	}
 	c.net = s.Network
 	return err
-}
-
-// lock waits until no other program changes the cluster.
-func (c *Cluster) lock() (unlock func(), err error) { return lockFile(c.cfg.Dir + ".lock") }
-
-func lockFile(path string) (unlock func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("create folder: %w", err)
-	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("open lock: %w", err)
-	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
-	}
-	return func() { _ = file.Close() }, nil
 }
 
 // ensureSandbox keeps the namespaces that are complete, or ends what is left of the last ones and makes new ones.
