@@ -80,7 +80,11 @@ func Compile(ctx context.Context, c Compilation) error {
 	return nil
 }
 
-// versionVariables stamps what Kubernetes programs print as their version, from the checkout's commit.
+// sources are what the programs are made of, apart from tests.
+var sources = []string{"go.mod", "go.sum", "cmd", "pkg", ":(exclude,glob)**/*_test.go"}
+
+// versionVariables stamps what Kubernetes programs print as their version, from the last commit that changed the programs' sources:
+// another commit does not change the programs, and so neither their images nor what runs in a cluster.
 func (b Builder) versionVariables(ctx context.Context) (map[string]string, error) {
 	git := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", args...)
@@ -88,19 +92,16 @@ func (b Builder) versionVariables(ctx context.Context) (map[string]string, error
 		out, err := cmd.Output()
 		return strings.TrimSpace(string(out)), err
 	}
-	commit, err := git("rev-parse", "HEAD")
-	if err != nil {
-		return nil, fmt.Errorf("read the commit of %s: %w", b.ModuleRoot, err)
+	last, err := git(append([]string{"log", "-1", "--format=%H %cI", "--"}, sources...)...)
+	commit, date, found := strings.Cut(last, " ")
+	if err != nil || !found {
+		return nil, fmt.Errorf("find the last commit of %s that changed %v: %w", b.ModuleRoot, sources, err)
 	}
-	date, err := git("show", "--no-patch", "--format=%cI", "HEAD")
-	if err != nil {
-		return nil, fmt.Errorf("read the date of commit %s: %w", commit, err)
-	}
-	changes, err := git("status", "--porcelain", "--untracked-files=no")
+	changes, err := git(append([]string{"status", "--porcelain", "--untracked-files=no", "--"}, sources...)...)
 	if err != nil {
 		return nil, fmt.Errorf("read the state of %s: %w", b.ModuleRoot, err)
 	}
-	tag, _ := git("describe", "--tags", "--abbrev=0", "--match=v[0-9]*") // Before the first release there is none.
+	tag, _ := git("describe", "--tags", "--abbrev=0", "--match=v[0-9]*", commit) // Before the first release there is none.
 	treeState := "clean"
 	if changes != "" {
 		treeState = "dirty"

@@ -3,6 +3,7 @@ package images
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"os"
@@ -81,5 +82,6 @@ func newLayer(path, binary string) (v1.Layer, error) {
 		return nil, fmt.Errorf("write layer: %w", err)
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil }
-	return tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
+	return tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer),
+		tarball.WithCompressedCaching, tarball.WithCompressionLevel(gzip.BestSpeed))
 }
