@@ -21,7 +21,10 @@ import (
 type Config struct {
 	Generic *genericapiserver.RecommendedConfig
 	// Gate holds the Kruise feature gates.
-	Gate   featuregate.FeatureGate
+	Gate featuregate.FeatureGate
+	// MaxObjectBytes bounds an object's stored form.
+	MaxObjectBytes int
+
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
 }
@@ -78,7 +81,7 @@ func (c CompletedConfig) New() (*genericapiserver.GenericAPIServer, error) {
 func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo, error) {
 	info := genericapiserver.NewDefaultAPIGroupInfo(group.name, c.scheme, metav1.ParameterCodec, c.codecs)
 	for _, kind := range group.kinds(c.Gate) {
-		storage, err := kind.Storage(c.scheme, c.generic.RESTOptionsGetter)
+		storage, err := kind.Storage(c.scheme, c.generic.RESTOptionsGetter, c.MaxObjectBytes)
 		if err != nil {
 			return nil, err
 		}

@@ -8,28 +8,24 @@ import (
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/component-base/featuregate"
-
-	"kruise.io/kruise/pkg/registry/rest"
 )
 
-// StorageFactory says how each resource is stored: in the version that its kind names, refusing
-// what is too large.
+// StorageFactory says how each resource is stored: in the version that its kind names.
 type StorageFactory struct {
 	config     storagebackend.Config
 	mediaType  string
 	serializer runtime.StorageSerializer
-	maxBytes   int
 	stored     map[schema.GroupResource]schema.GroupVersion
 }
 
 var _ serverstorage.StorageFactory = &StorageFactory{}
 
-// NewStorageFactory returns the factory for all kinds. maxBytes bounds an object's stored form.
+// NewStorageFactory returns the factory for all kinds.
 func NewStorageFactory(
-	gate featuregate.FeatureGate, config storagebackend.Config, mediaType string, serializer runtime.StorageSerializer, maxBytes int,
+	gate featuregate.FeatureGate, config storagebackend.Config, mediaType string, serializer runtime.StorageSerializer,
 ) *StorageFactory {
 	f := &StorageFactory{
-		config: config, mediaType: mediaType, serializer: serializer, maxBytes: maxBytes,
+		config: config, mediaType: mediaType, serializer: serializer,
 		stored: map[schema.GroupResource]schema.GroupVersion{},
 	}
 	for _, group := range groups {
@@ -57,7 +53,7 @@ func (f *StorageFactory) NewConfig(resource schema.GroupResource, _ runtime.Obje
 	if err != nil {
 		return nil, fmt.Errorf("make the codec of %s: %w", resource, err)
 	}
-	config.Codec, config.EncodeVersioner = rest.LimitSize(codec, f.maxBytes), versioner
+	config.Codec, config.EncodeVersioner = codec, versioner
 	return config.ForResource(resource), nil
 }
 

@@ -34,6 +34,7 @@ func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 	}
 	codecs := serializer.NewCodecFactory(scheme)
 	config := apiserver.NewConfig(scheme, codecs, o.Gates.Kruise)
+	config.MaxObjectBytes = o.Store.MaxObjectBytes
 	generic := config.Generic
 	if err := o.Server.ApplyTo(&generic.Config); err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 	}
 	etcd := o.Store.Etcd
 	etcd.StorageConfig.StorageObjectCountTracker = generic.StorageObjectCountTracker
-	factory := apiserver.NewStorageFactory(o.Gates.Kruise, etcd.StorageConfig, etcd.DefaultStorageMediaType, codecs, o.Store.MaxObjectBytes)
+	factory := apiserver.NewStorageFactory(o.Gates.Kruise, etcd.StorageConfig, etcd.DefaultStorageMediaType, codecs)
 	if err := etcd.ApplyWithStorageFactoryTo(factory, &generic.Config); err != nil {
 		return nil, fmt.Errorf("prepare the store: %w", err)
 	}

@@ -50,7 +50,7 @@ func (o *StoreOptions) AddFlags(fs *pflag.FlagSet) {
 		"Size at which the embedded etcd refuses writes.")
 	fs.IntVar(&o.MaxObjectBytes, "max-object-bytes", o.MaxObjectBytes,
 		"Largest object that is stored, in bytes of its stored form. Larger ones are refused with 413. With an external etcd it must "+
-			"stay below its --max-request-bytes. Objects above a limit that was lowered cannot be changed or deleted until it is raised.")
+			"stay below its --max-request-bytes. Objects above a limit that was lowered may shrink and be deleted.")
 }
 
 // Embedded says whether we run an etcd of our own.

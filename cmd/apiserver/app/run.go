@@ -61,9 +61,10 @@ func Run(ctx context.Context, options *Options) error {
 
 func startStore(ctx context.Context, options *StoreOptions) (*store.Embedded, error) {
 	embedded, err := store.Start(ctx, store.Config{
-		Dir:             options.DataDir,
-		QuotaBytes:      options.QuotaBytes,
-		MaxRequestBytes: uint(options.MaxObjectBytes + requestOverhead),
+		Dir:        options.DataDir,
+		QuotaBytes: options.QuotaBytes,
+		// Not by --max-object-bytes: what was stored under a higher one can still be written.
+		MaxRequestBytes: largestObjectBytes + requestOverhead,
 		LockPatience:    options.LockPatience,
 	})
 	if err != nil {

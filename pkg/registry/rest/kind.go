@@ -61,8 +61,8 @@ type Row interface {
 	StoredVersion() schema.GroupVersion
 	// ServedVersions are the versions in which clients reach it.
 	ServedVersions() []schema.GroupVersion
-	// Storage opens the store and returns what to serve, by path.
-	Storage(scheme *runtime.Scheme, options generic.RESTOptionsGetter) (map[string]genericrest.Storage, error)
+	// Storage opens the store and returns what to serve, by path. maxBytes bounds an object's stored form.
+	Storage(scheme *runtime.Scheme, options generic.RESTOptionsGetter, maxBytes int) (map[string]genericrest.Storage, error)
 }
 
 // Resource implements Row.

@@ -2,38 +2,54 @@ package rest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/storage"
 )
 
-// LimitSize makes a store's codec refuse, with 413, an object whose encoded form is larger than
-// the limit. It costs nothing: the object is encoded for the write anyway. etcd's own refusal
-// would reach the user as an internal error without words.
-func LimitSize(codec runtime.Codec, limit int) runtime.Codec {
-	return &limitedCodec{Codec: codec, limit: limit}
+// deletionBookkeeping is what the deletion of an object may add to it: the time, finalizers, and
+// the field ownership of who removes them.
+const deletionBookkeeping = 4 << 10
+
+// sizeLimit refuses, with 413, an object whose encoded form is too large for the store. etcd's own
+// refusal would reach the user as an internal error without words. What was stored under a higher
+// limit may shrink, and may be deleted with all that takes.
+type sizeLimit struct {
+	codec runtime.Codec
+	bytes int
 }
 
-type limitedCodec struct {
-	runtime.Codec
-	limit int
+// check looks at the stored object only when the new one is too large. Stored returns nil when
+// there is none.
+func (l *sizeLimit) check(obj runtime.Object, stored func() runtime.Object) error {
+	size, err := l.size(obj)
+	if err != nil || size <= l.bytes {
+		return nil //nolint:nilerr // what else is wrong with it, the write itself will say
+	}
+	if old := stored(); old != nil {
+		if before, err := l.size(old); err == nil && size <= before+mayGrow(obj) {
+			return nil
+		}
+	}
+	return tooLarge(size, l.bytes)
 }
 
-// Encode writes the object, and fails after the write when it was too much.
-func (c *limitedCodec) Encode(obj runtime.Object, w io.Writer) error {
-	counter := &countingWriter{Writer: w}
-	if err := c.Codec.Encode(obj, counter); err != nil {
-		return err
+func (l *sizeLimit) size(obj runtime.Object) (int, error) {
+	var counter countingWriter
+	err := l.codec.Encode(obj, &counter)
+	return int(counter), err
+}
+
+func mayGrow(obj runtime.Object) int {
+	if accessor, err := meta.Accessor(obj); err != nil || accessor.GetDeletionTimestamp() == nil {
+		return 0
 	}
-	if counter.size > c.limit {
-		return tooLarge(counter.size, c.limit)
-	}
-	return nil
+	return deletionBookkeeping
 }
 
 func tooLarge(size, limit int) error {
@@ -42,15 +58,51 @@ func tooLarge(size, limit int) error {
 		size, limit))
 }
 
-type countingWriter struct {
-	io.Writer
-	size int
-}
+type countingWriter int
 
 func (w *countingWriter) Write(p []byte) (int, error) {
-	n, err := w.Writer.Write(p)
-	w.size += n
-	return n, err
+	*w += countingWriter(len(p))
+	return len(p), nil
+}
+
+func nothing() runtime.Object { return nil }
+
+// limitedStorage checks each object as it will be written.
+type limitedStorage struct {
+	storage.Interface
+	limit   *sizeLimit
+	newFunc func() runtime.Object
+}
+
+// Create implements storage.Interface.
+func (s *limitedStorage) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
+	if err := s.limit.check(obj, nothing); err != nil {
+		return err
+	}
+	return s.Interface.Create(ctx, key, obj, out, ttl)
+}
+
+// GuaranteedUpdate implements storage.Interface. The object that tryUpdate gets it may change, so
+// what is stored is read again where that matters.
+func (s *limitedStorage) GuaranteedUpdate(
+	ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
+	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object,
+) error {
+	stored := func() runtime.Object {
+		old := s.newFunc()
+		if err := s.Get(ctx, key, storage.GetOptions{}, old); err != nil {
+			return nil
+		}
+		return old
+	}
+	checked := func(input runtime.Object, response storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		output, ttl, err := tryUpdate(input, response)
+		if err == nil {
+			err = s.limit.check(output, stored)
+		}
+		return output, ttl, err
+	}
+	return s.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, checked, cachedExistingObject)
 }
 
 type bodySizeKey struct{}
@@ -62,31 +114,24 @@ func WithBodySize(ctx context.Context, size int64) context.Context {
 }
 
 // earlySizeCheck names the size of a too large object before other rules name one long field of
-// it. It encodes the object once more, so it looks only at requests whose body was too large.
+// it, and in dry runs, which write nothing. It encodes the object once more, so of other requests
+// it looks only at those whose body was too large.
 type earlySizeCheck struct {
-	codec runtime.Codec
+	limit *sizeLimit
 }
 
-func (c *earlySizeCheck) beginCreate(ctx context.Context, obj runtime.Object, _ *metav1.CreateOptions) (registry.FinishFunc, error) {
-	return func(context.Context, bool) {}, c.check(ctx, obj)
+func (c *earlySizeCheck) beginCreate(ctx context.Context, obj runtime.Object, options *metav1.CreateOptions) (registry.FinishFunc, error) {
+	return func(context.Context, bool) {}, c.check(ctx, len(options.DryRun) > 0, obj, nothing)
 }
 
-func (c *earlySizeCheck) beginUpdate(ctx context.Context, obj, _ runtime.Object, _ *metav1.UpdateOptions) (registry.FinishFunc, error) {
-	return func(context.Context, bool) {}, c.check(ctx, obj)
+func (c *earlySizeCheck) beginUpdate(ctx context.Context, obj, old runtime.Object, options *metav1.UpdateOptions) (registry.FinishFunc, error) {
+	return func(context.Context, bool) {}, c.check(ctx, len(options.DryRun) > 0, obj, func() runtime.Object { return old })
 }
 
-func (c *earlySizeCheck) check(ctx context.Context, obj runtime.Object) error {
-	limited, ok := c.codec.(*limitedCodec)
-	if !ok {
-		return nil
+func (c *earlySizeCheck) check(ctx context.Context, dryRun bool, obj runtime.Object, stored func() runtime.Object) error {
+	body, ok := ctx.Value(bodySizeKey{}).(int64)
+	if dryRun || ok && (body < 0 || body > int64(c.limit.bytes)) {
+		return c.limit.check(obj, stored)
 	}
-	size, ok := ctx.Value(bodySizeKey{}).(int64)
-	if !ok || size >= 0 && size <= int64(limited.limit) {
-		return nil
-	}
-	err := limited.Encode(obj, io.Discard)
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
-		return err
-	}
-	return nil // what else is wrong with it, the write itself will say
+	return nil
 }

@@ -34,9 +34,12 @@ func (s *store[T]) Categories() []string { return s.kind.Categories }
 func (s *store[T]) GetSingularName() string { return s.kind.Singular }
 
 // Storage implements Row.
-func (k *Kind[T]) Storage(scheme *runtime.Scheme, options generic.RESTOptionsGetter) (map[string]genericrest.Storage, error) {
+func (k *Kind[T]) Storage(
+	scheme *runtime.Scheme, options generic.RESTOptionsGetter, maxBytes int,
+) (map[string]genericrest.Storage, error) {
 	main := &strategy[T]{ObjectTyper: scheme, NameGenerator: names.SimpleNameGenerator, kind: k}
-	early := &earlySizeCheck{}
+	limit := &sizeLimit{bytes: maxBytes}
+	early := &earlySizeCheck{limit: limit}
 	generics := &registry.Store{
 		NewFunc:                   func() runtime.Object { return k.New() },
 		NewListFunc:               k.NewList,
@@ -53,7 +56,8 @@ func (k *Kind[T]) Storage(scheme *runtime.Scheme, options generic.RESTOptionsGet
 	if err := generics.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options}); err != nil {
 		return nil, fmt.Errorf("open the store of %s: %w", k.Resource(), err)
 	}
-	early.codec = generics.Storage.Codec
+	limit.codec = generics.Storage.Codec
+	generics.Storage.Storage = &limitedStorage{Interface: generics.Storage.Storage, limit: limit, newFunc: generics.NewFunc}
 
 	status := *generics
 	statuses := &statusStrategy[T]{strategy: main}

@@ -1,11 +1,7 @@
 package rest
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"io"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -184,42 +180,3 @@ func TestScaleOfNothing(t *testing.T) {
 	_, err := info.UpdatedObject(t.Context(), &sample{})
 	assert.True(t, apierrors.IsNotFound(err), "%v", err)
 }
-
-// text is a codec whose output is the object's name.
-type text struct{ runtime.Codec }
-
-func (text) Encode(obj runtime.Object, w io.Writer) error {
-	_, err := io.WriteString(w, obj.(*sample).Name)
-	return err
-}
-
-func TestSizeLimit(t *testing.T) {
-	codec := LimitSize(text{}, 10)
-	for size, tooLarge := range map[int]bool{0: false, 10: false, 11: true} {
-		obj := &sample{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("x", size)}}
-		err := codec.Encode(obj, &bytes.Buffer{})
-		assert.Equal(t, tooLarge, apierrors.IsRequestEntityTooLargeError(err), "%d: %v", size, err)
-		if tooLarge {
-			assert.ErrorContains(t, err, "takes 11 bytes")
-			assert.ErrorContains(t, err, "limit is 10 bytes")
-		}
-	}
-}
-
-func TestEarlySizeCheckLooksAtLargeBodiesAlone(t *testing.T) {
-	large := &sample{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("x", 11)}}
-	check := &earlySizeCheck{codec: LimitSize(text{}, 10)}
-	for body, refused := range map[int64]bool{5: false, 11: true, -1: true} {
-		_, err := check.beginCreate(WithBodySize(t.Context(), body), large, nil)
-		assert.Equal(t, refused, err != nil, "body of %d", body)
-	}
-	_, err := check.beginUpdate(t.Context(), large, nil, nil)
-	assert.NoError(t, err, "no body")
-	check.codec = LimitSize(failing{}, 10)
-	_, err = check.beginCreate(WithBodySize(t.Context(), 11), large, nil)
-	assert.NoError(t, err, "other problems are the write's")
-}
-
-type failing struct{ runtime.Codec }
-
-func (failing) Encode(runtime.Object, io.Writer) error { return errors.New("no") }
