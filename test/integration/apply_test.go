@@ -100,3 +100,15 @@ func TestKubectlDiffWaitAndDelete(t *testing.T) {
 	mustKubectl(t, "label", "clone/demo", "-n", created.Namespace, "color=blue")
 	mustKubectl(t, "delete", "clone/demo", "-n", created.Namespace, "--cascade=orphan")
 }
+
+func TestKubectlEdit(t *testing.T) {
+	client := cloneSets(t)
+	created := create(t, client, newCloneSet("demo"))
+	t.Setenv("KUBE_EDITOR", "sed -i 's/replicas: 2/replicas: 4/'")
+	out := mustKubectl(t, "edit", "clone", "demo", "-n", created.Namespace)
+	assert.Contains(t, out, "cloneset.apps.kruise.io/demo edited")
+	edited, err := client.Get(t.Context(), "demo", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, int32(4), *edited.Spec.Replicas)
+	assert.Equal(t, int64(2), edited.Generation)
+}
