@@ -2,11 +2,13 @@ package cloneset
 
 import (
 	"fmt"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -42,6 +44,26 @@ type Reconciler struct {
 	clock     clock.PassiveClock
 	recorder  record.EventRecorder
 	metrics   *controller.Metrics
+
+	lock sync.Mutex
+	// sightings are the view's, by the CloneSet's UID. There is no entry where there is none.
+	sightings map[types.UID]map[types.UID]sighting
+}
+
+func (r *Reconciler) sighted(set types.UID) map[types.UID]sighting {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return r.sightings[set]
+}
+
+func (r *Reconciler) keepSightings(set types.UID, sightings map[types.UID]sighting) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if len(sightings) == 0 {
+		delete(r.sightings, set)
+		return
+	}
+	r.sightings[set] = sightings
 }
 
 // New makes the controller. It adds indexes to the informers, so it must be called before they start.
@@ -69,7 +91,8 @@ func newReconciler(deps controller.Deps) (*Reconciler, error) {
 	return &Reconciler{
 		sets: setInformer.Lister(), pods: owned[pods].GetIndexer(), claims: owned[claims].GetIndexer(),
 		revisions: owned[revisions].GetIndexer(), nodes: deps.KubeInformers.Core().V1().Nodes().Lister(),
-		guard: guard, settings: settingsFrom(deps), clock: deps.Clock, recorder: recorder, metrics: deps.Options.Metrics,
+		sightings: map[types.UID]map[types.UID]sighting{},
+		guard:     guard, settings: settingsFrom(deps), clock: deps.Clock, recorder: recorder, metrics: deps.Options.Metrics,
 		write: &writer{kube: deps.Kube, kruise: deps.Kruise, guard: guard, recorder: recorder},
 	}, nil
 }
@@ -91,6 +114,7 @@ func (r *Reconciler) watch(c *controller.Controller, deps controller.Deps) error
 		}
 		if set, ok := obj.(metav1.Object); ok {
 			r.guard.Forget(set.GetUID())
+			r.keepSightings(set.GetUID(), nil)
 		}
 	}})
 	if err != nil {

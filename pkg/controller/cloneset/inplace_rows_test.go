@@ -216,6 +216,7 @@ func TestPodStaysOutOfServiceUntilTheNodeIsDone(t *testing.T) {
 func TestUnreadableRecordOfOnePodHoldsUpNoOther(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "100%", "")))
 	w.change(w.names()[0], func(p *corev1.Pod) {
+		p.Labels["lifecycle.apps.kruise.io/state"] = "Updating"
 		p.Annotations["apps.kruise.io/inplace-update-state"] = "{"
 	})
 	w.edit(image("app:2"))
@@ -226,4 +227,29 @@ func TestUnreadableRecordOfOnePodHoldsUpNoOther(t *testing.T) {
 	w.kubelet()
 	w.settle()
 	assert.Empty(t, w.set().Status.Conditions)
+}
+
+// The time in which a node must have stopped the old instance begins when it is known to have seen the change, not with ours.
+func TestSettlingBeginsWhenTheNodeHasSeenTheChange(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlaceIfPossible))
+	name := w.names()[0]
+	released := func() bool {
+		return conditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status == corev1.ConditionTrue
+	}
+	w.edit(image("app:2"))
+	w.step()
+	w.change(name, func(p *corev1.Pod) {
+		p.Status.ContainerStatuses[0].ContainerID = "test://restarted"
+		p.Generation, p.Status.ObservedGeneration = 2, 1
+	})
+	w.step()
+	w.Clock.SetTime(controllertest.Now.Add(time.Hour))
+	w.change(name, func(p *corev1.Pod) { p.Status.ObservedGeneration = 2 })
+	assert.Equal(t, 40*time.Second, w.step())
+	assert.False(t, released(), "the node may be about to replace it")
+	w.Clock.SetTime(w.Clock.Now().Add(40 * time.Second))
+	w.step()
+	assert.True(t, released())
+	w.step()
+	assert.Empty(t, w.r.sightings, "nothing is kept of what is done")
 }

@@ -66,7 +66,7 @@ func (r *Reconciler) stale(ctx context.Context, set *v1beta1.CloneSet) (time.Dur
 
 // observe reads the caches.
 func (r *Reconciler) observe(set *v1beta1.CloneSet) (*view, error) {
-	v := &view{settings: r.settings, set: set, now: r.clock.Now(), nodeLabels: r.nodeLabels}
+	v := &view{settings: r.settings, set: set, now: r.clock.Now(), nodeLabels: r.nodeLabels, sightings: r.sighted(set.UID)}
 	all, err := controller.ByOwner[*corev1.Pod](r.pods, set.UID)
 	if err != nil {
 		return nil, err
@@ -138,6 +138,7 @@ func (r *Reconciler) act(ctx context.Context, v *view) (recheck time.Duration, r
 		return 0, outcome{scale: err}
 	}
 	changes, recheck, unreadable := v.refresh()
+	r.keepSightings(v.set.UID, v.sightings)
 	if err := r.write.pods(ctx, v.set, changes); err != nil || len(changes) > 0 {
 		return recheck, outcome{update: errors.Join(unreadable, err)}
 	}

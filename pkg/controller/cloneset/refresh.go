@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/history"
@@ -24,10 +25,18 @@ type change struct {
 	trial bool
 }
 
+// sighting is what we have seen of a Pod since a time, without a break.
+type sighting struct {
+	what  string
+	since time.Time
+}
+
 // refresh decides what is due for each Pod whatever else happens: its lifecycle moves on, and a finished in-place update puts
 // it back into service. Both together are one write. It also returns when to look again though nothing changes.
 func (v *view) refresh() (changes []change, recheck time.Duration, err error) {
 	var failures []error
+	before := v.sightings
+	v.sightings = map[types.UID]sighting{}
 	for _, pod := range v.pods {
 		if inplace.Delayed(pod) {
 			c, remaining, err := v.resume(pod)
@@ -37,10 +46,14 @@ func (v *view) refresh() (changes []change, recheck time.Duration, err error) {
 			recheck = sooner(recheck, remaining)
 			continue
 		}
-		progress, err := inplace.Evaluate(pod, v.now)
-		if err != nil {
-			failures = append(failures, err)
-			continue
+		var progress inplace.Progress
+		if !inplace.Released(pod) || lifecycle.Of(pod) == pub.LifecycleStateUpdating {
+			// For the others, what their update came to was decided before.
+			var err error
+			if progress, err = inplace.Evaluate(pod, v.watch(pod, before)); err != nil {
+				failures = append(failures, err)
+				continue
+			}
 		}
 		recheck = sooner(recheck, progress.Recheck)
 		if c, due := v.refreshOne(pod, progress.Complete); due {
@@ -48,6 +61,18 @@ func (v *view) refresh() (changes []change, recheck time.Duration, err error) {
 		}
 	}
 	return changes, recheck, errors.Join(failures...)
+}
+
+// watch goes on with what was seen of the Pod before, or begins anew.
+func (v *view) watch(pod *corev1.Pod, before map[types.UID]sighting) inplace.Watched {
+	return func(what string) time.Duration {
+		seen, known := before[pod.UID]
+		if !known || seen.what != what {
+			seen = sighting{what: what, since: v.now}
+		}
+		v.sightings[pod.UID] = seen
+		return v.now.Sub(seen.since)
+	}
 }
 
 // resume makes the change that waited in a Pod for its grace period, when that is over.

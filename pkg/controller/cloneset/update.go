@@ -220,7 +220,7 @@ func (v *view) applied(pod *corev1.Pod, update inPlaceUpdate, target *appsv1.Con
 	}
 	podcontrol.StampRevision(after, target.Name, v.shortHash)
 	state := pub.LifecycleStateUpdating
-	if progress, err := inplace.Evaluate(after, v.now); err == nil && progress.Complete && !update.change.TouchesContainers() {
+	if progress, err := inplace.Evaluate(after, nil); err == nil && progress.Complete && !update.change.TouchesContainers() {
 		state = lifecycle.AfterUpdate(v.set.Spec.Lifecycle, after)
 	}
 	lifecycle.Set(after, state, v.now)

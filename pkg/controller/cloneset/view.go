@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -52,7 +53,9 @@ type view struct {
 	revisions       []*appsv1.ControllerRevision
 	current, update *appsv1.ControllerRevision
 	now             time.Time
-	nodeLabels      func(node string) map[string]string
+	// sightings are of Pods whose update only time will show to be complete. They are of this process and its clock.
+	sightings  map[types.UID]sighting
+	nodeLabels func(node string) map[string]string
 	// templates are the decoded templates of revisions, by name.
 	templates map[string]*corev1.PodTemplateSpec
 }

@@ -20,7 +20,7 @@ func (c *Change) apply(pod *corev1.Pod, revision string, started, now time.Time)
 	names := slices.Sorted(maps.Keys(c.Images))
 	state := &State{
 		Revision: revision, UpdateTimestamp: metav1.NewTime(started.UTC()), UpdateImages: len(names) > 0,
-		LastContainerStatuses: c.record(pod, now),
+		LastContainerStatuses: c.record(pod),
 	}
 	for i := range pod.Spec.Containers {
 		if image, found := c.Images[pod.Spec.Containers[i].Name]; found {
@@ -37,7 +37,7 @@ func (c *Change) apply(pod *corev1.Pod, revision string, started, now time.Time)
 }
 
 // record returns what runs in the containers that the change touches, and in those that an earlier update is still changing.
-func (c *Change) record(pod *corev1.Pod, now time.Time) map[string]ContainerStatus {
+func (c *Change) record(pod *corev1.Pod) map[string]ContainerStatus {
 	previous, err := ReadState(pod)
 	if err != nil {
 		previous = nil
@@ -45,7 +45,7 @@ func (c *Change) record(pod *corev1.Pod, now time.Time) map[string]ContainerStat
 	var records map[string]ContainerStatus
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
-		before, pending := unfinished(pod, previous, container, now)
+		before, pending := unfinished(pod, previous, container)
 		if _, touched := c.Images[container.Name]; !touched && !pending {
 			continue
 		}
@@ -60,7 +60,7 @@ func (c *Change) record(pod *corev1.Pod, now time.Time) map[string]ContainerStat
 // unfinished returns what to record of a container, and whether an earlier update of it is still under way. While the
 // instance that an earlier update put an end to still runs, what it was created from is in that update's record and no
 // longer in the spec.
-func unfinished(pod *corev1.Pod, previous *State, container *corev1.Container, now time.Time) (ContainerStatus, bool) {
+func unfinished(pod *corev1.Pod, previous *State, container *corev1.Container) (ContainerStatus, bool) {
 	before := ContainerStatus{Image: container.Image}
 	if status := containerStatus(pod, container.Name); status != nil {
 		before.ImageID, before.ContainerID = status.ImageID, status.ContainerID
@@ -69,11 +69,14 @@ func unfinished(pod *corev1.Pod, previous *State, container *corev1.Container, n
 		return before, false
 	}
 	recorded, found := previous.LastContainerStatuses[container.Name]
-	if !found || containerComplete(pod, container, recorded, previous, now) {
+	if !found || judge(pod, container, recorded) == done {
 		return before, false
 	}
-	if recorded.Image != "" && recorded.ContainerID == before.ContainerID {
+	if recorded.ContainerID == before.ContainerID {
 		before.Image = recorded.Image
+	} else if recorded.ContainerID != "" {
+		// An instance between the two: whether it came before or after the node saw the spec, nobody knows.
+		before.Image = ""
 	}
 	return before, true
 }

@@ -33,7 +33,7 @@ func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time
 		return fmt.Errorf("encode annotation %q of Pod %q: %w", pub.InPlaceUpdateGraceKey, pod.Name, err)
 	}
 	// Nothing of this change is under way yet, but something of an earlier one may be.
-	pending := (&Change{}).record(pod, now)
+	pending := (&Change{}).record(pod)
 	dropGrace(pod)
 	if err := writeState(pod, &State{
 		Revision: revision, UpdateTimestamp: metav1.NewTime(now.UTC()), LastContainerStatuses: pending,

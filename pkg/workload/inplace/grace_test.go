@@ -18,7 +18,7 @@ func TestRow7Grace(t *testing.T) {
 	assert.Equal(t, "main:1", pod.Spec.Containers[0].Image)
 	assert.Contains(t, pod.Annotations[pub.InPlaceUpdateGraceKey], `"revision":"rev2","containerImages":{"main":"main:2"}`)
 	assert.Contains(t, pod.Annotations[pub.InPlaceUpdateGraceKey], `"graceSeconds":30`)
-	progress, err := Evaluate(pod, now)
+	progress, err := Evaluate(pod, nil)
 	require.NoError(t, err)
 	assert.False(t, progress.Complete)
 

@@ -132,7 +132,7 @@ func TestRow3And4MetadataAlone(t *testing.T) {
 	require.NoError(t, change.Apply(pod, "rev2", now))
 	assert.Equal(t, map[string]string{"new": "1", "other": "kept"}, pod.Labels)
 	assert.JSONEq(t, `{"revision":"rev2","updateTimestamp":"2026-01-01T12:00:00Z","lastContainerStatuses":null}`, pod.Annotations[pub.InPlaceUpdateStateKey])
-	progress, err := Evaluate(pod, now)
+	progress, err := Evaluate(pod, nil)
 	require.NoError(t, err)
 	assert.True(t, progress.Complete)
 }
@@ -182,7 +182,7 @@ func TestEvaluate(t *testing.T) {
 			pod := running("A")
 			require.NoError(t, images(tc.update).Apply(pod, "rev2", now))
 			tc.report(pod)
-			progress, err := Evaluate(pod, now.Add(tc.after))
+			progress, err := Evaluate(pod, func(string) time.Duration { return tc.after })
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, progress.Complete)
 		})
@@ -195,7 +195,7 @@ func TestRow22RegistryWithAPort(t *testing.T) {
 	setMain(pod, "A", "registry:5000/app:latest", "registry:5000/app@sha256:1")
 	require.NoError(t, images("registry:5000/app:v2").Apply(pod, "rev2", now))
 	setMain(pod, "B", "registry:5000/app:v2", "registry:5000/app@sha256:1")
-	progress, err := Evaluate(pod, now)
+	progress, err := Evaluate(pod, nil)
 	require.NoError(t, err)
 	assert.True(t, progress.Complete)
 }
@@ -204,7 +204,7 @@ func TestRollbackBeforeTheNodeSawAnything(t *testing.T) {
 	pod := running("A")
 	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
 	require.NoError(t, images("main:1").Apply(pod, "rev1", now))
-	progress, err := Evaluate(pod, now)
+	progress, err := Evaluate(pod, nil)
 	require.NoError(t, err)
 	assert.True(t, progress.Complete, "the first instance runs what the spec asks for again")
 }
@@ -214,11 +214,11 @@ func TestRollbackWhileTheNodeReplacesTheContainer(t *testing.T) {
 	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}
 	require.NoError(t, images("main:1").Apply(pod, "rev1", now))
-	progress, err := Evaluate(pod, now)
+	progress, err := Evaluate(pod, nil)
 	require.NoError(t, err)
 	assert.False(t, progress.Complete, "the first instance is dead")
 	setMain(pod, "C", "main:1", "main:1@sha256:1")
-	progress, err = Evaluate(pod, now)
+	progress, err = Evaluate(pod, nil)
 	require.NoError(t, err)
 	assert.True(t, progress.Complete)
 }
@@ -229,11 +229,11 @@ func TestAnotherContainerChangesWhileTheFirstIsUnderWay(t *testing.T) {
 	require.NoError(t, (&Change{Images: map[string]string{"side": "side:2"}}).Apply(pod, "rev3", now))
 	s := &pod.Status.ContainerStatuses[1]
 	s.ContainerID, s.Image = "containerd://sideB", "side:2"
-	progress, err := Evaluate(pod, now)
+	progress, err := Evaluate(pod, nil)
 	require.NoError(t, err)
 	assert.False(t, progress.Complete, "main still runs the old image")
 	setMain(pod, "B", "main:2", "m@sha256:2")
-	progress, err = Evaluate(pod, now)
+	progress, err = Evaluate(pod, nil)
 	require.NoError(t, err)
 	assert.True(t, progress.Complete)
 }
@@ -254,7 +254,7 @@ func TestEvaluateRecordsOfOtherReleases(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := running("A")
 			pod.Annotations = tc.annotations
-			progress, err := Evaluate(pod, now)
+			progress, err := Evaluate(pod, nil)
 			if tc.err != "" {
 				require.ErrorContains(t, err, tc.err)
 				return
@@ -263,6 +263,53 @@ func TestEvaluateRecordsOfOtherReleases(t *testing.T) {
 			assert.Equal(t, tc.want, progress.Complete)
 		})
 	}
+}
+
+// An instance that came between is of either image: an update of something else must not call it the new one.
+func TestAnotherChangeWhileACrashedInstanceIsBack(t *testing.T) {
+	for name, later := range map[string]*Change{
+		"metadata": {Labels: MapChange{Set: map[string]string{"new": "1"}}},
+		"side":     {Images: map[string]string{"side": "side:1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := running("A")
+			require.NoError(t, images("main:2").Apply(pod, "rev2", now))
+			setMain(pod, "B", "main:1", "main:1@sha256:1")
+			require.NoError(t, later.Apply(pod, "rev3", now))
+			progress, err := Evaluate(pod, nil)
+			require.NoError(t, err)
+			assert.False(t, progress.Complete)
+			setMain(pod, "C", "main:2", "m@sha256:2")
+			progress, err = Evaluate(pod, nil)
+			require.NoError(t, err)
+			assert.True(t, progress.Complete)
+		})
+	}
+}
+
+func TestAnInstanceMustBeSeenForLong(t *testing.T) {
+	pod := running("A")
+	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
+	var seen []string
+	watch := func() Progress {
+		progress, err := Evaluate(pod, func(sighting string) time.Duration {
+			seen = append(seen, sighting)
+			return 30 * time.Second
+		})
+		require.NoError(t, err)
+		return progress
+	}
+	watch()
+	assert.Empty(t, seen, "the recorded instance is never the new one")
+	setMain(pod, "B", "main:1", "main:1@sha256:1")
+	assert.Equal(t, Progress{Recheck: 10 * time.Second}, watch())
+	setMain(pod, "C", "main:1", "main:1@sha256:1")
+	watch()
+	require.Len(t, seen, 2)
+	assert.NotEqual(t, seen[0], seen[1], "another instance starts anew")
+	pod.Generation, pod.Status.ObservedGeneration = 3, 2
+	watch()
+	assert.Len(t, seen, 2, "nothing counts before the node has seen the spec")
 }
 
 func TestParseReference(t *testing.T) {

@@ -31,7 +31,7 @@ type ContainerStatus struct {
 	ImageID string `json:"imageID,omitempty"`
 	// ContainerID is the instance that the update must replace. Records of other releases lack it.
 	ContainerID string `json:"containerID,omitempty"`
-	// Image is the reference in the spec that the instance was created from.
+	// Image is the reference in the spec that the instance was created from, empty when that is not known.
 	Image string `json:"image,omitempty"`
 }
 
