@@ -2,6 +2,7 @@ package chart
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,6 +22,12 @@ var served = map[string][]string{
 
 // cluster answers what helm asks before it would install: the version, the kinds, its releases and the definitions.
 func cluster(t *testing.T, definitions ...map[string]any) string {
+	t.Helper()
+	return clusterWith(t, nil, definitions...)
+}
+
+// clusterWith is a cluster that has objects too, by their paths.
+func clusterWith(t *testing.T, objects map[string]any, definitions ...map[string]any) string {
 	t.Helper()
 	groups := []any{}
 	answers := map[string]any{
@@ -48,6 +55,7 @@ func cluster(t *testing.T, definitions ...map[string]any) string {
 		answers[path] = map[string]any{"kind": "APIResourceList", "groupVersion": version, "resources": resources}
 	}
 	answers["/apis"] = map[string]any{"kind": "APIGroupList", "groups": groups}
+	maps.Copy(answers, objects)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		answer, known := answers[r.URL.Path]

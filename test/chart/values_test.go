@@ -164,6 +164,11 @@ func TestContradictions(t *testing.T) {
 		"no apiserver":           {[]string{"--set", "apiserver.replicas=0"}, []string{"/apiserver/replicas", "minimum"}},
 		"absolute socket file":   {[]string{"--set", "daemon.socketFile=/run/x.sock"}, []string{"/daemon/socketFile"}},
 		"malformed gates":        {[]string{"--set", "featureGates=KruiseDaemon"}, []string{"/featureGates"}},
+		"a section taken out":    {[]string{"--set", "serviceAccount=null"}, []string{"missing property 'serviceAccount'"}},
+		"no port":                {[]string{"--set", "manager.metrics.port=0"}, []string{"/manager/metrics/port", "minimum"}},
+		"no port of the agent":   {[]string{"--set", "agent.port=0"}, []string{"/agent/port", "minimum"}},
+		"no truth value":         {[]string{"--set", "manager.hostNetwork=maybe"}, []string{"/manager/hostNetwork", "want boolean"}},
+		"no log level":           {[]string{"--set", "daemon.log.level=high"}, []string{"/daemon/log/level", "does not match pattern"}},
 		"old cluster":            {[]string{"--kube-version", "1.29.5"}, []string{">=1.30.0", "1.29.5"}},
 	}
 	for name, test := range tests {

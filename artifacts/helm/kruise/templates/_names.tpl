@@ -57,6 +57,40 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 {{- if kindIs "invalid" .Values.apiserver.replicas }}{{ empty (include "kruise.embedded" .) | ternary 2 1 }}{{ else }}{{ .Values.apiserver.replicas }}{{ end -}}
 {{- end }}
 
+{{/* Where the objects are, in words that tell one store from another. */}}
+{{- define "kruise.store" -}}
+{{- if include "kruise.embedded" . -}}
+the embedded store in the volume of claim {{ .Values.storage.embedded.persistentVolumeClaim.existingClaim | default "kruise-apiserver-data" }}
+{{- else -}}
+etcd{{ with .Values.storage.etcd.prefix }} below the prefix {{ . }}{{ end }}
+{{- end -}}
+{{- end }}
+
+{{/* The same for what is installed: by the running Deployment, else by the claim that an installation left. Empty for nothing. */}}
+{{- define "kruise.installedStore" -}}
+{{- $namespace := include "kruise.namespace" . -}}
+{{- $deployment := lookup "apps/v1" "Deployment" $namespace "kruise-apiserver" -}}
+{{- if $deployment -}}
+{{- $claim := "" -}}
+{{- $prefix := "" -}}
+{{- range $deployment.spec.template.spec.volumes -}}
+{{- if eq .name "data" -}}{{- $claim = dig "persistentVolumeClaim" "claimName" "" . -}}{{- end -}}
+{{- end -}}
+{{- range $container := $deployment.spec.template.spec.containers -}}
+{{- range $container.args -}}
+{{- if hasPrefix "--etcd-prefix=" . -}}{{- $prefix = trimPrefix "--etcd-prefix=" . -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if $claim -}}
+the embedded store in the volume of claim {{ $claim }}
+{{- else -}}
+etcd{{ with $prefix }} below the prefix {{ . }}{{ end }}
+{{- end -}}
+{{- else if lookup "v1" "PersistentVolumeClaim" $namespace "kruise-apiserver-data" -}}
+the embedded store in the volume of claim kruise-apiserver-data
+{{- end -}}
+{{- end }}
+
 {{/* The Secret whose files are the apiserver's certificate; empty when it manages its own. */}}
 {{- define "kruise.tlsSecret" -}}
 {{- if .Values.apiService.certManager.enabled }}kruise-apiserver-tls{{ else }}{{ .Values.apiService.tlsSecret }}{{ end -}}
