@@ -220,6 +220,8 @@ func TestErrorsInV1alpha1(t *testing.T) {
 		}
 	})
 	errs := validation.ValidateCloneSet(cloneSet)
+	require.Contains(t, validation.ErrorsIn("v1alpha1", errs).ToAggregate().Error(),
+		`spec.updateStrategy.type: Unsupported value: "Maybe": supported values: "ReCreate", "InPlaceIfPossible", "InPlaceOnly", "OnDelete"`)
 	before := errs.ToAggregate().Error()
 	requireErrors(t, []string{
 		"spec.minReadySeconds: -1", `spec.updateStrategy.type: "Maybe"`, `spec.updateStrategy.maxUnavailable: "abc"`,

@@ -8,6 +8,9 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
+// podUpdatePolicyPath is the hub's field for v1alpha1's type, which has one value more.
+const podUpdatePolicyPath = "spec.updateStrategy.rollingUpdate.podUpdatePolicy"
+
 // v1alpha1Paths are the fields that v1alpha1 has elsewhere, the longest first: the path in
 // the hub, and in v1alpha1.
 var v1alpha1Paths = []struct{ hub, v1alpha1 string }{
@@ -23,7 +26,7 @@ var v1alpha1Paths = []struct{ hub, v1alpha1 string }{
 		"spec.updateStrategy.rollingUpdate.inPlaceUpdateStrategy.imagePreDownloadMinUpdatedReadyPods",
 		"metadata.annotations[" + pub.ImagePreDownloadMinUpdatedReadyPodsKey + "]",
 	},
-	{"spec.updateStrategy.rollingUpdate.podUpdatePolicy", "spec.updateStrategy.type"},
+	{podUpdatePolicyPath, "spec.updateStrategy.type"},
 	{"spec.updateStrategy.rollingUpdate", "spec.updateStrategy"},
 }
 
@@ -36,6 +39,9 @@ func ErrorsIn(version string, errs field.ErrorList) field.ErrorList {
 	result := make(field.ErrorList, 0, len(errs))
 	for _, err := range errs {
 		moved := *err
+		if err.Type == field.ErrorTypeNotSupported && err.Field == podUpdatePolicyPath {
+			moved.Detail += `, "OnDelete"`
+		}
 		for _, path := range v1alpha1Paths {
 			if rest, found := strings.CutPrefix(err.Field, path.hub); found && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 				moved.Field = path.v1alpha1 + rest
