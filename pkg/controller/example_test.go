@@ -68,7 +68,7 @@ func greet(configMap *corev1.ConfigMap) *corev1.ConfigMap {
 }
 
 func Example() {
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // An example has no caller to take a context from.
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "world"}})
 	factory := informers.NewSharedInformerFactory(client, 0)

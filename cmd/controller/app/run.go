@@ -94,10 +94,12 @@ func (c *Config) lead(ctx context.Context) error {
 		running.Go(func() { failures[i] = controller.Run(ctx) })
 	}
 	running.Wait()
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done():
 		return nil
+	default:
+		return errors.Join(failures...)
 	}
-	return errors.Join(failures...)
 }
 
 // fillCaches starts the informers as soon as the kinds that they list are served.

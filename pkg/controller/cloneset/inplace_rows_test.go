@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -101,7 +100,7 @@ func TestLifecycleRow5And6PreDeleteHook(t *testing.T) {
 	}
 	w := rolled(t, "", newSet(3, hook))
 	scale := func(n int32) func(*v1beta1.CloneSetSpec) {
-		return func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To(n) }
+		return func(s *v1beta1.CloneSetSpec) { s.Replicas = new(n) }
 	}
 	states := func() (held []string) {
 		for _, pod := range w.Pods() {

@@ -309,7 +309,7 @@ func TestReleaseOfPodsThatNoLongerMatch(t *testing.T) {
 
 func TestDeletedSetIsOnlyReported(t *testing.T) {
 	set := newSet(3)
-	set.DeletionTimestamp, set.Finalizers = ptr.To(metav1.NewTime(controllertest.Now)), []string{"foregroundDeletion"}
+	set.DeletionTimestamp, set.Finalizers = new(metav1.NewTime(controllertest.Now)), []string{"foregroundDeletion"}
 	w := newWorld(t, "", set)
 	w.step()
 	assert.Equal(t, []string{"update clonesets/status web"}, w.Writes())

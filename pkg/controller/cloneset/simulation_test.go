@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
@@ -210,7 +209,7 @@ func (s *simulation) disturb() {
 	set := s.view.set
 	switch s.rand.IntN(8) {
 	case 0:
-		set.Spec.Replicas = ptr.To(int32(s.rand.IntN(9)))
+		set.Spec.Replicas = new(int32(s.rand.IntN(9)))
 		s.logf("replicas=%d", *set.Spec.Replicas)
 	case 1, 2:
 		image := s.pick("app:1", "app:2", "app:3", "broken:1")
@@ -330,7 +329,7 @@ func TestScalingAloneIsExact(t *testing.T) {
 		}
 		from := len(s.pods)
 		to := s.rand.IntN(9)
-		s.view.set.Spec.Replicas = ptr.To(int32(to))
+		s.view.set.Spec.Replicas = new(int32(to))
 		made := s.made
 		for range 20 {
 			s.pass()

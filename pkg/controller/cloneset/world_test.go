@@ -24,7 +24,7 @@ func newSet(replicas int32, edits ...func(*v1beta1.CloneSetSpec)) *v1beta1.Clone
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet"},
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", UID: "set", Generation: 1},
 		Spec: v1beta1.CloneSetSpec{
-			Replicas: ptr.To(replicas), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			Replicas: new(replicas), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
 				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "app:1"}}},
@@ -32,7 +32,7 @@ func newSet(replicas int32, edits ...func(*v1beta1.CloneSetSpec)) *v1beta1.Clone
 			UpdateStrategy: v1beta1.CloneSetUpdateStrategy{
 				Type: v1beta1.RollingUpdateCloneSetStrategyType,
 				RollingUpdate: &v1beta1.RollingUpdateCloneSetStrategy{
-					PodUpdatePolicy: pub.ReCreatePodUpdatePolicy, MaxUnavailable: ptr.To(intstr.FromString("20%")),
+					PodUpdatePolicy: pub.ReCreatePodUpdatePolicy, MaxUnavailable: new(intstr.FromString("20%")),
 				},
 			},
 			RevisionHistoryLimit: ptr.To[int32](10),
@@ -63,7 +63,7 @@ func value(text string) *intstr.IntOrString {
 	if text == "" {
 		return nil
 	}
-	return ptr.To(intstr.Parse(text))
+	return new(intstr.Parse(text))
 }
 
 var inPlaceIfPossible = policy(pub.InPlaceIfPossiblePodUpdatePolicy)

@@ -58,7 +58,8 @@ func (w *writer) patchPod(ctx context.Context, set *v1beta1.CloneSet, c change) 
 	if c.trial {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	pod, err := w.kube.CoreV1().Pods(c.before.Namespace).Patch(ctx, c.before.Name, types.StrategicMergePatchType, patch, options, subresources...)
+	pod, err := w.kube.CoreV1().Pods(c.before.Namespace).Patch(ctx, c.before.Name, types.StrategicMergePatchType, patch,
+		options, subresources...)
 	if err != nil {
 		return nil, fmt.Errorf("patch Pod %s: %w", c.before.Name, err)
 	}

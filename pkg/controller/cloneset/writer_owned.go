@@ -64,7 +64,7 @@ func unsure(err error) bool {
 func (w *writer) createdAfterAll(ctx context.Context, set *v1beta1.CloneSet, pod *corev1.Pod, failure error) (*corev1.Pod, error) {
 	found, err := w.kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 	if err != nil || !metav1.IsControlledBy(found, set) || !podstate.Active(found) {
-		return nil, failure //nolint:nilerr // What was asked for has failed; that the search did too says nothing more.
+		return nil, failure
 	}
 	return found, nil
 }

@@ -106,18 +106,29 @@ func judge(pod *corev1.Pod, container *corev1.Container, recorded ContainerStatu
 	}
 	runs := status.State.Running != nil
 	runsImage := sameImage(container.Image, status.Image, status.ImageID)
-	ofOtherRelease := recorded.ContainerID == "" && recorded.Image == ""
-	same := status.ContainerID == recorded.ContainerID
 	switch {
-	case ofOtherRelease && (runsImage || status.ImageID != recorded.ImageID),
-		!same && !ofOtherRelease && runsImage,
-		same && runs && recorded.Image == container.Image:
+	case recorded.ContainerID == "" && recorded.Image == "":
+		return doneIf(runsImage || status.ImageID != recorded.ImageID)
+	case status.ContainerID != recorded.ContainerID && runsImage:
 		return done
-	case !ofOtherRelease && runs && (!same || runsImage || recorded.Image == ""):
+	case !runs:
+		return pending
+	case status.ContainerID != recorded.ContainerID, recorded.Image == "":
+		return unnamed
+	case recorded.Image == container.Image:
+		return done
+	case runsImage:
 		return unnamed
 	default:
 		return pending
 	}
+}
+
+func doneIf(condition bool) verdict {
+	if condition {
+		return done
+	}
+	return pending
 }
 
 // nodeSawSpec is true as well where a node does not say which generation it reports on.

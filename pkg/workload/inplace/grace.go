@@ -52,7 +52,7 @@ func Resume(pod *corev1.Pod, atRevision func(string) bool, now time.Time) (remai
 	state, stateErr := ReadState(pod)
 	if graceErr != nil || stateErr != nil || grace == nil || state == nil || !atRevision(grace.Revision) {
 		dropGrace(pod)
-		return 0, nil
+		return 0, nil //nolint:nilerr // What cannot be read is dropped, and the Pod updated anew.
 	}
 	due := state.UpdateTimestamp.Add(time.Duration(grace.GraceSeconds) * time.Second)
 	if wait := due.Sub(now); wait > 0 {

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,9 +13,7 @@ import (
 
 func podIn(state State, labels map[string]string, finalizers ...string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{pub.LifecycleStateKey: string(state)}, Finalizers: finalizers}}
-	for k, v := range labels {
-		pod.Labels[k] = v
-	}
+	maps.Copy(pod.Labels, labels)
 	return pod
 }
 

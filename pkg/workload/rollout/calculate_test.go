@@ -6,10 +6,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 )
 
-func value(text string) *intstr.IntOrString { return ptr.To(intstr.Parse(text)) }
+func value(text string) *intstr.IntOrString { return new(intstr.Parse(text)) }
 
 // pods builds n Pods of each given shape.
 func pods(groups ...[]Pod) (all []Pod) {
