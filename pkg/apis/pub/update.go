@@ -2,9 +2,10 @@ package pub
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+// PodUpdatePolicyType says how a Pod comes to a new revision.
 // +enum
 //
-// PodUpdatePolicyType says how a Pod comes to a new revision.
+// The empty value stands for the default.
 type PodUpdatePolicyType string
 
 const (

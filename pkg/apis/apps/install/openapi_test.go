@@ -13,7 +13,7 @@ import (
 // TestSchemaNamesTheValues asks the published schema for the values of each field that has
 // only a few: "kubectl explain" and editors show them from there.
 func TestSchemaNamesTheValues(t *testing.T) {
-	schemas := openapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef(path) })
+	schemas := openapi.GetOpenAPIDefinitions(spec.MustCreateRef)
 	for _, field := range []struct {
 		schema, name string
 		want         []any

@@ -8,9 +8,10 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
+// CloneSetUpdateStrategyType says how a Pod comes to a new revision.
 // +enum
 //
-// CloneSetUpdateStrategyType says how a Pod comes to a new revision.
+// The empty value stands for the default.
 type CloneSetUpdateStrategyType string
 
 const (

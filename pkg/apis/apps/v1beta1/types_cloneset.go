@@ -8,9 +8,10 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
+// CloneSetUpdateStrategyType says what starts the update of a Pod.
 // +enum
 //
-// CloneSetUpdateStrategyType says what starts the update of a Pod.
+// The empty value stands for the default.
 type CloneSetUpdateStrategyType string
 
 const (
