@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
@@ -108,4 +109,23 @@ func TestThrottledCreationIsToldWhenItChanges(t *testing.T) {
 	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](4) })
 	w.settle()
 	assert.Equal(t, 1, told())
+}
+
+func TestAClaimThatCannotBeDeletedHoldsUpNothing(t *testing.T) {
+	w := rolled(t, "", newSet(2, knobs("", "1", ""), func(s *v1beta1.CloneSetSpec) {
+		s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+	}))
+	w.Kube.PrependReactor("delete", "persistentvolumeclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(claims, "data", nil)
+	})
+	w.lose(w.names()[0])
+	w.edit(image("app:2"))
+	for range 20 {
+		w.Observe()
+		_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+		require.True(t, apierrors.IsForbidden(err), "%v", err)
+		w.kubelet()
+	}
+	assert.Equal(t, map[string]int{"app:2": 2}, w.images())
+	assert.Equal(t, v1beta1.CloneSetConditionFailedScale, w.set().Status.Conditions[0].Type)
 }

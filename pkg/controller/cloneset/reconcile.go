@@ -128,23 +128,25 @@ func (r *Reconciler) reportDeleted(ctx context.Context, v *view, selector labels
 	return r.write.status(ctx, v.set, v.status(selector.String(), outcome{}, old.CollisionCount))
 }
 
-// act makes the changes of one pass. What scaling changed is seen before anything is updated.
+// act makes the changes of one pass. What scaling changed is seen before anything is updated. A claim that cannot be cleaned
+// up is reported and holds up nothing.
 func (r *Reconciler) act(ctx context.Context, v *view) (recheck time.Duration, result outcome) {
-	if err := r.cleanClaims(ctx, v); err != nil {
-		return 0, outcome{scale: err}
-	}
+	result.scale = r.cleanClaims(ctx, v)
 	acted, err := r.scale(ctx, v)
 	if acted || err != nil {
-		return 0, outcome{scale: err}
+		result.scale = errors.Join(result.scale, err)
+		return 0, result
 	}
 	changes, recheck, unreadable := v.refresh()
 	r.keepSightings(v.set.UID, v.sightings)
 	if err := r.write.pods(ctx, v.set, changes); err != nil || len(changes) > 0 {
-		return recheck, outcome{update: errors.Join(unreadable, err)}
+		result.update = errors.Join(unreadable, err)
+		return recheck, result
 	}
 	// One Pod that cannot be judged must not hold up the others, nor the update that may be its way out.
 	plan, err := v.updates()
-	return recheck, outcome{update: errors.Join(unreadable, err, r.write.updates(ctx, v, plan)), decided: true}
+	result.update, result.decided = errors.Join(unreadable, err, r.write.updates(ctx, v, plan)), true
+	return recheck, result
 }
 
 // availableIn returns when a ready Pod will have been ready for long enough.
