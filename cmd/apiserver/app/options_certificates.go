@@ -15,7 +15,10 @@ type CertificateOptions struct {
 
 // NewCertificateOptions returns the defaults.
 func NewCertificateOptions(namespace string) *CertificateOptions {
-	return &CertificateOptions{Namespace: namespace, SecretName: "kruise-apiserver-certs", ServiceName: "kruise-apiserver"} //nolint:gosec // a name, no secret
+	return &CertificateOptions{
+		Namespace: namespace, SecretName: "kruise-apiserver-certs", //nolint:gosec // a name, no secret
+		ServiceName: "kruise-apiserver",
+	}
 }
 
 // AddFlags adds the flags.

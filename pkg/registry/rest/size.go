@@ -124,7 +124,9 @@ func (c *earlySizeCheck) beginCreate(ctx context.Context, obj runtime.Object, op
 	return func(context.Context, bool) {}, c.check(ctx, len(options.DryRun) > 0, obj, nothing)
 }
 
-func (c *earlySizeCheck) beginUpdate(ctx context.Context, obj, old runtime.Object, options *metav1.UpdateOptions) (registry.FinishFunc, error) {
+func (c *earlySizeCheck) beginUpdate(
+	ctx context.Context, obj, old runtime.Object, options *metav1.UpdateOptions,
+) (registry.FinishFunc, error) {
 	return func(context.Context, bool) {}, c.check(ctx, len(options.DryRun) > 0, obj, func() runtime.Object { return old })
 }
 
