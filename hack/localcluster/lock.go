@@ -71,7 +71,7 @@ func (c *Cluster) removeLock() error {
 	local := filepath.Join(c.cfg.ModuleRoot, ".local")
 	for dir := filepath.Dir(c.lockPath()); strings.HasPrefix(dir+"/", local+"/"); dir = filepath.Dir(dir) {
 		if os.Remove(dir) != nil {
-			return nil // It holds something else.
+			return nil //nolint:nilerr // It holds something else.
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ update) touch lists ;;
 install) [ -e lists ] && touch ctr docker-registry && chmod +x ctr docker-registry ;;
 esac
 `, dir)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "apt-get"), []byte(script), 0o700)) //nolint:gosec // A program.
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "apt-get"), []byte(script), 0o700))
 	missing := missingPackages(hostTools()[:2], present)
 	require.Equal(t, []string{"containerd"}, missing)
 
@@ -77,7 +77,7 @@ func TestInstallPackagesFails(t *testing.T) {
 			dir := machine(t, "runc")
 			if test.script != "" {
 				script := []byte("#!/bin/sh\n" + test.script + "\n")
-				require.NoError(t, os.WriteFile(filepath.Join(dir, "apt-get"), script, 0o700)) //nolint:gosec // A program.
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "apt-get"), script, 0o700))
 			}
 			err := installer(t).installPackages(t.Context(), []string{"runc"})
 			require.ErrorContains(t, err, test.want)

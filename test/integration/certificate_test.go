@@ -23,7 +23,7 @@ const certificateSecret = "kruise-apiserver-certs"
 // served is the certificate that a server shows to a new connection, or nothing.
 func served(t *testing.T, s *server) string {
 	t.Helper()
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // what it shows is looked at
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // What it shows is looked at.
 	connection, err := dialer.DialContext(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))
 	if err != nil {
 		return ""

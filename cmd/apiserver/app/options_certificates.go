@@ -15,10 +15,9 @@ type CertificateOptions struct {
 
 // NewCertificateOptions returns the defaults.
 func NewCertificateOptions(namespace string) *CertificateOptions {
-	return &CertificateOptions{
-		Namespace: namespace, SecretName: "kruise-apiserver-certs", //nolint:gosec // a name, no secret
-		ServiceName: "kruise-apiserver",
-	}
+	options := &CertificateOptions{Namespace: namespace, ServiceName: "kruise-apiserver"}
+	options.SecretName = "kruise-apiserver-certs"
+	return options
 }
 
 // AddFlags adds the flags.
