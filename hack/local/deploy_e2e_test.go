@@ -29,7 +29,7 @@ spec:
     metadata: {labels: {app: web}}
     spec:
       terminationGracePeriodSeconds: 1
-      containers: [{name: web, image: kruise.local/demo:v1}]
+      containers: [{name: web, image: kruise.local/demo:v1, imagePullPolicy: IfNotPresent}]
 `
 
 // TestDeployElsewhere installs on a cluster that is not the one of "up", as a user does on his own: from a registry, by the command.
