@@ -14,9 +14,13 @@ type processStat struct {
 	state  byte
 	parent int
 	start  uint64
+	// threads counts those that are left.
+	threads int
 }
 
-func (s processStat) running() bool { return s.state != 'Z' && s.state != 'X' }
+// running is true until the last thread has ended: a killed process whose first thread is a zombie already may still hold
+// its ports and locks by the others.
+func (s processStat) running() bool { return s.state != 'Z' && s.state != 'X' || s.threads > 1 }
 
 func readStat(pid int) (processStat, error) {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
@@ -26,9 +30,9 @@ func readStat(pid int) (processStat, error) {
 	return parseStat(string(data))
 }
 
-// parseStat takes fields 3, 4 and 22. The second is a name in parentheses that may itself hold any of these.
+// parseStat takes fields 3, 4, 20 and 22. The second is a name in parentheses that may itself hold any of these.
 func parseStat(text string) (processStat, error) {
-	const stateField, parentField, startField = 0, 1, 19 // Counted after the name.
+	const stateField, parentField, threadsField, startField = 0, 1, 17, 19 // Counted after the name.
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) <= startField {
 		return processStat{}, fmt.Errorf("process stat %q has too few fields", text)
@@ -41,7 +45,11 @@ func parseStat(text string) (processStat, error) {
 	if err != nil {
 		return processStat{}, fmt.Errorf("process stat %q: %w", text, err)
 	}
-	return processStat{state: fields[stateField][0], parent: parent, start: start}, nil
+	threads, err := strconv.Atoi(fields[threadsField])
+	if err != nil {
+		return processStat{}, fmt.Errorf("process stat %q: %w", text, err)
+	}
+	return processStat{state: fields[stateField][0], parent: parent, start: start, threads: threads}, nil
 }
 
 // processes are the numbers of all processes, in ascending order.

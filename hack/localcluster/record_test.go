@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -86,9 +87,12 @@ func TestParseStat(t *testing.T) {
 		want    processStat
 		running bool
 	}{
-		"plain":                      {"9 (etcd) S" + rest, processStat{'S', 17, 4242}, true},
-		"a name that looks like one": {"9 (a) Z 1 (b) S" + rest, processStat{'S', 17, 4242}, true},
-		"not reaped":                 {"9 (etcd) Z" + rest, processStat{'Z', 17, 4242}, false},
+		"plain":                      {"9 (etcd) S" + rest, processStat{'S', 17, 4242, 1}, true},
+		"a name that looks like one": {"9 (a) Z 1 (b) S" + rest, processStat{'S', 17, 4242, 1}, true},
+		"not reaped":                 {"9 (etcd) Z" + rest, processStat{'Z', 17, 4242, 1}, false},
+		"threads still end": {
+			"9 (etcd) Z" + strings.Replace(rest, " 1 0 4242", " 7 0 4242", 1), processStat{'Z', 17, 4242, 7}, true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
