@@ -4,6 +4,7 @@ package integration
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -65,19 +66,35 @@ func TestAggregatedDiscovery(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	out := mustKubectl(t, "explain", "cloneset.spec.updateStrategy", "--recursive")
-	assert.Contains(t, out, "VERSION:    v1beta1")
-	assert.Contains(t, out, "podUpdatePolicy")
-	assert.Contains(t, out, "enum: InPlaceIfPossible, InPlaceOnly, ReCreate")
-	out = mustKubectl(t, "explain", "cloneset.spec.template.spec.containers.image", "--api-version=apps.kruise.io/v1alpha1")
-	assert.Contains(t, out, "Container image name")
+	explains(t, []string{"cloneset.spec.updateStrategy", "--recursive"},
+		"VERSION:    v1beta1", "podUpdatePolicy", "enum: InPlaceIfPossible, InPlaceOnly, ReCreate")
+	explains(t, []string{"cloneset.spec.template.spec.containers.image", "--api-version=apps.kruise.io/v1alpha1"}, "Container image name")
 }
 
+// explains waits until kubectl explain says all that is wanted: the host fetches our schema a moment after the APIService is available.
+func explains(t *testing.T, args []string, wanted ...string) {
+	t.Helper()
+	eventually(t, func() bool {
+		out, err := kubectl(t, "", append([]string{"explain"}, args...)...)
+		for _, want := range wanted {
+			if !strings.Contains(out, want) {
+				t.Logf("explain does not say %q yet: %v", want, err)
+				return false
+			}
+		}
+		return err == nil
+	})
+}
+
+// The host fetches each version's schema a moment after its APIService became available, so both are waited for.
 func TestOpenAPIV2NamesTheKind(t *testing.T) {
-	data, err := env.kube.Discovery().RESTClient().Get().AbsPath("/openapi/v2").DoRaw(t.Context())
-	require.NoError(t, err)
-	assert.Contains(t, string(data), `"kind":"CloneSet","version":"v1beta1"`)
-	assert.Contains(t, string(data), `"kind":"CloneSet","version":"v1alpha1"`)
+	for _, version := range []string{"v1alpha1", "v1beta1"} {
+		eventually(t, func() bool {
+			data, err := env.kube.Discovery().RESTClient().Get().AbsPath("/openapi/v2").DoRaw(t.Context())
+			require.NoError(t, err)
+			return strings.Contains(string(data), `"kind":"CloneSet","version":"`+version+`"`)
+		})
+	}
 }
 
 func TestHealthAndMetrics(t *testing.T) {
