@@ -25,7 +25,7 @@ func cloneSet(gate featuregate.FeatureGate) rest.Row {
 		Spec: func(c *set) any { return &c.Spec }, Status: func(c *set) any { return &c.Status },
 		Default:  unlessOff(gate, install.DefaultCloneSetTemplate),
 		Validate: validation.ValidateCloneSet, ValidateUpdate: validation.ValidateCloneSetUpdate,
-		ValidateStatus: validation.ValidateCloneSetStatusUpdate, ErrorsIn: validation.ErrorsIn,
+		ValidateStatus: validation.ValidateCloneSetStatusUpdate, ErrorsIn: validation.CloneSetErrorsIn,
 		Warnings: inTurn(validation.WarnCloneSet, templateWarnings(func(c *set) *corev1.PodTemplateSpec { return &c.Spec.Template })),
 		Columns: []rest.Column[*set]{
 			number("DESIRED", "Pods that are wanted.", func(c *set) int32 { return ptr.Deref(c.Spec.Replicas, 1) }),

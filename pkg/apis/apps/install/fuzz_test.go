@@ -55,7 +55,7 @@ func FuzzDecode(f *testing.F) {
 		old := cloneSet.DeepCopy()
 		install.DefaultCloneSetTemplate(cloneSet, nil)
 		validation.ValidateCloneSet(cloneSet)
-		validation.ErrorsIn("v1alpha1", validation.ValidateCloneSetUpdate(cloneSet, old))
+		validation.CloneSetErrorsIn("v1alpha1", validation.ValidateCloneSetUpdate(cloneSet, old))
 		validation.ValidateCloneSetStatusUpdate(cloneSet, old)
 		store := codecs.LegacyCodec(v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion)
 		stored, err := runtime.Encode(store, cloneSet)

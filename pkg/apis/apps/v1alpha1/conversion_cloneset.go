@@ -15,7 +15,7 @@ func Convert_v1alpha1_CloneSet_To_apps_CloneSet(in *CloneSet, out *apps.CloneSet
 	}
 	out.Spec.ScaleStrategy.ExcludePreparingDelete = in.Labels[pub.CloneSetScalingExcludePreparingDeleteKey] == "true"
 	preDownloadToFields(out)
-	restoreKept(string(in.Spec.UpdateStrategy.Type), out)
+	restoreCloneSet(string(in.Spec.UpdateStrategy.Type), out)
 	return nil
 }
 
@@ -27,7 +27,7 @@ func Convert_apps_CloneSet_To_v1alpha1_CloneSet(in *apps.CloneSet, out *CloneSet
 	}
 	excludeToLabel(in, out)
 	preDownloadToAnnotations(in, out)
-	return keep(in, out, s)
+	return keepCloneSet(in, out, s)
 }
 
 func excludeToLabel(in *apps.CloneSet, out *CloneSet) {

@@ -220,7 +220,7 @@ func TestErrorsInV1alpha1(t *testing.T) {
 		}
 	})
 	errs := validation.ValidateCloneSet(cloneSet)
-	require.Contains(t, validation.ErrorsIn("v1alpha1", errs).ToAggregate().Error(),
+	require.Contains(t, validation.CloneSetErrorsIn("v1alpha1", errs).ToAggregate().Error(),
 		`spec.updateStrategy.type: Unsupported value: "Maybe": supported values: "ReCreate", "InPlaceIfPossible", "InPlaceOnly", "OnDelete"`)
 	before := errs.ToAggregate().Error()
 	requireErrors(t, []string{
@@ -229,9 +229,9 @@ func TestErrorsInV1alpha1(t *testing.T) {
 		`metadata.annotations[apps.kruise.io/image-predownload-parallelism]: "5%"`,
 		"metadata.annotations[apps.kruise.io/image-predownload-timeout-seconds]: -1",
 		`metadata.annotations[apps.kruise.io/image-predownload-min-updated-ready-pods]: "x"`,
-	}, validation.ErrorsIn("v1alpha1", errs))
+	}, validation.CloneSetErrorsIn("v1alpha1", errs))
 	require.Equal(t, before, errs.ToAggregate().Error(), "the errors that come in stay as they are")
-	require.Equal(t, errs, validation.ErrorsIn("v1beta1", errs))
+	require.Equal(t, errs, validation.CloneSetErrorsIn("v1beta1", errs))
 }
 
 // maxInt32 is the progress deadline that turns the condition off.

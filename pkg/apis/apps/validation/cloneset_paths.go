@@ -1,0 +1,39 @@
+package validation
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// podUpdatePolicyPath is the hub's field for v1alpha1's type, which has one value more.
+const podUpdatePolicyPath = "spec.updateStrategy.rollingUpdate.podUpdatePolicy"
+
+var cloneSetMoved = []movedField{
+	{
+		"spec.updateStrategy.rollingUpdate.inPlaceUpdateStrategy.imagePreDownloadParallelism",
+		"metadata.annotations[" + pub.ImagePreDownloadParallelismKey + "]",
+	},
+	{
+		"spec.updateStrategy.rollingUpdate.inPlaceUpdateStrategy.imagePreDownloadTimeoutSeconds",
+		"metadata.annotations[" + pub.ImagePreDownloadTimeoutSecondsKey + "]",
+	},
+	{
+		"spec.updateStrategy.rollingUpdate.inPlaceUpdateStrategy.imagePreDownloadMinUpdatedReadyPods",
+		"metadata.annotations[" + pub.ImagePreDownloadMinUpdatedReadyPodsKey + "]",
+	},
+	{podUpdatePolicyPath, "spec.updateStrategy.type"},
+	{"spec.updateStrategy.rollingUpdate", "spec.updateStrategy"},
+}
+
+// CloneSetErrorsIn gives the errors of a CloneSet the paths of the version in which it was
+// written.
+func CloneSetErrorsIn(version string, errs field.ErrorList) field.ErrorList {
+	shown := inVersion(version, errs, cloneSetMoved)
+	for i, err := range errs {
+		if version == "v1alpha1" && err.Type == field.ErrorTypeNotSupported && err.Field == podUpdatePolicyPath {
+			shown[i].Detail += `, "OnDelete"`
+		}
+	}
+	return shown
+}
