@@ -1,7 +1,6 @@
 package v1alpha1
 
 import (
-	"maps"
 	"strconv"
 	"strings"
 
@@ -132,20 +131,4 @@ func countText(value *intstr.IntOrString) (string, bool) {
 		return "", false
 	}
 	return value.String(), true
-}
-
-// with and without leave the map they are given alone: conversion shares maps.
-func with(values map[string]string, key, value string) map[string]string {
-	result := maps.Clone(values)
-	if result == nil {
-		result = map[string]string{}
-	}
-	result[key] = value
-	return result
-}
-
-func without(values map[string]string, key string) map[string]string {
-	result := maps.Clone(values)
-	delete(result, key)
-	return result
 }

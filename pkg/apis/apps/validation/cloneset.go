@@ -63,7 +63,3 @@ func validateCollisionCount(count, old *int32, path *field.Path) field.ErrorList
 	}
 	return notNegative(int64(*count), path)
 }
-
-func notNegative(value int64, path *field.Path) field.ErrorList {
-	return apivalidation.ValidateNonnegativeField(value, path)
-}

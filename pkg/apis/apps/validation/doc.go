@@ -3,7 +3,7 @@
 // value and what to do.
 //
 // A rule that needs other objects, like the existence of the Pods in podsToDelete, is an
-// admission plugin's and not here. Updates are judged by what they change: see ratchet.go.
+// admission plugin's and not here. Updates are judged by what they change: see package rules.
 //
 // Enter at ValidateCloneSet, ValidateCloneSetUpdate, ValidateCloneSetStatusUpdate. ErrorsIn
 // puts the paths of errors as the version of the request spells them.

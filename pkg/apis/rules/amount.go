@@ -1,4 +1,4 @@
-package validation
+package rules
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -14,21 +15,21 @@ var percentage = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9})?%$`)
 
 const amountMessage = `must be a number like 5, or a percentage like "20%", and not negative`
 
-// validateAmount checks a number of Pods or a percentage of them. Percentages may have
+// Amount checks a number of Pods or a percentage of them. Percentages may have
 // decimals, and may be more than 100.
-func validateAmount(value *intstr.IntOrString, path *field.Path) field.ErrorList {
+func Amount(value *intstr.IntOrString, path *field.Path) field.ErrorList {
 	if value == nil {
 		return nil
 	}
-	if _, ok := resolve(value, 1); !ok {
+	if _, ok := Resolve(value, 1); !ok {
 		return field.ErrorList{field.Invalid(path, value.String(), amountMessage)}
 	}
 	return nil
 }
 
-// resolve is the number of Pods that an amount stands for, rounded up. False says that the
+// Resolve is the number of Pods that an amount stands for, rounded up. False says that the
 // value is none.
-func resolve(value *intstr.IntOrString, replicas int32) (float64, bool) {
+func Resolve(value *intstr.IntOrString, replicas int32) (float64, bool) {
 	if value.Type == intstr.Int {
 		return float64(value.IntVal), value.IntVal >= 0
 	}
@@ -37,4 +38,9 @@ func resolve(value *intstr.IntOrString, replicas int32) (float64, bool) {
 	}
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(value.StrVal, "%"), 64)
 	return math.Ceil(percent * float64(replicas) / 100), err == nil
+}
+
+// NotNegative checks a number of anything.
+func NotNegative(value int64, path *field.Path) field.ErrorList {
+	return apivalidation.ValidateNonnegativeField(value, path)
 }
