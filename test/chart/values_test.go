@@ -190,3 +190,10 @@ func subjectNamespaces(object map[string]any) (namespaces []string) {
 	}
 	return namespaces
 }
+
+// TestReusedValues renders with the values of a chart that did not have the key yet, as an upgrade with --reuse-values does.
+func TestReusedValues(t *testing.T) {
+	args := pods(t, render(t, "--set", "manager.restConfig=null"))["kruise-controller-manager"].Containers[0].Args
+	assert.Contains(t, args, "--rest-config-qps=200")
+	assert.Contains(t, args, "--rest-config-burst=400")
+}
