@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-go test -count=1 -timeout 60m -run 'RoundTrip' ./pkg/apis/apps/install/ -fuzz-iters=10000
+go test -count=1 -timeout 60m -run 'RoundTrip' ./pkg/apiserver/ -fuzz-iters=10000
 grep -rlE '^func Fuzz' --include='*_test.go' pkg | while read -r file; do
   for target in $(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' "$file"); do
     go test -run '^$' -fuzz "^${target}\$" -fuzztime "${1:-60s}" "./$(dirname "$file")/"

@@ -26,6 +26,15 @@ var groups = []group{
 	{name: apps.GroupName, install: appsinstall.Install, kinds: appsregistry.Kinds},
 }
 
+// Kinds are the kinds of all groups.
+func Kinds(gate featuregate.FeatureGate) []rest.Row {
+	var kinds []rest.Row
+	for _, group := range groups {
+		kinds = append(kinds, group.kinds(gate)...)
+	}
+	return kinds
+}
+
 // GroupNames are the names of the groups.
 func GroupNames() sets.Set[string] {
 	names := sets.New[string]()
@@ -46,12 +55,10 @@ func APIServices(gate featuregate.FeatureGate) []string {
 
 func servedVersions(gate featuregate.FeatureGate) []schema.GroupVersion {
 	var versions []schema.GroupVersion
-	for _, group := range groups {
-		for _, kind := range group.kinds(gate) {
-			for _, version := range kind.ServedVersions() {
-				if !slices.Contains(versions, version) {
-					versions = append(versions, version)
-				}
+	for _, kind := range Kinds(gate) {
+		for _, version := range kind.ServedVersions() {
+			if !slices.Contains(versions, version) {
+				versions = append(versions, version)
 			}
 		}
 	}

@@ -28,10 +28,8 @@ func NewStorageFactory(
 		config: config, mediaType: mediaType, serializer: serializer,
 		stored: map[schema.GroupResource]schema.GroupVersion{},
 	}
-	for _, group := range groups {
-		for _, kind := range group.kinds(gate) {
-			f.stored[kind.Resource()] = kind.StoredVersion()
-		}
+	for _, kind := range Kinds(gate) {
+		f.stored[kind.Resource()] = kind.StoredVersion()
 	}
 	return f
 }

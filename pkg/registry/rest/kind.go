@@ -7,8 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apiserver/pkg/registry/generic"
-	genericrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
 )
 
 // Object is a hub object: a pointer to a registered type.
@@ -53,18 +52,6 @@ type Kind[T Object] struct {
 	Scale *Scale[T]
 }
 
-// Row is a Kind of any type: a line in a group's table.
-type Row interface {
-	// Resource is the kind's name in its group.
-	Resource() schema.GroupResource
-	// StoredVersion is the version that is written to the store.
-	StoredVersion() schema.GroupVersion
-	// ServedVersions are the versions in which clients reach it.
-	ServedVersions() []schema.GroupVersion
-	// Storage opens the store and returns what to serve, by path. maxBytes bounds an object's stored form.
-	Storage(scheme *runtime.Scheme, options generic.RESTOptionsGetter, maxBytes int) (map[string]genericrest.Storage, error)
-}
-
 // Resource implements Row.
 func (k *Kind[T]) Resource() schema.GroupResource {
 	return k.Stored.WithResource(k.Plural).GroupResource()
@@ -75,3 +62,26 @@ func (k *Kind[T]) StoredVersion() schema.GroupVersion { return k.Stored }
 
 // ServedVersions implements Row.
 func (k *Kind[T]) ServedVersions() []schema.GroupVersion { return k.Served }
+
+// NewObject implements Row.
+func (k *Kind[T]) NewObject() Object { return k.New() }
+
+// Describe implements Row.
+func (k *Kind[T]) Describe() Description {
+	return Description{
+		Singular: k.Singular, Short: k.Short, Categories: k.Categories, ClusterScoped: k.ClusterScoped,
+		Scales: k.Scale != nil, Columns: (&tableConvertor[T]{kind: k}).headers(),
+	}
+}
+
+// Strategy implements Row.
+func (k *Kind[T]) Strategy(typer runtime.ObjectTyper) Strategy { return k.strategy(typer) }
+
+// StatusStrategy implements Row.
+func (k *Kind[T]) StatusStrategy(typer runtime.ObjectTyper) Strategy {
+	return &statusStrategy[T]{strategy: k.strategy(typer)}
+}
+
+func (k *Kind[T]) strategy(typer runtime.ObjectTyper) *strategy[T] {
+	return &strategy[T]{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, kind: k}
+}

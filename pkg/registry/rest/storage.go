@@ -7,7 +7,6 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/storage/names"
 )
 
 // store is the main resource: the generic store with the names that kubectl shows.
@@ -37,7 +36,7 @@ func (s *store[T]) GetSingularName() string { return s.kind.Singular }
 func (k *Kind[T]) Storage(
 	scheme *runtime.Scheme, options generic.RESTOptionsGetter, maxBytes int,
 ) (map[string]genericrest.Storage, error) {
-	main := &strategy[T]{ObjectTyper: scheme, NameGenerator: names.SimpleNameGenerator, kind: k}
+	main := k.strategy(scheme)
 	limit := &sizeLimit{bytes: maxBytes}
 	early := &earlySizeCheck{limit: limit}
 	generics := &registry.Store{

@@ -1,25 +1,20 @@
 package fuzzer
 
 import (
-	"math"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/randfill"
-
-	"kruise.io/kruise/pkg/apis/apps"
-	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
-	"kruise.io/kruise/pkg/apis/pub"
 )
 
 // Funcs are the fuzzing functions of the group.
 func Funcs(serializer.CodecFactory) []any {
-	return []any{
-		fuzzIntOrString, fuzzCloneSet, fuzzCloneSetSpec, fuzzUpdateStrategy, fuzzRollingUpdate, fuzzInPlaceUpdate,
-		fuzzV1alpha1CloneSet,
-	}
+	return slices.Concat(
+		[]any{fuzzIntOrString},
+		cloneSet,
+	)
 }
 
 func fuzzIntOrString(value *intstr.IntOrString, c randfill.Continue) {
@@ -28,83 +23,6 @@ func fuzzIntOrString(value *intstr.IntOrString, c randfill.Continue) {
 		return
 	}
 	*value = intstr.FromString(strconv.Itoa(c.Intn(101)) + "%")
-}
-
-// fuzzCloneSet makes label and field agree, as they do once v1alpha1 has touched the object.
-func fuzzCloneSet(cloneSet *apps.CloneSet, c randfill.Continue) {
-	c.FillNoCustom(cloneSet)
-	if cloneSet.Spec.ScaleStrategy.ExcludePreparingDelete {
-		if cloneSet.Labels == nil {
-			cloneSet.Labels = map[string]string{}
-		}
-		cloneSet.Labels[pub.CloneSetScalingExcludePreparingDeleteKey] = "true"
-	}
-}
-
-func fuzzCloneSetSpec(spec *apps.CloneSetSpec, c randfill.Continue) {
-	c.FillNoCustom(spec)
-	spec.Replicas = new(ptr.Deref(spec.Replicas, 1))
-	spec.RevisionHistoryLimit = new(ptr.Deref(spec.RevisionHistoryLimit, 10))
-}
-
-func fuzzUpdateStrategy(strategy *apps.CloneSetUpdateStrategy, c randfill.Continue) {
-	c.FillNoCustom(strategy)
-	strategy.Type = apps.OnDeleteCloneSetStrategyType
-	if c.Bool() {
-		strategy.Type = apps.RollingUpdateCloneSetStrategyType
-		if strategy.RollingUpdate == nil {
-			strategy.RollingUpdate = &apps.RollingUpdateCloneSetStrategy{}
-			c.Fill(strategy.RollingUpdate)
-		}
-	}
-}
-
-func fuzzRollingUpdate(rolling *apps.RollingUpdateCloneSetStrategy, c randfill.Continue) {
-	c.FillNoCustom(rolling)
-	policies := []pub.PodUpdatePolicyType{
-		pub.ReCreatePodUpdatePolicy, pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy,
-	}
-	rolling.PodUpdatePolicy = policies[c.Intn(len(policies))]
-	rolling.Partition = new(ptr.Deref(rolling.Partition, intstr.FromInt32(0)))
-	rolling.MaxUnavailable = new(ptr.Deref(rolling.MaxUnavailable, intstr.FromString("20%")))
-	rolling.MaxSurge = new(ptr.Deref(rolling.MaxSurge, intstr.FromInt32(0)))
-	if rolling.PodUpdatePolicy != pub.ReCreatePodUpdatePolicy && rolling.InPlaceUpdateStrategy == nil {
-		rolling.InPlaceUpdateStrategy = &apps.InPlaceUpdateStrategy{}
-		c.Fill(rolling.InPlaceUpdateStrategy)
-	}
-}
-
-func fuzzInPlaceUpdate(strategy *apps.InPlaceUpdateStrategy, c randfill.Continue) {
-	c.FillNoCustom(strategy)
-	if strategy.ImagePreDownloadParallelism != nil {
-		*strategy.ImagePreDownloadParallelism = intstr.FromInt32(c.Int31())
-	}
-	if seconds := strategy.ImagePreDownloadTimeoutSeconds; seconds != nil {
-		*seconds &= math.MaxInt32
-	}
-}
-
-// fuzzV1alpha1CloneSet adds the metadata that says what the hub has fields for: texts that
-// are values, that are values written unusually, and that are none.
-func fuzzV1alpha1CloneSet(cloneSet *v1alpha1.CloneSet, c randfill.Continue) {
-	c.FillNoCustom(cloneSet)
-	types := []v1alpha1.CloneSetUpdateStrategyType{
-		"", v1alpha1.RecreateCloneSetUpdateStrategyType, v1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType,
-		v1alpha1.InPlaceOnlyCloneSetUpdateStrategyType, v1alpha1.OnDeleteCloneSetUpdateStrategyType,
-	}
-	cloneSet.Spec.UpdateStrategy.Type = types[c.Intn(len(types))]
-	if c.Bool() {
-		values := []string{"true", "false", ""}
-		cloneSet.Labels = put(cloneSet.Labels, pub.CloneSetScalingExcludePreparingDeleteKey, values[c.Intn(len(values))])
-	}
-	texts := []string{"0", "5", "007", "50%", "5.5%", "-1", "abc", "", "99999999999"}
-	for _, key := range []string{
-		pub.ImagePreDownloadParallelismKey, pub.ImagePreDownloadTimeoutSecondsKey, pub.ImagePreDownloadMinUpdatedReadyPodsKey,
-	} {
-		if c.Bool() {
-			cloneSet.Annotations = put(cloneSet.Annotations, key, texts[c.Intn(len(texts))])
-		}
-	}
 }
 
 func put(values map[string]string, key, value string) map[string]string {

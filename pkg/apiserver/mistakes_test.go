@@ -1,0 +1,54 @@
+package apiserver
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// stored reads the file that holds an object of the kind with every field set, most of them wrongly.
+func (w *world) stored(t testing.TB, kind schema.GroupVersionKind) runtime.Object {
+	t.Helper()
+	group, _, _ := strings.Cut(kind.Group, ".")
+	data, err := os.ReadFile(fmt.Sprintf("../apis/%s/install/testdata/HEAD/%s.%s.%s.pb", group, kind.Group, kind.Version, kind.Kind))
+	require.NoError(t, err)
+	object, err := runtime.Decode(w.codecs.UniversalDecoder(), data)
+	require.NoError(t, err)
+	accessor, err := meta.Accessor(object)
+	require.NoError(t, err)
+	accessor.SetManagedFields(nil)
+	return object
+}
+
+// TestObjectFullOfMistakesCanBeUpdated judges an update of an object whose every field is set, most
+// of them wrongly: what it leaves alone does not stop it.
+func TestObjectFullOfMistakesCanBeUpdated(t *testing.T) {
+	w := newWorld(t)
+	for _, kind := range w.kinds {
+		for _, version := range kind.ServedVersions() {
+			t.Run(kind.hub.Kind+" in "+version.Version, func(t *testing.T) {
+				stored := w.stored(t, version.WithKind(kind.hub.Kind))
+				ctx, strategy := kind.request(t, version), kind.Strategy(w.scheme)
+				require.NotEmpty(t, strategy.Validate(ctx, stored.DeepCopyObject()), "it has mistakes")
+
+				updated := stored.DeepCopyObject()
+				accessor, err := meta.Accessor(updated)
+				require.NoError(t, err)
+				accessor.SetLabels(map[string]string{"changed": "label"})
+				strategy.PrepareForUpdate(ctx, updated, stored)
+				assert.Empty(t, strategy.ValidateUpdate(ctx, updated, stored))
+
+				status := kind.StatusStrategy(w.scheme)
+				status.PrepareForUpdate(ctx, updated, stored)
+				assert.Empty(t, status.ValidateUpdate(ctx, updated, stored), "/status")
+			})
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package apiserver
+
+import (
+	"flag"
+	"math/rand"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
+	"k8s.io/apimachinery/pkg/api/apitesting/roundtrip"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/util/diff"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/randfill"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	appsfuzzer "kruise.io/kruise/pkg/apis/apps/fuzzer"
+)
+
+var iterations = flag.Int("fuzz-iters", 200, "how many random objects of each kind and version go round")
+
+// TestMain hands the number on: the library's own flag is one that go test cannot set.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	*roundtrip.FuzzIters = *iterations
+	os.Exit(m.Run())
+}
+
+// fillers are the groups' own functions, by group.
+var fillers = map[string]fuzzer.FuzzerFuncs{
+	apps.GroupName: appsfuzzer.Funcs,
+}
+
+// fillerFuncs fill objects of every group.
+func fillerFuncs(t testing.TB) fuzzer.FuzzerFuncs {
+	t.Helper()
+	all := []fuzzer.FuzzerFuncs{metafuzzer.Funcs, withoutMergeKeys}
+	for _, group := range groups {
+		require.Contains(t, fillers, group.name, "a group has functions that fill its objects")
+		all = append(all, fillers[group.name])
+	}
+	return fuzzer.MergeFuzzerFuncs(all...)
+}
+
+// withoutMergeKeys leaves out the text "<<". The YAML library writes it as a map's key without
+// quotes, and reads that as the order to merge another map, so it is one that no YAML can carry.
+func withoutMergeKeys(serializer.CodecFactory) []any {
+	text := func(c randfill.Continue) string {
+		for {
+			if text := c.String(0); text != "<<" {
+				return text
+			}
+		}
+	}
+	return []any{
+		func(value *string, c randfill.Continue) { *value = text(c) },
+		func(value *corev1.ResourceName, c randfill.Continue) { *value = corev1.ResourceName(text(c)) },
+	}
+}
+
+func newFiller(t *testing.T, w *world) *randfill.Filler {
+	t.Helper()
+	seed := rand.Int63()
+	t.Logf("seed %d", seed)
+	return fuzzer.FuzzerFor(fillerFuncs(t), rand.NewSource(seed), w.codecs)
+}
+
+// TestRoundTripHub goes from the hub to each version as JSON, YAML and protobuf, and back.
+func TestRoundTripHub(t *testing.T) {
+	t.Parallel()
+	roundtrip.RoundTripProtobufTestForScheme(t, newWorld(t).scheme, fillerFuncs(t))
+}
+
+// TestRoundTripExternal goes from each version to JSON and protobuf and back, with values
+// that no server would store too.
+func TestRoundTripExternal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	roundtrip.RoundTripExternalTypes(t, w.scheme, w.codecs, newFiller(t, w), nil)
+}
+
+// TestRoundTripUnstructured goes through unstructured objects, as dynamic clients do.
+func TestRoundTripUnstructured(t *testing.T) {
+	t.Parallel()
+	scheme := newWorld(t).scheme
+	withoutHub := sets.New[schema.GroupVersionKind]()
+	for kind := range scheme.AllKnownTypes() {
+		hub := schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal}
+		if !scheme.Recognizes(hub.WithKind(kind.Kind)) {
+			withoutHub.Insert(kind)
+		}
+	}
+	roundtrip.RoundtripToUnstructured(t, scheme, fillerFuncs(t), nil, withoutHub)
+}
+
+// TestRoundTripBetweenVersions stores what one version wrote as the other, in each encoding, and
+// reads it back as the first. A kind with one version is stored as that.
+func TestRoundTripBetweenVersions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, kind := range w.kinds {
+		for _, from := range kind.ServedVersions() {
+			for _, to := range others(kind.ServedVersions(), from) {
+				t.Run(kind.hub.Kind+" written as "+from.Version+" and stored as "+to.Version, func(t *testing.T) {
+					t.Parallel()
+					filler := newFiller(t, w)
+					for range *iterations {
+						w.goRound(t, filler, from.WithKind(kind.hub.Kind), to)
+					}
+				})
+			}
+		}
+	}
+}
+
+// others are the versions but the one, or the one where it is alone.
+func others(versions []schema.GroupVersion, one schema.GroupVersion) []schema.GroupVersion {
+	if len(versions) == 1 {
+		return versions
+	}
+	return sets.New(versions...).Delete(one).UnsortedList()
+}
+
+// sameButForClaimKinds takes a claim template with apiVersion and kind for one without: every
+// version shows them, whatever was written.
+func sameButForClaimKinds(t *testing.T) conversion.Equalities {
+	t.Helper()
+	equal := apiequality.Semantic.Copy()
+	require.NoError(t, equal.AddFunc(func(a, b corev1.PersistentVolumeClaim) bool {
+		a.TypeMeta, b.TypeMeta = metav1.TypeMeta{}, metav1.TypeMeta{}
+		return apiequality.Semantic.DeepEqual(a, b)
+	}))
+	return equal
+}
+
+func (w *world) goRound(t *testing.T, filler *randfill.Filler, from schema.GroupVersionKind, to schema.GroupVersion) {
+	t.Helper()
+	written, err := w.scheme.New(from)
+	require.NoError(t, err)
+	filler.Fill(written)
+	w.scheme.Default(written)
+	equal := sameButForClaimKinds(t)
+	for encoding, plain := range w.encodings() {
+		read := w.through(t, plain, written, from, to)
+		if !equal.DeepEqual(written, read) {
+			require.Fail(t, "lost in "+encoding, "%s", diff.Diff(written, read))
+		}
+	}
+}
+
+func (w *world) encodings() map[string]runtime.Serializer {
+	return map[string]runtime.Serializer{
+		"protobuf": protobuf.NewSerializer(w.scheme, w.scheme),
+		"JSON":     json.NewSerializerWithOptions(json.DefaultMetaFactory, w.scheme, w.scheme, json.SerializerOptions{Strict: true}),
+		"YAML":     json.NewSerializerWithOptions(json.DefaultMetaFactory, w.scheme, w.scheme, json.SerializerOptions{Yaml: true, Strict: true}),
+	}
+}
+
+// through converts an object to the hub, encodes and decodes it as the stored version, and
+// converts the hub back to the version that wrote it.
+func (w *world) through(
+	t *testing.T, plain runtime.Serializer, written runtime.Object, from schema.GroupVersionKind, store schema.GroupVersion,
+) runtime.Object {
+	t.Helper()
+	hubs := schema.GroupVersion{Group: store.Group, Version: runtime.APIVersionInternal}
+	codec := w.codecs.CodecForVersions(plain, plain, store, hubs)
+	hub, err := w.scheme.ConvertToVersion(written.DeepCopyObject(), hubs)
+	require.NoError(t, err)
+	data, err := runtime.Encode(codec, hub)
+	require.NoError(t, err)
+	decoded, err := runtime.Decode(codec, data)
+	require.NoError(t, err)
+	result, err := w.scheme.New(from)
+	require.NoError(t, err)
+	require.NoError(t, w.scheme.Convert(decoded, result, nil))
+	result.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	return result
+}
+
+// TestMergeKeysAreLeftOut would fail in YAML alone, in one of some thousand objects.
+func TestMergeKeysAreLeftOut(t *testing.T) {
+	w := newWorld(t)
+	filler := newFiller(t, w)
+	for range 200_000 {
+		text := ""
+		filler.Fill(&text)
+		assert.NotEqual(t, "<<", text)
+	}
+}
