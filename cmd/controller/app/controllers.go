@@ -6,6 +6,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/cloneset"
+	"kruise.io/kruise/pkg/controller/podreadiness"
 )
 
 // controllers is every controller. The flag of a row's workers is --<name>-workers.
@@ -16,4 +17,5 @@ var controllers = []struct {
 	new      func(controller.Deps) (*controller.Controller, error)
 }{
 	{"cloneset", []schema.GroupVersionResource{v1beta1.SchemeGroupVersion.WithResource("clonesets")}, cloneset.New},
+	{"podreadiness", nil, podreadiness.New},
 }

@@ -12,6 +12,7 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace"
 	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/readiness"
 )
 
 // change is a write to one Pod, decided and not yet made.
@@ -92,9 +93,11 @@ func (v *view) refreshOne(pod *corev1.Pod, complete bool) (change, bool) {
 	moves := state != lifecycle.Of(pod)
 	// A new Pod cannot be ready before it has a node, so its condition waits for the write that its state needs then.
 	releases := complete && scheduled && !inplace.Released(pod)
+	drains := readiness.DrainDue(v.set.Spec.Lifecycle, pod, state)
+	begins := scheduled && readiness.Unset(pod)
 	label, hash := pod.Labels[pub.ControllerRevisionHashKey], pod.Labels[pub.PodTemplateHashKey]
 	fills := hash == "" && label != ""
-	if !moves && !releases && !fills {
+	if !moves && !releases && !drains && !begins && !fills {
 		return change{}, false
 	}
 	after := pod.DeepCopy()
@@ -104,10 +107,17 @@ func (v *view) refreshOne(pod *corev1.Pod, complete bool) (change, bool) {
 	if fills {
 		after.Labels[pub.PodTemplateHashKey] = history.ShortHash(label)
 	}
+	if begins {
+		readiness.Begin(after, v.now)
+	}
+	if drains {
+		readiness.Drain(v.set.Spec.Lifecycle, after, v.now)
+	}
 	if releases {
 		inplace.Release(after, v.now)
 	}
-	return change{before: pod, after: after, status: releases, exact: releases}, true
+	status := releases || drains || begins
+	return change{before: pod, after: after, status: status, exact: status}, true
 }
 
 // sooner returns the shorter of two delays, of which zero is none.

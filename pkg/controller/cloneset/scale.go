@@ -9,6 +9,7 @@ import (
 	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/ordering"
 	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/readiness"
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
@@ -101,10 +102,12 @@ func drains(hooks *pub.Lifecycle) bool {
 		hooks.InPlaceUpdate != nil && hooks.InPlaceUpdate.MarkPodNotReady)
 }
 
+// move brings a Pod into a state. A hook that drains it does so in the same write, which then goes to the status.
 func (v *view) move(pod *corev1.Pod, state lifecycle.State) change {
 	after := pod.DeepCopy()
 	lifecycle.Set(after, state, v.now)
-	return change{before: pod, after: after}
+	drained := readiness.Drain(v.set.Spec.Lifecycle, after, v.now)
+	return change{before: pod, after: after, status: drained, exact: drained}
 }
 
 // deleteHeld deletes the Pods that were held before their deletion and no longer are.

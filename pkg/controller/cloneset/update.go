@@ -15,6 +15,7 @@ import (
 	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/ordering"
 	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/readiness"
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
@@ -220,7 +221,9 @@ func (v *view) applied(pod *corev1.Pod, update inPlaceUpdate, target *appsv1.Con
 	}
 	podcontrol.StampRevision(after, target.Name, v.shortHash)
 	state := pub.LifecycleStateUpdating
-	if progress, err := inplace.Evaluate(after, nil); err == nil && progress.Complete && !update.change.TouchesContainers() {
+	progress, err := inplace.Evaluate(after, nil)
+	// A Pod that was drained before its update is put back into service by the refresh, with a write to its status.
+	if err == nil && progress.Complete && !update.change.TouchesContainers() && !readiness.Has(after, readiness.PreUpdate) {
 		state = lifecycle.AfterUpdate(v.set.Spec.Lifecycle, after)
 	}
 	lifecycle.Set(after, state, v.now)

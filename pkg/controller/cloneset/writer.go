@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/retry"
@@ -46,7 +45,7 @@ func (w *writer) pods(ctx context.Context, set *v1beta1.CloneSet, changes []chan
 
 // patchPod writes what a change changes, and nothing when that is nothing.
 func (w *writer) patchPod(ctx context.Context, set *v1beta1.CloneSet, c change) (*corev1.Pod, error) {
-	patch, err := podPatch(c)
+	patch, err := podcontrol.Patch(c.before, c.after, c.exact)
 	if err != nil {
 		return nil, err
 	}
@@ -67,28 +66,6 @@ func (w *writer) patchPod(ctx context.Context, set *v1beta1.CloneSet, c change) 
 		w.guard.Wrote(set.UID, pods, pod.ResourceVersion)
 	}
 	return pod, nil
-}
-
-// podPatch holds for the very Pod that was read, and for its very version where the change asks for that.
-func podPatch(c change) ([]byte, error) {
-	before, after := c.before.DeepCopy(), c.after.DeepCopy()
-	before.UID, before.ResourceVersion, after.ResourceVersion = "", "", ""
-	if c.exact {
-		after.ResourceVersion = c.before.ResourceVersion
-	}
-	beforeJSON, err := json.Marshal(before)
-	if err != nil {
-		return nil, fmt.Errorf("encode Pod %s: %w", c.before.Name, err)
-	}
-	afterJSON, err := json.Marshal(after)
-	if err != nil {
-		return nil, fmt.Errorf("encode Pod %s: %w", c.before.Name, err)
-	}
-	patch, err := strategicpatch.CreateTwoWayMergePatch(beforeJSON, afterJSON, corev1.Pod{})
-	if err != nil {
-		return nil, fmt.Errorf("compare Pod %s: %w", c.before.Name, err)
-	}
-	return patch, nil
 }
 
 // updates carries out what was decided about updates.

@@ -59,9 +59,10 @@ func (b *Blueprint) Build(id string, now time.Time) *corev1.Pod {
 	lifecycle.Set(pod, pub.LifecycleStatePreparingNormal, now)
 	pod.Labels[pub.CloneSetInstanceIDKey] = id
 	StampRevision(pod, b.Revision, b.ShortHash)
-	if !podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType) {
-		pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates,
-			corev1.PodReadinessGate{ConditionType: pub.InPlaceUpdateReadyConditionType})
+	for _, gate := range []corev1.PodConditionType{pub.InPlaceUpdateReadyConditionType, pub.KruisePodReadyConditionType} {
+		if !podstate.HasGate(pod, gate) {
+			pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: gate})
+		}
 	}
 	for i := range b.ClaimTemplates {
 		mountClaim(pod, b.ClaimTemplates[i].Name, b.claimName(&b.ClaimTemplates[i], id))

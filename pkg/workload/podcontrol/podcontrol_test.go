@@ -36,7 +36,8 @@ func TestBuild(t *testing.T) {
 		"lifecycle.apps.kruise.io/state": "PreparingNormal",
 	}, pod.Labels)
 	assert.Equal(t, "2025-12-31T23:00:00Z", pod.Annotations["lifecycle.apps.kruise.io/timestamp"])
-	assert.Equal(t, []corev1.PodReadinessGate{{ConditionType: "mine"}, {ConditionType: "InPlaceUpdateReady"}}, pod.Spec.ReadinessGates)
+	assert.Equal(t, []corev1.PodReadinessGate{{ConditionType: "mine"}, {ConditionType: "InPlaceUpdateReady"}, {ConditionType: "KruisePodReady"}},
+		pod.Spec.ReadinessGates)
 	assert.Equal(t, "data-web-x2x2x", pod.Spec.Volumes[1].PersistentVolumeClaim.ClaimName)
 	assert.Len(t, pod.Spec.Volumes, 2)
 	assert.Equal(t, map[string]string{"app": "a"}, b.Template.Labels, "the template is left alone")

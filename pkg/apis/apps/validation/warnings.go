@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kruise.io/kruise/pkg/apis/apps"
-	"kruise.io/kruise/pkg/apis/pub"
 )
 
 // WarnCloneSet names the fields that are stored and have no effect yet, so that nobody relies on them. On create, old is
@@ -36,10 +35,5 @@ func withoutEffect(spec *apps.CloneSetSpec) (paths []string) {
 	}
 	const off = 2147483647
 	note(spec.ProgressDeadlineSeconds != nil && *spec.ProgressDeadlineSeconds != off, root.Child("progressDeadlineSeconds"))
-	if hooks := spec.Lifecycle; hooks != nil {
-		marks := func(hook *pub.LifecycleHook) bool { return hook != nil && hook.MarkPodNotReady }
-		note(marks(hooks.PreDelete), root.Child("lifecycle", "preDelete", "markPodNotReady"))
-		note(marks(hooks.InPlaceUpdate), root.Child("lifecycle", "inPlaceUpdate", "markPodNotReady"))
-	}
 	return paths
 }

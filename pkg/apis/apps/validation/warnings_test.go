@@ -7,16 +7,11 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
-	"kruise.io/kruise/pkg/apis/pub"
 )
 
 func TestWarnCloneSet(t *testing.T) {
 	t.Parallel()
 	deadline := apps.CloneSetSpec{ProgressDeadlineSeconds: new(int32(600))}
-	drains := apps.CloneSetSpec{Lifecycle: &pub.Lifecycle{
-		PreDelete:     &pub.LifecycleHook{MarkPodNotReady: true},
-		InPlaceUpdate: &pub.LifecycleHook{MarkPodNotReady: true},
-	}}
 	for name, test := range map[string]struct {
 		spec apps.CloneSetSpec
 		old  *apps.CloneSet
@@ -26,10 +21,6 @@ func TestWarnCloneSet(t *testing.T) {
 		"a deadline":        {spec: deadline, want: []string{"spec.progressDeadlineSeconds: stored, but this release does not act on it"}},
 		"the deadline off":  {spec: apps.CloneSetSpec{ProgressDeadlineSeconds: new(int32(2147483647))}},
 		"a deadline as was": {spec: deadline, old: &apps.CloneSet{Spec: deadline}},
-		"hooks that drain": {spec: drains, old: &apps.CloneSet{Spec: deadline}, want: []string{
-			"spec.lifecycle.preDelete.markPodNotReady: stored, but this release does not act on it",
-			"spec.lifecycle.inPlaceUpdate.markPodNotReady: stored, but this release does not act on it",
-		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

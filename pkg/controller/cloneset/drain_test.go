@@ -1,0 +1,167 @@
+package cloneset
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+const (
+	preDeleteKey = `[{"userAgent":"Lifecycle","key":"preDeleteHook"}]`
+	preUpdateKey = `[{"userAgent":"Lifecycle","key":"preUpdateHook"}]`
+)
+
+// drainingUpdate holds and drains Pods before an in-place update, by a label that the template sets.
+func drainingUpdate(s *v1beta1.CloneSetSpec) {
+	s.Lifecycle = &pub.Lifecycle{InPlaceUpdate: &pub.LifecycleHook{LabelsHandler: map[string]string{"hook": "on"}, MarkPodNotReady: true}}
+	s.Template.Labels["hook"] = "on"
+}
+
+func drainingDelete(s *v1beta1.CloneSetSpec) {
+	s.Lifecycle = &pub.Lifecycle{PreDelete: &pub.LifecycleHook{FinalizersHandler: []string{"a/b"}, MarkPodNotReady: true}}
+	s.Template.Finalizers = []string{"a/b"}
+}
+
+func (w *world) podReady() corev1.PodCondition {
+	w.t.Helper()
+	c := conditionOf(w.Pods()[0], pub.KruisePodReadyConditionType)
+	require.NotNil(w.t, c)
+	return *c
+}
+
+// drained are the Pods that a hook keeps out of service.
+func (w *world) drained() (names []string) {
+	for _, pod := range w.Pods() {
+		if c := conditionOf(pod, pub.KruisePodReadyConditionType); c != nil && c.Status == corev1.ConditionFalse {
+			names = append(names, pod.Name)
+		}
+	}
+	return names
+}
+
+func TestLifecycleRow15NewPodsHaveGateAndCondition(t *testing.T) {
+	w := rolled(t, "", newSet(1))
+	assert.Contains(t, w.Pods()[0].Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: "KruisePodReady"})
+	assert.Equal(t, corev1.ConditionTrue, w.podReady().Status)
+	assert.Equal(t, int32(1), w.set().Status.ReadyReplicas)
+}
+
+func TestLifecycleRow7And8DrainBeforeDeletion(t *testing.T) {
+	w := rolled(t, "", newSet(2, drainingDelete))
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](1) })
+	w.step()
+	held := w.drained()
+	require.Len(t, held, 1)
+	for _, pod := range w.Pods() {
+		if pod.Name == held[0] {
+			assert.Equal(t, preDeleteKey, conditionOf(pod, pub.KruisePodReadyConditionType).Message, "row 8")
+			assert.Equal(t, corev1.ConditionFalse, conditionOf(pod, corev1.PodReady).Status, "row 8: in the same write")
+			assert.Equal(t, "PreparingDelete", pod.Labels["lifecycle.apps.kruise.io/state"])
+		}
+	}
+	w.kubelet()
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](2) })
+	w.settle()
+	assert.Equal(t, held, w.drained(), "row 7: a drained Pod is not taken back")
+
+	w.change(held[0], func(p *corev1.Pod) { p.Finalizers = nil })
+	w.settle()
+	assert.NotContains(t, w.names(), held[0])
+	assert.Len(t, w.names(), 2, "row 7: another one is made when it is needed")
+}
+
+func TestDrainThatIsSwitchedOffIsUndoneWhenThePodIsTakenBack(t *testing.T) {
+	w := rolled(t, "", newSet(2, drainingDelete))
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](1) })
+	w.settle()
+	require.Len(t, w.drained(), 1)
+	w.edit(func(s *v1beta1.CloneSetSpec) {
+		s.Lifecycle.PreDelete.MarkPodNotReady, s.Replicas = false, ptr.To[int32](2)
+	})
+	w.settle()
+	assert.Empty(t, w.drained())
+	assert.Len(t, w.names(), 2)
+	assert.Equal(t, int32(2), w.set().Status.AvailableReplicas)
+}
+
+func TestDrainBeforeUpdate(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlaceIfPossible, drainingUpdate))
+	name := w.names()[0]
+	w.edit(image("app:2"))
+	w.settle()
+	assert.Equal(t, preUpdateKey, w.podReady().Message)
+	assert.Equal(t, corev1.ConditionFalse, conditionOf(w.Pods()[0], corev1.PodReady).Status)
+
+	w.change(name, func(p *corev1.Pod) { delete(p.Labels, "hook") })
+	w.step()
+	assert.Equal(t, preUpdateKey, w.podReady().Message, "it stays drained while it is updated")
+	w.kubelet()
+	w.settle()
+	assert.Equal(t, "Updated", w.Pods()[0].Labels["lifecycle.apps.kruise.io/state"])
+	assert.Equal(t, corev1.ConditionTrue, w.podReady().Status)
+	assert.Equal(t, "[]", w.podReady().Message)
+	assert.Equal(t, map[string]int{"app:2": 1}, w.images())
+
+	w.edit(image("app:3"))
+	w.settle()
+	assert.Equal(t, preUpdateKey, w.podReady().Message, "row 13: it is drained again")
+	w.edit(image("app:2"))
+	w.settle()
+	assert.Equal(t, corev1.ConditionTrue, w.podReady().Status, "row 12: rolled back while it waits")
+	assert.Equal(t, int32(1), w.set().Status.AvailableReplicas)
+}
+
+func TestLifecycleRow17MarkersThereAtCompletion(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlaceIfPossible, drainingUpdate))
+	name := w.names()[0]
+	w.edit(image("app:2"))
+	w.settle()
+	w.change(name, func(p *corev1.Pod) { delete(p.Labels, "hook") })
+	w.step()
+	w.change(name, func(p *corev1.Pod) { p.Labels["hook"] = "on" })
+	w.kubelet()
+	w.settle()
+	assert.Equal(t, "Normal", w.Pods()[0].Labels["lifecycle.apps.kruise.io/state"])
+	assert.Equal(t, corev1.ConditionTrue, w.podReady().Status)
+	assert.Equal(t, int32(1), w.set().Status.AvailableReplicas)
+}
+
+func TestDrainedPodWhoseUpdateTouchesNoContainerIsPutBack(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlaceIfPossible, drainingUpdate))
+	name := w.names()[0]
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Template.Labels["new"] = "1" })
+	w.settle()
+	require.Equal(t, preUpdateKey, w.podReady().Message)
+	w.change(name, func(p *corev1.Pod) { delete(p.Labels, "hook") })
+	w.settle()
+	assert.Equal(t, corev1.ConditionTrue, w.podReady().Status)
+	w.change(name, func(p *corev1.Pod) { p.Labels["hook"] = "on" })
+	w.settle()
+	assert.Equal(t, int32(1), w.set().Status.AvailableReplicas)
+}
+
+// Two parties write the same condition: a write that was decided without the other's key must not take it away.
+func TestAnotherPartysKeySurvivesOurs(t *testing.T) {
+	const other = `[{"userAgent":"ContainerRecreateRequest","key":"ns/r"}]`
+	w := rolled(t, "", newSet(1, inPlaceIfPossible, drainingUpdate))
+	name := w.names()[0]
+	w.edit(image("app:2"))
+	w.settle()
+	v := &view{set: w.set(), now: w.Clock.Now()}
+	drained := v.move(w.Pods()[0], pub.LifecycleStateNormal)
+	assert.True(t, drained.exact, "it is refused when the Pod changed meanwhile")
+	w.change(name, func(p *corev1.Pod) {
+		delete(p.Labels, "hook")
+		conditionOf(p, pub.KruisePodReadyConditionType).Message = strings.TrimSuffix(other, "]") + "," + strings.TrimPrefix(preUpdateKey, "[")
+	})
+	w.settle()
+	assert.Equal(t, other, w.podReady().Message)
+	assert.Equal(t, corev1.ConditionFalse, w.podReady().Status)
+}

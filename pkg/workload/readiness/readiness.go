@@ -1,0 +1,104 @@
+package readiness
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// Key is one party's reason to keep a Pod out of service.
+type Key struct {
+	UserAgent string `json:"userAgent"`
+	Key       string `json:"key"`
+}
+
+// The keys of lifecycle hooks.
+var (
+	PreDelete = Key{UserAgent: "Lifecycle", Key: "preDeleteHook"}
+	PreUpdate = Key{UserAgent: "Lifecycle", Key: "preUpdateHook"}
+)
+
+// Gated tells whether the Pod has the gate. Without it keys have no effect, and none is written.
+func Gated(pod *corev1.Pod) bool { return podstate.HasGate(pod, pub.KruisePodReadyConditionType) }
+
+// Unset tells whether the Pod has the gate and waits for its first condition.
+func Unset(pod *corev1.Pod) bool {
+	return Gated(pod) && podstate.Condition(pod, pub.KruisePodReadyConditionType) == nil
+}
+
+// Begin gives the Pod its first condition: nobody keeps it out of service.
+func Begin(pod *corev1.Pod, now time.Time) {
+	podstate.SetCondition(pod, corev1.PodCondition{
+		Type: pub.KruisePodReadyConditionType, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now),
+	})
+}
+
+// Has tells whether the key keeps the Pod out of service.
+func Has(pod *corev1.Pod, key Key) bool {
+	c := podstate.Condition(pod, pub.KruisePodReadyConditionType)
+	return c != nil && c.Status != corev1.ConditionTrue && slices.Contains(keys(c), key)
+}
+
+// Add keeps the Pod out of service for the key, at once: Ready turns False too. It tells whether that changed anything.
+func Add(pod *corev1.Pod, key Key, now time.Time) bool {
+	if !Gated(pod) || Has(pod, key) {
+		return false
+	}
+	held := keys(podstate.Condition(pod, pub.KruisePodReadyConditionType))
+	if !slices.Contains(held, key) {
+		held = append(held, key)
+	}
+	write(pod, held, now)
+	podstate.Withdraw(pod, now)
+	return true
+}
+
+// Remove ends what Add began, and tells whether that changed anything. Ready stays with the kubelet.
+func Remove(pod *corev1.Pod, key Key, now time.Time) bool {
+	c := podstate.Condition(pod, pub.KruisePodReadyConditionType)
+	if !Gated(pod) || !slices.Contains(keys(c), key) {
+		return false
+	}
+	write(pod, slices.DeleteFunc(keys(c), func(k Key) bool { return k == key }), now)
+	return true
+}
+
+// keys are those in a condition's message. A message that cannot be read holds none: whoever keeps the Pod out of service
+// adds the key again.
+func keys(c *corev1.PodCondition) (held []Key) {
+	if c == nil || json.Unmarshal([]byte(c.Message), &held) != nil {
+		return nil
+	}
+	return held
+}
+
+func write(pod *corev1.Pod, held []Key, now time.Time) {
+	slices.SortFunc(held, func(a, b Key) int {
+		return cmp.Or(cmp.Compare(a.UserAgent, b.UserAgent), cmp.Compare(a.Key, b.Key))
+	})
+	status := corev1.ConditionTrue
+	if len(held) > 0 {
+		status = corev1.ConditionFalse
+	}
+	podstate.SetCondition(pod, corev1.PodCondition{
+		Type: pub.KruisePodReadyConditionType, Status: status, Message: message(held), LastTransitionTime: metav1.NewTime(now),
+	})
+}
+
+func message(held []Key) string {
+	if len(held) == 0 {
+		return "[]"
+	}
+	text, err := json.Marshal(held)
+	if err != nil {
+		return "[]" // Strings always encode.
+	}
+	return string(text)
+}
