@@ -8,8 +8,8 @@ BIN="${BIN:-${ROOT}/.local/bin}"
 MODULE=kruise.io/kruise
 GENERATED="${MODULE}/pkg/generated"
 
-HUBS=(apps)
-VERSIONS=(apps/v1alpha1 apps/v1beta1)
+HUBS=(apps policy)
+VERSIONS=(apps/v1alpha1 apps/v1beta1 policy/v1alpha1 policy/v1beta1)
 SHARED=(pub)
 
 # Types of Kubernetes that ours reach: their OpenAPI models are served with ours.

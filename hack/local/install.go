@@ -113,7 +113,7 @@ func (l *local) install(ctx context.Context, kubeconfig string, values []string)
 		l.say("%s is ready", workload)
 	}
 	_, err := l.tool(ctx, kubeconfig, "kubectl", "wait", "--for=condition=Available", "--timeout="+rolloutTimeout,
-		"apiservice/v1alpha1.apps.kruise.io", "apiservice/v1beta1.apps.kruise.io")
+		"apiservice", "--selector=app.kubernetes.io/name=kruise")
 	return err
 }
 

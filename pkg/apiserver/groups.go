@@ -10,7 +10,10 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps"
 	appsinstall "kruise.io/kruise/pkg/apis/apps/install"
+	"kruise.io/kruise/pkg/apis/policy"
+	policyinstall "kruise.io/kruise/pkg/apis/policy/install"
 	appsregistry "kruise.io/kruise/pkg/registry/apps"
+	policyregistry "kruise.io/kruise/pkg/registry/policy"
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
@@ -24,6 +27,7 @@ type group struct {
 // groups are all that is served.
 var groups = []group{
 	{name: apps.GroupName, install: appsinstall.Install, kinds: appsregistry.Kinds},
+	{name: policy.GroupName, install: policyinstall.Install, kinds: policyregistry.Kinds},
 }
 
 // Kinds are the kinds of all groups.

@@ -26,6 +26,8 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps"
 	appsfuzzer "kruise.io/kruise/pkg/apis/apps/fuzzer"
+	"kruise.io/kruise/pkg/apis/policy"
+	policyfuzzer "kruise.io/kruise/pkg/apis/policy/fuzzer"
 )
 
 var iterations = flag.Int("fuzz-iters", 200, "how many random objects of each kind and version go round")
@@ -39,7 +41,8 @@ func TestMain(m *testing.M) {
 
 // fillers are the groups' own functions, by group.
 var fillers = map[string]fuzzer.FuzzerFuncs{
-	apps.GroupName: appsfuzzer.Funcs,
+	apps.GroupName:   appsfuzzer.Funcs,
+	policy.GroupName: policyfuzzer.Funcs,
 }
 
 // fillerFuncs fill objects of every group.

@@ -88,6 +88,8 @@ func TestDefinitionsPresent(t *testing.T) {
 	for _, want := range []string{"clonesets.apps.kruise.io", "deletes every object", "export the objects"} {
 		assert.ErrorContains(t, err, want)
 	}
+	_, err = install(t, cluster(t, definition("podunavailablebudgets.policy.kruise.io", "policy.kruise.io")))
+	assert.ErrorContains(t, err, "podunavailablebudgets.policy.kruise.io")
 	_, err = install(t, cluster(t, definition("games.game.kruise.io", "game.kruise.io")))
 	assert.NoError(t, err, "another project's group")
 }
@@ -100,7 +102,7 @@ func TestNotes(t *testing.T) {
 		wantNot []string
 	}{
 		"defaults": {
-			nil, []string{"kubectl get apiservices v1alpha1.apps.kruise.io", "The store is embedded"},
+			nil, []string{"kubectl get apiservices -l app.kubernetes.io/name=kruise", "The store is embedded"},
 			[]string{"no effect", "KruiseDaemon is off"},
 		},
 		"1.4 values": {

@@ -119,14 +119,18 @@ func TestTrust(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			all := render(t, test.args...)
-			assert.Len(t, all["APIService"], 2)
-			for name, priority := range map[string]int32{"/v1alpha1.apps.kruise.io": 10, "/v1beta1.apps.kruise.io": 15} {
+			priorities := map[string]int32{
+				"/v1alpha1.apps.kruise.io": 10, "/v1beta1.apps.kruise.io": 15, "/v1alpha1.policy.kruise.io": 10, "/v1beta1.policy.kruise.io": 15,
+			}
+			assert.Len(t, all["APIService"], len(priorities))
+			for name, priority := range priorities {
 				service := read[apiregistrationv1.APIService](t, all, "APIService", name)
 				assert.Equal(t, test.wantCA, string(service.Spec.CABundle))
 				assert.Equal(t, test.wantInjected, service.Annotations["cert-manager.io/inject-ca-from"])
 				assert.False(t, service.Spec.InsecureSkipTLSVerify)
 				assert.Equal(t, priority, service.Spec.VersionPriority)
 				assert.EqualValues(t, 1000, service.Spec.GroupPriorityMinimum)
+				assert.Equal(t, name, "/"+service.Spec.Version+"."+service.Spec.Group)
 			}
 			_, says := all["APIService"]["/v1beta1.apps.kruise.io"].Object["spec"].(map[string]any)["caBundle"]
 			assert.Equal(t, test.wantCA != "", says)

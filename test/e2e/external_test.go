@@ -132,5 +132,5 @@ func installExternal(t *testing.T, e *env, cluster *localcluster.Cluster, chart 
 	}
 	out, err := exec.CommandContext(t.Context(), cluster.Binary("helm"), args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	e.kubectl("wait", "--for=condition=Available", "--timeout=120s", "apiservice/v1alpha1.apps.kruise.io", "apiservice/v1beta1.apps.kruise.io")
+	e.kubectl("wait", "--for=condition=Available", "--timeout=120s", "apiservice", "--selector=app.kubernetes.io/name=kruise")
 }

@@ -79,9 +79,9 @@ func TestLostCertificatesAreReplaced(t *testing.T) {
 	assert.True(t, env.server.runs())
 	secret, err := env.kube.CoreV1().Secrets(ownNamespace).Get(t.Context(), certificateSecret, metav1.GetOptions{})
 	require.NoError(t, err)
-	for _, version := range []string{"v1alpha1", "v1beta1"} {
-		require.NoError(t, waitAvailable(t.Context(), version+".apps.kruise.io"))
-		service, err := services.Get(t.Context(), version+".apps.kruise.io", metav1.GetOptions{})
+	for _, name := range apiServices {
+		require.NoError(t, waitAvailable(t.Context(), name))
+		service, err := services.Get(t.Context(), name, metav1.GetOptions{})
 		require.NoError(t, err)
 		assert.Equal(t, string(secret.Data["ca.crt"]), string(service.Spec.CABundle))
 	}

@@ -116,7 +116,7 @@ func TestHealthAndMetrics(t *testing.T) {
 }
 
 func TestAPIServicesTrustTheServer(t *testing.T) {
-	for _, name := range []string{"v1alpha1.apps.kruise.io", "v1beta1.apps.kruise.io"} {
+	for _, name := range apiServices {
 		service, err := env.aggregator.ApiregistrationV1().APIServices().Get(t.Context(), name, metav1.GetOptions{})
 		require.NoError(t, err)
 		assert.Contains(t, string(service.Spec.CABundle), "BEGIN CERTIFICATE")

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -123,16 +124,20 @@ func (s *server) kill() {
 	<-s.done
 }
 
+// apiServices are the groups and versions that are published.
+var apiServices = []string{"v1alpha1.apps.kruise.io", "v1beta1.apps.kruise.io", "v1alpha1.policy.kruise.io", "v1beta1.policy.kruise.io"}
+
 // publish leads the cluster's Service and APIServices to this server and waits until they are available.
 func (s *server) publish(ctx context.Context) error {
 	if err := applyService(ctx, s.port); err != nil {
 		return fmt.Errorf("publish the Service: %w", err)
 	}
-	for _, version := range []string{"v1alpha1", "v1beta1"} {
+	for _, name := range apiServices {
+		version, group, _ := strings.Cut(name, ".")
 		service := &apiregistrationv1.APIService{
-			ObjectMeta: metav1.ObjectMeta{Name: version + ".apps.kruise.io"},
+			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: apiregistrationv1.APIServiceSpec{
-				Group: "apps.kruise.io", Version: version, GroupPriorityMinimum: 1000, VersionPriority: map[string]int32{"v1alpha1": 10, "v1beta1": 15}[version],
+				Group: group, Version: version, GroupPriorityMinimum: 1000, VersionPriority: map[string]int32{"v1alpha1": 10, "v1beta1": 15}[version],
 				Service: &apiregistrationv1.ServiceReference{Name: "kruise-apiserver", Namespace: ownNamespace, Port: ptr.To[int32](443)},
 			},
 		}

@@ -65,6 +65,10 @@ const (
 	ImagePreDownloadMinUpdatedReadyPodsKey = "apps.kruise.io/image-predownload-min-updated-ready-pods"
 	// CloneSetVolumeClaimTemplateHashKey is the hash of the claim templates of a revision.
 	CloneSetVolumeClaimTemplateHashKey = "kruise.io/cloneset-volumeclaimtemplate-hash"
+	// PubProtectOperationsKey lists the operations that a PodUnavailableBudget bounds.
+	PubProtectOperationsKey = "kruise.io/pub-protect-operations"
+	// PubProtectTotalReplicasKey is the number of replicas that a PodUnavailableBudget counts from.
+	PubProtectTotalReplicasKey = "pub.kruise.io/protect-total-replicas"
 	// PodDeletionCostKey orders Pods for deletion, the lowest number first.
 	PodDeletionCostKey = "controller.kubernetes.io/pod-deletion-cost"
 )

@@ -40,6 +40,8 @@ func TestWellKnownNames(t *testing.T) {
 		"apps.kruise.io/image-predownload-min-updated-ready-pods": pub.ImagePreDownloadMinUpdatedReadyPodsKey,
 		"kruise.io/cloneset-volumeclaimtemplate-hash":             pub.CloneSetVolumeClaimTemplateHashKey,
 		"controller.kubernetes.io/pod-deletion-cost":              pub.PodDeletionCostKey,
+		"kruise.io/pub-protect-operations":                        pub.PubProtectOperationsKey,
+		"pub.kruise.io/protect-total-replicas":                    pub.PubProtectTotalReplicasKey,
 		"KRUISE_CONTAINER_PRIORITY":                               pub.ContainerLaunchPriorityEnv,
 		"KRUISE_CONTAINER_BARRIER":                                pub.ContainerLaunchBarrierEnv,
 		"SIDECARSET_VERSION":                                      pub.SidecarSetVersionEnv,

@@ -8,11 +8,15 @@ import (
 	managedfields "k8s.io/apimachinery/pkg/util/managedfields"
 	v1alpha1 "kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	v1beta1 "kruise.io/kruise/pkg/apis/apps/v1beta1"
+	policyv1alpha1 "kruise.io/kruise/pkg/apis/policy/v1alpha1"
+	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
 	pub "kruise.io/kruise/pkg/apis/pub"
 	apispub "kruise.io/kruise/pkg/generated/applyconfiguration/apis/pub"
 	appsv1alpha1 "kruise.io/kruise/pkg/generated/applyconfiguration/apps/v1alpha1"
 	appsv1beta1 "kruise.io/kruise/pkg/generated/applyconfiguration/apps/v1beta1"
 	internal "kruise.io/kruise/pkg/generated/applyconfiguration/internal"
+	applyconfigurationpolicyv1alpha1 "kruise.io/kruise/pkg/generated/applyconfiguration/policy/v1alpha1"
+	applyconfigurationpolicyv1beta1 "kruise.io/kruise/pkg/generated/applyconfiguration/policy/v1beta1"
 )
 
 // ForKind returns an apply configuration type for the given GroupVersionKind, or nil if no
@@ -66,6 +70,26 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.InPlaceUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateCloneSetStrategy"):
 		return &appsv1beta1.RollingUpdateCloneSetStrategyApplyConfiguration{}
+
+		// Group=policy.kruise.io, Version=v1alpha1
+	case policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudget"):
+		return &applyconfigurationpolicyv1alpha1.PodUnavailableBudgetApplyConfiguration{}
+	case policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudgetSpec"):
+		return &applyconfigurationpolicyv1alpha1.PodUnavailableBudgetSpecApplyConfiguration{}
+	case policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudgetStatus"):
+		return &applyconfigurationpolicyv1alpha1.PodUnavailableBudgetStatusApplyConfiguration{}
+	case policyv1alpha1.SchemeGroupVersion.WithKind("TargetReference"):
+		return &applyconfigurationpolicyv1alpha1.TargetReferenceApplyConfiguration{}
+
+		// Group=policy.kruise.io, Version=v1beta1
+	case policyv1beta1.SchemeGroupVersion.WithKind("PodUnavailableBudget"):
+		return &applyconfigurationpolicyv1beta1.PodUnavailableBudgetApplyConfiguration{}
+	case policyv1beta1.SchemeGroupVersion.WithKind("PodUnavailableBudgetSpec"):
+		return &applyconfigurationpolicyv1beta1.PodUnavailableBudgetSpecApplyConfiguration{}
+	case policyv1beta1.SchemeGroupVersion.WithKind("PodUnavailableBudgetStatus"):
+		return &applyconfigurationpolicyv1beta1.PodUnavailableBudgetStatusApplyConfiguration{}
+	case policyv1beta1.SchemeGroupVersion.WithKind("TargetReference"):
+		return &applyconfigurationpolicyv1beta1.TargetReferenceApplyConfiguration{}
 
 	}
 	return nil

@@ -17,6 +17,8 @@ import (
 	spec "k8s.io/kube-openapi/pkg/validation/spec"
 	v1alpha1 "kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	v1beta1 "kruise.io/kruise/pkg/apis/apps/v1beta1"
+	policyv1alpha1 "kruise.io/kruise/pkg/apis/policy/v1alpha1"
+	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
 	pub "kruise.io/kruise/pkg/apis/pub"
 )
 
@@ -355,6 +357,16 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1beta1.CloneSetUpdateStrategy{}.OpenAPIModelName():            schema_pkg_apis_apps_v1beta1_CloneSetUpdateStrategy(ref),
 		v1beta1.InPlaceUpdateStrategy{}.OpenAPIModelName():             schema_pkg_apis_apps_v1beta1_InPlaceUpdateStrategy(ref),
 		v1beta1.RollingUpdateCloneSetStrategy{}.OpenAPIModelName():     schema_pkg_apis_apps_v1beta1_RollingUpdateCloneSetStrategy(ref),
+		policyv1alpha1.PodUnavailableBudget{}.OpenAPIModelName():       schema_pkg_apis_policy_v1alpha1_PodUnavailableBudget(ref),
+		policyv1alpha1.PodUnavailableBudgetList{}.OpenAPIModelName():   schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetList(ref),
+		policyv1alpha1.PodUnavailableBudgetSpec{}.OpenAPIModelName():   schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetSpec(ref),
+		policyv1alpha1.PodUnavailableBudgetStatus{}.OpenAPIModelName(): schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetStatus(ref),
+		policyv1alpha1.TargetReference{}.OpenAPIModelName():            schema_pkg_apis_policy_v1alpha1_TargetReference(ref),
+		policyv1beta1.PodUnavailableBudget{}.OpenAPIModelName():        schema_pkg_apis_policy_v1beta1_PodUnavailableBudget(ref),
+		policyv1beta1.PodUnavailableBudgetList{}.OpenAPIModelName():    schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetList(ref),
+		policyv1beta1.PodUnavailableBudgetSpec{}.OpenAPIModelName():    schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetSpec(ref),
+		policyv1beta1.PodUnavailableBudgetStatus{}.OpenAPIModelName():  schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref),
+		policyv1beta1.TargetReference{}.OpenAPIModelName():             schema_pkg_apis_policy_v1beta1_TargetReference(ref),
 		pub.InPlaceUpdateStrategy{}.OpenAPIModelName():                 schema_kruise_pkg_apis_pub_InPlaceUpdateStrategy(ref),
 		pub.Lifecycle{}.OpenAPIModelName():                             schema_kruise_pkg_apis_pub_Lifecycle(ref),
 		pub.LifecycleHook{}.OpenAPIModelName():                         schema_kruise_pkg_apis_pub_LifecycleHook(ref),
@@ -19167,6 +19179,564 @@ func schema_pkg_apis_apps_v1beta1_RollingUpdateCloneSetStrategy(ref common.Refer
 		},
 		Dependencies: []string{
 			intstr.IntOrString{}.OpenAPIModelName(), v1beta1.InPlaceUpdateStrategy{}.OpenAPIModelName(), pub.UpdatePriorityStrategy{}.OpenAPIModelName(), pub.UpdateScatterTerm{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudget(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudget keeps a minimum of an application's Pods available. It bounds every voluntary disruption: deletion, eviction, and an update in place. A request beyond the budget is refused.\n\nThe annotation kruise.io/pub-protect-operations lists the operations that are bounded, DELETE, UPDATE, EVICT or RESIZE, with commas between them; without it, the first three are. The annotation pub.kruise.io/protect-total-replicas replaces the number of replicas that the budget counts from.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec says which Pods are protected, and how many may be unavailable.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(policyv1alpha1.PodUnavailableBudgetSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the state that the controller observed last, less what was granted since.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(policyv1alpha1.PodUnavailableBudgetStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), policyv1alpha1.PodUnavailableBudgetSpec{}.OpenAPIModelName(), policyv1alpha1.PodUnavailableBudgetStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetList is a list of PodUnavailableBudgets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items is the list of PodUnavailableBudgets.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(policyv1alpha1.PodUnavailableBudget{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ListMeta{}.OpenAPIModelName(), policyv1alpha1.PodUnavailableBudget{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetSpec says which Pods are protected, and how many may be unavailable.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects the Pods by their labels, in the budget's namespace. Set either selector or targetRef. It must not be empty, and cannot be changed.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef names the workload whose Pods are protected: a CloneSet, a Deployment, a StatefulSet, or any other kind with a scale subresource. Set either selector or targetRef. It cannot be changed.",
+							Ref:         ref(policyv1alpha1.TargetReference{}.OpenAPIModelName()),
+						},
+					},
+					"maxUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxUnavailable is how many Pods may be unavailable: a number, or a percentage of the replicas like \"20%\", rounded up. Set either maxUnavailable or minAvailable.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"minAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minAvailable is how many Pods must stay available: a number, or a percentage of the replicas like \"80%\", rounded up. A number beyond the replicas lets no Pod go. Set either maxUnavailable or minAvailable.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName(), policyv1alpha1.TargetReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetStatus is what the controller observed and what admission granted since.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of the budget that this status is about.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"disruptedPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "disruptedPods are Pods whose deletion or eviction was granted and not seen yet, with the time of the grant.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"unavailablePods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unavailablePods are Pods whose update was granted and not seen yet, with the time of the grant.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"unavailableAllowed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unavailableAllowed is how many more Pods may become unavailable now.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAvailable is how many Pods are available.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desiredAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desiredAvailable is how many Pods must stay available.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"totalReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "totalReplicas is the number of replicas that the budget counts from.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"unavailableAllowed", "currentAvailable", "desiredAvailable", "totalReplicas"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_policy_v1alpha1_TargetReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TargetReference names a workload in the budget's namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiVersion is the group and version of the workload, like apps.kruise.io/v1beta1. The version plays no part in finding it.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind is the kind of the workload, like CloneSet.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the name of the workload.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"apiVersion", "kind", "name"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_policy_v1beta1_PodUnavailableBudget(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudget keeps a minimum of an application's Pods available. It bounds every voluntary disruption: deletion, eviction, and an update in place. A request beyond the budget is refused.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec says which Pods are protected, and how many may be unavailable.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(policyv1beta1.PodUnavailableBudgetSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the state that the controller observed last, less what was granted since.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(policyv1beta1.PodUnavailableBudgetStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), policyv1beta1.PodUnavailableBudgetSpec{}.OpenAPIModelName(), policyv1beta1.PodUnavailableBudgetStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetList is a list of PodUnavailableBudgets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items is the list of PodUnavailableBudgets.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(policyv1beta1.PodUnavailableBudget{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ListMeta{}.OpenAPIModelName(), policyv1beta1.PodUnavailableBudget{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetSpec says which Pods are protected, and how many may be unavailable.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects the Pods by their labels, in the budget's namespace. Set either selector or targetRef. It must not be empty, and cannot be changed.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef names the workload whose Pods are protected: a CloneSet, a Deployment, a StatefulSet, or any other kind with a scale subresource. Set either selector or targetRef. It cannot be changed.",
+							Ref:         ref(policyv1beta1.TargetReference{}.OpenAPIModelName()),
+						},
+					},
+					"maxUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxUnavailable is how many Pods may be unavailable: a number, or a percentage of the replicas like \"20%\", rounded up. Set either maxUnavailable or minAvailable.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"minAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minAvailable is how many Pods must stay available: a number, or a percentage of the replicas like \"80%\", rounded up. A number beyond the replicas lets no Pod go. Set either maxUnavailable or minAvailable.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"protectOperations": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "protectOperations are the operations that the budget bounds: DELETE, UPDATE, EVICT, RESIZE. Unset, or empty, means DELETE, UPDATE and EVICT. The annotation kruise.io/pub-protect-operations says the same, and follows the field when an update changes the field alone, as the field follows the annotation.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: "",
+										Type:    []string{"string"},
+										Format:  "",
+										Enum:    []interface{}{"DELETE", "EVICT", "RESIZE", "UPDATE"},
+									},
+								},
+							},
+						},
+					},
+					"protectTotalReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "protectTotalReplicas replaces the number of replicas that percentages and maxUnavailable are counted from. It must be 1 or more. Unset means the replicas of the workloads. The annotation pub.kruise.io/protect-total-replicas says the same, and follows the field when an update changes the field alone, as the field follows the annotation.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"ignoredPodSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ignoredPodSelector selects Pods that may always go. They count as available meanwhile. Where set, it must not be empty.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName(), policyv1beta1.TargetReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetStatus is what the controller observed and what admission granted since.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of the budget that this status is about.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"disruptedPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "disruptedPods are Pods whose deletion or eviction was granted and not seen yet, with the time of the grant.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"unavailablePods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unavailablePods are Pods whose update was granted and not seen yet, with the time of the grant.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"unavailableAllowed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unavailableAllowed is how many more Pods may become unavailable now.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAvailable is how many Pods are available.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desiredAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desiredAvailable is how many Pods must stay available.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"totalReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "totalReplicas is the number of replicas that the budget counts from.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"unavailableAllowed", "currentAvailable", "desiredAvailable", "totalReplicas"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_policy_v1beta1_TargetReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TargetReference names a workload in the budget's namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiVersion is the group and version of the workload, like apps.kruise.io/v1beta1. The version plays no part in finding it.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind is the kind of the workload, like CloneSet.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the name of the workload.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"apiVersion", "kind", "name"},
+			},
+		},
 	}
 }
 

@@ -96,7 +96,12 @@ the embedded store in the volume of claim kruise-apiserver-data
 {{- if .Values.apiService.certManager.enabled }}kruise-apiserver-tls{{ else }}{{ .Values.apiService.tlsSecret }}{{ end -}}
 {{- end }}
 
-{{/* The API versions that are served, as a list in JSON. */}}
+{{/* The API groups that are served, as a list in JSON. */}}
+{{- define "kruise.groups" -}}
+["apps.kruise.io","policy.kruise.io"]
+{{- end }}
+
+{{/* The versions in which each is served, as a list in JSON. */}}
 {{- define "kruise.versions" -}}
 ["v1alpha1","v1beta1"]
 {{- end }}

@@ -2828,6 +2828,186 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: io.kruise.kruise.pkg.apis.pub.UpdateScatterTerm
           elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.policy.v1alpha1.PodUnavailableBudget
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.policy.v1alpha1.PodUnavailableBudgetSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.policy.v1alpha1.PodUnavailableBudgetStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.policy.v1alpha1.PodUnavailableBudgetSpec
+  map:
+    fields:
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: minAvailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: targetRef
+      type:
+        namedType: io.kruise.kruise.pkg.apis.policy.v1alpha1.TargetReference
+- name: io.kruise.kruise.pkg.apis.policy.v1alpha1.PodUnavailableBudgetStatus
+  map:
+    fields:
+    - name: currentAvailable
+      type:
+        scalar: numeric
+      default: 0
+    - name: desiredAvailable
+      type:
+        scalar: numeric
+      default: 0
+    - name: disruptedPods
+      type:
+        map:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: observedGeneration
+      type:
+        scalar: numeric
+      default: 0
+    - name: totalReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: unavailableAllowed
+      type:
+        scalar: numeric
+      default: 0
+    - name: unavailablePods
+      type:
+        map:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: io.kruise.kruise.pkg.apis.policy.v1alpha1.TargetReference
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+      default: ""
+    - name: kind
+      type:
+        scalar: string
+      default: ""
+    - name: name
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.policy.v1beta1.PodUnavailableBudget
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.policy.v1beta1.PodUnavailableBudgetSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.policy.v1beta1.PodUnavailableBudgetStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.policy.v1beta1.PodUnavailableBudgetSpec
+  map:
+    fields:
+    - name: ignoredPodSelector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: minAvailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: protectOperations
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: protectTotalReplicas
+      type:
+        scalar: numeric
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: targetRef
+      type:
+        namedType: io.kruise.kruise.pkg.apis.policy.v1beta1.TargetReference
+- name: io.kruise.kruise.pkg.apis.policy.v1beta1.PodUnavailableBudgetStatus
+  map:
+    fields:
+    - name: currentAvailable
+      type:
+        scalar: numeric
+      default: 0
+    - name: desiredAvailable
+      type:
+        scalar: numeric
+      default: 0
+    - name: disruptedPods
+      type:
+        map:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: observedGeneration
+      type:
+        scalar: numeric
+      default: 0
+    - name: totalReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: unavailableAllowed
+      type:
+        scalar: numeric
+      default: 0
+    - name: unavailablePods
+      type:
+        map:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: io.kruise.kruise.pkg.apis.policy.v1beta1.TargetReference
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+      default: ""
+    - name: kind
+      type:
+        scalar: string
+      default: ""
+    - name: name
+      type:
+        scalar: string
+      default: ""
 - name: io.kruise.kruise.pkg.apis.pub.InPlaceUpdateStrategy
   map:
     fields:

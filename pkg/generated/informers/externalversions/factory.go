@@ -16,6 +16,7 @@ import (
 	versioned "kruise.io/kruise/pkg/generated/clientset/versioned"
 	apps "kruise.io/kruise/pkg/generated/informers/externalversions/apps"
 	internalinterfaces "kruise.io/kruise/pkg/generated/informers/externalversions/internalinterfaces"
+	policy "kruise.io/kruise/pkg/generated/informers/externalversions/policy"
 )
 
 // SharedInformerOption defines the functional option type for SharedInformerFactory.
@@ -310,8 +311,13 @@ type SharedInformerFactory interface {
 	InformerFor(obj runtime.Object, newFunc internalinterfaces.NewInformerFunc) cache.SharedIndexInformer
 
 	Apps() apps.Interface
+	Policy() policy.Interface
 }
 
 func (f *sharedInformerFactory) Apps() apps.Interface {
 	return apps.New(f, f.namespace, f.tweakListOptions)
+}
+
+func (f *sharedInformerFactory) Policy() policy.Interface {
+	return policy.New(f, f.namespace, f.tweakListOptions)
 }

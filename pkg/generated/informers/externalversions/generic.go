@@ -9,6 +9,8 @@ import (
 	cache "k8s.io/client-go/tools/cache"
 	v1alpha1 "kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	v1beta1 "kruise.io/kruise/pkg/apis/apps/v1beta1"
+	policyv1alpha1 "kruise.io/kruise/pkg/apis/policy/v1alpha1"
+	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
 )
 
 // GenericInformer is type of SharedIndexInformer which will locate and delegate to other
@@ -44,6 +46,14 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 		// Group=apps.kruise.io, Version=v1beta1
 	case v1beta1.SchemeGroupVersion.WithResource("clonesets"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Apps().V1beta1().CloneSets().Informer()}, nil
+
+		// Group=policy.kruise.io, Version=v1alpha1
+	case policyv1alpha1.SchemeGroupVersion.WithResource("podunavailablebudgets"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Policy().V1alpha1().PodUnavailableBudgets().Informer()}, nil
+
+		// Group=policy.kruise.io, Version=v1beta1
+	case policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Policy().V1beta1().PodUnavailableBudgets().Informer()}, nil
 
 	}
 

@@ -10,6 +10,8 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	appsv1alpha1 "kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	appsv1beta1 "kruise.io/kruise/pkg/apis/apps/v1beta1"
+	policyv1alpha1 "kruise.io/kruise/pkg/apis/policy/v1alpha1"
+	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
 )
 
 var Scheme = runtime.NewScheme()
@@ -18,6 +20,8 @@ var ParameterCodec = runtime.NewParameterCodec(Scheme)
 var localSchemeBuilder = runtime.SchemeBuilder{
 	appsv1alpha1.AddToScheme,
 	appsv1beta1.AddToScheme,
+	policyv1alpha1.AddToScheme,
+	policyv1beta1.AddToScheme,
 }
 
 // AddToScheme adds all types of this clientset into the given scheme. This allows composition

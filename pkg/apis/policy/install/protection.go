@@ -1,0 +1,30 @@
+package install
+
+import (
+	"kruise.io/kruise/pkg/apis/metadata"
+	"kruise.io/kruise/pkg/apis/policy"
+)
+
+// AgreeOnProtection keeps the settings that a budget has both as a field and as an annotation
+// together: where an update changes one of the two, the other follows. old is the stored object,
+// nil on create. Where both change, they must be changed alike, and validation says so.
+func AgreeOnProtection(budget, old *policy.PodUnavailableBudget) {
+	if old == nil {
+		old = &policy.PodUnavailableBudget{}
+	}
+	for _, setting := range policy.Protections() {
+		text, found := budget.Annotations[setting.Annotation]
+		oldText, oldFound := old.Annotations[setting.Annotation]
+		annotated := text != oldText || found != oldFound
+		field := setting.Text(&budget.Spec)
+		fieldChanged := field != setting.Text(&old.Spec)
+		switch {
+		case annotated && !fieldChanged:
+			setting.Set(&budget.Spec, text)
+		case fieldChanged && !annotated && found && field == "":
+			budget.Annotations = metadata.Without(budget.Annotations, setting.Annotation)
+		case fieldChanged && !annotated && found:
+			budget.Annotations = metadata.With(budget.Annotations, setting.Annotation, field)
+		}
+	}
+}

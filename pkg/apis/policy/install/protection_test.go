@@ -1,0 +1,57 @@
+package install_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/policy"
+	"kruise.io/kruise/pkg/apis/policy/install"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// budget has the annotation and the field of the total, each where it is not empty.
+func budget(annotation string, field int32) *policy.PodUnavailableBudget {
+	b := &policy.PodUnavailableBudget{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"mine": "x"}}}
+	if annotation != "" {
+		b.Annotations[pub.PubProtectTotalReplicasKey] = annotation
+	}
+	if field != 0 {
+		b.Spec.ProtectTotalReplicas = ptr.To(field)
+	}
+	return b
+}
+
+func TestAgreeOnProtection(t *testing.T) {
+	tests := map[string]struct {
+		old, written, want *policy.PodUnavailableBudget
+	}{
+		"created with neither":      {nil, budget("", 0), budget("", 0)},
+		"created with annotation":   {nil, budget("15", 0), budget("15", 15)},
+		"created with field":        {nil, budget("", 15), budget("", 15)},
+		"created with both":         {nil, budget("15", 16), budget("15", 16)},
+		"created with no number":    {nil, budget("many", 0), budget("many", 0)},
+		"nothing changes":           {budget("15", 15), budget("15", 15), budget("15", 15)},
+		"annotation is added":       {budget("", 0), budget("15", 0), budget("15", 15)},
+		"annotation changes":        {budget("15", 15), budget("20", 15), budget("20", 20)},
+		"annotation goes":           {budget("15", 15), budget("", 15), budget("", 0)},
+		"annotation has no effect":  {budget("15", 15), budget("0", 15), budget("0", 0)},
+		"field changes":             {budget("15", 15), budget("15", 20), budget("20", 20)},
+		"field goes":                {budget("15", 15), budget("15", 0), budget("", 0)},
+		"field alone changes":       {budget("", 15), budget("", 20), budget("", 20)},
+		"both change, and disagree": {budget("15", 15), budget("20", 30), budget("20", 30)},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var before *policy.PodUnavailableBudget
+			if test.old != nil {
+				before = test.old.DeepCopy()
+			}
+			install.AgreeOnProtection(test.written, test.old)
+			assert.Equal(t, test.want, test.written)
+			assert.Equal(t, before, test.old)
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package policy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// PubOperations are all operations that a budget can bound.
+var PubOperations = []PubOperation{PubDeleteOperation, PubUpdateOperation, PubEvictOperation, PubResizeOperation}
+
+// +k8s:deepcopy-gen=false
+//
+// Protection is a setting of a budget that is a field in v1beta1 and an annotation in v1alpha1.
+// v1beta1 may have the annotation too.
+type Protection struct {
+	// Annotation and Field are its names, the field's below spec.
+	Annotation, Field string
+	// Known says whether a text may be the annotation's.
+	Known func(text string) bool
+	// Set makes the field what a text says, and unsets it where the text is no value of it.
+	Set func(spec *PodUnavailableBudgetSpec, text string)
+	// Text is the field as a text, empty when it is not set.
+	Text func(spec *PodUnavailableBudgetSpec) string
+}
+
+// Usual is the text that the field has where the annotation has this one.
+func (p *Protection) Usual(text string) string {
+	spec := &PodUnavailableBudgetSpec{}
+	p.Set(spec, text)
+	return p.Text(spec)
+}
+
+// Protections are all such settings.
+func Protections() []Protection {
+	return []Protection{
+		{
+			Annotation: pub.PubProtectOperationsKey, Field: "protectOperations",
+			Known: func(text string) bool { return parseOperations(text) != nil },
+			Set:   func(spec *PodUnavailableBudgetSpec, text string) { spec.ProtectOperations = parseOperations(text) },
+			Text:  func(spec *PodUnavailableBudgetSpec) string { return operationsText(spec.ProtectOperations) },
+		},
+		{
+			Annotation: pub.PubProtectTotalReplicasKey, Field: "protectTotalReplicas",
+			Known: func(text string) bool { _, err := strconv.ParseInt(text, 10, 32); return err == nil },
+			Set:   func(spec *PodUnavailableBudgetSpec, text string) { spec.ProtectTotalReplicas = parseReplicas(text) },
+			Text:  func(spec *PodUnavailableBudgetSpec) string { return replicasText(spec.ProtectTotalReplicas) },
+		},
+	}
+}
+
+// parseOperations is nil for a text that is no list of operations.
+func parseOperations(text string) (operations []PubOperation) {
+	for word := range strings.SplitSeq(text, ",") {
+		operation := PubOperation(word)
+		if !slices.Contains(PubOperations, operation) {
+			return nil
+		}
+		operations = append(operations, operation)
+	}
+	return operations
+}
+
+func operationsText(operations []PubOperation) string {
+	words := make([]string, 0, len(operations))
+	for _, operation := range operations {
+		words = append(words, string(operation))
+	}
+	return strings.Join(words, ",")
+}
+
+// parseReplicas is nil for a text that is no number, and for one that nothing can be counted from.
+func parseReplicas(text string) *int32 {
+	number, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || number < 1 {
+		return nil
+	}
+	return new(int32(number))
+}
+
+func replicasText(replicas *int32) string {
+	if replicas == nil {
+		return ""
+	}
+	return strconv.Itoa(int(*replicas))
+}

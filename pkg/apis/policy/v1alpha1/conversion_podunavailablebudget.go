@@ -1,0 +1,84 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/conversion"
+
+	"kruise.io/kruise/pkg/apis/metadata"
+	"kruise.io/kruise/pkg/apis/policy"
+)
+
+// KeptFieldsAnnotation holds, on an object shown as v1alpha1, what only v1beta1 can say, so that
+// a write through v1alpha1 does not lose it. Its value is JSON. It is there only where something
+// would be lost, and never stored.
+const KeptFieldsAnnotation = "policy.kruise.io/v1beta1-fields"
+
+// +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
+// +protobuf=false
+//
+// keptBudget is what v1alpha1 has no fields for.
+type keptBudget struct {
+	// Annotations are shown for fields, and are not the object's own.
+	Annotations        map[string]string     `json:"annotations,omitempty"`
+	IgnoredPodSelector *metav1.LabelSelector `json:"ignoredPodSelector,omitempty"`
+}
+
+// Convert_v1alpha1_PodUnavailableBudget_To_policy_PodUnavailableBudget adds to the fields what
+// v1alpha1 says in annotations. They stay: a client that speaks both finds them again.
+func Convert_v1alpha1_PodUnavailableBudget_To_policy_PodUnavailableBudget(
+	in *PodUnavailableBudget, out *policy.PodUnavailableBudget, s conversion.Scope,
+) error {
+	if err := autoConvert_v1alpha1_PodUnavailableBudget_To_policy_PodUnavailableBudget(in, out, s); err != nil {
+		return err
+	}
+	var kept keptBudget
+	out.Annotations, _ = metadata.Take(out.Annotations, KeptFieldsAnnotation, &kept)
+	out.Spec.IgnoredPodSelector = kept.IgnoredPodSelector
+	for _, setting := range policy.Protections() {
+		text, found := out.Annotations[setting.Annotation]
+		if !found {
+			continue
+		}
+		setting.Set(&out.Spec, text)
+		if shown, only := kept.Annotations[setting.Annotation]; only && shown == text {
+			out.Annotations = metadata.Without(out.Annotations, setting.Annotation)
+		}
+	}
+	return nil
+}
+
+// Convert_policy_PodUnavailableBudget_To_v1alpha1_PodUnavailableBudget is the inverse.
+func Convert_policy_PodUnavailableBudget_To_v1alpha1_PodUnavailableBudget(
+	in *policy.PodUnavailableBudget, out *PodUnavailableBudget, s conversion.Scope,
+) error {
+	if err := autoConvert_policy_PodUnavailableBudget_To_v1alpha1_PodUnavailableBudget(in, out, s); err != nil {
+		return err
+	}
+	kept := keptBudget{IgnoredPodSelector: in.Spec.IgnoredPodSelector}
+	for _, setting := range policy.Protections() {
+		want := setting.Text(&in.Spec)
+		text, found := in.Annotations[setting.Annotation]
+		if want == "" || found && setting.Usual(text) == want {
+			continue
+		}
+		out.Annotations = metadata.With(out.Annotations, setting.Annotation, want)
+		if !found {
+			kept.Annotations = metadata.With(kept.Annotations, setting.Annotation, want)
+		}
+	}
+	if kept.Annotations == nil && kept.IgnoredPodSelector == nil {
+		return nil
+	}
+	var err error
+	out.Annotations, err = metadata.Keep(out.Annotations, KeptFieldsAnnotation, kept)
+	return err
+}
+
+// Convert_policy_PodUnavailableBudgetSpec_To_v1alpha1_PodUnavailableBudgetSpec leaves the fields
+// that v1alpha1 does not have to the annotations.
+func Convert_policy_PodUnavailableBudgetSpec_To_v1alpha1_PodUnavailableBudgetSpec(
+	in *policy.PodUnavailableBudgetSpec, out *PodUnavailableBudgetSpec, s conversion.Scope,
+) error {
+	return autoConvert_policy_PodUnavailableBudgetSpec_To_v1alpha1_PodUnavailableBudgetSpec(in, out, s)
+}

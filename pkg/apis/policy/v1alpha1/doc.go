@@ -1,0 +1,19 @@
+// Package v1alpha1 holds version v1alpha1 of the group policy.kruise.io as it is on the wire,
+// and its conversion to the hub types of kruise.io/kruise/pkg/apis/policy.
+//
+// Clients import this package: it reaches neither k8s.io/kubernetes nor a server.
+// Defaulting functions are here, but only install registers them: a client's scheme
+// leaves objects as they are. Protobuf field numbers never change once released.
+//
+// One file for each kind (types_<kind>.go), with defaults_<kind>.go and
+// conversion_<kind>.go beside it.
+//
+// +groupName=policy.kruise.io
+// +k8s:deepcopy-gen=package
+// +k8s:register-gen=package
+// +k8s:conversion-gen=kruise.io/kruise/pkg/apis/policy
+// +k8s:defaulter-gen=TypeMeta
+// +k8s:openapi-gen=true
+// +k8s:openapi-model-package=io.kruise.kruise.pkg.apis.policy.v1alpha1
+// +k8s:protobuf-gen=package
+package v1alpha1

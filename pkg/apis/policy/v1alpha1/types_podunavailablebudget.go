@@ -1,0 +1,114 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// +genclient
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// PodUnavailableBudget keeps a minimum of an application's Pods available. It bounds every
+// voluntary disruption: deletion, eviction, and an update in place. A request beyond the
+// budget is refused.
+//
+// The annotation kruise.io/pub-protect-operations lists the operations that are bounded,
+// DELETE, UPDATE, EVICT or RESIZE, with commas between them; without it, the first three are.
+// The annotation pub.kruise.io/protect-total-replicas replaces the number of replicas that
+// the budget counts from.
+type PodUnavailableBudget struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object's metadata.
+	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// spec says which Pods are protected, and how many may be unavailable.
+	// +optional
+	Spec PodUnavailableBudgetSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
+
+	// status is the state that the controller observed last, less what was granted since.
+	// +optional
+	Status PodUnavailableBudgetStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// PodUnavailableBudgetList is a list of PodUnavailableBudgets.
+type PodUnavailableBudgetList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// items is the list of PodUnavailableBudgets.
+	Items []PodUnavailableBudget `json:"items" protobuf:"bytes,2,rep,name=items"`
+}
+
+// PodUnavailableBudgetSpec says which Pods are protected, and how many may be unavailable.
+type PodUnavailableBudgetSpec struct {
+	// selector selects the Pods by their labels, in the budget's namespace. Set either selector
+	// or targetRef. It must not be empty, and cannot be changed.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty" protobuf:"bytes,1,opt,name=selector"`
+
+	// targetRef names the workload whose Pods are protected: a CloneSet, a Deployment, a
+	// StatefulSet, or any other kind with a scale subresource. Set either selector or targetRef.
+	// It cannot be changed.
+	// +optional
+	TargetRef *TargetReference `json:"targetRef,omitempty" protobuf:"bytes,2,opt,name=targetRef"`
+
+	// maxUnavailable is how many Pods may be unavailable: a number, or a percentage of the
+	// replicas like "20%", rounded up. Set either maxUnavailable or minAvailable.
+	// +optional
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty" protobuf:"bytes,3,opt,name=maxUnavailable"`
+
+	// minAvailable is how many Pods must stay available: a number, or a percentage of the
+	// replicas like "80%", rounded up. A number beyond the replicas lets no Pod go. Set either
+	// maxUnavailable or minAvailable.
+	// +optional
+	MinAvailable *intstr.IntOrString `json:"minAvailable,omitempty" protobuf:"bytes,4,opt,name=minAvailable"`
+}
+
+// TargetReference names a workload in the budget's namespace.
+type TargetReference struct {
+	// apiVersion is the group and version of the workload, like apps.kruise.io/v1beta1. The
+	// version plays no part in finding it.
+	APIVersion string `json:"apiVersion" protobuf:"bytes,1,opt,name=apiVersion"`
+
+	// kind is the kind of the workload, like CloneSet.
+	Kind string `json:"kind" protobuf:"bytes,2,opt,name=kind"`
+
+	// name is the name of the workload.
+	Name string `json:"name" protobuf:"bytes,3,opt,name=name"`
+}
+
+// PodUnavailableBudgetStatus is what the controller observed and what admission granted since.
+type PodUnavailableBudgetStatus struct {
+	// observedGeneration is the generation of the budget that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration" protobuf:"varint,1,opt,name=observedGeneration"`
+
+	// disruptedPods are Pods whose deletion or eviction was granted and not seen yet, with the
+	// time of the grant.
+	// +optional
+	DisruptedPods map[string]metav1.Time `json:"disruptedPods,omitempty" protobuf:"bytes,2,rep,name=disruptedPods"`
+
+	// unavailablePods are Pods whose update was granted and not seen yet, with the time of the
+	// grant.
+	// +optional
+	UnavailablePods map[string]metav1.Time `json:"unavailablePods,omitempty" protobuf:"bytes,3,rep,name=unavailablePods"`
+
+	// unavailableAllowed is how many more Pods may become unavailable now.
+	UnavailableAllowed int32 `json:"unavailableAllowed" protobuf:"varint,4,opt,name=unavailableAllowed"`
+
+	// currentAvailable is how many Pods are available.
+	CurrentAvailable int32 `json:"currentAvailable" protobuf:"varint,5,opt,name=currentAvailable"`
+
+	// desiredAvailable is how many Pods must stay available.
+	DesiredAvailable int32 `json:"desiredAvailable" protobuf:"varint,6,opt,name=desiredAvailable"`
+
+	// totalReplicas is the number of replicas that the budget counts from.
+	TotalReplicas int32 `json:"totalReplicas" protobuf:"varint,7,opt,name=totalReplicas"`
+}

@@ -1,0 +1,144 @@
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// PubOperation is a kind of voluntary disruption.
+// +enum
+type PubOperation string
+
+const (
+	// PubDeleteOperation is the deletion of a Pod.
+	PubDeleteOperation PubOperation = "DELETE"
+	// PubUpdateOperation is a change of a Pod that makes it unavailable, like another image.
+	PubUpdateOperation PubOperation = "UPDATE"
+	// PubEvictOperation is an eviction.
+	PubEvictOperation PubOperation = "EVICT"
+	// PubResizeOperation is a change of resources that restarts nothing.
+	PubResizeOperation PubOperation = "RESIZE"
+)
+
+// +genclient
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// PodUnavailableBudget keeps a minimum of an application's Pods available. It bounds every
+// voluntary disruption: deletion, eviction, and an update in place. A request beyond the
+// budget is refused.
+type PodUnavailableBudget struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object's metadata.
+	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// spec says which Pods are protected, and how many may be unavailable.
+	// +optional
+	Spec PodUnavailableBudgetSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
+
+	// status is the state that the controller observed last, less what was granted since.
+	// +optional
+	Status PodUnavailableBudgetStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// PodUnavailableBudgetList is a list of PodUnavailableBudgets.
+type PodUnavailableBudgetList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// items is the list of PodUnavailableBudgets.
+	Items []PodUnavailableBudget `json:"items" protobuf:"bytes,2,rep,name=items"`
+}
+
+// PodUnavailableBudgetSpec says which Pods are protected, and how many may be unavailable.
+type PodUnavailableBudgetSpec struct {
+	// selector selects the Pods by their labels, in the budget's namespace. Set either selector
+	// or targetRef. It must not be empty, and cannot be changed.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty" protobuf:"bytes,1,opt,name=selector"`
+
+	// targetRef names the workload whose Pods are protected: a CloneSet, a Deployment, a
+	// StatefulSet, or any other kind with a scale subresource. Set either selector or targetRef.
+	// It cannot be changed.
+	// +optional
+	TargetRef *TargetReference `json:"targetRef,omitempty" protobuf:"bytes,2,opt,name=targetRef"`
+
+	// maxUnavailable is how many Pods may be unavailable: a number, or a percentage of the
+	// replicas like "20%", rounded up. Set either maxUnavailable or minAvailable.
+	// +optional
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty" protobuf:"bytes,3,opt,name=maxUnavailable"`
+
+	// minAvailable is how many Pods must stay available: a number, or a percentage of the
+	// replicas like "80%", rounded up. A number beyond the replicas lets no Pod go. Set either
+	// maxUnavailable or minAvailable.
+	// +optional
+	MinAvailable *intstr.IntOrString `json:"minAvailable,omitempty" protobuf:"bytes,4,opt,name=minAvailable"`
+
+	// protectOperations are the operations that the budget bounds: DELETE, UPDATE, EVICT, RESIZE.
+	// Unset, or empty, means DELETE, UPDATE and EVICT. The annotation
+	// kruise.io/pub-protect-operations says the same, and follows the field when an update
+	// changes the field alone, as the field follows the annotation.
+	// +optional
+	// +listType=atomic
+	ProtectOperations []PubOperation `json:"protectOperations,omitempty" protobuf:"bytes,5,rep,name=protectOperations,casttype=PubOperation"`
+
+	// protectTotalReplicas replaces the number of replicas that percentages and maxUnavailable
+	// are counted from. It must be 1 or more. Unset means the replicas of the workloads. The
+	// annotation pub.kruise.io/protect-total-replicas says the same, and follows the field when
+	// an update changes the field alone, as the field follows the annotation.
+	// +optional
+	ProtectTotalReplicas *int32 `json:"protectTotalReplicas,omitempty" protobuf:"varint,6,opt,name=protectTotalReplicas"`
+
+	// ignoredPodSelector selects Pods that may always go. They count as available meanwhile.
+	// Where set, it must not be empty.
+	// +optional
+	IgnoredPodSelector *metav1.LabelSelector `json:"ignoredPodSelector,omitempty" protobuf:"bytes,7,opt,name=ignoredPodSelector"`
+}
+
+// TargetReference names a workload in the budget's namespace.
+type TargetReference struct {
+	// apiVersion is the group and version of the workload, like apps.kruise.io/v1beta1. The
+	// version plays no part in finding it.
+	APIVersion string `json:"apiVersion" protobuf:"bytes,1,opt,name=apiVersion"`
+
+	// kind is the kind of the workload, like CloneSet.
+	Kind string `json:"kind" protobuf:"bytes,2,opt,name=kind"`
+
+	// name is the name of the workload.
+	Name string `json:"name" protobuf:"bytes,3,opt,name=name"`
+}
+
+// PodUnavailableBudgetStatus is what the controller observed and what admission granted since.
+type PodUnavailableBudgetStatus struct {
+	// observedGeneration is the generation of the budget that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration" protobuf:"varint,1,opt,name=observedGeneration"`
+
+	// disruptedPods are Pods whose deletion or eviction was granted and not seen yet, with the
+	// time of the grant.
+	// +optional
+	DisruptedPods map[string]metav1.Time `json:"disruptedPods,omitempty" protobuf:"bytes,2,rep,name=disruptedPods"`
+
+	// unavailablePods are Pods whose update was granted and not seen yet, with the time of the
+	// grant.
+	// +optional
+	UnavailablePods map[string]metav1.Time `json:"unavailablePods,omitempty" protobuf:"bytes,3,rep,name=unavailablePods"`
+
+	// unavailableAllowed is how many more Pods may become unavailable now.
+	UnavailableAllowed int32 `json:"unavailableAllowed" protobuf:"varint,4,opt,name=unavailableAllowed"`
+
+	// currentAvailable is how many Pods are available.
+	CurrentAvailable int32 `json:"currentAvailable" protobuf:"varint,5,opt,name=currentAvailable"`
+
+	// desiredAvailable is how many Pods must stay available.
+	DesiredAvailable int32 `json:"desiredAvailable" protobuf:"varint,6,opt,name=desiredAvailable"`
+
+	// totalReplicas is the number of replicas that the budget counts from.
+	TotalReplicas int32 `json:"totalReplicas" protobuf:"varint,7,opt,name=totalReplicas"`
+}

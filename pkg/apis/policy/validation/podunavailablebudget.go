@@ -1,0 +1,69 @@
+package validation
+
+import (
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kruise.io/kruise/pkg/apis/policy"
+	"kruise.io/kruise/pkg/apis/rules"
+)
+
+// ValidatePodUnavailableBudget checks a budget that is to be created.
+func ValidatePodUnavailableBudget(budget *policy.PodUnavailableBudget) field.ErrorList {
+	metadata := field.NewPath("metadata")
+	errs := apivalidation.ValidateObjectMeta(&budget.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, metadata)
+	return append(errs, validateBudget(budget)...)
+}
+
+// ValidatePodUnavailableBudgetUpdate checks a budget that is to replace the stored one.
+func ValidatePodUnavailableBudgetUpdate(budget, old *policy.PodUnavailableBudget) field.ErrorList {
+	spec := field.NewPath("spec")
+	errs := apivalidation.ValidateObjectMetaUpdate(&budget.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
+	errs = append(errs, rules.WithoutStored(validateBudget(budget), func() field.ErrorList { return validateBudget(old) })...)
+	const fixed = " cannot be modified; put the stored one back, or create another PodUnavailableBudget"
+	if !apiequality.Semantic.DeepEqual(budget.Spec.Selector, old.Spec.Selector) {
+		errs = append(errs, field.Forbidden(spec.Child("selector"), "selector"+fixed))
+	}
+	if !apiequality.Semantic.DeepEqual(budget.Spec.TargetRef, old.Spec.TargetRef) {
+		errs = append(errs, field.Forbidden(spec.Child("targetRef"), "targetRef"+fixed))
+	}
+	return errs
+}
+
+// ValidatePodUnavailableBudgetStatusUpdate checks a status that is to replace the stored one.
+func ValidatePodUnavailableBudgetStatusUpdate(budget, old *policy.PodUnavailableBudget) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&budget.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
+	status, path := &budget.Status, field.NewPath("status")
+	errs = append(errs, rules.NotNegative(status.ObservedGeneration, path.Child("observedGeneration"))...)
+	for _, count := range []struct {
+		name  string
+		value int32
+	}{
+		{"unavailableAllowed", status.UnavailableAllowed},
+		{"currentAvailable", status.CurrentAvailable},
+		{"desiredAvailable", status.DesiredAvailable},
+		{"totalReplicas", status.TotalReplicas},
+	} {
+		errs = append(errs, rules.NotNegative(int64(count.value), path.Child(count.name))...)
+	}
+	return append(errs, rules.WithoutStored(
+		validateGrants(status, path), func() field.ErrorList { return validateGrants(&old.Status, path) },
+	)...)
+}
+
+// validateGrants checks that what was granted is for Pods.
+func validateGrants(status *policy.PodUnavailableBudgetStatus, path *field.Path) field.ErrorList {
+	errs := validatePodNames(status.DisruptedPods, path.Child("disruptedPods"))
+	return append(errs, validatePodNames(status.UnavailablePods, path.Child("unavailablePods"))...)
+}
+
+func validatePodNames(times map[string]metav1.Time, path *field.Path) (errs field.ErrorList) {
+	for name := range times {
+		for _, message := range apivalidation.NameIsDNSSubdomain(name, false) {
+			errs = append(errs, field.Invalid(path.Key(name), name, message))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,21 @@
+package validation
+
+import (
+	"context"
+	"fmt"
+
+	"kruise.io/kruise/pkg/apis/policy"
+)
+
+// WarnPodUnavailableBudget names annotations that are accepted and have no effect. On create, old
+// is nil; on update only what the update sets is named.
+func WarnPodUnavailableBudget(_ context.Context, budget, old *policy.PodUnavailableBudget) (warnings []string) {
+	for _, setting := range policy.Protections() {
+		text, found := budget.Annotations[setting.Annotation]
+		if !found || !setting.Known(text) || setting.Usual(text) != "" || old != nil && old.Annotations[setting.Annotation] == text {
+			continue
+		}
+		warnings = append(warnings, fmt.Sprintf("metadata.annotations[%s]: %s has no effect, give 1 or more", setting.Annotation, text))
+	}
+	return warnings
+}

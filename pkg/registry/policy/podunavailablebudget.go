@@ -1,0 +1,42 @@
+package policy
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/component-base/featuregate"
+
+	"kruise.io/kruise/pkg/apis/policy"
+	"kruise.io/kruise/pkg/apis/policy/install"
+	"kruise.io/kruise/pkg/apis/policy/v1alpha1"
+	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/apis/policy/validation"
+	"kruise.io/kruise/pkg/registry/rest"
+)
+
+func podUnavailableBudget(gate featuregate.FeatureGate) rest.Row {
+	type budget = policy.PodUnavailableBudget
+	return &rest.Kind[*budget]{
+		Plural: "podunavailablebudgets", Singular: "podunavailablebudget", Short: []string{"pub"},
+		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
+		New: func() *budget { return &budget{} }, NewList: func() runtime.Object { return &policy.PodUnavailableBudgetList{} },
+		Spec: func(b *budget) any { return &b.Spec }, Status: func(b *budget) any { return &b.Status },
+		Default:        install.AgreeOnProtection,
+		Validate:       onceProtecting(gate, validation.ValidatePodUnavailableBudget),
+		ValidateUpdate: onceProtectingMore(gate, validation.ValidatePodUnavailableBudgetUpdate),
+		ValidateStatus: validation.ValidatePodUnavailableBudgetStatusUpdate,
+		Warnings:       validation.WarnPodUnavailableBudget,
+		Columns: []rest.Column[*budget]{
+			number("Allowed", "Pods that may become unavailable now.", func(b *budget) int32 { return b.Status.UnavailableAllowed }),
+			number("Current", "Pods that are available.", func(b *budget) int32 { return b.Status.CurrentAvailable }),
+			number("Desired", "Pods that must stay available.", func(b *budget) int32 { return b.Status.DesiredAvailable }),
+			number("Total", "Replicas that the budget counts from.", func(b *budget) int32 { return b.Status.TotalReplicas }),
+		},
+	}
+}
+
+func number(name, description string, value func(*policy.PodUnavailableBudget) int32) rest.Column[*policy.PodUnavailableBudget] {
+	return rest.Column[*policy.PodUnavailableBudget]{
+		Name: name, Type: "integer", Description: description,
+		Value: func(b *policy.PodUnavailableBudget) any { return int64(value(b)) },
+	}
+}
