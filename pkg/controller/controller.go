@@ -16,7 +16,7 @@ import (
 
 // Result is what a reconcile wants beside being called when something changes.
 type Result struct {
-	// RequeueAfter calls again after this long; zero does not.
+	// RequeueAfter calls again after this long, or sooner where an error is retried sooner; zero does not.
 	RequeueAfter time.Duration
 }
 
@@ -91,6 +91,9 @@ func (c *Controller) next(ctx context.Context) bool {
 	case err != nil:
 		c.logFailure(logger, err)
 		c.queue.AddRateLimited(key)
+		if result.RequeueAfter > 0 {
+			c.queue.AddAfter(key, result.RequeueAfter)
+		}
 	default:
 		c.queue.Forget(key)
 		if result.RequeueAfter > 0 {

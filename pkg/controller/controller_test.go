@@ -71,6 +71,28 @@ func TestRetriesGrowAndRequeuesArePunctual(t *testing.T) {
 	})
 }
 
+func TestAFailureIsCalledAgainInTimeForWhatIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		var calls []time.Duration
+		c := New("test", Options{Workers: 1, BaseDelay: time.Hour}, func(context.Context, types.NamespacedName) (Result, error) {
+			calls = append(calls, time.Since(begin))
+			if len(calls) == 1 {
+				return Result{RequeueAfter: time.Minute}, errors.New("not yet")
+			}
+			return Result{}, nil
+		})
+		c.queue.Add(key)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- c.Run(ctx) }()
+		<-time.After(2 * time.Minute)
+		cancel()
+		require.NoError(t, <-done)
+		assert.Equal(t, []time.Duration{0, time.Minute}, calls)
+	})
+}
+
 func TestAnOutageDoesNotGrowTheDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin, calls := time.Now(), 0

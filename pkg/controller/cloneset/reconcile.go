@@ -111,13 +111,14 @@ func (r *Reconciler) sync(ctx context.Context, v *view, selector labels.Selector
 		return controller.Result{}, err
 	}
 	recheck, result := r.act(ctx, v)
+	status := v.status(selector.String(), result, collisions)
 	err = errors.Join(
 		result.scale, result.update,
-		r.write.status(ctx, v.set, v.status(selector.String(), result, collisions)),
+		r.write.status(ctx, v.set, status),
 		r.write.clearPodsToDelete(ctx, v),
 		r.trimHistory(ctx, v),
 	)
-	return controller.Result{RequeueAfter: sooner(recheck, v.availableIn())}, err
+	return controller.Result{RequeueAfter: sooner(sooner(recheck, v.availableIn()), v.deadlineIn(&status))}, err
 }
 
 // reportDeleted only counts: the garbage collector has what is left of a CloneSet that is being deleted.

@@ -49,6 +49,7 @@ func (v *view) status(selector string, result outcome, collisionCount *int32) v1
 	if result.decided || result.update != nil {
 		status.Conditions = failed(status.Conditions, v1beta1.CloneSetConditionFailedUpdate, result.update, now)
 	}
+	v.progressing(&status, now)
 	return status
 }
 

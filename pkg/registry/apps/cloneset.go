@@ -26,7 +26,7 @@ func cloneSet(gate featuregate.FeatureGate) rest.Row {
 		Default:  unlessOff(gate, install.DefaultCloneSetTemplate),
 		Validate: validation.ValidateCloneSet, ValidateUpdate: validation.ValidateCloneSetUpdate,
 		ValidateStatus: validation.ValidateCloneSetStatusUpdate, ErrorsIn: validation.CloneSetErrorsIn,
-		Warnings: inTurn(validation.WarnCloneSet, templateWarnings(func(c *set) *corev1.PodTemplateSpec { return &c.Spec.Template })),
+		Warnings: templateWarnings(func(c *set) *corev1.PodTemplateSpec { return &c.Spec.Template }),
 		Columns: []rest.Column[*set]{
 			number("DESIRED", "Pods that are wanted.", func(c *set) int32 { return ptr.Deref(c.Spec.Replicas, 1) }),
 			number("UPDATED", "Pods at the newest revision.", func(c *set) int32 { return c.Status.UpdatedReplicas }),

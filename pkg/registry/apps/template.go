@@ -30,13 +30,3 @@ func templateWarnings[T comparable](template func(T) *corev1.PodTemplateSpec) fu
 		return podtemplate.Warnings(ctx, template(obj), stored, field.NewPath("spec", "template"))
 	}
 }
-
-// inTurn joins what several functions warn of.
-func inTurn[T any](warners ...func(ctx context.Context, obj, old T) []string) func(ctx context.Context, obj, old T) []string {
-	return func(ctx context.Context, obj, old T) (warnings []string) {
-		for _, warn := range warners {
-			warnings = append(warnings, warn(ctx, obj, old)...)
-		}
-		return warnings
-	}
-}

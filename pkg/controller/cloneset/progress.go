@@ -1,0 +1,107 @@
+package cloneset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+// Reasons of the condition Progressing.
+const (
+	reasonAvailable = "CloneSetAvailable"
+	reasonPaused    = "CloneSetPaused"
+	reasonPartition = "ProgressPartitionAvailable"
+	reasonExceeded  = "ProgressDeadlineExceeded"
+	reasonUpdated   = "CloneSetUpdated"
+)
+
+// noDeadline is the value of progressDeadlineSeconds that says there is none.
+const noDeadline = math.MaxInt32
+
+func (v *view) deadline() (time.Duration, bool) {
+	seconds := v.set.Spec.ProgressDeadlineSeconds
+	if seconds == nil || *seconds == noDeadline {
+		return 0, false
+	}
+	return time.Duration(*seconds) * time.Second, true
+}
+
+// progressing puts the condition Progressing into a new status. Its lastUpdateTime is when the rollout last got on: the
+// deadline counts from there, and a rollout that gets on after all, or a new revision, ends what was exceeded.
+func (v *view) progressing(status *v1beta1.CloneSetStatus, now metav1.Time) {
+	status.Conditions = slices.Clone(status.Conditions)
+	index := slices.IndexFunc(status.Conditions, isProgressing)
+	deadline, on := v.deadline()
+	switch {
+	case !on && index < 0:
+		return
+	case !on:
+		status.Conditions = slices.Delete(status.Conditions, index, index+1)
+		return
+	case index < 0:
+		status.Conditions = append(status.Conditions, v1beta1.CloneSetCondition{Type: v1beta1.CloneSetConditionProgressing})
+		index = len(status.Conditions) - 1
+	}
+	before := status.Conditions[index]
+	after := before
+	advanced := advanced(&v.set.Status, status)
+	exceeded := before.Reason == reasonExceeded || before.Reason == reasonUpdated && now.Sub(before.LastUpdateTime.Time) > deadline
+	after.Status = corev1.ConditionTrue
+	switch {
+	case v.complete(status):
+		after.Reason, after.Message = reasonAvailable, "CloneSet is available"
+	case v.rolling().Paused:
+		after.Reason, after.Message = reasonPaused, "CloneSet is paused"
+	case int(status.ExpectedUpdatedReplicas) < v.replicas() && status.ExpectedUpdatedReplicas <= status.UpdatedAvailableReplicas:
+		after.Reason, after.Message = reasonPartition, "CloneSet has been paused due to partition ready"
+	case exceeded && !advanced:
+		after.Status, after.Reason = corev1.ConditionFalse, reasonExceeded
+		after.Message = fmt.Sprintf("CloneSet revision %s has timed out progressing", status.UpdateRevision)
+	default:
+		after.Reason, after.Message = reasonUpdated, "CloneSet is progressing"
+	}
+	if after.Status != before.Status {
+		after.LastTransitionTime = now
+	}
+	if advanced || after.Status != before.Status || after.Reason != before.Reason {
+		after.LastUpdateTime = now
+	}
+	status.Conditions[index] = after
+}
+
+func isProgressing(c v1beta1.CloneSetCondition) bool {
+	return c.Type == v1beta1.CloneSetConditionProgressing
+}
+
+// complete tells whether there is nothing left to wait for. Pods that only the user replaces are not waited for.
+func (v *view) complete(status *v1beta1.CloneSetStatus) bool {
+	replicas := int32(v.replicas())
+	if v.onDelete() {
+		return status.Replicas == replicas && status.AvailableReplicas == replicas
+	}
+	return status.Replicas == replicas && status.UpdatedAvailableReplicas == replicas && status.CurrentRevision == status.UpdateRevision
+}
+
+// advanced tells whether a rollout got on from one status to the next, or began anew.
+func advanced(before, after *v1beta1.CloneSetStatus) bool {
+	return before.UpdateRevision != after.UpdateRevision ||
+		after.UpdatedReplicas > before.UpdatedReplicas || after.UpdatedReadyReplicas > before.UpdatedReadyReplicas ||
+		after.UpdatedAvailableReplicas > before.UpdatedAvailableReplicas ||
+		after.Replicas-after.UpdatedReplicas < before.Replicas-before.UpdatedReplicas
+}
+
+// deadlineIn returns when a rollout that does not get on will have exceeded its deadline. Times in a status are whole seconds.
+func (v *view) deadlineIn(status *v1beta1.CloneSetStatus) time.Duration {
+	deadline, on := v.deadline()
+	index := slices.IndexFunc(status.Conditions, isProgressing)
+	if !on || index < 0 || status.Conditions[index].Reason != reasonUpdated {
+		return 0
+	}
+	return max(time.Second, status.Conditions[index].LastUpdateTime.Add(deadline+time.Second).Sub(v.now))
+}
