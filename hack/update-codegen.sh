@@ -15,6 +15,7 @@ SHARED=(pub)
 # Types of Kubernetes that ours reach: their OpenAPI models are served with ours.
 MODELS=(
   k8s.io/api/autoscaling/v1
+  k8s.io/api/batch/v1
   k8s.io/api/core/v1
   k8s.io/apimachinery/pkg/api/resource
   k8s.io/apimachinery/pkg/apis/meta/v1
@@ -30,6 +31,7 @@ MESSAGES=(
   -k8s.io/apimachinery/pkg/runtime
   -k8s.io/apimachinery/pkg/apis/meta/v1
   -k8s.io/api/core/v1
+  -k8s.io/api/batch/v1
 )
 
 cd "${ROOT}"
@@ -142,6 +144,8 @@ generate_clients() {
   applyconfiguration-gen --go-header-file "${HEADER}" --openapi-schema "${schema}" \
     --output-dir pkg/generated/applyconfiguration --output-pkg "${GENERATED}/applyconfiguration" \
     --external-applyconfigurations k8s.io/api/autoscaling/v1.Scale:k8s.io/client-go/applyconfigurations/autoscaling/v1 \
+    --external-applyconfigurations k8s.io/api/batch/v1.JobTemplateSpec:k8s.io/client-go/applyconfigurations/batch/v1 \
+    --external-applyconfigurations k8s.io/api/core/v1.ObjectReference:k8s.io/client-go/applyconfigurations/core/v1 \
     --external-applyconfigurations k8s.io/api/core/v1.PodTemplateSpec:k8s.io/client-go/applyconfigurations/core/v1 \
     --external-applyconfigurations k8s.io/api/core/v1.PersistentVolumeClaim:k8s.io/client-go/applyconfigurations/core/v1 \
     "${names[@]}" "${shared[@]}"

@@ -31,6 +31,12 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&CloneSet{},
 		&CloneSetList{},
+		&ImageListPullJob{},
+		&ImageListPullJobList{},
+		&ImagePullJob{},
+		&ImagePullJobList{},
+		&NodeImage{},
+		&NodeImageList{},
 	)
 	return nil
 }

@@ -52,6 +52,52 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.CloneSetStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSetUpdateStrategy"):
 		return &appsv1alpha1.CloneSetUpdateStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("CompletionPolicy"):
+		return &appsv1alpha1.CompletionPolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("FailedImageStatus"):
+		return &appsv1alpha1.FailedImageStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImageListPullJob"):
+		return &appsv1alpha1.ImageListPullJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImageListPullJobSpec"):
+		return &appsv1alpha1.ImageListPullJobSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImageListPullJobStatus"):
+		return &appsv1alpha1.ImageListPullJobStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImagePullJob"):
+		return &appsv1alpha1.ImagePullJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImagePullJobNodeSelector"):
+		return &appsv1alpha1.ImagePullJobNodeSelectorApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImagePullJobPodSelector"):
+		return &appsv1alpha1.ImagePullJobPodSelectorApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImagePullJobSpec"):
+		return &appsv1alpha1.ImagePullJobSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImagePullJobStatus"):
+		return &appsv1alpha1.ImagePullJobStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImagePullJobTemplate"):
+		return &appsv1alpha1.ImagePullJobTemplateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImageSpec"):
+		return &appsv1alpha1.ImageSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImageStatus"):
+		return &appsv1alpha1.ImageStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImageTagPullPolicy"):
+		return &appsv1alpha1.ImageTagPullPolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImageTagSpec"):
+		return &appsv1alpha1.ImageTagSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImageTagStatus"):
+		return &appsv1alpha1.ImageTagStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeImage"):
+		return &appsv1alpha1.NodeImageApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeImageSpec"):
+		return &appsv1alpha1.NodeImageSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeImageStatus"):
+		return &appsv1alpha1.NodeImageStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PullPolicy"):
+		return &appsv1alpha1.PullPolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ReferenceObject"):
+		return &appsv1alpha1.ReferenceObjectApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SandboxConfig"):
+		return &appsv1alpha1.SandboxConfigApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SyncStatus"):
+		return &appsv1alpha1.SyncStatusApplyConfiguration{}
 
 		// Group=apps.kruise.io, Version=v1beta1
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSet"):
@@ -66,10 +112,56 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.CloneSetStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSetUpdateStrategy"):
 		return &appsv1beta1.CloneSetUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("CompletionPolicy"):
+		return &appsv1beta1.CompletionPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("FailedImageStatus"):
+		return &appsv1beta1.FailedImageStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJob"):
+		return &appsv1beta1.ImageListPullJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobSpec"):
+		return &appsv1beta1.ImageListPullJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobStatus"):
+		return &appsv1beta1.ImageListPullJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJob"):
+		return &appsv1beta1.ImagePullJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobNodeSelector"):
+		return &appsv1beta1.ImagePullJobNodeSelectorApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobPodSelector"):
+		return &appsv1beta1.ImagePullJobPodSelectorApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobSpec"):
+		return &appsv1beta1.ImagePullJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobStatus"):
+		return &appsv1beta1.ImagePullJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobTemplate"):
+		return &appsv1beta1.ImagePullJobTemplateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageSpec"):
+		return &appsv1beta1.ImageSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageStatus"):
+		return &appsv1beta1.ImageStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageTagPullPolicy"):
+		return &appsv1beta1.ImageTagPullPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageTagSpec"):
+		return &appsv1beta1.ImageTagSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageTagStatus"):
+		return &appsv1beta1.ImageTagStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("InPlaceUpdateStrategy"):
 		return &appsv1beta1.InPlaceUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeImage"):
+		return &appsv1beta1.NodeImageApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeImageSpec"):
+		return &appsv1beta1.NodeImageSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeImageStatus"):
+		return &appsv1beta1.NodeImageStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PullPolicy"):
+		return &appsv1beta1.PullPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ReferenceObject"):
+		return &appsv1beta1.ReferenceObjectApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateCloneSetStrategy"):
 		return &appsv1beta1.RollingUpdateCloneSetStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SandboxConfig"):
+		return &appsv1beta1.SandboxConfigApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SyncStatus"):
+		return &appsv1beta1.SyncStatusApplyConfiguration{}
 
 		// Group=policy.kruise.io, Version=v1alpha1
 	case policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudget"):

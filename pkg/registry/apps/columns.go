@@ -15,11 +15,17 @@ func number[T rest.Object](name, description string, value func(T) int32) rest.C
 	}
 }
 
-func wide[T rest.Object](name, description string, value func(T) string) rest.Column[T] {
+func text[T rest.Object](name, description string, value func(T) string) rest.Column[T] {
 	return rest.Column[T]{
-		Name: name, Type: "string", Description: description, Wide: true,
+		Name: name, Type: "string", Description: description,
 		Value: func(obj T) any { return value(obj) },
 	}
+}
+
+func wide[T rest.Object](name, description string, value func(T) string) rest.Column[T] {
+	column := text(name, description, value)
+	column.Wide = true
+	return column
 }
 
 func containerNames(spec *corev1.PodSpec) string {

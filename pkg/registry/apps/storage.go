@@ -10,5 +10,8 @@ import (
 func Kinds(gate featuregate.FeatureGate) []rest.Row {
 	return []rest.Row{
 		cloneSet(gate),
+		imageListPullJob(gate),
+		imagePullJob(gate),
+		nodeImage(gate),
 	}
 }

@@ -36,6 +36,10 @@ type Kind[T Object] struct {
 	// Spec and Status point into the object.
 	Spec, Status func(T) any
 
+	// Closed names a feature gate that is off and without which nothing acts on the objects: they
+	// can be read and deleted, not written.
+	Closed string
+
 	// Default, where set, completes an object before it is validated. On create, old is nil.
 	Default func(obj, old T)
 	// Validate and ValidateUpdate hold the rules of the object, ValidateStatus those of /status.

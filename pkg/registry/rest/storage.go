@@ -39,6 +39,7 @@ func (k *Kind[T]) Storage(
 	main := k.strategy(scheme)
 	limit := &sizeLimit{bytes: maxBytes}
 	early := &earlySizeCheck{limit: limit}
+	entry := &door{resource: k.Resource(), gate: k.Closed, next: early}
 	generics := &registry.Store{
 		NewFunc:                   func() runtime.Object { return k.New() },
 		NewListFunc:               k.NewList,
@@ -49,8 +50,8 @@ func (k *Kind[T]) Storage(
 		DeleteStrategy:            main,
 		ResetFieldsStrategy:       main,
 		TableConvertor:            &tableConvertor[T]{kind: k},
-		BeginCreate:               early.beginCreate,
-		BeginUpdate:               early.beginUpdate,
+		BeginCreate:               entry.beginCreate,
+		BeginUpdate:               entry.beginUpdate,
 	}
 	if err := generics.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options}); err != nil {
 		return nil, fmt.Errorf("open the store of %s: %w", k.Resource(), err)
@@ -61,6 +62,7 @@ func (k *Kind[T]) Storage(
 	status := *generics
 	statuses := &statusStrategy[T]{strategy: main}
 	status.UpdateStrategy = statuses
+	status.BeginUpdate = early.beginUpdate
 	status.ResetFieldsStrategy = statuses
 
 	storage := map[string]genericrest.Storage{

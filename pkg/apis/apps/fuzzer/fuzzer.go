@@ -14,6 +14,7 @@ func Funcs(serializer.CodecFactory) []any {
 	return slices.Concat(
 		[]any{fuzzIntOrString},
 		cloneSet,
+		images,
 	)
 }
 

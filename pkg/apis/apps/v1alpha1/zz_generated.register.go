@@ -48,6 +48,12 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&CloneSet{},
 		&CloneSetList{},
+		&ImageListPullJob{},
+		&ImageListPullJobList{},
+		&ImagePullJob{},
+		&ImagePullJobList{},
+		&NodeImage{},
+		&NodeImageList{},
 	)
 	// AddToGroupVersion allows the serialization of client types like ListOptions.
 	v1.AddToGroupVersion(scheme, SchemeGroupVersion)

@@ -15,6 +15,12 @@ import (
 func RegisterDefaults(scheme *runtime.Scheme) error {
 	scheme.AddTypeDefaultingFunc(&CloneSet{}, func(obj interface{}) { SetObjectDefaults_CloneSet(obj.(*CloneSet)) })
 	scheme.AddTypeDefaultingFunc(&CloneSetList{}, func(obj interface{}) { SetObjectDefaults_CloneSetList(obj.(*CloneSetList)) })
+	scheme.AddTypeDefaultingFunc(&ImageListPullJob{}, func(obj interface{}) { SetObjectDefaults_ImageListPullJob(obj.(*ImageListPullJob)) })
+	scheme.AddTypeDefaultingFunc(&ImageListPullJobList{}, func(obj interface{}) { SetObjectDefaults_ImageListPullJobList(obj.(*ImageListPullJobList)) })
+	scheme.AddTypeDefaultingFunc(&ImagePullJob{}, func(obj interface{}) { SetObjectDefaults_ImagePullJob(obj.(*ImagePullJob)) })
+	scheme.AddTypeDefaultingFunc(&ImagePullJobList{}, func(obj interface{}) { SetObjectDefaults_ImagePullJobList(obj.(*ImagePullJobList)) })
+	scheme.AddTypeDefaultingFunc(&NodeImage{}, func(obj interface{}) { SetObjectDefaults_NodeImage(obj.(*NodeImage)) })
+	scheme.AddTypeDefaultingFunc(&NodeImageList{}, func(obj interface{}) { SetObjectDefaults_NodeImageList(obj.(*NodeImageList)) })
 	return nil
 }
 
@@ -26,5 +32,38 @@ func SetObjectDefaults_CloneSetList(in *CloneSetList) {
 	for i := range in.Items {
 		a := &in.Items[i]
 		SetObjectDefaults_CloneSet(a)
+	}
+}
+
+func SetObjectDefaults_ImageListPullJob(in *ImageListPullJob) {
+	SetDefaults_ImageListPullJobSpec(&in.Spec)
+}
+
+func SetObjectDefaults_ImageListPullJobList(in *ImageListPullJobList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_ImageListPullJob(a)
+	}
+}
+
+func SetObjectDefaults_ImagePullJob(in *ImagePullJob) {
+	SetDefaults_ImagePullJobSpec(&in.Spec)
+}
+
+func SetObjectDefaults_ImagePullJobList(in *ImagePullJobList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_ImagePullJob(a)
+	}
+}
+
+func SetObjectDefaults_NodeImage(in *NodeImage) {
+	SetDefaults_NodeImage(in)
+}
+
+func SetObjectDefaults_NodeImageList(in *NodeImageList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_NodeImage(a)
 	}
 }

@@ -34,10 +34,7 @@ func ValidateCloneSetStatusUpdate(cloneSet, old *apps.CloneSet) field.ErrorList 
 	errs := apivalidation.ValidateObjectMetaUpdate(&cloneSet.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	status, path := &cloneSet.Status, field.NewPath("status")
 	errs = append(errs, notNegative(status.ObservedGeneration, path.Child("observedGeneration"))...)
-	for _, count := range []struct {
-		name  string
-		value int32
-	}{
+	errs = append(errs, validateCounts([]count{
 		{"replicas", status.Replicas},
 		{"readyReplicas", status.ReadyReplicas},
 		{"availableReplicas", status.AvailableReplicas},
@@ -45,9 +42,7 @@ func ValidateCloneSetStatusUpdate(cloneSet, old *apps.CloneSet) field.ErrorList 
 		{"updatedReadyReplicas", status.UpdatedReadyReplicas},
 		{"updatedAvailableReplicas", status.UpdatedAvailableReplicas},
 		{"expectedUpdatedReplicas", status.ExpectedUpdatedReplicas},
-	} {
-		errs = append(errs, notNegative(int64(count.value), path.Child(count.name))...)
-	}
+	}, path)...)
 	return append(errs, validateCollisionCount(status.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
 }
 

@@ -1027,6 +1027,31 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: string
       default: ""
     elementRelationship: atomic
+- name: io.k8s.api.core.v1.ObjectReference
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: fieldPath
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+    - name: namespace
+      type:
+        scalar: string
+    - name: resourceVersion
+      type:
+        scalar: string
+    - name: uid
+      type:
+        scalar: string
+    elementRelationship: atomic
 - name: io.k8s.api.core.v1.PersistentVolumeClaim
   map:
     fields:
@@ -2617,6 +2642,448 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
       default: ReCreate
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.CompletionPolicy
+  map:
+    fields:
+    - name: activeDeadlineSeconds
+      type:
+        scalar: numeric
+    - name: ttlSecondsAfterFinished
+      type:
+        scalar: numeric
+    - name: type
+      type:
+        scalar: string
+      default: Always
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.FailedImageStatus
+  map:
+    fields:
+    - name: imagePullJob
+      type:
+        scalar: string
+    - name: message
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageListPullJob
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageListPullJobSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageListPullJobStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageListPullJobSpec
+  map:
+    fields:
+    - name: completionPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.CompletionPolicy
+      default: {}
+    - name: imagePullPolicy
+      type:
+        scalar: string
+      default: IfNotPresent
+    - name: images
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: parallelism
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: podSelector
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImagePullJobPodSelector
+    - name: pullPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.PullPolicy
+    - name: pullSecrets
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: sandboxConfig
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SandboxConfig
+    - name: selector
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImagePullJobNodeSelector
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageListPullJobStatus
+  map:
+    fields:
+    - name: active
+      type:
+        scalar: numeric
+    - name: completed
+      type:
+        scalar: numeric
+      default: 0
+    - name: completionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: desired
+      type:
+        scalar: numeric
+      default: 0
+    - name: failedImageStatuses
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.FailedImageStatus
+          elementRelationship: atomic
+    - name: startTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: succeeded
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImagePullJob
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImagePullJobSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImagePullJobStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImagePullJobNodeSelector
+  map:
+    fields:
+    - name: matchExpressions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
+          elementRelationship: atomic
+    - name: matchLabels
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: names
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImagePullJobPodSelector
+  map:
+    fields:
+    - name: matchExpressions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
+          elementRelationship: atomic
+    - name: matchLabels
+      type:
+        map:
+          elementType:
+            scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImagePullJobSpec
+  map:
+    fields:
+    - name: completionPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.CompletionPolicy
+      default: {}
+    - name: image
+      type:
+        scalar: string
+      default: ""
+    - name: imagePullPolicy
+      type:
+        scalar: string
+      default: IfNotPresent
+    - name: parallelism
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: podSelector
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImagePullJobPodSelector
+    - name: pullPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.PullPolicy
+    - name: pullSecrets
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: sandboxConfig
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SandboxConfig
+    - name: selector
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImagePullJobNodeSelector
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImagePullJobStatus
+  map:
+    fields:
+    - name: active
+      type:
+        scalar: numeric
+    - name: completionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: desired
+      type:
+        scalar: numeric
+      default: 0
+    - name: failed
+      type:
+        scalar: numeric
+    - name: failedNodes
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: message
+      type:
+        scalar: string
+    - name: startTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: succeeded
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageSpec
+  map:
+    fields:
+    - name: pullSecrets
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ReferenceObject
+          elementRelationship: atomic
+    - name: sandboxConfig
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SandboxConfig
+    - name: tags
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageTagSpec
+          elementRelationship: associative
+          keys:
+          - tag
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageStatus
+  map:
+    fields:
+    - name: tags
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageTagStatus
+          elementRelationship: associative
+          keys:
+          - tag
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageTagPullPolicy
+  map:
+    fields:
+    - name: activeDeadlineSeconds
+      type:
+        scalar: numeric
+    - name: backoffLimit
+      type:
+        scalar: numeric
+      default: 3
+    - name: timeoutSeconds
+      type:
+        scalar: numeric
+      default: 600
+    - name: ttlSecondsAfterFinished
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageTagSpec
+  map:
+    fields:
+    - name: createdAt
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: imagePullPolicy
+      type:
+        scalar: string
+    - name: ownerReferences
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.ObjectReference
+          elementRelationship: atomic
+    - name: pullPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageTagPullPolicy
+    - name: tag
+      type:
+        scalar: string
+      default: ""
+    - name: version
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageTagStatus
+  map:
+    fields:
+    - name: completionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: imageID
+      type:
+        scalar: string
+    - name: message
+      type:
+        scalar: string
+    - name: phase
+      type:
+        scalar: string
+      default: ""
+    - name: progress
+      type:
+        scalar: numeric
+    - name: startTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: tag
+      type:
+        scalar: string
+      default: ""
+    - name: version
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodeImage
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodeImageSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodeImageStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodeImageSpec
+  map:
+    fields:
+    - name: images
+      type:
+        map:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageSpec
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodeImageStatus
+  map:
+    fields:
+    - name: desired
+      type:
+        scalar: numeric
+      default: 0
+    - name: failed
+      type:
+        scalar: numeric
+      default: 0
+    - name: firstSyncStatus
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SyncStatus
+    - name: imageStatuses
+      type:
+        map:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageStatus
+    - name: pulling
+      type:
+        scalar: numeric
+      default: 0
+    - name: succeeded
+      type:
+        scalar: numeric
+      default: 0
+    - name: waiting
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PullPolicy
+  map:
+    fields:
+    - name: backoffLimit
+      type:
+        scalar: numeric
+      default: 3
+    - name: timeoutSeconds
+      type:
+        scalar: numeric
+      default: 600
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ReferenceObject
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+    - name: namespace
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SandboxConfig
+  map:
+    fields:
+    - name: annotations
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: labels
+      type:
+        map:
+          elementType:
+            scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SyncStatus
+  map:
+    fields:
+    - name: message
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+    - name: syncAt
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.CloneSet
   map:
     fields:
@@ -2782,6 +3249,344 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
       default: RollingUpdate
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.CompletionPolicy
+  map:
+    fields:
+    - name: activeDeadlineSeconds
+      type:
+        scalar: numeric
+    - name: ttlSecondsAfterFinished
+      type:
+        scalar: numeric
+    - name: type
+      type:
+        scalar: string
+      default: Always
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.FailedImageStatus
+  map:
+    fields:
+    - name: imagePullJob
+      type:
+        scalar: string
+    - name: message
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageListPullJob
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageListPullJobSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageListPullJobStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageListPullJobSpec
+  map:
+    fields:
+    - name: completionPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.CompletionPolicy
+      default: {}
+    - name: imagePullPolicy
+      type:
+        scalar: string
+      default: IfNotPresent
+    - name: images
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: parallelism
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: podSelector
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImagePullJobPodSelector
+    - name: pullPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.PullPolicy
+    - name: pullSecrets
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: sandboxConfig
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SandboxConfig
+    - name: selector
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImagePullJobNodeSelector
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageListPullJobStatus
+  map:
+    fields:
+    - name: active
+      type:
+        scalar: numeric
+    - name: completed
+      type:
+        scalar: numeric
+      default: 0
+    - name: completionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: desired
+      type:
+        scalar: numeric
+      default: 0
+    - name: failedImageStatuses
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.FailedImageStatus
+          elementRelationship: atomic
+    - name: startTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: succeeded
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImagePullJob
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImagePullJobSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImagePullJobStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImagePullJobNodeSelector
+  map:
+    fields:
+    - name: matchExpressions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
+          elementRelationship: atomic
+    - name: matchLabels
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: names
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImagePullJobPodSelector
+  map:
+    fields:
+    - name: matchExpressions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
+          elementRelationship: atomic
+    - name: matchLabels
+      type:
+        map:
+          elementType:
+            scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImagePullJobSpec
+  map:
+    fields:
+    - name: completionPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.CompletionPolicy
+      default: {}
+    - name: image
+      type:
+        scalar: string
+      default: ""
+    - name: imagePullPolicy
+      type:
+        scalar: string
+      default: IfNotPresent
+    - name: parallelism
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: podSelector
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImagePullJobPodSelector
+    - name: pullPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.PullPolicy
+    - name: pullSecrets
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: sandboxConfig
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SandboxConfig
+    - name: selector
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImagePullJobNodeSelector
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImagePullJobStatus
+  map:
+    fields:
+    - name: active
+      type:
+        scalar: numeric
+    - name: completionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: desired
+      type:
+        scalar: numeric
+      default: 0
+    - name: failed
+      type:
+        scalar: numeric
+    - name: failedNodes
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: message
+      type:
+        scalar: string
+    - name: startTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: succeeded
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageSpec
+  map:
+    fields:
+    - name: pullSecrets
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ReferenceObject
+          elementRelationship: atomic
+    - name: sandboxConfig
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SandboxConfig
+    - name: tags
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageTagSpec
+          elementRelationship: associative
+          keys:
+          - tag
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageStatus
+  map:
+    fields:
+    - name: tags
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageTagStatus
+          elementRelationship: associative
+          keys:
+          - tag
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageTagPullPolicy
+  map:
+    fields:
+    - name: activeDeadlineSeconds
+      type:
+        scalar: numeric
+    - name: backoffLimit
+      type:
+        scalar: numeric
+      default: 3
+    - name: timeoutSeconds
+      type:
+        scalar: numeric
+      default: 600
+    - name: ttlSecondsAfterFinished
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageTagSpec
+  map:
+    fields:
+    - name: createdAt
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: imagePullPolicy
+      type:
+        scalar: string
+    - name: ownerReferences
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.ObjectReference
+          elementRelationship: atomic
+    - name: pullPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageTagPullPolicy
+    - name: tag
+      type:
+        scalar: string
+      default: ""
+    - name: version
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageTagStatus
+  map:
+    fields:
+    - name: completionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: imageID
+      type:
+        scalar: string
+    - name: message
+      type:
+        scalar: string
+    - name: phase
+      type:
+        scalar: string
+      default: ""
+    - name: progress
+      type:
+        scalar: numeric
+    - name: startTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: tag
+      type:
+        scalar: string
+      default: ""
+    - name: version
+      type:
+        scalar: numeric
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.InPlaceUpdateStrategy
   map:
     fields:
@@ -2797,6 +3602,88 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: imagePreDownloadTimeoutSeconds
       type:
         scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.NodeImage
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.NodeImageSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.NodeImageStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.NodeImageSpec
+  map:
+    fields:
+    - name: images
+      type:
+        map:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageSpec
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.NodeImageStatus
+  map:
+    fields:
+    - name: desired
+      type:
+        scalar: numeric
+      default: 0
+    - name: failed
+      type:
+        scalar: numeric
+      default: 0
+    - name: firstSyncStatus
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SyncStatus
+    - name: imageStatuses
+      type:
+        map:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageStatus
+    - name: pulling
+      type:
+        scalar: numeric
+      default: 0
+    - name: succeeded
+      type:
+        scalar: numeric
+      default: 0
+    - name: waiting
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.PullPolicy
+  map:
+    fields:
+    - name: backoffLimit
+      type:
+        scalar: numeric
+      default: 3
+    - name: timeoutSeconds
+      type:
+        scalar: numeric
+      default: 600
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ReferenceObject
+  map:
+    fields:
+    - name: mode
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+    - name: namespace
+      type:
+        scalar: string
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateCloneSetStrategy
   map:
     fields:
@@ -2828,6 +3715,31 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: io.kruise.kruise.pkg.apis.pub.UpdateScatterTerm
           elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.SandboxConfig
+  map:
+    fields:
+    - name: annotations
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: labels
+      type:
+        map:
+          elementType:
+            scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.SyncStatus
+  map:
+    fields:
+    - name: message
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+    - name: syncAt
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
 - name: io.kruise.kruise.pkg.apis.policy.v1alpha1.PodUnavailableBudget
   map:
     fields:

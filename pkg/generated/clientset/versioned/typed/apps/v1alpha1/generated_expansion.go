@@ -3,3 +3,9 @@
 package v1alpha1
 
 type CloneSetExpansion interface{}
+
+type ImageListPullJobExpansion interface{}
+
+type ImagePullJobExpansion interface{}
+
+type NodeImageExpansion interface{}

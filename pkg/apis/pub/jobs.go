@@ -1,0 +1,21 @@
+package pub
+
+// Names of jobs. Users, other programs and objects of older releases depend on every one.
+const (
+	// DeletionProtectionFinalizer is on an ImagePullJob that has copies of pull secrets.
+	DeletionProtectionFinalizer = "apps.kruise.io/deletion-protection"
+	// FakeNodeImageKey labels a NodeImage that has no node. Its presence counts, whatever its value.
+	FakeNodeImageKey = "apps.kruise.io/fake-nodeimage"
+	// ImagePullJobSourceKey annotates a copy of a pull secret with <namespace>/<name> of the source.
+	ImagePullJobSourceKey = "imagepulljobs.kruise.io/source-key"
+	// ImagePullJobReferencesKey annotates a copy of a pull secret with the jobs that use it.
+	ImagePullJobReferencesKey = "imagepulljobs.kruise.io/references"
+	// ImagePullJobModeKey annotates a copy of a pull secret with a ReferenceMode.
+	ImagePullJobModeKey = "imagepulljobs.kruise.io/mode"
+	// BroadcastJobNameKey labels a Pod with the name of its BroadcastJob.
+	BroadcastJobNameKey = "broadcastjob-name"
+	// BroadcastJobControllerUIDKey labels a Pod with the UID of its BroadcastJob.
+	BroadcastJobControllerUIDKey = "broadcastjob-controller-uid"
+	// ScheduledAtKey annotates a job with the time at which its run was due, RFC 3339.
+	ScheduledAtKey = "apps.kruise.io/scheduled-at"
+)

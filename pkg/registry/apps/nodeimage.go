@@ -1,0 +1,35 @@
+package apps
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/component-base/featuregate"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/install"
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/registry/rest"
+)
+
+func nodeImage(gate featuregate.FeatureGate) rest.Row {
+	type image = apps.NodeImage
+	return &rest.Kind[*image]{
+		Plural: "nodeimages", Singular: "nodeimage", ClusterScoped: true,
+		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
+		New: func() *image { return &image{} }, NewList: func() runtime.Object { return &apps.NodeImageList{} },
+		Spec: func(c *image) any { return &c.Spec }, Status: func(c *image) any { return &c.Status },
+		Closed: firstOff(gate, features.KruiseDaemon), Default: install.DefaultNodeImage,
+		Validate: validation.ValidateNodeImage, ValidateUpdate: validation.ValidateNodeImageUpdate,
+		ValidateStatus: validation.ValidateNodeImageStatusUpdate,
+		Columns: []rest.Column[*image]{
+			number("DESIRED", "Tags to pull.", func(c *image) int32 { return c.Status.Desired }),
+			number("PULLING", "Tags that are being pulled.", func(c *image) int32 { return c.Status.Pulling }),
+			number("SUCCEED", "Tags that are on the node.", func(c *image) int32 { return c.Status.Succeeded }),
+			number("FAILED", "Tags that could not be pulled.", func(c *image) int32 { return c.Status.Failed }),
+			rest.Age[*image](),
+		},
+	}
+}

@@ -1,0 +1,52 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
+)
+
+// door refuses, with 403, to create or change objects of a kind whose feature gate is off: nothing
+// would act on them. What is stored can be read, reported on and deleted, with its finalizers.
+type door struct {
+	resource schema.GroupResource
+	// gate is the one that is off, or empty.
+	gate string
+	next *earlySizeCheck
+}
+
+func (d *door) beginCreate(ctx context.Context, obj runtime.Object, options *metav1.CreateOptions) (registry.FinishFunc, error) {
+	if err := d.check(obj, false); err != nil {
+		return nil, err
+	}
+	return d.next.beginCreate(ctx, obj, options)
+}
+
+func (d *door) beginUpdate(ctx context.Context, obj, old runtime.Object, options *metav1.UpdateOptions) (registry.FinishFunc, error) {
+	stored, err := meta.Accessor(old)
+	if err != nil {
+		return nil, fmt.Errorf("read the metadata of a stored object: %w", err)
+	}
+	if err := d.check(obj, stored.GetDeletionTimestamp() != nil); err != nil {
+		return nil, err
+	}
+	return d.next.beginUpdate(ctx, obj, old, options)
+}
+
+func (d *door) check(obj runtime.Object, goes bool) error {
+	if d.gate == "" || goes {
+		return nil
+	}
+	name := ""
+	if accessor, err := meta.Accessor(obj); err == nil {
+		name = accessor.GetName()
+	}
+	return apierrors.NewForbidden(d.resource, name, fmt.Errorf(
+		"feature-gate %s is not enabled; start the programs with --feature-gates=%s=true", d.gate, d.gate))
+}
