@@ -14,6 +14,7 @@ SHARED=(pub)
 
 # Types of Kubernetes that ours reach: their OpenAPI models are served with ours.
 MODELS=(
+  k8s.io/api/apps/v1
   k8s.io/api/autoscaling/v1
   k8s.io/api/batch/v1
   k8s.io/api/core/v1
@@ -31,6 +32,7 @@ MESSAGES=(
   -k8s.io/apimachinery/pkg/runtime
   -k8s.io/apimachinery/pkg/apis/meta/v1
   -k8s.io/api/core/v1
+  -k8s.io/api/apps/v1
   -k8s.io/api/batch/v1
 )
 
@@ -144,6 +146,7 @@ generate_clients() {
   applyconfiguration-gen --go-header-file "${HEADER}" --openapi-schema "${schema}" \
     --output-dir pkg/generated/applyconfiguration --output-pkg "${GENERATED}/applyconfiguration" \
     --external-applyconfigurations k8s.io/api/autoscaling/v1.Scale:k8s.io/client-go/applyconfigurations/autoscaling/v1 \
+    --external-applyconfigurations k8s.io/api/apps/v1.StatefulSetCondition:k8s.io/client-go/applyconfigurations/apps/v1 \
     --external-applyconfigurations k8s.io/api/batch/v1.JobTemplateSpec:k8s.io/client-go/applyconfigurations/batch/v1 \
     --external-applyconfigurations k8s.io/api/core/v1.ObjectReference:k8s.io/client-go/applyconfigurations/core/v1 \
     --external-applyconfigurations k8s.io/api/core/v1.PodTemplateSpec:k8s.io/client-go/applyconfigurations/core/v1 \

@@ -31,6 +31,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&CloneSet{},
 		&CloneSetList{},
+		&StatefulSet{},
+		&StatefulSetList{},
 		&ImageListPullJob{},
 		&ImageListPullJobList{},
 		&ImagePullJob{},

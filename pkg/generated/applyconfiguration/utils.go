@@ -94,10 +94,22 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.PullPolicyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ReferenceObject"):
 		return &appsv1alpha1.ReferenceObjectApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RollingUpdateStatefulSetStrategy"):
+		return &appsv1alpha1.RollingUpdateStatefulSetStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SandboxConfig"):
 		return &appsv1alpha1.SandboxConfigApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSet"):
+		return &appsv1alpha1.StatefulSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetSpec"):
+		return &appsv1alpha1.StatefulSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetStatus"):
+		return &appsv1alpha1.StatefulSetStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetUpdateStrategy"):
+		return &appsv1alpha1.StatefulSetUpdateStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SyncStatus"):
 		return &appsv1alpha1.SyncStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UnorderedUpdateStrategy"):
+		return &appsv1alpha1.UnorderedUpdateStrategyApplyConfiguration{}
 
 		// Group=apps.kruise.io, Version=v1beta1
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSet"):
@@ -158,10 +170,32 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.ReferenceObjectApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateCloneSetStrategy"):
 		return &appsv1beta1.RollingUpdateCloneSetStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateStatefulSetStrategy"):
+		return &appsv1beta1.RollingUpdateStatefulSetStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SandboxConfig"):
 		return &appsv1beta1.SandboxConfigApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSet"):
+		return &appsv1beta1.StatefulSetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetOrdinals"):
+		return &appsv1beta1.StatefulSetOrdinalsApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetPersistentVolumeClaimRetentionPolicy"):
+		return &appsv1beta1.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetScaleStrategy"):
+		return &appsv1beta1.StatefulSetScaleStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetSpec"):
+		return &appsv1beta1.StatefulSetSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetStatus"):
+		return &appsv1beta1.StatefulSetStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetUpdateStrategy"):
+		return &appsv1beta1.StatefulSetUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SyncStatus"):
 		return &appsv1beta1.SyncStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("UnorderedUpdateStrategy"):
+		return &appsv1beta1.UnorderedUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimStatus"):
+		return &appsv1beta1.VolumeClaimStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimUpdateStrategy"):
+		return &appsv1beta1.VolumeClaimUpdateStrategyApplyConfiguration{}
 
 		// Group=policy.kruise.io, Version=v1alpha1
 	case policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudget"):

@@ -10,6 +10,7 @@ import (
 func Kinds(gate featuregate.FeatureGate) []rest.Row {
 	return []rest.Row{
 		cloneSet(gate),
+		statefulSet(gate),
 		imageListPullJob(gate),
 		imagePullJob(gate),
 		nodeImage(gate),

@@ -8,6 +8,7 @@ package v1alpha1
 import (
 	unsafe "unsafe"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	conversion "k8s.io/apimachinery/pkg/conversion"
@@ -279,6 +280,16 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*RollingUpdateStatefulSetStrategy)(nil), (*apps.RollingUpdateStatefulSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(a.(*RollingUpdateStatefulSetStrategy), b.(*apps.RollingUpdateStatefulSetStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.RollingUpdateStatefulSetStrategy)(nil), (*RollingUpdateStatefulSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy(a.(*apps.RollingUpdateStatefulSetStrategy), b.(*RollingUpdateStatefulSetStrategy), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*SandboxConfig)(nil), (*apps.SandboxConfig)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_SandboxConfig_To_apps_SandboxConfig(a.(*SandboxConfig), b.(*apps.SandboxConfig), scope)
 	}); err != nil {
@@ -289,6 +300,31 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetList)(nil), (*apps.StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSetList_To_apps_StatefulSetList(a.(*StatefulSetList), b.(*apps.StatefulSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetList)(nil), (*StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetList_To_v1alpha1_StatefulSetList(a.(*apps.StatefulSetList), b.(*StatefulSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetStatus)(nil), (*apps.StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(a.(*StatefulSetStatus), b.(*apps.StatefulSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetUpdateStrategy)(nil), (*apps.StatefulSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(a.(*StatefulSetUpdateStrategy), b.(*apps.StatefulSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetUpdateStrategy)(nil), (*StatefulSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(a.(*apps.StatefulSetUpdateStrategy), b.(*StatefulSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*SyncStatus)(nil), (*apps.SyncStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_SyncStatus_To_apps_SyncStatus(a.(*SyncStatus), b.(*apps.SyncStatus), scope)
 	}); err != nil {
@@ -296,6 +332,16 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*apps.SyncStatus)(nil), (*SyncStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_SyncStatus_To_v1alpha1_SyncStatus(a.(*apps.SyncStatus), b.(*SyncStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnorderedUpdateStrategy)(nil), (*apps.UnorderedUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(a.(*UnorderedUpdateStrategy), b.(*apps.UnorderedUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnorderedUpdateStrategy)(nil), (*UnorderedUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(a.(*apps.UnorderedUpdateStrategy), b.(*UnorderedUpdateStrategy), scope)
 	}); err != nil {
 		return err
 	}
@@ -329,6 +375,21 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*apps.StatefulSetSpec)(nil), (*StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(a.(*apps.StatefulSetSpec), b.(*StatefulSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.StatefulSetStatus)(nil), (*StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetStatus_To_v1alpha1_StatefulSetStatus(a.(*apps.StatefulSetStatus), b.(*StatefulSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.StatefulSet)(nil), (*StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSet_To_v1alpha1_StatefulSet(a.(*apps.StatefulSet), b.(*StatefulSet), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*CloneSetScaleStrategy)(nil), (*apps.CloneSetScaleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_CloneSetScaleStrategy_To_apps_CloneSetScaleStrategy(a.(*CloneSetScaleStrategy), b.(*apps.CloneSetScaleStrategy), scope)
 	}); err != nil {
@@ -351,6 +412,16 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddConversionFunc((*NodeImage)(nil), (*apps.NodeImage)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_NodeImage_To_apps_NodeImage(a.(*NodeImage), b.(*apps.NodeImage), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*StatefulSetSpec)(nil), (*apps.StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSetSpec_To_apps_StatefulSetSpec(a.(*StatefulSetSpec), b.(*apps.StatefulSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*StatefulSet)(nil), (*apps.StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSet_To_apps_StatefulSet(a.(*StatefulSet), b.(*apps.StatefulSet), scope)
 	}); err != nil {
 		return err
 	}
@@ -1252,6 +1323,38 @@ func autoConvert_apps_ReferenceObject_To_v1alpha1_ReferenceObject(in *apps.Refer
 	return nil
 }
 
+func autoConvert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in *RollingUpdateStatefulSetStrategy, out *apps.RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	out.Partition = (*int32)(unsafe.Pointer(in.Partition))
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.PodUpdatePolicy = pub.PodUpdatePolicyType(in.PodUpdatePolicy)
+	out.Paused = in.Paused
+	out.UnorderedUpdate = (*apps.UnorderedUpdateStrategy)(unsafe.Pointer(in.UnorderedUpdate))
+	out.InPlaceUpdateStrategy = (*pub.InPlaceUpdateStrategy)(unsafe.Pointer(in.InPlaceUpdateStrategy))
+	out.MinReadySeconds = (*int32)(unsafe.Pointer(in.MinReadySeconds))
+	return nil
+}
+
+// Convert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in *RollingUpdateStatefulSetStrategy, out *apps.RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in, out, s)
+}
+
+func autoConvert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy(in *apps.RollingUpdateStatefulSetStrategy, out *RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	out.Partition = (*int32)(unsafe.Pointer(in.Partition))
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.PodUpdatePolicy = pub.PodUpdatePolicyType(in.PodUpdatePolicy)
+	out.Paused = in.Paused
+	out.UnorderedUpdate = (*UnorderedUpdateStrategy)(unsafe.Pointer(in.UnorderedUpdate))
+	out.InPlaceUpdateStrategy = (*pub.InPlaceUpdateStrategy)(unsafe.Pointer(in.InPlaceUpdateStrategy))
+	out.MinReadySeconds = (*int32)(unsafe.Pointer(in.MinReadySeconds))
+	return nil
+}
+
+// Convert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy is an autogenerated conversion function.
+func Convert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy(in *apps.RollingUpdateStatefulSetStrategy, out *RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	return autoConvert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy(in, out, s)
+}
+
 func autoConvert_v1alpha1_SandboxConfig_To_apps_SandboxConfig(in *SandboxConfig, out *apps.SandboxConfig, s conversion.Scope) error {
 	out.Annotations = *(*map[string]string)(unsafe.Pointer(&in.Annotations))
 	out.Labels = *(*map[string]string)(unsafe.Pointer(&in.Labels))
@@ -1272,6 +1375,164 @@ func autoConvert_apps_SandboxConfig_To_v1alpha1_SandboxConfig(in *apps.SandboxCo
 // Convert_apps_SandboxConfig_To_v1alpha1_SandboxConfig is an autogenerated conversion function.
 func Convert_apps_SandboxConfig_To_v1alpha1_SandboxConfig(in *apps.SandboxConfig, out *SandboxConfig, s conversion.Scope) error {
 	return autoConvert_apps_SandboxConfig_To_v1alpha1_SandboxConfig(in, out, s)
+}
+
+func autoConvert_v1alpha1_StatefulSet_To_apps_StatefulSet(in *StatefulSet, out *apps.StatefulSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_StatefulSetSpec_To_apps_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_apps_StatefulSet_To_v1alpha1_StatefulSet(in *apps.StatefulSet, out *StatefulSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_StatefulSetStatus_To_v1alpha1_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1alpha1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSetList, out *apps.StatefulSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]apps.StatefulSet, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_StatefulSet_To_apps_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_StatefulSetList_To_apps_StatefulSetList is an autogenerated conversion function.
+func Convert_v1alpha1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSetList, out *apps.StatefulSetList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_StatefulSetList_To_apps_StatefulSetList(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetList_To_v1alpha1_StatefulSetList(in *apps.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]StatefulSet, len(*in))
+		for i := range *in {
+			if err := Convert_apps_StatefulSet_To_v1alpha1_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_apps_StatefulSetList_To_v1alpha1_StatefulSetList is an autogenerated conversion function.
+func Convert_apps_StatefulSetList_To_v1alpha1_StatefulSetList(in *apps.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetList_To_v1alpha1_StatefulSetList(in, out, s)
+}
+
+func autoConvert_v1alpha1_StatefulSetSpec_To_apps_StatefulSetSpec(in *StatefulSetSpec, out *apps.StatefulSetSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	out.VolumeClaimTemplates = *(*[]v1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
+	out.ServiceName = in.ServiceName
+	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
+	if err := Convert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	return nil
+}
+
+func autoConvert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(in *apps.StatefulSetSpec, out *StatefulSetSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	out.VolumeClaimTemplates = *(*[]v1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
+	// WARNING: in.VolumeClaimUpdateStrategy requires manual conversion: does not exist in peer-type
+	out.ServiceName = in.ServiceName
+	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
+	if err := Convert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	// WARNING: in.ReserveOrdinals requires manual conversion: does not exist in peer-type
+	// WARNING: in.Lifecycle requires manual conversion: does not exist in peer-type
+	// WARNING: in.ScaleStrategy requires manual conversion: does not exist in peer-type
+	// WARNING: in.PersistentVolumeClaimRetentionPolicy requires manual conversion: does not exist in peer-type
+	// WARNING: in.Ordinals requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(in *StatefulSetStatus, out *apps.StatefulSetStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.AvailableReplicas = in.AvailableReplicas
+	out.CurrentReplicas = in.CurrentReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	out.CurrentRevision = in.CurrentRevision
+	out.UpdateRevision = in.UpdateRevision
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]appsv1.StatefulSetCondition)(unsafe.Pointer(&in.Conditions))
+	out.LabelSelector = in.LabelSelector
+	return nil
+}
+
+// Convert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus is an autogenerated conversion function.
+func Convert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(in *StatefulSetStatus, out *apps.StatefulSetStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetStatus_To_v1alpha1_StatefulSetStatus(in *apps.StatefulSetStatus, out *StatefulSetStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.AvailableReplicas = in.AvailableReplicas
+	out.CurrentReplicas = in.CurrentReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	// WARNING: in.UpdatedReadyReplicas requires manual conversion: does not exist in peer-type
+	// WARNING: in.UpdatedAvailableReplicas requires manual conversion: does not exist in peer-type
+	out.CurrentRevision = in.CurrentRevision
+	out.UpdateRevision = in.UpdateRevision
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]appsv1.StatefulSetCondition)(unsafe.Pointer(&in.Conditions))
+	out.LabelSelector = in.LabelSelector
+	// WARNING: in.VolumeClaims requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in *StatefulSetUpdateStrategy, out *apps.StatefulSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = appsv1.StatefulSetUpdateStrategyType(in.Type)
+	out.RollingUpdate = (*apps.RollingUpdateStatefulSetStrategy)(unsafe.Pointer(in.RollingUpdate))
+	return nil
+}
+
+// Convert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in *StatefulSetUpdateStrategy, out *apps.StatefulSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(in *apps.StatefulSetUpdateStrategy, out *StatefulSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = appsv1.StatefulSetUpdateStrategyType(in.Type)
+	out.RollingUpdate = (*RollingUpdateStatefulSetStrategy)(unsafe.Pointer(in.RollingUpdate))
+	return nil
+}
+
+// Convert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(in *apps.StatefulSetUpdateStrategy, out *StatefulSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(in, out, s)
 }
 
 func autoConvert_v1alpha1_SyncStatus_To_apps_SyncStatus(in *SyncStatus, out *apps.SyncStatus, s conversion.Scope) error {
@@ -1296,4 +1557,24 @@ func autoConvert_apps_SyncStatus_To_v1alpha1_SyncStatus(in *apps.SyncStatus, out
 // Convert_apps_SyncStatus_To_v1alpha1_SyncStatus is an autogenerated conversion function.
 func Convert_apps_SyncStatus_To_v1alpha1_SyncStatus(in *apps.SyncStatus, out *SyncStatus, s conversion.Scope) error {
 	return autoConvert_apps_SyncStatus_To_v1alpha1_SyncStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in *UnorderedUpdateStrategy, out *apps.UnorderedUpdateStrategy, s conversion.Scope) error {
+	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+	return nil
+}
+
+// Convert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in *UnorderedUpdateStrategy, out *apps.UnorderedUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(in *apps.UnorderedUpdateStrategy, out *UnorderedUpdateStrategy, s conversion.Scope) error {
+	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+	return nil
+}
+
+// Convert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(in *apps.UnorderedUpdateStrategy, out *UnorderedUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(in, out, s)
 }

@@ -161,11 +161,46 @@ func (in ReferenceObject) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RollingUpdateStatefulSetStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.RollingUpdateStatefulSetStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in SandboxConfig) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SandboxConfig"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSet) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSet"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in SyncStatus) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SyncStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnorderedUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.UnorderedUpdateStrategy"
 }

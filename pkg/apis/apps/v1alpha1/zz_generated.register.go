@@ -54,6 +54,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&ImagePullJobList{},
 		&NodeImage{},
 		&NodeImageList{},
+		&StatefulSet{},
+		&StatefulSetList{},
 	)
 	// AddToGroupVersion allows the serialization of client types like ListOptions.
 	v1.AddToGroupVersion(scheme, SchemeGroupVersion)

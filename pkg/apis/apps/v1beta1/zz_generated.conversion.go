@@ -8,6 +8,7 @@ package v1beta1
 import (
 	unsafe "unsafe"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	conversion "k8s.io/apimachinery/pkg/conversion"
@@ -344,6 +345,16 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*RollingUpdateStatefulSetStrategy)(nil), (*apps.RollingUpdateStatefulSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(a.(*RollingUpdateStatefulSetStrategy), b.(*apps.RollingUpdateStatefulSetStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.RollingUpdateStatefulSetStrategy)(nil), (*RollingUpdateStatefulSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy(a.(*apps.RollingUpdateStatefulSetStrategy), b.(*RollingUpdateStatefulSetStrategy), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*SandboxConfig)(nil), (*apps.SandboxConfig)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_SandboxConfig_To_apps_SandboxConfig(a.(*SandboxConfig), b.(*apps.SandboxConfig), scope)
 	}); err != nil {
@@ -351,6 +362,76 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*apps.SandboxConfig)(nil), (*SandboxConfig)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_SandboxConfig_To_v1beta1_SandboxConfig(a.(*apps.SandboxConfig), b.(*SandboxConfig), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSet)(nil), (*apps.StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSet_To_apps_StatefulSet(a.(*StatefulSet), b.(*apps.StatefulSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSet)(nil), (*StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSet_To_v1beta1_StatefulSet(a.(*apps.StatefulSet), b.(*StatefulSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetList)(nil), (*apps.StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetList_To_apps_StatefulSetList(a.(*StatefulSetList), b.(*apps.StatefulSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetList)(nil), (*StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetList_To_v1beta1_StatefulSetList(a.(*apps.StatefulSetList), b.(*StatefulSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetOrdinals)(nil), (*apps.StatefulSetOrdinals)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals(a.(*StatefulSetOrdinals), b.(*apps.StatefulSetOrdinals), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetOrdinals)(nil), (*StatefulSetOrdinals)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals(a.(*apps.StatefulSetOrdinals), b.(*StatefulSetOrdinals), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetPersistentVolumeClaimRetentionPolicy)(nil), (*apps.StatefulSetPersistentVolumeClaimRetentionPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy(a.(*StatefulSetPersistentVolumeClaimRetentionPolicy), b.(*apps.StatefulSetPersistentVolumeClaimRetentionPolicy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetPersistentVolumeClaimRetentionPolicy)(nil), (*StatefulSetPersistentVolumeClaimRetentionPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(a.(*apps.StatefulSetPersistentVolumeClaimRetentionPolicy), b.(*StatefulSetPersistentVolumeClaimRetentionPolicy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetScaleStrategy)(nil), (*apps.StatefulSetScaleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy(a.(*StatefulSetScaleStrategy), b.(*apps.StatefulSetScaleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetScaleStrategy)(nil), (*StatefulSetScaleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy(a.(*apps.StatefulSetScaleStrategy), b.(*StatefulSetScaleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetStatus)(nil), (*apps.StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(a.(*StatefulSetStatus), b.(*apps.StatefulSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetStatus)(nil), (*StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(a.(*apps.StatefulSetStatus), b.(*StatefulSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetUpdateStrategy)(nil), (*apps.StatefulSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(a.(*StatefulSetUpdateStrategy), b.(*apps.StatefulSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetUpdateStrategy)(nil), (*StatefulSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(a.(*apps.StatefulSetUpdateStrategy), b.(*StatefulSetUpdateStrategy), scope)
 	}); err != nil {
 		return err
 	}
@@ -364,13 +445,53 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*UnorderedUpdateStrategy)(nil), (*apps.UnorderedUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(a.(*UnorderedUpdateStrategy), b.(*apps.UnorderedUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnorderedUpdateStrategy)(nil), (*UnorderedUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy(a.(*apps.UnorderedUpdateStrategy), b.(*UnorderedUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*VolumeClaimStatus)(nil), (*apps.VolumeClaimStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus(a.(*VolumeClaimStatus), b.(*apps.VolumeClaimStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.VolumeClaimStatus)(nil), (*VolumeClaimStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus(a.(*apps.VolumeClaimStatus), b.(*VolumeClaimStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*VolumeClaimUpdateStrategy)(nil), (*apps.VolumeClaimUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(a.(*VolumeClaimUpdateStrategy), b.(*apps.VolumeClaimUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.VolumeClaimUpdateStrategy)(nil), (*VolumeClaimUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(a.(*apps.VolumeClaimUpdateStrategy), b.(*VolumeClaimUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*apps.CloneSetSpec)(nil), (*CloneSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_CloneSetSpec_To_v1beta1_CloneSetSpec(a.(*apps.CloneSetSpec), b.(*CloneSetSpec), scope)
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*apps.StatefulSetSpec)(nil), (*StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(a.(*apps.StatefulSetSpec), b.(*StatefulSetSpec), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*CloneSetSpec)(nil), (*apps.CloneSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_CloneSetSpec_To_apps_CloneSetSpec(a.(*CloneSetSpec), b.(*apps.CloneSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*StatefulSetSpec)(nil), (*apps.StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetSpec_To_apps_StatefulSetSpec(a.(*StatefulSetSpec), b.(*apps.StatefulSetSpec), scope)
 	}); err != nil {
 		return err
 	}
@@ -1309,6 +1430,38 @@ func Convert_apps_RollingUpdateCloneSetStrategy_To_v1beta1_RollingUpdateCloneSet
 	return autoConvert_apps_RollingUpdateCloneSetStrategy_To_v1beta1_RollingUpdateCloneSetStrategy(in, out, s)
 }
 
+func autoConvert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in *RollingUpdateStatefulSetStrategy, out *apps.RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	out.Partition = (*int32)(unsafe.Pointer(in.Partition))
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.PodUpdatePolicy = pub.PodUpdatePolicyType(in.PodUpdatePolicy)
+	out.Paused = in.Paused
+	out.UnorderedUpdate = (*apps.UnorderedUpdateStrategy)(unsafe.Pointer(in.UnorderedUpdate))
+	out.InPlaceUpdateStrategy = (*pub.InPlaceUpdateStrategy)(unsafe.Pointer(in.InPlaceUpdateStrategy))
+	out.MinReadySeconds = (*int32)(unsafe.Pointer(in.MinReadySeconds))
+	return nil
+}
+
+// Convert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy is an autogenerated conversion function.
+func Convert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in *RollingUpdateStatefulSetStrategy, out *apps.RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in, out, s)
+}
+
+func autoConvert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy(in *apps.RollingUpdateStatefulSetStrategy, out *RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	out.Partition = (*int32)(unsafe.Pointer(in.Partition))
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.PodUpdatePolicy = pub.PodUpdatePolicyType(in.PodUpdatePolicy)
+	out.Paused = in.Paused
+	out.UnorderedUpdate = (*UnorderedUpdateStrategy)(unsafe.Pointer(in.UnorderedUpdate))
+	out.InPlaceUpdateStrategy = (*pub.InPlaceUpdateStrategy)(unsafe.Pointer(in.InPlaceUpdateStrategy))
+	out.MinReadySeconds = (*int32)(unsafe.Pointer(in.MinReadySeconds))
+	return nil
+}
+
+// Convert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy is an autogenerated conversion function.
+func Convert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy(in *apps.RollingUpdateStatefulSetStrategy, out *RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	return autoConvert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy(in, out, s)
+}
+
 func autoConvert_v1beta1_SandboxConfig_To_apps_SandboxConfig(in *SandboxConfig, out *apps.SandboxConfig, s conversion.Scope) error {
 	out.Annotations = *(*map[string]string)(unsafe.Pointer(&in.Annotations))
 	out.Labels = *(*map[string]string)(unsafe.Pointer(&in.Labels))
@@ -1329,6 +1482,254 @@ func autoConvert_apps_SandboxConfig_To_v1beta1_SandboxConfig(in *apps.SandboxCon
 // Convert_apps_SandboxConfig_To_v1beta1_SandboxConfig is an autogenerated conversion function.
 func Convert_apps_SandboxConfig_To_v1beta1_SandboxConfig(in *apps.SandboxConfig, out *SandboxConfig, s conversion.Scope) error {
 	return autoConvert_apps_SandboxConfig_To_v1beta1_SandboxConfig(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSet_To_apps_StatefulSet(in *StatefulSet, out *apps.StatefulSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_StatefulSetSpec_To_apps_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_StatefulSet_To_apps_StatefulSet is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSet_To_apps_StatefulSet(in *StatefulSet, out *apps.StatefulSet, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSet_To_apps_StatefulSet(in, out, s)
+}
+
+func autoConvert_apps_StatefulSet_To_v1beta1_StatefulSet(in *apps.StatefulSet, out *StatefulSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_StatefulSet_To_v1beta1_StatefulSet is an autogenerated conversion function.
+func Convert_apps_StatefulSet_To_v1beta1_StatefulSet(in *apps.StatefulSet, out *StatefulSet, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSet_To_v1beta1_StatefulSet(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSetList, out *apps.StatefulSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]apps.StatefulSet, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_StatefulSet_To_apps_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_StatefulSetList_To_apps_StatefulSetList is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSetList, out *apps.StatefulSetList, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSetList_To_apps_StatefulSetList(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetList_To_v1beta1_StatefulSetList(in *apps.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]StatefulSet, len(*in))
+		for i := range *in {
+			if err := Convert_apps_StatefulSet_To_v1beta1_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_apps_StatefulSetList_To_v1beta1_StatefulSetList is an autogenerated conversion function.
+func Convert_apps_StatefulSetList_To_v1beta1_StatefulSetList(in *apps.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetList_To_v1beta1_StatefulSetList(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals(in *StatefulSetOrdinals, out *apps.StatefulSetOrdinals, s conversion.Scope) error {
+	out.Start = in.Start
+	return nil
+}
+
+// Convert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals(in *StatefulSetOrdinals, out *apps.StatefulSetOrdinals, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals(in *apps.StatefulSetOrdinals, out *StatefulSetOrdinals, s conversion.Scope) error {
+	out.Start = in.Start
+	return nil
+}
+
+// Convert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals is an autogenerated conversion function.
+func Convert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals(in *apps.StatefulSetOrdinals, out *StatefulSetOrdinals, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy(in *StatefulSetPersistentVolumeClaimRetentionPolicy, out *apps.StatefulSetPersistentVolumeClaimRetentionPolicy, s conversion.Scope) error {
+	out.WhenDeleted = apps.PersistentVolumeClaimRetentionPolicyType(in.WhenDeleted)
+	out.WhenScaled = apps.PersistentVolumeClaimRetentionPolicyType(in.WhenScaled)
+	return nil
+}
+
+// Convert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy(in *StatefulSetPersistentVolumeClaimRetentionPolicy, out *apps.StatefulSetPersistentVolumeClaimRetentionPolicy, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(in *apps.StatefulSetPersistentVolumeClaimRetentionPolicy, out *StatefulSetPersistentVolumeClaimRetentionPolicy, s conversion.Scope) error {
+	out.WhenDeleted = PersistentVolumeClaimRetentionPolicyType(in.WhenDeleted)
+	out.WhenScaled = PersistentVolumeClaimRetentionPolicyType(in.WhenScaled)
+	return nil
+}
+
+// Convert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy is an autogenerated conversion function.
+func Convert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(in *apps.StatefulSetPersistentVolumeClaimRetentionPolicy, out *StatefulSetPersistentVolumeClaimRetentionPolicy, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy(in *StatefulSetScaleStrategy, out *apps.StatefulSetScaleStrategy, s conversion.Scope) error {
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	return nil
+}
+
+// Convert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy(in *StatefulSetScaleStrategy, out *apps.StatefulSetScaleStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy(in *apps.StatefulSetScaleStrategy, out *StatefulSetScaleStrategy, s conversion.Scope) error {
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	return nil
+}
+
+// Convert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy is an autogenerated conversion function.
+func Convert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy(in *apps.StatefulSetScaleStrategy, out *StatefulSetScaleStrategy, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetSpec_To_apps_StatefulSetSpec(in *StatefulSetSpec, out *apps.StatefulSetSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	out.VolumeClaimTemplates = *(*[]v1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
+	out.ServiceName = in.ServiceName
+	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
+	if err := Convert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.ReserveOrdinals = *(*[]intstr.IntOrString)(unsafe.Pointer(&in.ReserveOrdinals))
+	out.Lifecycle = (*pub.Lifecycle)(unsafe.Pointer(in.Lifecycle))
+	out.ScaleStrategy = (*apps.StatefulSetScaleStrategy)(unsafe.Pointer(in.ScaleStrategy))
+	out.PersistentVolumeClaimRetentionPolicy = (*apps.StatefulSetPersistentVolumeClaimRetentionPolicy)(unsafe.Pointer(in.PersistentVolumeClaimRetentionPolicy))
+	out.Ordinals = (*apps.StatefulSetOrdinals)(unsafe.Pointer(in.Ordinals))
+	if err := Convert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(&in.VolumeClaimUpdateStrategy, &out.VolumeClaimUpdateStrategy, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(in *apps.StatefulSetSpec, out *StatefulSetSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	out.VolumeClaimTemplates = *(*[]v1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
+	if err := Convert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(&in.VolumeClaimUpdateStrategy, &out.VolumeClaimUpdateStrategy, s); err != nil {
+		return err
+	}
+	out.ServiceName = in.ServiceName
+	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
+	if err := Convert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.ReserveOrdinals = *(*[]intstr.IntOrString)(unsafe.Pointer(&in.ReserveOrdinals))
+	out.Lifecycle = (*pub.Lifecycle)(unsafe.Pointer(in.Lifecycle))
+	out.ScaleStrategy = (*StatefulSetScaleStrategy)(unsafe.Pointer(in.ScaleStrategy))
+	out.PersistentVolumeClaimRetentionPolicy = (*StatefulSetPersistentVolumeClaimRetentionPolicy)(unsafe.Pointer(in.PersistentVolumeClaimRetentionPolicy))
+	out.Ordinals = (*StatefulSetOrdinals)(unsafe.Pointer(in.Ordinals))
+	return nil
+}
+
+func autoConvert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(in *StatefulSetStatus, out *apps.StatefulSetStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.AvailableReplicas = in.AvailableReplicas
+	out.CurrentReplicas = in.CurrentReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	out.CurrentRevision = in.CurrentRevision
+	out.UpdateRevision = in.UpdateRevision
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]appsv1.StatefulSetCondition)(unsafe.Pointer(&in.Conditions))
+	out.LabelSelector = in.LabelSelector
+	out.UpdatedReadyReplicas = in.UpdatedReadyReplicas
+	out.UpdatedAvailableReplicas = in.UpdatedAvailableReplicas
+	out.VolumeClaims = *(*[]apps.VolumeClaimStatus)(unsafe.Pointer(&in.VolumeClaims))
+	return nil
+}
+
+// Convert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(in *StatefulSetStatus, out *apps.StatefulSetStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(in *apps.StatefulSetStatus, out *StatefulSetStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.AvailableReplicas = in.AvailableReplicas
+	out.CurrentReplicas = in.CurrentReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	out.UpdatedReadyReplicas = in.UpdatedReadyReplicas
+	out.UpdatedAvailableReplicas = in.UpdatedAvailableReplicas
+	out.CurrentRevision = in.CurrentRevision
+	out.UpdateRevision = in.UpdateRevision
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]appsv1.StatefulSetCondition)(unsafe.Pointer(&in.Conditions))
+	out.LabelSelector = in.LabelSelector
+	out.VolumeClaims = *(*[]VolumeClaimStatus)(unsafe.Pointer(&in.VolumeClaims))
+	return nil
+}
+
+// Convert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus is an autogenerated conversion function.
+func Convert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(in *apps.StatefulSetStatus, out *StatefulSetStatus, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in *StatefulSetUpdateStrategy, out *apps.StatefulSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = appsv1.StatefulSetUpdateStrategyType(in.Type)
+	out.RollingUpdate = (*apps.RollingUpdateStatefulSetStrategy)(unsafe.Pointer(in.RollingUpdate))
+	return nil
+}
+
+// Convert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in *StatefulSetUpdateStrategy, out *apps.StatefulSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(in *apps.StatefulSetUpdateStrategy, out *StatefulSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = appsv1.StatefulSetUpdateStrategyType(in.Type)
+	out.RollingUpdate = (*RollingUpdateStatefulSetStrategy)(unsafe.Pointer(in.RollingUpdate))
+	return nil
+}
+
+// Convert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(in *apps.StatefulSetUpdateStrategy, out *StatefulSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(in, out, s)
 }
 
 func autoConvert_v1beta1_SyncStatus_To_apps_SyncStatus(in *SyncStatus, out *apps.SyncStatus, s conversion.Scope) error {
@@ -1353,4 +1754,68 @@ func autoConvert_apps_SyncStatus_To_v1beta1_SyncStatus(in *apps.SyncStatus, out 
 // Convert_apps_SyncStatus_To_v1beta1_SyncStatus is an autogenerated conversion function.
 func Convert_apps_SyncStatus_To_v1beta1_SyncStatus(in *apps.SyncStatus, out *SyncStatus, s conversion.Scope) error {
 	return autoConvert_apps_SyncStatus_To_v1beta1_SyncStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in *UnorderedUpdateStrategy, out *apps.UnorderedUpdateStrategy, s conversion.Scope) error {
+	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+	return nil
+}
+
+// Convert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy is an autogenerated conversion function.
+func Convert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in *UnorderedUpdateStrategy, out *apps.UnorderedUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy(in *apps.UnorderedUpdateStrategy, out *UnorderedUpdateStrategy, s conversion.Scope) error {
+	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+	return nil
+}
+
+// Convert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy(in *apps.UnorderedUpdateStrategy, out *UnorderedUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus(in *VolumeClaimStatus, out *apps.VolumeClaimStatus, s conversion.Scope) error {
+	out.VolumeClaimName = in.VolumeClaimName
+	out.CompatibleReplicas = in.CompatibleReplicas
+	out.CompatibleReadyReplicas = in.CompatibleReadyReplicas
+	return nil
+}
+
+// Convert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus is an autogenerated conversion function.
+func Convert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus(in *VolumeClaimStatus, out *apps.VolumeClaimStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus(in, out, s)
+}
+
+func autoConvert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus(in *apps.VolumeClaimStatus, out *VolumeClaimStatus, s conversion.Scope) error {
+	out.VolumeClaimName = in.VolumeClaimName
+	out.CompatibleReplicas = in.CompatibleReplicas
+	out.CompatibleReadyReplicas = in.CompatibleReadyReplicas
+	return nil
+}
+
+// Convert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus is an autogenerated conversion function.
+func Convert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus(in *apps.VolumeClaimStatus, out *VolumeClaimStatus, s conversion.Scope) error {
+	return autoConvert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(in *VolumeClaimUpdateStrategy, out *apps.VolumeClaimUpdateStrategy, s conversion.Scope) error {
+	out.Type = apps.VolumeClaimUpdateStrategyType(in.Type)
+	return nil
+}
+
+// Convert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy is an autogenerated conversion function.
+func Convert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(in *VolumeClaimUpdateStrategy, out *apps.VolumeClaimUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(in *apps.VolumeClaimUpdateStrategy, out *VolumeClaimUpdateStrategy, s conversion.Scope) error {
+	out.Type = VolumeClaimUpdateStrategyType(in.Type)
+	return nil
+}
+
+// Convert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(in *apps.VolumeClaimUpdateStrategy, out *VolumeClaimUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(in, out, s)
 }

@@ -171,11 +171,71 @@ func (in RollingUpdateCloneSetStrategy) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RollingUpdateStatefulSetStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateStatefulSetStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in SandboxConfig) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SandboxConfig"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSet) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSet"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetOrdinals) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetOrdinals"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetPersistentVolumeClaimRetentionPolicy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetScaleStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetScaleStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in SyncStatus) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SyncStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnorderedUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UnorderedUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VolumeClaimStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VolumeClaimUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimUpdateStrategy"
 }

@@ -23,6 +23,26 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: io.k8s.api.apps.v1.StatefulSetCondition
+  map:
+    fields:
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
 - name: io.k8s.api.core.v1.AWSElasticBlockStoreVolumeSource
   map:
     fields:
@@ -3059,6 +3079,33 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: namespace
       type:
         scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.RollingUpdateStatefulSetStrategy
+  map:
+    fields:
+    - name: inPlaceUpdateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.InPlaceUpdateStrategy
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: minReadySeconds
+      type:
+        scalar: numeric
+      default: 0
+    - name: partition
+      type:
+        scalar: numeric
+      default: 0
+    - name: paused
+      type:
+        scalar: boolean
+    - name: podUpdatePolicy
+      type:
+        scalar: string
+      default: ReCreate
+    - name: unorderedUpdate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnorderedUpdateStrategy
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SandboxConfig
   map:
     fields:
@@ -3072,6 +3119,118 @@ var schemaYAML = typed.YAMLObject(`types:
         map:
           elementType:
             scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSet
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetSpec
+  map:
+    fields:
+    - name: podManagementPolicy
+      type:
+        scalar: string
+      default: OrderedReady
+    - name: replicas
+      type:
+        scalar: numeric
+      default: 1
+    - name: revisionHistoryLimit
+      type:
+        scalar: numeric
+      default: 10
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: serviceName
+      type:
+        scalar: string
+    - name: template
+      type:
+        namedType: io.k8s.api.core.v1.PodTemplateSpec
+      default: {}
+    - name: updateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetUpdateStrategy
+      default: {}
+    - name: volumeClaimTemplates
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.PersistentVolumeClaim
+          elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetStatus
+  map:
+    fields:
+    - name: availableReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: collisionCount
+      type:
+        scalar: numeric
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.apps.v1.StatefulSetCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: currentReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: currentRevision
+      type:
+        scalar: string
+    - name: labelSelector
+      type:
+        scalar: string
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: readyReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: replicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: updateRevision
+      type:
+        scalar: string
+    - name: updatedReplicas
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetUpdateStrategy
+  map:
+    fields:
+    - name: rollingUpdate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.RollingUpdateStatefulSetStrategy
+    - name: type
+      type:
+        scalar: string
+      default: RollingUpdate
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SyncStatus
   map:
     fields:
@@ -3084,6 +3243,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: syncAt
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnorderedUpdateStrategy
+  map:
+    fields:
+    - name: priorityStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.UpdatePriorityStrategy
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.CloneSet
   map:
     fields:
@@ -3715,6 +3880,33 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: io.kruise.kruise.pkg.apis.pub.UpdateScatterTerm
           elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateStatefulSetStrategy
+  map:
+    fields:
+    - name: inPlaceUpdateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.InPlaceUpdateStrategy
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: minReadySeconds
+      type:
+        scalar: numeric
+      default: 0
+    - name: partition
+      type:
+        scalar: numeric
+      default: 0
+    - name: paused
+      type:
+        scalar: boolean
+    - name: podUpdatePolicy
+      type:
+        scalar: string
+      default: ReCreate
+    - name: unorderedUpdate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.UnorderedUpdateStrategy
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.SandboxConfig
   map:
     fields:
@@ -3728,6 +3920,175 @@ var schemaYAML = typed.YAMLObject(`types:
         map:
           elementType:
             scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSet
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetOrdinals
+  map:
+    fields:
+    - name: start
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy
+  map:
+    fields:
+    - name: whenDeleted
+      type:
+        scalar: string
+    - name: whenScaled
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetScaleStrategy
+  map:
+    fields:
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetSpec
+  map:
+    fields:
+    - name: lifecycle
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.Lifecycle
+    - name: ordinals
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetOrdinals
+    - name: persistentVolumeClaimRetentionPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy
+    - name: podManagementPolicy
+      type:
+        scalar: string
+      default: OrderedReady
+    - name: replicas
+      type:
+        scalar: numeric
+      default: 1
+    - name: reserveOrdinals
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+          elementRelationship: atomic
+    - name: revisionHistoryLimit
+      type:
+        scalar: numeric
+      default: 10
+    - name: scaleStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetScaleStrategy
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: serviceName
+      type:
+        scalar: string
+    - name: template
+      type:
+        namedType: io.k8s.api.core.v1.PodTemplateSpec
+      default: {}
+    - name: updateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetUpdateStrategy
+      default: {}
+    - name: volumeClaimTemplates
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.PersistentVolumeClaim
+          elementRelationship: atomic
+    - name: volumeClaimUpdateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimUpdateStrategy
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetStatus
+  map:
+    fields:
+    - name: availableReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: collisionCount
+      type:
+        scalar: numeric
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.apps.v1.StatefulSetCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: currentReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: currentRevision
+      type:
+        scalar: string
+    - name: labelSelector
+      type:
+        scalar: string
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: readyReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: replicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: updateRevision
+      type:
+        scalar: string
+    - name: updatedAvailableReplicas
+      type:
+        scalar: numeric
+    - name: updatedReadyReplicas
+      type:
+        scalar: numeric
+    - name: updatedReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: volumeClaims
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimStatus
+          elementRelationship: associative
+          keys:
+          - volumeClaimName
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetUpdateStrategy
+  map:
+    fields:
+    - name: rollingUpdate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateStatefulSetStrategy
+    - name: type
+      type:
+        scalar: string
+      default: RollingUpdate
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.SyncStatus
   map:
     fields:
@@ -3740,6 +4101,33 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: syncAt
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.UnorderedUpdateStrategy
+  map:
+    fields:
+    - name: priorityStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.UpdatePriorityStrategy
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimStatus
+  map:
+    fields:
+    - name: compatibleReadyReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: compatibleReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: volumeClaimName
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimUpdateStrategy
+  map:
+    fields:
+    - name: type
+      type:
+        scalar: string
 - name: io.kruise.kruise.pkg.apis.policy.v1alpha1.PodUnavailableBudget
   map:
     fields:

@@ -9,3 +9,5 @@ type ImageListPullJobExpansion interface{}
 type ImagePullJobExpansion interface{}
 
 type NodeImageExpansion interface{}
+
+type StatefulSetExpansion interface{}
