@@ -2,6 +2,7 @@
 // the code that a Deployment's and a StatefulSet's go through. It is the one importer of
 // k8s.io/kubernetes; all its functions take and return k8s.io/api types.
 //
-// It knows no kind of ours. Enter at Default, Validate and Warnings; the packages
+// It knows no kind of ours. Enter at Default, Validate and Warnings, and at DefaultParts,
+// ValidateParts and ValidateProbe for kinds without a template; the packages
 // install and validation of a group call them.
 package podtemplate

@@ -31,14 +31,20 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&CloneSet{},
 		&CloneSetList{},
-		&StatefulSet{},
-		&StatefulSetList{},
+		&EphemeralJob{},
+		&EphemeralJobList{},
 		&ImageListPullJob{},
 		&ImageListPullJobList{},
 		&ImagePullJob{},
 		&ImagePullJobList{},
 		&NodeImage{},
 		&NodeImageList{},
+		&NodePodProbe{},
+		&NodePodProbeList{},
+		&PodProbeMarker{},
+		&PodProbeMarkerList{},
+		&SidecarSet{},
+		&SidecarSetList{},
 	)
 	return nil
 }

@@ -54,6 +54,22 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.CloneSetUpdateStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CompletionPolicy"):
 		return &appsv1alpha1.CompletionPolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerProbe"):
+		return &appsv1alpha1.ContainerProbeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerProbeSpec"):
+		return &appsv1alpha1.ContainerProbeSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerProbeState"):
+		return &appsv1alpha1.ContainerProbeStateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralContainerTemplateSpec"):
+		return &appsv1alpha1.EphemeralContainerTemplateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJob"):
+		return &appsv1alpha1.EphemeralJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJobCondition"):
+		return &appsv1alpha1.EphemeralJobConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJobSpec"):
+		return &appsv1alpha1.EphemeralJobSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJobStatus"):
+		return &appsv1alpha1.EphemeralJobStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("FailedImageStatus"):
 		return &appsv1alpha1.FailedImageStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ImageListPullJob"):
@@ -90,26 +106,64 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.NodeImageSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NodeImageStatus"):
 		return &appsv1alpha1.NodeImageStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodePodProbe"):
+		return &appsv1alpha1.NodePodProbeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodePodProbeSpec"):
+		return &appsv1alpha1.NodePodProbeSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodePodProbeStatus"):
+		return &appsv1alpha1.NodePodProbeStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodContainerProbe"):
+		return &appsv1alpha1.PodContainerProbeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbe"):
+		return &appsv1alpha1.PodProbeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeMarker"):
+		return &appsv1alpha1.PodProbeMarkerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeMarkerSpec"):
+		return &appsv1alpha1.PodProbeMarkerSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeMarkerStatus"):
+		return &appsv1alpha1.PodProbeMarkerStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeStatus"):
+		return &appsv1alpha1.PodProbeStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ProbeMarkerPolicy"):
+		return &appsv1alpha1.ProbeMarkerPolicyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PullPolicy"):
 		return &appsv1alpha1.PullPolicyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ReferenceObject"):
 		return &appsv1alpha1.ReferenceObjectApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("RollingUpdateStatefulSetStrategy"):
-		return &appsv1alpha1.RollingUpdateStatefulSetStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceExprs"):
+		return &appsv1alpha1.ResourceExprsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourcesExpr"):
+		return &appsv1alpha1.ResourcesExprApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourcesPolicy"):
+		return &appsv1alpha1.ResourcesPolicyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SandboxConfig"):
 		return &appsv1alpha1.SandboxConfigApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSet"):
-		return &appsv1alpha1.StatefulSetApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetSpec"):
-		return &appsv1alpha1.StatefulSetSpecApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetStatus"):
-		return &appsv1alpha1.StatefulSetStatusApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetUpdateStrategy"):
-		return &appsv1alpha1.StatefulSetUpdateStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ShareVolumePolicy"):
+		return &appsv1alpha1.ShareVolumePolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SidecarContainer"):
+		return &appsv1alpha1.SidecarContainerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SidecarContainerUpgradeStrategy"):
+		return &appsv1alpha1.SidecarContainerUpgradeStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SidecarSet"):
+		return &appsv1alpha1.SidecarSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SidecarSetInjectionStrategy"):
+		return &appsv1alpha1.SidecarSetInjectionStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SidecarSetInjectRevision"):
+		return &appsv1alpha1.SidecarSetInjectRevisionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SidecarSetPatchPodMetadata"):
+		return &appsv1alpha1.SidecarSetPatchPodMetadataApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SidecarSetSpec"):
+		return &appsv1alpha1.SidecarSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SidecarSetStatus"):
+		return &appsv1alpha1.SidecarSetStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SidecarSetUpdateStrategy"):
+		return &appsv1alpha1.SidecarSetUpdateStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SourceContainerNameSource"):
+		return &appsv1alpha1.SourceContainerNameSourceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SyncStatus"):
 		return &appsv1alpha1.SyncStatusApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("UnorderedUpdateStrategy"):
-		return &appsv1alpha1.UnorderedUpdateStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TransferEnvVar"):
+		return &appsv1alpha1.TransferEnvVarApplyConfiguration{}
 
 		// Group=apps.kruise.io, Version=v1beta1
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSet"):
@@ -168,34 +222,42 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.PullPolicyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ReferenceObject"):
 		return &appsv1beta1.ReferenceObjectApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceExprs"):
+		return &appsv1beta1.ResourceExprsApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourcesExpr"):
+		return &appsv1beta1.ResourcesExprApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourcesPolicy"):
+		return &appsv1beta1.ResourcesPolicyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateCloneSetStrategy"):
 		return &appsv1beta1.RollingUpdateCloneSetStrategyApplyConfiguration{}
-	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateStatefulSetStrategy"):
-		return &appsv1beta1.RollingUpdateStatefulSetStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SandboxConfig"):
 		return &appsv1beta1.SandboxConfigApplyConfiguration{}
-	case v1beta1.SchemeGroupVersion.WithKind("StatefulSet"):
-		return &appsv1beta1.StatefulSetApplyConfiguration{}
-	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetOrdinals"):
-		return &appsv1beta1.StatefulSetOrdinalsApplyConfiguration{}
-	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetPersistentVolumeClaimRetentionPolicy"):
-		return &appsv1beta1.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration{}
-	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetScaleStrategy"):
-		return &appsv1beta1.StatefulSetScaleStrategyApplyConfiguration{}
-	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetSpec"):
-		return &appsv1beta1.StatefulSetSpecApplyConfiguration{}
-	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetStatus"):
-		return &appsv1beta1.StatefulSetStatusApplyConfiguration{}
-	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetUpdateStrategy"):
-		return &appsv1beta1.StatefulSetUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ShareVolumePolicy"):
+		return &appsv1beta1.ShareVolumePolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarContainer"):
+		return &appsv1beta1.SidecarContainerApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarContainerUpgradeStrategy"):
+		return &appsv1beta1.SidecarContainerUpgradeStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSet"):
+		return &appsv1beta1.SidecarSetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetInjectionStrategy"):
+		return &appsv1beta1.SidecarSetInjectionStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetInjectRevision"):
+		return &appsv1beta1.SidecarSetInjectRevisionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetPatchPodMetadata"):
+		return &appsv1beta1.SidecarSetPatchPodMetadataApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetSpec"):
+		return &appsv1beta1.SidecarSetSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetStatus"):
+		return &appsv1beta1.SidecarSetStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetUpdateStrategy"):
+		return &appsv1beta1.SidecarSetUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SourceContainerNameSource"):
+		return &appsv1beta1.SourceContainerNameSourceApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SyncStatus"):
 		return &appsv1beta1.SyncStatusApplyConfiguration{}
-	case v1beta1.SchemeGroupVersion.WithKind("UnorderedUpdateStrategy"):
-		return &appsv1beta1.UnorderedUpdateStrategyApplyConfiguration{}
-	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimStatus"):
-		return &appsv1beta1.VolumeClaimStatusApplyConfiguration{}
-	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimUpdateStrategy"):
-		return &appsv1beta1.VolumeClaimUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("TransferEnvVar"):
+		return &appsv1beta1.TransferEnvVarApplyConfiguration{}
 
 		// Group=policy.kruise.io, Version=v1alpha1
 	case policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudget"):

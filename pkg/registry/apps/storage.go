@@ -10,9 +10,11 @@ import (
 func Kinds(gate featuregate.FeatureGate) []rest.Row {
 	return []rest.Row{
 		cloneSet(gate),
-		statefulSet(gate),
+		ephemeralJob(gate),
 		imageListPullJob(gate),
 		imagePullJob(gate),
 		nodeImage(gate),
+		nodePodProbe(),
+		podProbeMarker(gate),
 	}
 }

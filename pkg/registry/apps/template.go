@@ -19,25 +19,6 @@ func unlessOff[T any](gate featuregate.FeatureGate, defaults func(obj, old T)) f
 	return defaults
 }
 
-// whenOn returns a default that applies only where a gate is on.
-func whenOn[T any](gate featuregate.FeatureGate, name featuregate.Feature, defaults func(obj, old T)) func(obj, old T) {
-	if gate.Enabled(name) {
-		return defaults
-	}
-	return nil
-}
-
-// each joins defaults, of which some may be nil.
-func each[T any](defaults ...func(obj, old T)) func(obj, old T) {
-	return func(obj, old T) {
-		for _, fill := range defaults {
-			if fill != nil {
-				fill(obj, old)
-			}
-		}
-	}
-}
-
 // templateWarnings tells users of a template what a Deployment's users are told.
 func templateWarnings[T comparable](template func(T) *corev1.PodTemplateSpec) func(ctx context.Context, obj, old T) []string {
 	return func(ctx context.Context, obj, old T) []string {

@@ -36,8 +36,6 @@ type Kind[T Object] struct {
 	// Spec and Status point into the object.
 	Spec, Status func(T) any
 
-	// Keep, where set, puts back on an update what the request's version cannot say.
-	Keep func(version string, obj, old T)
 	// Closed names a feature gate that is off and without which nothing acts on the objects: they
 	// can be read and deleted, not written.
 	Closed string

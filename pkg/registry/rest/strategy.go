@@ -42,12 +42,9 @@ func (s *strategy[T]) PrepareForCreate(_ context.Context, obj runtime.Object) {
 }
 
 // PrepareForUpdate keeps the status and counts a generation when what the user asks for has changed.
-func (s *strategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+func (s *strategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	updated, existing := obj.(T), old.(T)
 	copyField(s.kind.Status(updated), s.kind.Status(existing))
-	if info, ok := genericapirequest.RequestInfoFrom(ctx); ok && s.kind.Keep != nil {
-		s.kind.Keep(info.APIVersion, updated, existing)
-	}
 	if s.kind.Default != nil {
 		s.kind.Default(updated, existing)
 	}

@@ -48,7 +48,10 @@ func fuzzUpdateStrategy(strategy *apps.CloneSetUpdateStrategy, c randfill.Contin
 
 func fuzzRollingUpdate(rolling *apps.RollingUpdateCloneSetStrategy, c randfill.Continue) {
 	c.FillNoCustom(rolling)
-	rolling.PodUpdatePolicy = podUpdatePolicies[c.Intn(len(podUpdatePolicies))]
+	policies := []pub.PodUpdatePolicyType{
+		pub.ReCreatePodUpdatePolicy, pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy,
+	}
+	rolling.PodUpdatePolicy = policies[c.Intn(len(policies))]
 	rolling.Partition = new(ptr.Deref(rolling.Partition, intstr.FromInt32(0)))
 	rolling.MaxUnavailable = new(ptr.Deref(rolling.MaxUnavailable, intstr.FromString("20%")))
 	rolling.MaxSurge = new(ptr.Deref(rolling.MaxSurge, intstr.FromInt32(0)))

@@ -7,8 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/randfill"
-
-	"kruise.io/kruise/pkg/apis/pub"
 )
 
 // Funcs are the fuzzing functions of the group.
@@ -16,13 +14,9 @@ func Funcs(serializer.CodecFactory) []any {
 	return slices.Concat(
 		[]any{fuzzIntOrString},
 		cloneSet,
-		statefulSet,
+		sidecarSet,
 		images,
 	)
-}
-
-var podUpdatePolicies = []pub.PodUpdatePolicyType{
-	pub.ReCreatePodUpdatePolicy, pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy,
 }
 
 func fuzzIntOrString(value *intstr.IntOrString, c randfill.Continue) {

@@ -8,7 +8,6 @@ package v1alpha1
 import (
 	unsafe "unsafe"
 
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	conversion "k8s.io/apimachinery/pkg/conversion"
@@ -62,6 +61,96 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*apps.CompletionPolicy)(nil), (*CompletionPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_CompletionPolicy_To_v1alpha1_CompletionPolicy(a.(*apps.CompletionPolicy), b.(*CompletionPolicy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerProbe)(nil), (*apps.ContainerProbe)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerProbe_To_apps_ContainerProbe(a.(*ContainerProbe), b.(*apps.ContainerProbe), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerProbe)(nil), (*ContainerProbe)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerProbe_To_v1alpha1_ContainerProbe(a.(*apps.ContainerProbe), b.(*ContainerProbe), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerProbeSpec)(nil), (*apps.ContainerProbeSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerProbeSpec_To_apps_ContainerProbeSpec(a.(*ContainerProbeSpec), b.(*apps.ContainerProbeSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerProbeSpec)(nil), (*ContainerProbeSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerProbeSpec_To_v1alpha1_ContainerProbeSpec(a.(*apps.ContainerProbeSpec), b.(*ContainerProbeSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerProbeState)(nil), (*apps.ContainerProbeState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerProbeState_To_apps_ContainerProbeState(a.(*ContainerProbeState), b.(*apps.ContainerProbeState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerProbeState)(nil), (*ContainerProbeState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerProbeState_To_v1alpha1_ContainerProbeState(a.(*apps.ContainerProbeState), b.(*ContainerProbeState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*EphemeralContainerTemplateSpec)(nil), (*apps.EphemeralContainerTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_EphemeralContainerTemplateSpec_To_apps_EphemeralContainerTemplateSpec(a.(*EphemeralContainerTemplateSpec), b.(*apps.EphemeralContainerTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.EphemeralContainerTemplateSpec)(nil), (*EphemeralContainerTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_EphemeralContainerTemplateSpec_To_v1alpha1_EphemeralContainerTemplateSpec(a.(*apps.EphemeralContainerTemplateSpec), b.(*EphemeralContainerTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*EphemeralJob)(nil), (*apps.EphemeralJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_EphemeralJob_To_apps_EphemeralJob(a.(*EphemeralJob), b.(*apps.EphemeralJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.EphemeralJob)(nil), (*EphemeralJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_EphemeralJob_To_v1alpha1_EphemeralJob(a.(*apps.EphemeralJob), b.(*EphemeralJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*EphemeralJobCondition)(nil), (*apps.EphemeralJobCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_EphemeralJobCondition_To_apps_EphemeralJobCondition(a.(*EphemeralJobCondition), b.(*apps.EphemeralJobCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.EphemeralJobCondition)(nil), (*EphemeralJobCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_EphemeralJobCondition_To_v1alpha1_EphemeralJobCondition(a.(*apps.EphemeralJobCondition), b.(*EphemeralJobCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*EphemeralJobList)(nil), (*apps.EphemeralJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_EphemeralJobList_To_apps_EphemeralJobList(a.(*EphemeralJobList), b.(*apps.EphemeralJobList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.EphemeralJobList)(nil), (*EphemeralJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_EphemeralJobList_To_v1alpha1_EphemeralJobList(a.(*apps.EphemeralJobList), b.(*EphemeralJobList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*EphemeralJobSpec)(nil), (*apps.EphemeralJobSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_EphemeralJobSpec_To_apps_EphemeralJobSpec(a.(*EphemeralJobSpec), b.(*apps.EphemeralJobSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.EphemeralJobSpec)(nil), (*EphemeralJobSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_EphemeralJobSpec_To_v1alpha1_EphemeralJobSpec(a.(*apps.EphemeralJobSpec), b.(*EphemeralJobSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*EphemeralJobStatus)(nil), (*apps.EphemeralJobStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_EphemeralJobStatus_To_apps_EphemeralJobStatus(a.(*EphemeralJobStatus), b.(*apps.EphemeralJobStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.EphemeralJobStatus)(nil), (*EphemeralJobStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_EphemeralJobStatus_To_v1alpha1_EphemeralJobStatus(a.(*apps.EphemeralJobStatus), b.(*EphemeralJobStatus), scope)
 	}); err != nil {
 		return err
 	}
@@ -265,6 +354,126 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*NodePodProbe)(nil), (*apps.NodePodProbe)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_NodePodProbe_To_apps_NodePodProbe(a.(*NodePodProbe), b.(*apps.NodePodProbe), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.NodePodProbe)(nil), (*NodePodProbe)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_NodePodProbe_To_v1alpha1_NodePodProbe(a.(*apps.NodePodProbe), b.(*NodePodProbe), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*NodePodProbeList)(nil), (*apps.NodePodProbeList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_NodePodProbeList_To_apps_NodePodProbeList(a.(*NodePodProbeList), b.(*apps.NodePodProbeList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.NodePodProbeList)(nil), (*NodePodProbeList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_NodePodProbeList_To_v1alpha1_NodePodProbeList(a.(*apps.NodePodProbeList), b.(*NodePodProbeList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*NodePodProbeSpec)(nil), (*apps.NodePodProbeSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_NodePodProbeSpec_To_apps_NodePodProbeSpec(a.(*NodePodProbeSpec), b.(*apps.NodePodProbeSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.NodePodProbeSpec)(nil), (*NodePodProbeSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_NodePodProbeSpec_To_v1alpha1_NodePodProbeSpec(a.(*apps.NodePodProbeSpec), b.(*NodePodProbeSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*NodePodProbeStatus)(nil), (*apps.NodePodProbeStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_NodePodProbeStatus_To_apps_NodePodProbeStatus(a.(*NodePodProbeStatus), b.(*apps.NodePodProbeStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.NodePodProbeStatus)(nil), (*NodePodProbeStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_NodePodProbeStatus_To_v1alpha1_NodePodProbeStatus(a.(*apps.NodePodProbeStatus), b.(*NodePodProbeStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PodContainerProbe)(nil), (*apps.PodContainerProbe)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PodContainerProbe_To_apps_PodContainerProbe(a.(*PodContainerProbe), b.(*apps.PodContainerProbe), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PodContainerProbe)(nil), (*PodContainerProbe)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PodContainerProbe_To_v1alpha1_PodContainerProbe(a.(*apps.PodContainerProbe), b.(*PodContainerProbe), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PodProbe)(nil), (*apps.PodProbe)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PodProbe_To_apps_PodProbe(a.(*PodProbe), b.(*apps.PodProbe), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PodProbe)(nil), (*PodProbe)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PodProbe_To_v1alpha1_PodProbe(a.(*apps.PodProbe), b.(*PodProbe), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PodProbeMarker)(nil), (*apps.PodProbeMarker)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PodProbeMarker_To_apps_PodProbeMarker(a.(*PodProbeMarker), b.(*apps.PodProbeMarker), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PodProbeMarker)(nil), (*PodProbeMarker)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PodProbeMarker_To_v1alpha1_PodProbeMarker(a.(*apps.PodProbeMarker), b.(*PodProbeMarker), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PodProbeMarkerList)(nil), (*apps.PodProbeMarkerList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PodProbeMarkerList_To_apps_PodProbeMarkerList(a.(*PodProbeMarkerList), b.(*apps.PodProbeMarkerList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PodProbeMarkerList)(nil), (*PodProbeMarkerList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PodProbeMarkerList_To_v1alpha1_PodProbeMarkerList(a.(*apps.PodProbeMarkerList), b.(*PodProbeMarkerList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PodProbeMarkerSpec)(nil), (*apps.PodProbeMarkerSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PodProbeMarkerSpec_To_apps_PodProbeMarkerSpec(a.(*PodProbeMarkerSpec), b.(*apps.PodProbeMarkerSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PodProbeMarkerSpec)(nil), (*PodProbeMarkerSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PodProbeMarkerSpec_To_v1alpha1_PodProbeMarkerSpec(a.(*apps.PodProbeMarkerSpec), b.(*PodProbeMarkerSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PodProbeMarkerStatus)(nil), (*apps.PodProbeMarkerStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PodProbeMarkerStatus_To_apps_PodProbeMarkerStatus(a.(*PodProbeMarkerStatus), b.(*apps.PodProbeMarkerStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PodProbeMarkerStatus)(nil), (*PodProbeMarkerStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PodProbeMarkerStatus_To_v1alpha1_PodProbeMarkerStatus(a.(*apps.PodProbeMarkerStatus), b.(*PodProbeMarkerStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PodProbeStatus)(nil), (*apps.PodProbeStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PodProbeStatus_To_apps_PodProbeStatus(a.(*PodProbeStatus), b.(*apps.PodProbeStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PodProbeStatus)(nil), (*PodProbeStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PodProbeStatus_To_v1alpha1_PodProbeStatus(a.(*apps.PodProbeStatus), b.(*PodProbeStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ProbeMarkerPolicy)(nil), (*apps.ProbeMarkerPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ProbeMarkerPolicy_To_apps_ProbeMarkerPolicy(a.(*ProbeMarkerPolicy), b.(*apps.ProbeMarkerPolicy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ProbeMarkerPolicy)(nil), (*ProbeMarkerPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ProbeMarkerPolicy_To_v1alpha1_ProbeMarkerPolicy(a.(*apps.ProbeMarkerPolicy), b.(*ProbeMarkerPolicy), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*PullPolicy)(nil), (*apps.PullPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_PullPolicy_To_apps_PullPolicy(a.(*PullPolicy), b.(*apps.PullPolicy), scope)
 	}); err != nil {
@@ -280,13 +489,33 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*RollingUpdateStatefulSetStrategy)(nil), (*apps.RollingUpdateStatefulSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(a.(*RollingUpdateStatefulSetStrategy), b.(*apps.RollingUpdateStatefulSetStrategy), scope)
+	if err := s.AddGeneratedConversionFunc((*ResourceExprs)(nil), (*apps.ResourceExprs)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceExprs_To_apps_ResourceExprs(a.(*ResourceExprs), b.(*apps.ResourceExprs), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*apps.RollingUpdateStatefulSetStrategy)(nil), (*RollingUpdateStatefulSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy(a.(*apps.RollingUpdateStatefulSetStrategy), b.(*RollingUpdateStatefulSetStrategy), scope)
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceExprs)(nil), (*ResourceExprs)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceExprs_To_v1alpha1_ResourceExprs(a.(*apps.ResourceExprs), b.(*ResourceExprs), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourcesExpr)(nil), (*apps.ResourcesExpr)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourcesExpr_To_apps_ResourcesExpr(a.(*ResourcesExpr), b.(*apps.ResourcesExpr), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourcesExpr)(nil), (*ResourcesExpr)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourcesExpr_To_v1alpha1_ResourcesExpr(a.(*apps.ResourcesExpr), b.(*ResourcesExpr), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourcesPolicy)(nil), (*apps.ResourcesPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourcesPolicy_To_apps_ResourcesPolicy(a.(*ResourcesPolicy), b.(*apps.ResourcesPolicy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourcesPolicy)(nil), (*ResourcesPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourcesPolicy_To_v1alpha1_ResourcesPolicy(a.(*apps.ResourcesPolicy), b.(*ResourcesPolicy), scope)
 	}); err != nil {
 		return err
 	}
@@ -300,28 +529,108 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*StatefulSetList)(nil), (*apps.StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1alpha1_StatefulSetList_To_apps_StatefulSetList(a.(*StatefulSetList), b.(*apps.StatefulSetList), scope)
+	if err := s.AddGeneratedConversionFunc((*ShareVolumePolicy)(nil), (*apps.ShareVolumePolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ShareVolumePolicy_To_apps_ShareVolumePolicy(a.(*ShareVolumePolicy), b.(*apps.ShareVolumePolicy), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetList)(nil), (*StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_StatefulSetList_To_v1alpha1_StatefulSetList(a.(*apps.StatefulSetList), b.(*StatefulSetList), scope)
+	if err := s.AddGeneratedConversionFunc((*apps.ShareVolumePolicy)(nil), (*ShareVolumePolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ShareVolumePolicy_To_v1alpha1_ShareVolumePolicy(a.(*apps.ShareVolumePolicy), b.(*ShareVolumePolicy), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*StatefulSetStatus)(nil), (*apps.StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(a.(*StatefulSetStatus), b.(*apps.StatefulSetStatus), scope)
+	if err := s.AddGeneratedConversionFunc((*SidecarContainer)(nil), (*apps.SidecarContainer)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarContainer_To_apps_SidecarContainer(a.(*SidecarContainer), b.(*apps.SidecarContainer), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*StatefulSetUpdateStrategy)(nil), (*apps.StatefulSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(a.(*StatefulSetUpdateStrategy), b.(*apps.StatefulSetUpdateStrategy), scope)
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarContainer)(nil), (*SidecarContainer)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarContainer_To_v1alpha1_SidecarContainer(a.(*apps.SidecarContainer), b.(*SidecarContainer), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetUpdateStrategy)(nil), (*StatefulSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(a.(*apps.StatefulSetUpdateStrategy), b.(*StatefulSetUpdateStrategy), scope)
+	if err := s.AddGeneratedConversionFunc((*SidecarContainerUpgradeStrategy)(nil), (*apps.SidecarContainerUpgradeStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarContainerUpgradeStrategy_To_apps_SidecarContainerUpgradeStrategy(a.(*SidecarContainerUpgradeStrategy), b.(*apps.SidecarContainerUpgradeStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarContainerUpgradeStrategy)(nil), (*SidecarContainerUpgradeStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarContainerUpgradeStrategy_To_v1alpha1_SidecarContainerUpgradeStrategy(a.(*apps.SidecarContainerUpgradeStrategy), b.(*SidecarContainerUpgradeStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SidecarSetInjectRevision)(nil), (*apps.SidecarSetInjectRevision)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSetInjectRevision_To_apps_SidecarSetInjectRevision(a.(*SidecarSetInjectRevision), b.(*apps.SidecarSetInjectRevision), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarSetInjectRevision)(nil), (*SidecarSetInjectRevision)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetInjectRevision_To_v1alpha1_SidecarSetInjectRevision(a.(*apps.SidecarSetInjectRevision), b.(*SidecarSetInjectRevision), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SidecarSetInjectionStrategy)(nil), (*apps.SidecarSetInjectionStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSetInjectionStrategy_To_apps_SidecarSetInjectionStrategy(a.(*SidecarSetInjectionStrategy), b.(*apps.SidecarSetInjectionStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarSetInjectionStrategy)(nil), (*SidecarSetInjectionStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetInjectionStrategy_To_v1alpha1_SidecarSetInjectionStrategy(a.(*apps.SidecarSetInjectionStrategy), b.(*SidecarSetInjectionStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SidecarSetList)(nil), (*apps.SidecarSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSetList_To_apps_SidecarSetList(a.(*SidecarSetList), b.(*apps.SidecarSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarSetList)(nil), (*SidecarSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetList_To_v1alpha1_SidecarSetList(a.(*apps.SidecarSetList), b.(*SidecarSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SidecarSetPatchPodMetadata)(nil), (*apps.SidecarSetPatchPodMetadata)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSetPatchPodMetadata_To_apps_SidecarSetPatchPodMetadata(a.(*SidecarSetPatchPodMetadata), b.(*apps.SidecarSetPatchPodMetadata), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarSetPatchPodMetadata)(nil), (*SidecarSetPatchPodMetadata)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetPatchPodMetadata_To_v1alpha1_SidecarSetPatchPodMetadata(a.(*apps.SidecarSetPatchPodMetadata), b.(*SidecarSetPatchPodMetadata), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SidecarSetSpec)(nil), (*apps.SidecarSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSetSpec_To_apps_SidecarSetSpec(a.(*SidecarSetSpec), b.(*apps.SidecarSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SidecarSetStatus)(nil), (*apps.SidecarSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSetStatus_To_apps_SidecarSetStatus(a.(*SidecarSetStatus), b.(*apps.SidecarSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarSetStatus)(nil), (*SidecarSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetStatus_To_v1alpha1_SidecarSetStatus(a.(*apps.SidecarSetStatus), b.(*SidecarSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SidecarSetUpdateStrategy)(nil), (*apps.SidecarSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSetUpdateStrategy_To_apps_SidecarSetUpdateStrategy(a.(*SidecarSetUpdateStrategy), b.(*apps.SidecarSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarSetUpdateStrategy)(nil), (*SidecarSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetUpdateStrategy_To_v1alpha1_SidecarSetUpdateStrategy(a.(*apps.SidecarSetUpdateStrategy), b.(*SidecarSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SourceContainerNameSource)(nil), (*apps.SourceContainerNameSource)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SourceContainerNameSource_To_apps_SourceContainerNameSource(a.(*SourceContainerNameSource), b.(*apps.SourceContainerNameSource), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.SourceContainerNameSource)(nil), (*SourceContainerNameSource)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SourceContainerNameSource_To_v1alpha1_SourceContainerNameSource(a.(*apps.SourceContainerNameSource), b.(*SourceContainerNameSource), scope)
 	}); err != nil {
 		return err
 	}
@@ -335,13 +644,13 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*UnorderedUpdateStrategy)(nil), (*apps.UnorderedUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(a.(*UnorderedUpdateStrategy), b.(*apps.UnorderedUpdateStrategy), scope)
+	if err := s.AddGeneratedConversionFunc((*TransferEnvVar)(nil), (*apps.TransferEnvVar)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_TransferEnvVar_To_apps_TransferEnvVar(a.(*TransferEnvVar), b.(*apps.TransferEnvVar), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*apps.UnorderedUpdateStrategy)(nil), (*UnorderedUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(a.(*apps.UnorderedUpdateStrategy), b.(*UnorderedUpdateStrategy), scope)
+	if err := s.AddGeneratedConversionFunc((*apps.TransferEnvVar)(nil), (*TransferEnvVar)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_TransferEnvVar_To_v1alpha1_TransferEnvVar(a.(*apps.TransferEnvVar), b.(*TransferEnvVar), scope)
 	}); err != nil {
 		return err
 	}
@@ -375,18 +684,13 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.AddConversionFunc((*apps.StatefulSetSpec)(nil), (*StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(a.(*apps.StatefulSetSpec), b.(*StatefulSetSpec), scope)
+	if err := s.AddConversionFunc((*apps.SidecarSetSpec)(nil), (*SidecarSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetSpec_To_v1alpha1_SidecarSetSpec(a.(*apps.SidecarSetSpec), b.(*SidecarSetSpec), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddConversionFunc((*apps.StatefulSetStatus)(nil), (*StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_StatefulSetStatus_To_v1alpha1_StatefulSetStatus(a.(*apps.StatefulSetStatus), b.(*StatefulSetStatus), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddConversionFunc((*apps.StatefulSet)(nil), (*StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_StatefulSet_To_v1alpha1_StatefulSet(a.(*apps.StatefulSet), b.(*StatefulSet), scope)
+	if err := s.AddConversionFunc((*apps.SidecarSet)(nil), (*SidecarSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSet_To_v1alpha1_SidecarSet(a.(*apps.SidecarSet), b.(*SidecarSet), scope)
 	}); err != nil {
 		return err
 	}
@@ -415,13 +719,8 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.AddConversionFunc((*StatefulSetSpec)(nil), (*apps.StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1alpha1_StatefulSetSpec_To_apps_StatefulSetSpec(a.(*StatefulSetSpec), b.(*apps.StatefulSetSpec), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddConversionFunc((*StatefulSet)(nil), (*apps.StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1alpha1_StatefulSet_To_apps_StatefulSet(a.(*StatefulSet), b.(*apps.StatefulSet), scope)
+	if err := s.AddConversionFunc((*SidecarSet)(nil), (*apps.SidecarSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSet_To_apps_SidecarSet(a.(*SidecarSet), b.(*apps.SidecarSet), scope)
 	}); err != nil {
 		return err
 	}
@@ -657,6 +956,258 @@ func autoConvert_apps_CompletionPolicy_To_v1alpha1_CompletionPolicy(in *apps.Com
 // Convert_apps_CompletionPolicy_To_v1alpha1_CompletionPolicy is an autogenerated conversion function.
 func Convert_apps_CompletionPolicy_To_v1alpha1_CompletionPolicy(in *apps.CompletionPolicy, out *CompletionPolicy, s conversion.Scope) error {
 	return autoConvert_apps_CompletionPolicy_To_v1alpha1_CompletionPolicy(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerProbe_To_apps_ContainerProbe(in *ContainerProbe, out *apps.ContainerProbe, s conversion.Scope) error {
+	out.Name = in.Name
+	out.ContainerName = in.ContainerName
+	if err := Convert_v1alpha1_ContainerProbeSpec_To_apps_ContainerProbeSpec(&in.Probe, &out.Probe, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_ContainerProbe_To_apps_ContainerProbe is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerProbe_To_apps_ContainerProbe(in *ContainerProbe, out *apps.ContainerProbe, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerProbe_To_apps_ContainerProbe(in, out, s)
+}
+
+func autoConvert_apps_ContainerProbe_To_v1alpha1_ContainerProbe(in *apps.ContainerProbe, out *ContainerProbe, s conversion.Scope) error {
+	out.Name = in.Name
+	out.ContainerName = in.ContainerName
+	if err := Convert_apps_ContainerProbeSpec_To_v1alpha1_ContainerProbeSpec(&in.Probe, &out.Probe, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_ContainerProbe_To_v1alpha1_ContainerProbe is an autogenerated conversion function.
+func Convert_apps_ContainerProbe_To_v1alpha1_ContainerProbe(in *apps.ContainerProbe, out *ContainerProbe, s conversion.Scope) error {
+	return autoConvert_apps_ContainerProbe_To_v1alpha1_ContainerProbe(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerProbeSpec_To_apps_ContainerProbeSpec(in *ContainerProbeSpec, out *apps.ContainerProbeSpec, s conversion.Scope) error {
+	out.Probe = in.Probe
+	return nil
+}
+
+// Convert_v1alpha1_ContainerProbeSpec_To_apps_ContainerProbeSpec is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerProbeSpec_To_apps_ContainerProbeSpec(in *ContainerProbeSpec, out *apps.ContainerProbeSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerProbeSpec_To_apps_ContainerProbeSpec(in, out, s)
+}
+
+func autoConvert_apps_ContainerProbeSpec_To_v1alpha1_ContainerProbeSpec(in *apps.ContainerProbeSpec, out *ContainerProbeSpec, s conversion.Scope) error {
+	out.Probe = in.Probe
+	return nil
+}
+
+// Convert_apps_ContainerProbeSpec_To_v1alpha1_ContainerProbeSpec is an autogenerated conversion function.
+func Convert_apps_ContainerProbeSpec_To_v1alpha1_ContainerProbeSpec(in *apps.ContainerProbeSpec, out *ContainerProbeSpec, s conversion.Scope) error {
+	return autoConvert_apps_ContainerProbeSpec_To_v1alpha1_ContainerProbeSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerProbeState_To_apps_ContainerProbeState(in *ContainerProbeState, out *apps.ContainerProbeState, s conversion.Scope) error {
+	out.Name = in.Name
+	out.State = apps.ProbeState(in.State)
+	out.LastProbeTime = in.LastProbeTime
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_v1alpha1_ContainerProbeState_To_apps_ContainerProbeState is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerProbeState_To_apps_ContainerProbeState(in *ContainerProbeState, out *apps.ContainerProbeState, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerProbeState_To_apps_ContainerProbeState(in, out, s)
+}
+
+func autoConvert_apps_ContainerProbeState_To_v1alpha1_ContainerProbeState(in *apps.ContainerProbeState, out *ContainerProbeState, s conversion.Scope) error {
+	out.Name = in.Name
+	out.State = ProbeState(in.State)
+	out.LastProbeTime = in.LastProbeTime
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_apps_ContainerProbeState_To_v1alpha1_ContainerProbeState is an autogenerated conversion function.
+func Convert_apps_ContainerProbeState_To_v1alpha1_ContainerProbeState(in *apps.ContainerProbeState, out *ContainerProbeState, s conversion.Scope) error {
+	return autoConvert_apps_ContainerProbeState_To_v1alpha1_ContainerProbeState(in, out, s)
+}
+
+func autoConvert_v1alpha1_EphemeralContainerTemplateSpec_To_apps_EphemeralContainerTemplateSpec(in *EphemeralContainerTemplateSpec, out *apps.EphemeralContainerTemplateSpec, s conversion.Scope) error {
+	out.EphemeralContainers = *(*[]v1.EphemeralContainer)(unsafe.Pointer(&in.EphemeralContainers))
+	return nil
+}
+
+// Convert_v1alpha1_EphemeralContainerTemplateSpec_To_apps_EphemeralContainerTemplateSpec is an autogenerated conversion function.
+func Convert_v1alpha1_EphemeralContainerTemplateSpec_To_apps_EphemeralContainerTemplateSpec(in *EphemeralContainerTemplateSpec, out *apps.EphemeralContainerTemplateSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_EphemeralContainerTemplateSpec_To_apps_EphemeralContainerTemplateSpec(in, out, s)
+}
+
+func autoConvert_apps_EphemeralContainerTemplateSpec_To_v1alpha1_EphemeralContainerTemplateSpec(in *apps.EphemeralContainerTemplateSpec, out *EphemeralContainerTemplateSpec, s conversion.Scope) error {
+	out.EphemeralContainers = *(*[]v1.EphemeralContainer)(unsafe.Pointer(&in.EphemeralContainers))
+	return nil
+}
+
+// Convert_apps_EphemeralContainerTemplateSpec_To_v1alpha1_EphemeralContainerTemplateSpec is an autogenerated conversion function.
+func Convert_apps_EphemeralContainerTemplateSpec_To_v1alpha1_EphemeralContainerTemplateSpec(in *apps.EphemeralContainerTemplateSpec, out *EphemeralContainerTemplateSpec, s conversion.Scope) error {
+	return autoConvert_apps_EphemeralContainerTemplateSpec_To_v1alpha1_EphemeralContainerTemplateSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_EphemeralJob_To_apps_EphemeralJob(in *EphemeralJob, out *apps.EphemeralJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_EphemeralJobSpec_To_apps_EphemeralJobSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_EphemeralJobStatus_To_apps_EphemeralJobStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_EphemeralJob_To_apps_EphemeralJob is an autogenerated conversion function.
+func Convert_v1alpha1_EphemeralJob_To_apps_EphemeralJob(in *EphemeralJob, out *apps.EphemeralJob, s conversion.Scope) error {
+	return autoConvert_v1alpha1_EphemeralJob_To_apps_EphemeralJob(in, out, s)
+}
+
+func autoConvert_apps_EphemeralJob_To_v1alpha1_EphemeralJob(in *apps.EphemeralJob, out *EphemeralJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_EphemeralJobSpec_To_v1alpha1_EphemeralJobSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_EphemeralJobStatus_To_v1alpha1_EphemeralJobStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_EphemeralJob_To_v1alpha1_EphemeralJob is an autogenerated conversion function.
+func Convert_apps_EphemeralJob_To_v1alpha1_EphemeralJob(in *apps.EphemeralJob, out *EphemeralJob, s conversion.Scope) error {
+	return autoConvert_apps_EphemeralJob_To_v1alpha1_EphemeralJob(in, out, s)
+}
+
+func autoConvert_v1alpha1_EphemeralJobCondition_To_apps_EphemeralJobCondition(in *EphemeralJobCondition, out *apps.EphemeralJobCondition, s conversion.Scope) error {
+	out.Type = apps.EphemeralJobConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastProbeTime = in.LastProbeTime
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_v1alpha1_EphemeralJobCondition_To_apps_EphemeralJobCondition is an autogenerated conversion function.
+func Convert_v1alpha1_EphemeralJobCondition_To_apps_EphemeralJobCondition(in *EphemeralJobCondition, out *apps.EphemeralJobCondition, s conversion.Scope) error {
+	return autoConvert_v1alpha1_EphemeralJobCondition_To_apps_EphemeralJobCondition(in, out, s)
+}
+
+func autoConvert_apps_EphemeralJobCondition_To_v1alpha1_EphemeralJobCondition(in *apps.EphemeralJobCondition, out *EphemeralJobCondition, s conversion.Scope) error {
+	out.Type = EphemeralJobConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastProbeTime = in.LastProbeTime
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_apps_EphemeralJobCondition_To_v1alpha1_EphemeralJobCondition is an autogenerated conversion function.
+func Convert_apps_EphemeralJobCondition_To_v1alpha1_EphemeralJobCondition(in *apps.EphemeralJobCondition, out *EphemeralJobCondition, s conversion.Scope) error {
+	return autoConvert_apps_EphemeralJobCondition_To_v1alpha1_EphemeralJobCondition(in, out, s)
+}
+
+func autoConvert_v1alpha1_EphemeralJobList_To_apps_EphemeralJobList(in *EphemeralJobList, out *apps.EphemeralJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]apps.EphemeralJob)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1alpha1_EphemeralJobList_To_apps_EphemeralJobList is an autogenerated conversion function.
+func Convert_v1alpha1_EphemeralJobList_To_apps_EphemeralJobList(in *EphemeralJobList, out *apps.EphemeralJobList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_EphemeralJobList_To_apps_EphemeralJobList(in, out, s)
+}
+
+func autoConvert_apps_EphemeralJobList_To_v1alpha1_EphemeralJobList(in *apps.EphemeralJobList, out *EphemeralJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]EphemeralJob)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_apps_EphemeralJobList_To_v1alpha1_EphemeralJobList is an autogenerated conversion function.
+func Convert_apps_EphemeralJobList_To_v1alpha1_EphemeralJobList(in *apps.EphemeralJobList, out *EphemeralJobList, s conversion.Scope) error {
+	return autoConvert_apps_EphemeralJobList_To_v1alpha1_EphemeralJobList(in, out, s)
+}
+
+func autoConvert_v1alpha1_EphemeralJobSpec_To_apps_EphemeralJobSpec(in *EphemeralJobSpec, out *apps.EphemeralJobSpec, s conversion.Scope) error {
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	if err := Convert_v1alpha1_EphemeralContainerTemplateSpec_To_apps_EphemeralContainerTemplateSpec(&in.Template, &out.Template, s); err != nil {
+		return err
+	}
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Parallelism = (*int32)(unsafe.Pointer(in.Parallelism))
+	out.Paused = in.Paused
+	out.ActiveDeadlineSeconds = (*int64)(unsafe.Pointer(in.ActiveDeadlineSeconds))
+	out.TTLSecondsAfterFinished = (*int32)(unsafe.Pointer(in.TTLSecondsAfterFinished))
+	return nil
+}
+
+// Convert_v1alpha1_EphemeralJobSpec_To_apps_EphemeralJobSpec is an autogenerated conversion function.
+func Convert_v1alpha1_EphemeralJobSpec_To_apps_EphemeralJobSpec(in *EphemeralJobSpec, out *apps.EphemeralJobSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_EphemeralJobSpec_To_apps_EphemeralJobSpec(in, out, s)
+}
+
+func autoConvert_apps_EphemeralJobSpec_To_v1alpha1_EphemeralJobSpec(in *apps.EphemeralJobSpec, out *EphemeralJobSpec, s conversion.Scope) error {
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	if err := Convert_apps_EphemeralContainerTemplateSpec_To_v1alpha1_EphemeralContainerTemplateSpec(&in.Template, &out.Template, s); err != nil {
+		return err
+	}
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Parallelism = (*int32)(unsafe.Pointer(in.Parallelism))
+	out.Paused = in.Paused
+	out.ActiveDeadlineSeconds = (*int64)(unsafe.Pointer(in.ActiveDeadlineSeconds))
+	out.TTLSecondsAfterFinished = (*int32)(unsafe.Pointer(in.TTLSecondsAfterFinished))
+	return nil
+}
+
+// Convert_apps_EphemeralJobSpec_To_v1alpha1_EphemeralJobSpec is an autogenerated conversion function.
+func Convert_apps_EphemeralJobSpec_To_v1alpha1_EphemeralJobSpec(in *apps.EphemeralJobSpec, out *EphemeralJobSpec, s conversion.Scope) error {
+	return autoConvert_apps_EphemeralJobSpec_To_v1alpha1_EphemeralJobSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_EphemeralJobStatus_To_apps_EphemeralJobStatus(in *EphemeralJobStatus, out *apps.EphemeralJobStatus, s conversion.Scope) error {
+	out.Phase = apps.EphemeralJobPhase(in.Phase)
+	out.Conditions = *(*[]apps.EphemeralJobCondition)(unsafe.Pointer(&in.Conditions))
+	out.StartTime = (*metav1.Time)(unsafe.Pointer(in.StartTime))
+	out.CompletionTime = (*metav1.Time)(unsafe.Pointer(in.CompletionTime))
+	out.Match = in.Match
+	out.Succeeded = in.Succeeded
+	out.Failed = in.Failed
+	out.Running = in.Running
+	out.Waiting = in.Waiting
+	return nil
+}
+
+// Convert_v1alpha1_EphemeralJobStatus_To_apps_EphemeralJobStatus is an autogenerated conversion function.
+func Convert_v1alpha1_EphemeralJobStatus_To_apps_EphemeralJobStatus(in *EphemeralJobStatus, out *apps.EphemeralJobStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_EphemeralJobStatus_To_apps_EphemeralJobStatus(in, out, s)
+}
+
+func autoConvert_apps_EphemeralJobStatus_To_v1alpha1_EphemeralJobStatus(in *apps.EphemeralJobStatus, out *EphemeralJobStatus, s conversion.Scope) error {
+	out.Phase = EphemeralJobPhase(in.Phase)
+	out.Conditions = *(*[]EphemeralJobCondition)(unsafe.Pointer(&in.Conditions))
+	out.StartTime = (*metav1.Time)(unsafe.Pointer(in.StartTime))
+	out.CompletionTime = (*metav1.Time)(unsafe.Pointer(in.CompletionTime))
+	out.Match = in.Match
+	out.Succeeded = in.Succeeded
+	out.Failed = in.Failed
+	out.Running = in.Running
+	out.Waiting = in.Waiting
+	return nil
+}
+
+// Convert_apps_EphemeralJobStatus_To_v1alpha1_EphemeralJobStatus is an autogenerated conversion function.
+func Convert_apps_EphemeralJobStatus_To_v1alpha1_EphemeralJobStatus(in *apps.EphemeralJobStatus, out *EphemeralJobStatus, s conversion.Scope) error {
+	return autoConvert_apps_EphemeralJobStatus_To_v1alpha1_EphemeralJobStatus(in, out, s)
 }
 
 func autoConvert_v1alpha1_FailedImageStatus_To_apps_FailedImageStatus(in *FailedImageStatus, out *apps.FailedImageStatus, s conversion.Scope) error {
@@ -1283,6 +1834,308 @@ func Convert_apps_NodeImageStatus_To_v1alpha1_NodeImageStatus(in *apps.NodeImage
 	return autoConvert_apps_NodeImageStatus_To_v1alpha1_NodeImageStatus(in, out, s)
 }
 
+func autoConvert_v1alpha1_NodePodProbe_To_apps_NodePodProbe(in *NodePodProbe, out *apps.NodePodProbe, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_NodePodProbeSpec_To_apps_NodePodProbeSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_NodePodProbeStatus_To_apps_NodePodProbeStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_NodePodProbe_To_apps_NodePodProbe is an autogenerated conversion function.
+func Convert_v1alpha1_NodePodProbe_To_apps_NodePodProbe(in *NodePodProbe, out *apps.NodePodProbe, s conversion.Scope) error {
+	return autoConvert_v1alpha1_NodePodProbe_To_apps_NodePodProbe(in, out, s)
+}
+
+func autoConvert_apps_NodePodProbe_To_v1alpha1_NodePodProbe(in *apps.NodePodProbe, out *NodePodProbe, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_NodePodProbeSpec_To_v1alpha1_NodePodProbeSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_NodePodProbeStatus_To_v1alpha1_NodePodProbeStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_NodePodProbe_To_v1alpha1_NodePodProbe is an autogenerated conversion function.
+func Convert_apps_NodePodProbe_To_v1alpha1_NodePodProbe(in *apps.NodePodProbe, out *NodePodProbe, s conversion.Scope) error {
+	return autoConvert_apps_NodePodProbe_To_v1alpha1_NodePodProbe(in, out, s)
+}
+
+func autoConvert_v1alpha1_NodePodProbeList_To_apps_NodePodProbeList(in *NodePodProbeList, out *apps.NodePodProbeList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]apps.NodePodProbe)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1alpha1_NodePodProbeList_To_apps_NodePodProbeList is an autogenerated conversion function.
+func Convert_v1alpha1_NodePodProbeList_To_apps_NodePodProbeList(in *NodePodProbeList, out *apps.NodePodProbeList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_NodePodProbeList_To_apps_NodePodProbeList(in, out, s)
+}
+
+func autoConvert_apps_NodePodProbeList_To_v1alpha1_NodePodProbeList(in *apps.NodePodProbeList, out *NodePodProbeList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]NodePodProbe)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_apps_NodePodProbeList_To_v1alpha1_NodePodProbeList is an autogenerated conversion function.
+func Convert_apps_NodePodProbeList_To_v1alpha1_NodePodProbeList(in *apps.NodePodProbeList, out *NodePodProbeList, s conversion.Scope) error {
+	return autoConvert_apps_NodePodProbeList_To_v1alpha1_NodePodProbeList(in, out, s)
+}
+
+func autoConvert_v1alpha1_NodePodProbeSpec_To_apps_NodePodProbeSpec(in *NodePodProbeSpec, out *apps.NodePodProbeSpec, s conversion.Scope) error {
+	out.PodProbes = *(*[]apps.PodProbe)(unsafe.Pointer(&in.PodProbes))
+	return nil
+}
+
+// Convert_v1alpha1_NodePodProbeSpec_To_apps_NodePodProbeSpec is an autogenerated conversion function.
+func Convert_v1alpha1_NodePodProbeSpec_To_apps_NodePodProbeSpec(in *NodePodProbeSpec, out *apps.NodePodProbeSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_NodePodProbeSpec_To_apps_NodePodProbeSpec(in, out, s)
+}
+
+func autoConvert_apps_NodePodProbeSpec_To_v1alpha1_NodePodProbeSpec(in *apps.NodePodProbeSpec, out *NodePodProbeSpec, s conversion.Scope) error {
+	out.PodProbes = *(*[]PodProbe)(unsafe.Pointer(&in.PodProbes))
+	return nil
+}
+
+// Convert_apps_NodePodProbeSpec_To_v1alpha1_NodePodProbeSpec is an autogenerated conversion function.
+func Convert_apps_NodePodProbeSpec_To_v1alpha1_NodePodProbeSpec(in *apps.NodePodProbeSpec, out *NodePodProbeSpec, s conversion.Scope) error {
+	return autoConvert_apps_NodePodProbeSpec_To_v1alpha1_NodePodProbeSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_NodePodProbeStatus_To_apps_NodePodProbeStatus(in *NodePodProbeStatus, out *apps.NodePodProbeStatus, s conversion.Scope) error {
+	out.PodProbeStatuses = *(*[]apps.PodProbeStatus)(unsafe.Pointer(&in.PodProbeStatuses))
+	return nil
+}
+
+// Convert_v1alpha1_NodePodProbeStatus_To_apps_NodePodProbeStatus is an autogenerated conversion function.
+func Convert_v1alpha1_NodePodProbeStatus_To_apps_NodePodProbeStatus(in *NodePodProbeStatus, out *apps.NodePodProbeStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_NodePodProbeStatus_To_apps_NodePodProbeStatus(in, out, s)
+}
+
+func autoConvert_apps_NodePodProbeStatus_To_v1alpha1_NodePodProbeStatus(in *apps.NodePodProbeStatus, out *NodePodProbeStatus, s conversion.Scope) error {
+	out.PodProbeStatuses = *(*[]PodProbeStatus)(unsafe.Pointer(&in.PodProbeStatuses))
+	return nil
+}
+
+// Convert_apps_NodePodProbeStatus_To_v1alpha1_NodePodProbeStatus is an autogenerated conversion function.
+func Convert_apps_NodePodProbeStatus_To_v1alpha1_NodePodProbeStatus(in *apps.NodePodProbeStatus, out *NodePodProbeStatus, s conversion.Scope) error {
+	return autoConvert_apps_NodePodProbeStatus_To_v1alpha1_NodePodProbeStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_PodContainerProbe_To_apps_PodContainerProbe(in *PodContainerProbe, out *apps.PodContainerProbe, s conversion.Scope) error {
+	out.Name = in.Name
+	out.ContainerName = in.ContainerName
+	if err := Convert_v1alpha1_ContainerProbeSpec_To_apps_ContainerProbeSpec(&in.Probe, &out.Probe, s); err != nil {
+		return err
+	}
+	out.MarkerPolicy = *(*[]apps.ProbeMarkerPolicy)(unsafe.Pointer(&in.MarkerPolicy))
+	out.PodConditionType = in.PodConditionType
+	return nil
+}
+
+// Convert_v1alpha1_PodContainerProbe_To_apps_PodContainerProbe is an autogenerated conversion function.
+func Convert_v1alpha1_PodContainerProbe_To_apps_PodContainerProbe(in *PodContainerProbe, out *apps.PodContainerProbe, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PodContainerProbe_To_apps_PodContainerProbe(in, out, s)
+}
+
+func autoConvert_apps_PodContainerProbe_To_v1alpha1_PodContainerProbe(in *apps.PodContainerProbe, out *PodContainerProbe, s conversion.Scope) error {
+	out.Name = in.Name
+	out.ContainerName = in.ContainerName
+	if err := Convert_apps_ContainerProbeSpec_To_v1alpha1_ContainerProbeSpec(&in.Probe, &out.Probe, s); err != nil {
+		return err
+	}
+	out.MarkerPolicy = *(*[]ProbeMarkerPolicy)(unsafe.Pointer(&in.MarkerPolicy))
+	out.PodConditionType = in.PodConditionType
+	return nil
+}
+
+// Convert_apps_PodContainerProbe_To_v1alpha1_PodContainerProbe is an autogenerated conversion function.
+func Convert_apps_PodContainerProbe_To_v1alpha1_PodContainerProbe(in *apps.PodContainerProbe, out *PodContainerProbe, s conversion.Scope) error {
+	return autoConvert_apps_PodContainerProbe_To_v1alpha1_PodContainerProbe(in, out, s)
+}
+
+func autoConvert_v1alpha1_PodProbe_To_apps_PodProbe(in *PodProbe, out *apps.PodProbe, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Namespace = in.Namespace
+	out.UID = in.UID
+	out.IP = in.IP
+	out.Probes = *(*[]apps.ContainerProbe)(unsafe.Pointer(&in.Probes))
+	return nil
+}
+
+// Convert_v1alpha1_PodProbe_To_apps_PodProbe is an autogenerated conversion function.
+func Convert_v1alpha1_PodProbe_To_apps_PodProbe(in *PodProbe, out *apps.PodProbe, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PodProbe_To_apps_PodProbe(in, out, s)
+}
+
+func autoConvert_apps_PodProbe_To_v1alpha1_PodProbe(in *apps.PodProbe, out *PodProbe, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Namespace = in.Namespace
+	out.UID = in.UID
+	out.IP = in.IP
+	out.Probes = *(*[]ContainerProbe)(unsafe.Pointer(&in.Probes))
+	return nil
+}
+
+// Convert_apps_PodProbe_To_v1alpha1_PodProbe is an autogenerated conversion function.
+func Convert_apps_PodProbe_To_v1alpha1_PodProbe(in *apps.PodProbe, out *PodProbe, s conversion.Scope) error {
+	return autoConvert_apps_PodProbe_To_v1alpha1_PodProbe(in, out, s)
+}
+
+func autoConvert_v1alpha1_PodProbeMarker_To_apps_PodProbeMarker(in *PodProbeMarker, out *apps.PodProbeMarker, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_PodProbeMarkerSpec_To_apps_PodProbeMarkerSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_PodProbeMarkerStatus_To_apps_PodProbeMarkerStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_PodProbeMarker_To_apps_PodProbeMarker is an autogenerated conversion function.
+func Convert_v1alpha1_PodProbeMarker_To_apps_PodProbeMarker(in *PodProbeMarker, out *apps.PodProbeMarker, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PodProbeMarker_To_apps_PodProbeMarker(in, out, s)
+}
+
+func autoConvert_apps_PodProbeMarker_To_v1alpha1_PodProbeMarker(in *apps.PodProbeMarker, out *PodProbeMarker, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_PodProbeMarkerSpec_To_v1alpha1_PodProbeMarkerSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_PodProbeMarkerStatus_To_v1alpha1_PodProbeMarkerStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_PodProbeMarker_To_v1alpha1_PodProbeMarker is an autogenerated conversion function.
+func Convert_apps_PodProbeMarker_To_v1alpha1_PodProbeMarker(in *apps.PodProbeMarker, out *PodProbeMarker, s conversion.Scope) error {
+	return autoConvert_apps_PodProbeMarker_To_v1alpha1_PodProbeMarker(in, out, s)
+}
+
+func autoConvert_v1alpha1_PodProbeMarkerList_To_apps_PodProbeMarkerList(in *PodProbeMarkerList, out *apps.PodProbeMarkerList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]apps.PodProbeMarker)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1alpha1_PodProbeMarkerList_To_apps_PodProbeMarkerList is an autogenerated conversion function.
+func Convert_v1alpha1_PodProbeMarkerList_To_apps_PodProbeMarkerList(in *PodProbeMarkerList, out *apps.PodProbeMarkerList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PodProbeMarkerList_To_apps_PodProbeMarkerList(in, out, s)
+}
+
+func autoConvert_apps_PodProbeMarkerList_To_v1alpha1_PodProbeMarkerList(in *apps.PodProbeMarkerList, out *PodProbeMarkerList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]PodProbeMarker)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_apps_PodProbeMarkerList_To_v1alpha1_PodProbeMarkerList is an autogenerated conversion function.
+func Convert_apps_PodProbeMarkerList_To_v1alpha1_PodProbeMarkerList(in *apps.PodProbeMarkerList, out *PodProbeMarkerList, s conversion.Scope) error {
+	return autoConvert_apps_PodProbeMarkerList_To_v1alpha1_PodProbeMarkerList(in, out, s)
+}
+
+func autoConvert_v1alpha1_PodProbeMarkerSpec_To_apps_PodProbeMarkerSpec(in *PodProbeMarkerSpec, out *apps.PodProbeMarkerSpec, s conversion.Scope) error {
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Probes = *(*[]apps.PodContainerProbe)(unsafe.Pointer(&in.Probes))
+	return nil
+}
+
+// Convert_v1alpha1_PodProbeMarkerSpec_To_apps_PodProbeMarkerSpec is an autogenerated conversion function.
+func Convert_v1alpha1_PodProbeMarkerSpec_To_apps_PodProbeMarkerSpec(in *PodProbeMarkerSpec, out *apps.PodProbeMarkerSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PodProbeMarkerSpec_To_apps_PodProbeMarkerSpec(in, out, s)
+}
+
+func autoConvert_apps_PodProbeMarkerSpec_To_v1alpha1_PodProbeMarkerSpec(in *apps.PodProbeMarkerSpec, out *PodProbeMarkerSpec, s conversion.Scope) error {
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Probes = *(*[]PodContainerProbe)(unsafe.Pointer(&in.Probes))
+	return nil
+}
+
+// Convert_apps_PodProbeMarkerSpec_To_v1alpha1_PodProbeMarkerSpec is an autogenerated conversion function.
+func Convert_apps_PodProbeMarkerSpec_To_v1alpha1_PodProbeMarkerSpec(in *apps.PodProbeMarkerSpec, out *PodProbeMarkerSpec, s conversion.Scope) error {
+	return autoConvert_apps_PodProbeMarkerSpec_To_v1alpha1_PodProbeMarkerSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_PodProbeMarkerStatus_To_apps_PodProbeMarkerStatus(in *PodProbeMarkerStatus, out *apps.PodProbeMarkerStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.MatchedPods = in.MatchedPods
+	return nil
+}
+
+// Convert_v1alpha1_PodProbeMarkerStatus_To_apps_PodProbeMarkerStatus is an autogenerated conversion function.
+func Convert_v1alpha1_PodProbeMarkerStatus_To_apps_PodProbeMarkerStatus(in *PodProbeMarkerStatus, out *apps.PodProbeMarkerStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PodProbeMarkerStatus_To_apps_PodProbeMarkerStatus(in, out, s)
+}
+
+func autoConvert_apps_PodProbeMarkerStatus_To_v1alpha1_PodProbeMarkerStatus(in *apps.PodProbeMarkerStatus, out *PodProbeMarkerStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.MatchedPods = in.MatchedPods
+	return nil
+}
+
+// Convert_apps_PodProbeMarkerStatus_To_v1alpha1_PodProbeMarkerStatus is an autogenerated conversion function.
+func Convert_apps_PodProbeMarkerStatus_To_v1alpha1_PodProbeMarkerStatus(in *apps.PodProbeMarkerStatus, out *PodProbeMarkerStatus, s conversion.Scope) error {
+	return autoConvert_apps_PodProbeMarkerStatus_To_v1alpha1_PodProbeMarkerStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_PodProbeStatus_To_apps_PodProbeStatus(in *PodProbeStatus, out *apps.PodProbeStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Namespace = in.Namespace
+	out.UID = in.UID
+	out.ProbeStates = *(*[]apps.ContainerProbeState)(unsafe.Pointer(&in.ProbeStates))
+	return nil
+}
+
+// Convert_v1alpha1_PodProbeStatus_To_apps_PodProbeStatus is an autogenerated conversion function.
+func Convert_v1alpha1_PodProbeStatus_To_apps_PodProbeStatus(in *PodProbeStatus, out *apps.PodProbeStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PodProbeStatus_To_apps_PodProbeStatus(in, out, s)
+}
+
+func autoConvert_apps_PodProbeStatus_To_v1alpha1_PodProbeStatus(in *apps.PodProbeStatus, out *PodProbeStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Namespace = in.Namespace
+	out.UID = in.UID
+	out.ProbeStates = *(*[]ContainerProbeState)(unsafe.Pointer(&in.ProbeStates))
+	return nil
+}
+
+// Convert_apps_PodProbeStatus_To_v1alpha1_PodProbeStatus is an autogenerated conversion function.
+func Convert_apps_PodProbeStatus_To_v1alpha1_PodProbeStatus(in *apps.PodProbeStatus, out *PodProbeStatus, s conversion.Scope) error {
+	return autoConvert_apps_PodProbeStatus_To_v1alpha1_PodProbeStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_ProbeMarkerPolicy_To_apps_ProbeMarkerPolicy(in *ProbeMarkerPolicy, out *apps.ProbeMarkerPolicy, s conversion.Scope) error {
+	out.State = apps.ProbeState(in.State)
+	out.Labels = *(*map[string]string)(unsafe.Pointer(&in.Labels))
+	out.Annotations = *(*map[string]string)(unsafe.Pointer(&in.Annotations))
+	return nil
+}
+
+// Convert_v1alpha1_ProbeMarkerPolicy_To_apps_ProbeMarkerPolicy is an autogenerated conversion function.
+func Convert_v1alpha1_ProbeMarkerPolicy_To_apps_ProbeMarkerPolicy(in *ProbeMarkerPolicy, out *apps.ProbeMarkerPolicy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ProbeMarkerPolicy_To_apps_ProbeMarkerPolicy(in, out, s)
+}
+
+func autoConvert_apps_ProbeMarkerPolicy_To_v1alpha1_ProbeMarkerPolicy(in *apps.ProbeMarkerPolicy, out *ProbeMarkerPolicy, s conversion.Scope) error {
+	out.State = ProbeState(in.State)
+	out.Labels = *(*map[string]string)(unsafe.Pointer(&in.Labels))
+	out.Annotations = *(*map[string]string)(unsafe.Pointer(&in.Annotations))
+	return nil
+}
+
+// Convert_apps_ProbeMarkerPolicy_To_v1alpha1_ProbeMarkerPolicy is an autogenerated conversion function.
+func Convert_apps_ProbeMarkerPolicy_To_v1alpha1_ProbeMarkerPolicy(in *apps.ProbeMarkerPolicy, out *ProbeMarkerPolicy, s conversion.Scope) error {
+	return autoConvert_apps_ProbeMarkerPolicy_To_v1alpha1_ProbeMarkerPolicy(in, out, s)
+}
+
 func autoConvert_v1alpha1_PullPolicy_To_apps_PullPolicy(in *PullPolicy, out *apps.PullPolicy, s conversion.Scope) error {
 	out.TimeoutSeconds = (*int32)(unsafe.Pointer(in.TimeoutSeconds))
 	out.BackoffLimit = (*int32)(unsafe.Pointer(in.BackoffLimit))
@@ -1323,36 +2176,76 @@ func autoConvert_apps_ReferenceObject_To_v1alpha1_ReferenceObject(in *apps.Refer
 	return nil
 }
 
-func autoConvert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in *RollingUpdateStatefulSetStrategy, out *apps.RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
-	out.Partition = (*int32)(unsafe.Pointer(in.Partition))
-	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
-	out.PodUpdatePolicy = pub.PodUpdatePolicyType(in.PodUpdatePolicy)
-	out.Paused = in.Paused
-	out.UnorderedUpdate = (*apps.UnorderedUpdateStrategy)(unsafe.Pointer(in.UnorderedUpdate))
-	out.InPlaceUpdateStrategy = (*pub.InPlaceUpdateStrategy)(unsafe.Pointer(in.InPlaceUpdateStrategy))
-	out.MinReadySeconds = (*int32)(unsafe.Pointer(in.MinReadySeconds))
+func autoConvert_v1alpha1_ResourceExprs_To_apps_ResourceExprs(in *ResourceExprs, out *apps.ResourceExprs, s conversion.Scope) error {
+	out.CPU = in.CPU
+	out.Memory = in.Memory
 	return nil
 }
 
-// Convert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy is an autogenerated conversion function.
-func Convert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in *RollingUpdateStatefulSetStrategy, out *apps.RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
-	return autoConvert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in, out, s)
+// Convert_v1alpha1_ResourceExprs_To_apps_ResourceExprs is an autogenerated conversion function.
+func Convert_v1alpha1_ResourceExprs_To_apps_ResourceExprs(in *ResourceExprs, out *apps.ResourceExprs, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ResourceExprs_To_apps_ResourceExprs(in, out, s)
 }
 
-func autoConvert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy(in *apps.RollingUpdateStatefulSetStrategy, out *RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
-	out.Partition = (*int32)(unsafe.Pointer(in.Partition))
-	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
-	out.PodUpdatePolicy = pub.PodUpdatePolicyType(in.PodUpdatePolicy)
-	out.Paused = in.Paused
-	out.UnorderedUpdate = (*UnorderedUpdateStrategy)(unsafe.Pointer(in.UnorderedUpdate))
-	out.InPlaceUpdateStrategy = (*pub.InPlaceUpdateStrategy)(unsafe.Pointer(in.InPlaceUpdateStrategy))
-	out.MinReadySeconds = (*int32)(unsafe.Pointer(in.MinReadySeconds))
+func autoConvert_apps_ResourceExprs_To_v1alpha1_ResourceExprs(in *apps.ResourceExprs, out *ResourceExprs, s conversion.Scope) error {
+	out.CPU = in.CPU
+	out.Memory = in.Memory
 	return nil
 }
 
-// Convert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy is an autogenerated conversion function.
-func Convert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy(in *apps.RollingUpdateStatefulSetStrategy, out *RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
-	return autoConvert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy(in, out, s)
+// Convert_apps_ResourceExprs_To_v1alpha1_ResourceExprs is an autogenerated conversion function.
+func Convert_apps_ResourceExprs_To_v1alpha1_ResourceExprs(in *apps.ResourceExprs, out *ResourceExprs, s conversion.Scope) error {
+	return autoConvert_apps_ResourceExprs_To_v1alpha1_ResourceExprs(in, out, s)
+}
+
+func autoConvert_v1alpha1_ResourcesExpr_To_apps_ResourcesExpr(in *ResourcesExpr, out *apps.ResourcesExpr, s conversion.Scope) error {
+	out.Limits = (*apps.ResourceExprs)(unsafe.Pointer(in.Limits))
+	out.Requests = (*apps.ResourceExprs)(unsafe.Pointer(in.Requests))
+	return nil
+}
+
+// Convert_v1alpha1_ResourcesExpr_To_apps_ResourcesExpr is an autogenerated conversion function.
+func Convert_v1alpha1_ResourcesExpr_To_apps_ResourcesExpr(in *ResourcesExpr, out *apps.ResourcesExpr, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ResourcesExpr_To_apps_ResourcesExpr(in, out, s)
+}
+
+func autoConvert_apps_ResourcesExpr_To_v1alpha1_ResourcesExpr(in *apps.ResourcesExpr, out *ResourcesExpr, s conversion.Scope) error {
+	out.Limits = (*ResourceExprs)(unsafe.Pointer(in.Limits))
+	out.Requests = (*ResourceExprs)(unsafe.Pointer(in.Requests))
+	return nil
+}
+
+// Convert_apps_ResourcesExpr_To_v1alpha1_ResourcesExpr is an autogenerated conversion function.
+func Convert_apps_ResourcesExpr_To_v1alpha1_ResourcesExpr(in *apps.ResourcesExpr, out *ResourcesExpr, s conversion.Scope) error {
+	return autoConvert_apps_ResourcesExpr_To_v1alpha1_ResourcesExpr(in, out, s)
+}
+
+func autoConvert_v1alpha1_ResourcesPolicy_To_apps_ResourcesPolicy(in *ResourcesPolicy, out *apps.ResourcesPolicy, s conversion.Scope) error {
+	out.TargetContainersMode = apps.TargetContainersModeType(in.TargetContainersMode)
+	out.TargetContainersNameRegex = (*string)(unsafe.Pointer(in.TargetContainersNameRegex))
+	if err := Convert_v1alpha1_ResourcesExpr_To_apps_ResourcesExpr(&in.ResourcesExpr, &out.ResourcesExpr, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_ResourcesPolicy_To_apps_ResourcesPolicy is an autogenerated conversion function.
+func Convert_v1alpha1_ResourcesPolicy_To_apps_ResourcesPolicy(in *ResourcesPolicy, out *apps.ResourcesPolicy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ResourcesPolicy_To_apps_ResourcesPolicy(in, out, s)
+}
+
+func autoConvert_apps_ResourcesPolicy_To_v1alpha1_ResourcesPolicy(in *apps.ResourcesPolicy, out *ResourcesPolicy, s conversion.Scope) error {
+	out.TargetContainersMode = TargetContainersModeType(in.TargetContainersMode)
+	out.TargetContainersNameRegex = (*string)(unsafe.Pointer(in.TargetContainersNameRegex))
+	if err := Convert_apps_ResourcesExpr_To_v1alpha1_ResourcesExpr(&in.ResourcesExpr, &out.ResourcesExpr, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_ResourcesPolicy_To_v1alpha1_ResourcesPolicy is an autogenerated conversion function.
+func Convert_apps_ResourcesPolicy_To_v1alpha1_ResourcesPolicy(in *apps.ResourcesPolicy, out *ResourcesPolicy, s conversion.Scope) error {
+	return autoConvert_apps_ResourcesPolicy_To_v1alpha1_ResourcesPolicy(in, out, s)
 }
 
 func autoConvert_v1alpha1_SandboxConfig_To_apps_SandboxConfig(in *SandboxConfig, out *apps.SandboxConfig, s conversion.Scope) error {
@@ -1377,35 +2270,163 @@ func Convert_apps_SandboxConfig_To_v1alpha1_SandboxConfig(in *apps.SandboxConfig
 	return autoConvert_apps_SandboxConfig_To_v1alpha1_SandboxConfig(in, out, s)
 }
 
-func autoConvert_v1alpha1_StatefulSet_To_apps_StatefulSet(in *StatefulSet, out *apps.StatefulSet, s conversion.Scope) error {
-	out.ObjectMeta = in.ObjectMeta
-	if err := Convert_v1alpha1_StatefulSetSpec_To_apps_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+func autoConvert_v1alpha1_ShareVolumePolicy_To_apps_ShareVolumePolicy(in *ShareVolumePolicy, out *apps.ShareVolumePolicy, s conversion.Scope) error {
+	out.Type = apps.ShareVolumePolicyType(in.Type)
+	return nil
+}
+
+// Convert_v1alpha1_ShareVolumePolicy_To_apps_ShareVolumePolicy is an autogenerated conversion function.
+func Convert_v1alpha1_ShareVolumePolicy_To_apps_ShareVolumePolicy(in *ShareVolumePolicy, out *apps.ShareVolumePolicy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ShareVolumePolicy_To_apps_ShareVolumePolicy(in, out, s)
+}
+
+func autoConvert_apps_ShareVolumePolicy_To_v1alpha1_ShareVolumePolicy(in *apps.ShareVolumePolicy, out *ShareVolumePolicy, s conversion.Scope) error {
+	out.Type = ShareVolumePolicyType(in.Type)
+	return nil
+}
+
+// Convert_apps_ShareVolumePolicy_To_v1alpha1_ShareVolumePolicy is an autogenerated conversion function.
+func Convert_apps_ShareVolumePolicy_To_v1alpha1_ShareVolumePolicy(in *apps.ShareVolumePolicy, out *ShareVolumePolicy, s conversion.Scope) error {
+	return autoConvert_apps_ShareVolumePolicy_To_v1alpha1_ShareVolumePolicy(in, out, s)
+}
+
+func autoConvert_v1alpha1_SidecarContainer_To_apps_SidecarContainer(in *SidecarContainer, out *apps.SidecarContainer, s conversion.Scope) error {
+	out.Container = in.Container
+	out.PodInjectPolicy = apps.PodInjectPolicyType(in.PodInjectPolicy)
+	if err := Convert_v1alpha1_SidecarContainerUpgradeStrategy_To_apps_SidecarContainerUpgradeStrategy(&in.UpgradeStrategy, &out.UpgradeStrategy, s); err != nil {
 		return err
 	}
-	if err := Convert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+	if err := Convert_v1alpha1_ShareVolumePolicy_To_apps_ShareVolumePolicy(&in.ShareVolumePolicy, &out.ShareVolumePolicy, s); err != nil {
+		return err
+	}
+	out.ShareVolumeDevicePolicy = (*apps.ShareVolumePolicy)(unsafe.Pointer(in.ShareVolumeDevicePolicy))
+	out.TransferEnv = *(*[]apps.TransferEnvVar)(unsafe.Pointer(&in.TransferEnv))
+	out.ResourcesPolicy = (*apps.ResourcesPolicy)(unsafe.Pointer(in.ResourcesPolicy))
+	return nil
+}
+
+// Convert_v1alpha1_SidecarContainer_To_apps_SidecarContainer is an autogenerated conversion function.
+func Convert_v1alpha1_SidecarContainer_To_apps_SidecarContainer(in *SidecarContainer, out *apps.SidecarContainer, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SidecarContainer_To_apps_SidecarContainer(in, out, s)
+}
+
+func autoConvert_apps_SidecarContainer_To_v1alpha1_SidecarContainer(in *apps.SidecarContainer, out *SidecarContainer, s conversion.Scope) error {
+	out.Container = in.Container
+	out.PodInjectPolicy = PodInjectPolicyType(in.PodInjectPolicy)
+	if err := Convert_apps_SidecarContainerUpgradeStrategy_To_v1alpha1_SidecarContainerUpgradeStrategy(&in.UpgradeStrategy, &out.UpgradeStrategy, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_ShareVolumePolicy_To_v1alpha1_ShareVolumePolicy(&in.ShareVolumePolicy, &out.ShareVolumePolicy, s); err != nil {
+		return err
+	}
+	out.ShareVolumeDevicePolicy = (*ShareVolumePolicy)(unsafe.Pointer(in.ShareVolumeDevicePolicy))
+	out.TransferEnv = *(*[]TransferEnvVar)(unsafe.Pointer(&in.TransferEnv))
+	out.ResourcesPolicy = (*ResourcesPolicy)(unsafe.Pointer(in.ResourcesPolicy))
+	return nil
+}
+
+// Convert_apps_SidecarContainer_To_v1alpha1_SidecarContainer is an autogenerated conversion function.
+func Convert_apps_SidecarContainer_To_v1alpha1_SidecarContainer(in *apps.SidecarContainer, out *SidecarContainer, s conversion.Scope) error {
+	return autoConvert_apps_SidecarContainer_To_v1alpha1_SidecarContainer(in, out, s)
+}
+
+func autoConvert_v1alpha1_SidecarContainerUpgradeStrategy_To_apps_SidecarContainerUpgradeStrategy(in *SidecarContainerUpgradeStrategy, out *apps.SidecarContainerUpgradeStrategy, s conversion.Scope) error {
+	out.UpgradeType = apps.SidecarContainerUpgradeType(in.UpgradeType)
+	out.HotUpgradeEmptyImage = in.HotUpgradeEmptyImage
+	return nil
+}
+
+// Convert_v1alpha1_SidecarContainerUpgradeStrategy_To_apps_SidecarContainerUpgradeStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_SidecarContainerUpgradeStrategy_To_apps_SidecarContainerUpgradeStrategy(in *SidecarContainerUpgradeStrategy, out *apps.SidecarContainerUpgradeStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SidecarContainerUpgradeStrategy_To_apps_SidecarContainerUpgradeStrategy(in, out, s)
+}
+
+func autoConvert_apps_SidecarContainerUpgradeStrategy_To_v1alpha1_SidecarContainerUpgradeStrategy(in *apps.SidecarContainerUpgradeStrategy, out *SidecarContainerUpgradeStrategy, s conversion.Scope) error {
+	out.UpgradeType = SidecarContainerUpgradeType(in.UpgradeType)
+	out.HotUpgradeEmptyImage = in.HotUpgradeEmptyImage
+	return nil
+}
+
+// Convert_apps_SidecarContainerUpgradeStrategy_To_v1alpha1_SidecarContainerUpgradeStrategy is an autogenerated conversion function.
+func Convert_apps_SidecarContainerUpgradeStrategy_To_v1alpha1_SidecarContainerUpgradeStrategy(in *apps.SidecarContainerUpgradeStrategy, out *SidecarContainerUpgradeStrategy, s conversion.Scope) error {
+	return autoConvert_apps_SidecarContainerUpgradeStrategy_To_v1alpha1_SidecarContainerUpgradeStrategy(in, out, s)
+}
+
+func autoConvert_v1alpha1_SidecarSet_To_apps_SidecarSet(in *SidecarSet, out *apps.SidecarSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_SidecarSetSpec_To_apps_SidecarSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_SidecarSetStatus_To_apps_SidecarSetStatus(&in.Status, &out.Status, s); err != nil {
 		return err
 	}
 	return nil
 }
 
-func autoConvert_apps_StatefulSet_To_v1alpha1_StatefulSet(in *apps.StatefulSet, out *StatefulSet, s conversion.Scope) error {
+func autoConvert_apps_SidecarSet_To_v1alpha1_SidecarSet(in *apps.SidecarSet, out *SidecarSet, s conversion.Scope) error {
 	out.ObjectMeta = in.ObjectMeta
-	if err := Convert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+	if err := Convert_apps_SidecarSetSpec_To_v1alpha1_SidecarSetSpec(&in.Spec, &out.Spec, s); err != nil {
 		return err
 	}
-	if err := Convert_apps_StatefulSetStatus_To_v1alpha1_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+	if err := Convert_apps_SidecarSetStatus_To_v1alpha1_SidecarSetStatus(&in.Status, &out.Status, s); err != nil {
 		return err
 	}
 	return nil
 }
 
-func autoConvert_v1alpha1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSetList, out *apps.StatefulSetList, s conversion.Scope) error {
+func autoConvert_v1alpha1_SidecarSetInjectRevision_To_apps_SidecarSetInjectRevision(in *SidecarSetInjectRevision, out *apps.SidecarSetInjectRevision, s conversion.Scope) error {
+	out.CustomVersion = (*string)(unsafe.Pointer(in.CustomVersion))
+	out.RevisionName = (*string)(unsafe.Pointer(in.RevisionName))
+	out.Policy = apps.SidecarSetInjectRevisionPolicy(in.Policy)
+	return nil
+}
+
+// Convert_v1alpha1_SidecarSetInjectRevision_To_apps_SidecarSetInjectRevision is an autogenerated conversion function.
+func Convert_v1alpha1_SidecarSetInjectRevision_To_apps_SidecarSetInjectRevision(in *SidecarSetInjectRevision, out *apps.SidecarSetInjectRevision, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SidecarSetInjectRevision_To_apps_SidecarSetInjectRevision(in, out, s)
+}
+
+func autoConvert_apps_SidecarSetInjectRevision_To_v1alpha1_SidecarSetInjectRevision(in *apps.SidecarSetInjectRevision, out *SidecarSetInjectRevision, s conversion.Scope) error {
+	out.CustomVersion = (*string)(unsafe.Pointer(in.CustomVersion))
+	out.RevisionName = (*string)(unsafe.Pointer(in.RevisionName))
+	out.Policy = SidecarSetInjectRevisionPolicy(in.Policy)
+	return nil
+}
+
+// Convert_apps_SidecarSetInjectRevision_To_v1alpha1_SidecarSetInjectRevision is an autogenerated conversion function.
+func Convert_apps_SidecarSetInjectRevision_To_v1alpha1_SidecarSetInjectRevision(in *apps.SidecarSetInjectRevision, out *SidecarSetInjectRevision, s conversion.Scope) error {
+	return autoConvert_apps_SidecarSetInjectRevision_To_v1alpha1_SidecarSetInjectRevision(in, out, s)
+}
+
+func autoConvert_v1alpha1_SidecarSetInjectionStrategy_To_apps_SidecarSetInjectionStrategy(in *SidecarSetInjectionStrategy, out *apps.SidecarSetInjectionStrategy, s conversion.Scope) error {
+	out.Paused = in.Paused
+	out.Revision = (*apps.SidecarSetInjectRevision)(unsafe.Pointer(in.Revision))
+	return nil
+}
+
+// Convert_v1alpha1_SidecarSetInjectionStrategy_To_apps_SidecarSetInjectionStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_SidecarSetInjectionStrategy_To_apps_SidecarSetInjectionStrategy(in *SidecarSetInjectionStrategy, out *apps.SidecarSetInjectionStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SidecarSetInjectionStrategy_To_apps_SidecarSetInjectionStrategy(in, out, s)
+}
+
+func autoConvert_apps_SidecarSetInjectionStrategy_To_v1alpha1_SidecarSetInjectionStrategy(in *apps.SidecarSetInjectionStrategy, out *SidecarSetInjectionStrategy, s conversion.Scope) error {
+	out.Paused = in.Paused
+	out.Revision = (*SidecarSetInjectRevision)(unsafe.Pointer(in.Revision))
+	return nil
+}
+
+// Convert_apps_SidecarSetInjectionStrategy_To_v1alpha1_SidecarSetInjectionStrategy is an autogenerated conversion function.
+func Convert_apps_SidecarSetInjectionStrategy_To_v1alpha1_SidecarSetInjectionStrategy(in *apps.SidecarSetInjectionStrategy, out *SidecarSetInjectionStrategy, s conversion.Scope) error {
+	return autoConvert_apps_SidecarSetInjectionStrategy_To_v1alpha1_SidecarSetInjectionStrategy(in, out, s)
+}
+
+func autoConvert_v1alpha1_SidecarSetList_To_apps_SidecarSetList(in *SidecarSetList, out *apps.SidecarSetList, s conversion.Scope) error {
 	out.ListMeta = in.ListMeta
 	if in.Items != nil {
 		in, out := &in.Items, &out.Items
-		*out = make([]apps.StatefulSet, len(*in))
+		*out = make([]apps.SidecarSet, len(*in))
 		for i := range *in {
-			if err := Convert_v1alpha1_StatefulSet_To_apps_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+			if err := Convert_v1alpha1_SidecarSet_To_apps_SidecarSet(&(*in)[i], &(*out)[i], s); err != nil {
 				return err
 			}
 		}
@@ -1415,18 +2436,18 @@ func autoConvert_v1alpha1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSe
 	return nil
 }
 
-// Convert_v1alpha1_StatefulSetList_To_apps_StatefulSetList is an autogenerated conversion function.
-func Convert_v1alpha1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSetList, out *apps.StatefulSetList, s conversion.Scope) error {
-	return autoConvert_v1alpha1_StatefulSetList_To_apps_StatefulSetList(in, out, s)
+// Convert_v1alpha1_SidecarSetList_To_apps_SidecarSetList is an autogenerated conversion function.
+func Convert_v1alpha1_SidecarSetList_To_apps_SidecarSetList(in *SidecarSetList, out *apps.SidecarSetList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SidecarSetList_To_apps_SidecarSetList(in, out, s)
 }
 
-func autoConvert_apps_StatefulSetList_To_v1alpha1_StatefulSetList(in *apps.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
+func autoConvert_apps_SidecarSetList_To_v1alpha1_SidecarSetList(in *apps.SidecarSetList, out *SidecarSetList, s conversion.Scope) error {
 	out.ListMeta = in.ListMeta
 	if in.Items != nil {
 		in, out := &in.Items, &out.Items
-		*out = make([]StatefulSet, len(*in))
+		*out = make([]SidecarSet, len(*in))
 		for i := range *in {
-			if err := Convert_apps_StatefulSet_To_v1alpha1_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+			if err := Convert_apps_SidecarSet_To_v1alpha1_SidecarSet(&(*in)[i], &(*out)[i], s); err != nil {
 				return err
 			}
 		}
@@ -1436,103 +2457,159 @@ func autoConvert_apps_StatefulSetList_To_v1alpha1_StatefulSetList(in *apps.State
 	return nil
 }
 
-// Convert_apps_StatefulSetList_To_v1alpha1_StatefulSetList is an autogenerated conversion function.
-func Convert_apps_StatefulSetList_To_v1alpha1_StatefulSetList(in *apps.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
-	return autoConvert_apps_StatefulSetList_To_v1alpha1_StatefulSetList(in, out, s)
+// Convert_apps_SidecarSetList_To_v1alpha1_SidecarSetList is an autogenerated conversion function.
+func Convert_apps_SidecarSetList_To_v1alpha1_SidecarSetList(in *apps.SidecarSetList, out *SidecarSetList, s conversion.Scope) error {
+	return autoConvert_apps_SidecarSetList_To_v1alpha1_SidecarSetList(in, out, s)
 }
 
-func autoConvert_v1alpha1_StatefulSetSpec_To_apps_StatefulSetSpec(in *StatefulSetSpec, out *apps.StatefulSetSpec, s conversion.Scope) error {
-	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+func autoConvert_v1alpha1_SidecarSetPatchPodMetadata_To_apps_SidecarSetPatchPodMetadata(in *SidecarSetPatchPodMetadata, out *apps.SidecarSetPatchPodMetadata, s conversion.Scope) error {
+	out.Annotations = *(*map[string]string)(unsafe.Pointer(&in.Annotations))
+	out.PatchPolicy = apps.SidecarSetPatchPolicyType(in.PatchPolicy)
+	return nil
+}
+
+// Convert_v1alpha1_SidecarSetPatchPodMetadata_To_apps_SidecarSetPatchPodMetadata is an autogenerated conversion function.
+func Convert_v1alpha1_SidecarSetPatchPodMetadata_To_apps_SidecarSetPatchPodMetadata(in *SidecarSetPatchPodMetadata, out *apps.SidecarSetPatchPodMetadata, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SidecarSetPatchPodMetadata_To_apps_SidecarSetPatchPodMetadata(in, out, s)
+}
+
+func autoConvert_apps_SidecarSetPatchPodMetadata_To_v1alpha1_SidecarSetPatchPodMetadata(in *apps.SidecarSetPatchPodMetadata, out *SidecarSetPatchPodMetadata, s conversion.Scope) error {
+	out.Annotations = *(*map[string]string)(unsafe.Pointer(&in.Annotations))
+	out.PatchPolicy = SidecarSetPatchPolicyType(in.PatchPolicy)
+	return nil
+}
+
+// Convert_apps_SidecarSetPatchPodMetadata_To_v1alpha1_SidecarSetPatchPodMetadata is an autogenerated conversion function.
+func Convert_apps_SidecarSetPatchPodMetadata_To_v1alpha1_SidecarSetPatchPodMetadata(in *apps.SidecarSetPatchPodMetadata, out *SidecarSetPatchPodMetadata, s conversion.Scope) error {
+	return autoConvert_apps_SidecarSetPatchPodMetadata_To_v1alpha1_SidecarSetPatchPodMetadata(in, out, s)
+}
+
+func autoConvert_v1alpha1_SidecarSetSpec_To_apps_SidecarSetSpec(in *SidecarSetSpec, out *apps.SidecarSetSpec, s conversion.Scope) error {
 	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
-	out.Template = in.Template
-	out.VolumeClaimTemplates = *(*[]v1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
-	out.ServiceName = in.ServiceName
-	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
-	if err := Convert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+	out.Namespace = in.Namespace
+	out.NamespaceSelector = (*metav1.LabelSelector)(unsafe.Pointer(in.NamespaceSelector))
+	out.InitContainers = *(*[]apps.SidecarContainer)(unsafe.Pointer(&in.InitContainers))
+	out.Containers = *(*[]apps.SidecarContainer)(unsafe.Pointer(&in.Containers))
+	out.Volumes = *(*[]v1.Volume)(unsafe.Pointer(&in.Volumes))
+	if err := Convert_v1alpha1_SidecarSetUpdateStrategy_To_apps_SidecarSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
 		return err
 	}
-	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
-	return nil
-}
-
-func autoConvert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(in *apps.StatefulSetSpec, out *StatefulSetSpec, s conversion.Scope) error {
-	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
-	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
-	out.Template = in.Template
-	out.VolumeClaimTemplates = *(*[]v1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
-	// WARNING: in.VolumeClaimUpdateStrategy requires manual conversion: does not exist in peer-type
-	out.ServiceName = in.ServiceName
-	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
-	if err := Convert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+	if err := Convert_v1alpha1_SidecarSetInjectionStrategy_To_apps_SidecarSetInjectionStrategy(&in.InjectionStrategy, &out.InjectionStrategy, s); err != nil {
 		return err
 	}
+	out.ImagePullSecrets = *(*[]v1.LocalObjectReference)(unsafe.Pointer(&in.ImagePullSecrets))
 	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
-	// WARNING: in.ReserveOrdinals requires manual conversion: does not exist in peer-type
-	// WARNING: in.Lifecycle requires manual conversion: does not exist in peer-type
-	// WARNING: in.ScaleStrategy requires manual conversion: does not exist in peer-type
-	// WARNING: in.PersistentVolumeClaimRetentionPolicy requires manual conversion: does not exist in peer-type
-	// WARNING: in.Ordinals requires manual conversion: does not exist in peer-type
+	out.PatchPodMetadata = *(*[]apps.SidecarSetPatchPodMetadata)(unsafe.Pointer(&in.PatchPodMetadata))
 	return nil
 }
 
-func autoConvert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(in *StatefulSetStatus, out *apps.StatefulSetStatus, s conversion.Scope) error {
+// Convert_v1alpha1_SidecarSetSpec_To_apps_SidecarSetSpec is an autogenerated conversion function.
+func Convert_v1alpha1_SidecarSetSpec_To_apps_SidecarSetSpec(in *SidecarSetSpec, out *apps.SidecarSetSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SidecarSetSpec_To_apps_SidecarSetSpec(in, out, s)
+}
+
+func autoConvert_apps_SidecarSetSpec_To_v1alpha1_SidecarSetSpec(in *apps.SidecarSetSpec, out *SidecarSetSpec, s conversion.Scope) error {
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Namespace = in.Namespace
+	out.NamespaceSelector = (*metav1.LabelSelector)(unsafe.Pointer(in.NamespaceSelector))
+	out.InitContainers = *(*[]SidecarContainer)(unsafe.Pointer(&in.InitContainers))
+	out.Containers = *(*[]SidecarContainer)(unsafe.Pointer(&in.Containers))
+	out.Volumes = *(*[]v1.Volume)(unsafe.Pointer(&in.Volumes))
+	if err := Convert_apps_SidecarSetUpdateStrategy_To_v1alpha1_SidecarSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_SidecarSetInjectionStrategy_To_v1alpha1_SidecarSetInjectionStrategy(&in.InjectionStrategy, &out.InjectionStrategy, s); err != nil {
+		return err
+	}
+	out.ImagePullSecrets = *(*[]v1.LocalObjectReference)(unsafe.Pointer(&in.ImagePullSecrets))
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.PatchPodMetadata = *(*[]SidecarSetPatchPodMetadata)(unsafe.Pointer(&in.PatchPodMetadata))
+	// WARNING: in.CustomVersion requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_SidecarSetStatus_To_apps_SidecarSetStatus(in *SidecarSetStatus, out *apps.SidecarSetStatus, s conversion.Scope) error {
 	out.ObservedGeneration = in.ObservedGeneration
-	out.Replicas = in.Replicas
-	out.ReadyReplicas = in.ReadyReplicas
-	out.AvailableReplicas = in.AvailableReplicas
-	out.CurrentReplicas = in.CurrentReplicas
-	out.UpdatedReplicas = in.UpdatedReplicas
-	out.CurrentRevision = in.CurrentRevision
-	out.UpdateRevision = in.UpdateRevision
+	out.MatchedPods = in.MatchedPods
+	out.UpdatedPods = in.UpdatedPods
+	out.ReadyPods = in.ReadyPods
+	out.UpdatedReadyPods = in.UpdatedReadyPods
+	out.LatestRevision = in.LatestRevision
 	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
-	out.Conditions = *(*[]appsv1.StatefulSetCondition)(unsafe.Pointer(&in.Conditions))
-	out.LabelSelector = in.LabelSelector
 	return nil
 }
 
-// Convert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus is an autogenerated conversion function.
-func Convert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(in *StatefulSetStatus, out *apps.StatefulSetStatus, s conversion.Scope) error {
-	return autoConvert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(in, out, s)
+// Convert_v1alpha1_SidecarSetStatus_To_apps_SidecarSetStatus is an autogenerated conversion function.
+func Convert_v1alpha1_SidecarSetStatus_To_apps_SidecarSetStatus(in *SidecarSetStatus, out *apps.SidecarSetStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SidecarSetStatus_To_apps_SidecarSetStatus(in, out, s)
 }
 
-func autoConvert_apps_StatefulSetStatus_To_v1alpha1_StatefulSetStatus(in *apps.StatefulSetStatus, out *StatefulSetStatus, s conversion.Scope) error {
+func autoConvert_apps_SidecarSetStatus_To_v1alpha1_SidecarSetStatus(in *apps.SidecarSetStatus, out *SidecarSetStatus, s conversion.Scope) error {
 	out.ObservedGeneration = in.ObservedGeneration
-	out.Replicas = in.Replicas
-	out.ReadyReplicas = in.ReadyReplicas
-	out.AvailableReplicas = in.AvailableReplicas
-	out.CurrentReplicas = in.CurrentReplicas
-	out.UpdatedReplicas = in.UpdatedReplicas
-	// WARNING: in.UpdatedReadyReplicas requires manual conversion: does not exist in peer-type
-	// WARNING: in.UpdatedAvailableReplicas requires manual conversion: does not exist in peer-type
-	out.CurrentRevision = in.CurrentRevision
-	out.UpdateRevision = in.UpdateRevision
+	out.MatchedPods = in.MatchedPods
+	out.UpdatedPods = in.UpdatedPods
+	out.ReadyPods = in.ReadyPods
+	out.UpdatedReadyPods = in.UpdatedReadyPods
+	out.LatestRevision = in.LatestRevision
 	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
-	out.Conditions = *(*[]appsv1.StatefulSetCondition)(unsafe.Pointer(&in.Conditions))
-	out.LabelSelector = in.LabelSelector
-	// WARNING: in.VolumeClaims requires manual conversion: does not exist in peer-type
 	return nil
 }
 
-func autoConvert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in *StatefulSetUpdateStrategy, out *apps.StatefulSetUpdateStrategy, s conversion.Scope) error {
-	out.Type = appsv1.StatefulSetUpdateStrategyType(in.Type)
-	out.RollingUpdate = (*apps.RollingUpdateStatefulSetStrategy)(unsafe.Pointer(in.RollingUpdate))
+// Convert_apps_SidecarSetStatus_To_v1alpha1_SidecarSetStatus is an autogenerated conversion function.
+func Convert_apps_SidecarSetStatus_To_v1alpha1_SidecarSetStatus(in *apps.SidecarSetStatus, out *SidecarSetStatus, s conversion.Scope) error {
+	return autoConvert_apps_SidecarSetStatus_To_v1alpha1_SidecarSetStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_SidecarSetUpdateStrategy_To_apps_SidecarSetUpdateStrategy(in *SidecarSetUpdateStrategy, out *apps.SidecarSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = apps.SidecarSetUpdateStrategyType(in.Type)
+	out.Paused = in.Paused
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Partition = (*intstr.IntOrString)(unsafe.Pointer(in.Partition))
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+	out.ScatterStrategy = *(*[]pub.UpdateScatterTerm)(unsafe.Pointer(&in.ScatterStrategy))
 	return nil
 }
 
-// Convert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy is an autogenerated conversion function.
-func Convert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in *StatefulSetUpdateStrategy, out *apps.StatefulSetUpdateStrategy, s conversion.Scope) error {
-	return autoConvert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in, out, s)
+// Convert_v1alpha1_SidecarSetUpdateStrategy_To_apps_SidecarSetUpdateStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_SidecarSetUpdateStrategy_To_apps_SidecarSetUpdateStrategy(in *SidecarSetUpdateStrategy, out *apps.SidecarSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SidecarSetUpdateStrategy_To_apps_SidecarSetUpdateStrategy(in, out, s)
 }
 
-func autoConvert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(in *apps.StatefulSetUpdateStrategy, out *StatefulSetUpdateStrategy, s conversion.Scope) error {
-	out.Type = appsv1.StatefulSetUpdateStrategyType(in.Type)
-	out.RollingUpdate = (*RollingUpdateStatefulSetStrategy)(unsafe.Pointer(in.RollingUpdate))
+func autoConvert_apps_SidecarSetUpdateStrategy_To_v1alpha1_SidecarSetUpdateStrategy(in *apps.SidecarSetUpdateStrategy, out *SidecarSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = SidecarSetUpdateStrategyType(in.Type)
+	out.Paused = in.Paused
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Partition = (*intstr.IntOrString)(unsafe.Pointer(in.Partition))
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+	out.ScatterStrategy = *(*[]pub.UpdateScatterTerm)(unsafe.Pointer(&in.ScatterStrategy))
 	return nil
 }
 
-// Convert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy is an autogenerated conversion function.
-func Convert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(in *apps.StatefulSetUpdateStrategy, out *StatefulSetUpdateStrategy, s conversion.Scope) error {
-	return autoConvert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(in, out, s)
+// Convert_apps_SidecarSetUpdateStrategy_To_v1alpha1_SidecarSetUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_SidecarSetUpdateStrategy_To_v1alpha1_SidecarSetUpdateStrategy(in *apps.SidecarSetUpdateStrategy, out *SidecarSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_SidecarSetUpdateStrategy_To_v1alpha1_SidecarSetUpdateStrategy(in, out, s)
+}
+
+func autoConvert_v1alpha1_SourceContainerNameSource_To_apps_SourceContainerNameSource(in *SourceContainerNameSource, out *apps.SourceContainerNameSource, s conversion.Scope) error {
+	out.FieldRef = (*v1.ObjectFieldSelector)(unsafe.Pointer(in.FieldRef))
+	return nil
+}
+
+// Convert_v1alpha1_SourceContainerNameSource_To_apps_SourceContainerNameSource is an autogenerated conversion function.
+func Convert_v1alpha1_SourceContainerNameSource_To_apps_SourceContainerNameSource(in *SourceContainerNameSource, out *apps.SourceContainerNameSource, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SourceContainerNameSource_To_apps_SourceContainerNameSource(in, out, s)
+}
+
+func autoConvert_apps_SourceContainerNameSource_To_v1alpha1_SourceContainerNameSource(in *apps.SourceContainerNameSource, out *SourceContainerNameSource, s conversion.Scope) error {
+	out.FieldRef = (*v1.ObjectFieldSelector)(unsafe.Pointer(in.FieldRef))
+	return nil
+}
+
+// Convert_apps_SourceContainerNameSource_To_v1alpha1_SourceContainerNameSource is an autogenerated conversion function.
+func Convert_apps_SourceContainerNameSource_To_v1alpha1_SourceContainerNameSource(in *apps.SourceContainerNameSource, out *SourceContainerNameSource, s conversion.Scope) error {
+	return autoConvert_apps_SourceContainerNameSource_To_v1alpha1_SourceContainerNameSource(in, out, s)
 }
 
 func autoConvert_v1alpha1_SyncStatus_To_apps_SyncStatus(in *SyncStatus, out *apps.SyncStatus, s conversion.Scope) error {
@@ -1559,22 +2636,28 @@ func Convert_apps_SyncStatus_To_v1alpha1_SyncStatus(in *apps.SyncStatus, out *Sy
 	return autoConvert_apps_SyncStatus_To_v1alpha1_SyncStatus(in, out, s)
 }
 
-func autoConvert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in *UnorderedUpdateStrategy, out *apps.UnorderedUpdateStrategy, s conversion.Scope) error {
-	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+func autoConvert_v1alpha1_TransferEnvVar_To_apps_TransferEnvVar(in *TransferEnvVar, out *apps.TransferEnvVar, s conversion.Scope) error {
+	out.SourceContainerName = in.SourceContainerName
+	out.SourceContainerNameFrom = (*apps.SourceContainerNameSource)(unsafe.Pointer(in.SourceContainerNameFrom))
+	out.EnvName = in.EnvName
+	out.EnvNames = *(*[]string)(unsafe.Pointer(&in.EnvNames))
 	return nil
 }
 
-// Convert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy is an autogenerated conversion function.
-func Convert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in *UnorderedUpdateStrategy, out *apps.UnorderedUpdateStrategy, s conversion.Scope) error {
-	return autoConvert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in, out, s)
+// Convert_v1alpha1_TransferEnvVar_To_apps_TransferEnvVar is an autogenerated conversion function.
+func Convert_v1alpha1_TransferEnvVar_To_apps_TransferEnvVar(in *TransferEnvVar, out *apps.TransferEnvVar, s conversion.Scope) error {
+	return autoConvert_v1alpha1_TransferEnvVar_To_apps_TransferEnvVar(in, out, s)
 }
 
-func autoConvert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(in *apps.UnorderedUpdateStrategy, out *UnorderedUpdateStrategy, s conversion.Scope) error {
-	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+func autoConvert_apps_TransferEnvVar_To_v1alpha1_TransferEnvVar(in *apps.TransferEnvVar, out *TransferEnvVar, s conversion.Scope) error {
+	out.SourceContainerName = in.SourceContainerName
+	out.SourceContainerNameFrom = (*SourceContainerNameSource)(unsafe.Pointer(in.SourceContainerNameFrom))
+	out.EnvName = in.EnvName
+	out.EnvNames = *(*[]string)(unsafe.Pointer(&in.EnvNames))
 	return nil
 }
 
-// Convert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy is an autogenerated conversion function.
-func Convert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(in *apps.UnorderedUpdateStrategy, out *UnorderedUpdateStrategy, s conversion.Scope) error {
-	return autoConvert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(in, out, s)
+// Convert_apps_TransferEnvVar_To_v1alpha1_TransferEnvVar is an autogenerated conversion function.
+func Convert_apps_TransferEnvVar_To_v1alpha1_TransferEnvVar(in *apps.TransferEnvVar, out *TransferEnvVar, s conversion.Scope) error {
+	return autoConvert_apps_TransferEnvVar_To_v1alpha1_TransferEnvVar(in, out, s)
 }

@@ -15,14 +15,20 @@ import (
 func RegisterDefaults(scheme *runtime.Scheme) error {
 	scheme.AddTypeDefaultingFunc(&CloneSet{}, func(obj interface{}) { SetObjectDefaults_CloneSet(obj.(*CloneSet)) })
 	scheme.AddTypeDefaultingFunc(&CloneSetList{}, func(obj interface{}) { SetObjectDefaults_CloneSetList(obj.(*CloneSetList)) })
+	scheme.AddTypeDefaultingFunc(&EphemeralJob{}, func(obj interface{}) { SetObjectDefaults_EphemeralJob(obj.(*EphemeralJob)) })
+	scheme.AddTypeDefaultingFunc(&EphemeralJobList{}, func(obj interface{}) { SetObjectDefaults_EphemeralJobList(obj.(*EphemeralJobList)) })
 	scheme.AddTypeDefaultingFunc(&ImageListPullJob{}, func(obj interface{}) { SetObjectDefaults_ImageListPullJob(obj.(*ImageListPullJob)) })
 	scheme.AddTypeDefaultingFunc(&ImageListPullJobList{}, func(obj interface{}) { SetObjectDefaults_ImageListPullJobList(obj.(*ImageListPullJobList)) })
 	scheme.AddTypeDefaultingFunc(&ImagePullJob{}, func(obj interface{}) { SetObjectDefaults_ImagePullJob(obj.(*ImagePullJob)) })
 	scheme.AddTypeDefaultingFunc(&ImagePullJobList{}, func(obj interface{}) { SetObjectDefaults_ImagePullJobList(obj.(*ImagePullJobList)) })
 	scheme.AddTypeDefaultingFunc(&NodeImage{}, func(obj interface{}) { SetObjectDefaults_NodeImage(obj.(*NodeImage)) })
 	scheme.AddTypeDefaultingFunc(&NodeImageList{}, func(obj interface{}) { SetObjectDefaults_NodeImageList(obj.(*NodeImageList)) })
-	scheme.AddTypeDefaultingFunc(&StatefulSet{}, func(obj interface{}) { SetObjectDefaults_StatefulSet(obj.(*StatefulSet)) })
-	scheme.AddTypeDefaultingFunc(&StatefulSetList{}, func(obj interface{}) { SetObjectDefaults_StatefulSetList(obj.(*StatefulSetList)) })
+	scheme.AddTypeDefaultingFunc(&NodePodProbe{}, func(obj interface{}) { SetObjectDefaults_NodePodProbe(obj.(*NodePodProbe)) })
+	scheme.AddTypeDefaultingFunc(&NodePodProbeList{}, func(obj interface{}) { SetObjectDefaults_NodePodProbeList(obj.(*NodePodProbeList)) })
+	scheme.AddTypeDefaultingFunc(&PodProbeMarker{}, func(obj interface{}) { SetObjectDefaults_PodProbeMarker(obj.(*PodProbeMarker)) })
+	scheme.AddTypeDefaultingFunc(&PodProbeMarkerList{}, func(obj interface{}) { SetObjectDefaults_PodProbeMarkerList(obj.(*PodProbeMarkerList)) })
+	scheme.AddTypeDefaultingFunc(&SidecarSet{}, func(obj interface{}) { SetObjectDefaults_SidecarSet(obj.(*SidecarSet)) })
+	scheme.AddTypeDefaultingFunc(&SidecarSetList{}, func(obj interface{}) { SetObjectDefaults_SidecarSetList(obj.(*SidecarSetList)) })
 	return nil
 }
 
@@ -34,6 +40,17 @@ func SetObjectDefaults_CloneSetList(in *CloneSetList) {
 	for i := range in.Items {
 		a := &in.Items[i]
 		SetObjectDefaults_CloneSet(a)
+	}
+}
+
+func SetObjectDefaults_EphemeralJob(in *EphemeralJob) {
+	SetDefaults_EphemeralJobSpec(&in.Spec)
+}
+
+func SetObjectDefaults_EphemeralJobList(in *EphemeralJobList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_EphemeralJob(a)
 	}
 }
 
@@ -70,13 +87,35 @@ func SetObjectDefaults_NodeImageList(in *NodeImageList) {
 	}
 }
 
-func SetObjectDefaults_StatefulSet(in *StatefulSet) {
-	SetDefaults_StatefulSetSpec(&in.Spec)
+func SetObjectDefaults_NodePodProbe(in *NodePodProbe) {
+	SetDefaults_NodePodProbeSpec(&in.Spec)
 }
 
-func SetObjectDefaults_StatefulSetList(in *StatefulSetList) {
+func SetObjectDefaults_NodePodProbeList(in *NodePodProbeList) {
 	for i := range in.Items {
 		a := &in.Items[i]
-		SetObjectDefaults_StatefulSet(a)
+		SetObjectDefaults_NodePodProbe(a)
+	}
+}
+
+func SetObjectDefaults_PodProbeMarker(in *PodProbeMarker) {
+	SetDefaults_PodProbeMarkerSpec(&in.Spec)
+}
+
+func SetObjectDefaults_PodProbeMarkerList(in *PodProbeMarkerList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_PodProbeMarker(a)
+	}
+}
+
+func SetObjectDefaults_SidecarSet(in *SidecarSet) {
+	SetDefaults_SidecarSetSpec(&in.Spec)
+}
+
+func SetObjectDefaults_SidecarSetList(in *SidecarSetList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_SidecarSet(a)
 	}
 }

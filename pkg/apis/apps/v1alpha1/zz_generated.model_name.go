@@ -46,6 +46,51 @@ func (in CompletionPolicy) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerProbe) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerProbe"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerProbeSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerProbeSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerProbeState) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerProbeState"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in EphemeralContainerTemplateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralContainerTemplateSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in EphemeralJob) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralJob"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in EphemeralJobCondition) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralJobCondition"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in EphemeralJobList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralJobList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in EphemeralJobSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralJobSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in EphemeralJobStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralJobStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in FailedImageStatus) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.FailedImageStatus"
 }
@@ -151,6 +196,66 @@ func (in NodeImageStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in NodePodProbe) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.NodePodProbe"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in NodePodProbeList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.NodePodProbeList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in NodePodProbeSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.NodePodProbeSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in NodePodProbeStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.NodePodProbeStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PodContainerProbe) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PodContainerProbe"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PodProbe) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbe"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PodProbeMarker) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeMarker"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PodProbeMarkerList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeMarkerList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PodProbeMarkerSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeMarkerSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PodProbeMarkerStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeMarkerStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PodProbeStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ProbeMarkerPolicy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ProbeMarkerPolicy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in PullPolicy) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PullPolicy"
 }
@@ -161,8 +266,18 @@ func (in ReferenceObject) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in RollingUpdateStatefulSetStrategy) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.RollingUpdateStatefulSetStrategy"
+func (in ResourceExprs) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceExprs"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourcesExpr) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourcesExpr"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourcesPolicy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourcesPolicy"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -171,28 +286,63 @@ func (in SandboxConfig) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in StatefulSet) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSet"
+func (in ShareVolumePolicy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ShareVolumePolicy"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in StatefulSetList) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetList"
+func (in SidecarContainer) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarContainer"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in StatefulSetSpec) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetSpec"
+func (in SidecarContainerUpgradeStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarContainerUpgradeStrategy"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in StatefulSetStatus) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetStatus"
+func (in SidecarSet) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSet"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in StatefulSetUpdateStrategy) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetUpdateStrategy"
+func (in SidecarSetInjectRevision) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetInjectRevision"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SidecarSetInjectionStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetInjectionStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SidecarSetList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SidecarSetPatchPodMetadata) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetPatchPodMetadata"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SidecarSetSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SidecarSetStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SidecarSetUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SourceContainerNameSource) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SourceContainerNameSource"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -201,6 +351,6 @@ func (in SyncStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in UnorderedUpdateStrategy) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.UnorderedUpdateStrategy"
+func (in TransferEnvVar) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.TransferEnvVar"
 }

@@ -48,14 +48,20 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&CloneSet{},
 		&CloneSetList{},
+		&EphemeralJob{},
+		&EphemeralJobList{},
 		&ImageListPullJob{},
 		&ImageListPullJobList{},
 		&ImagePullJob{},
 		&ImagePullJobList{},
 		&NodeImage{},
 		&NodeImageList{},
-		&StatefulSet{},
-		&StatefulSetList{},
+		&NodePodProbe{},
+		&NodePodProbeList{},
+		&PodProbeMarker{},
+		&PodProbeMarkerList{},
+		&SidecarSet{},
+		&SidecarSetList{},
 	)
 	// AddToGroupVersion allows the serialization of client types like ListOptions.
 	v1.AddToGroupVersion(scheme, SchemeGroupVersion)

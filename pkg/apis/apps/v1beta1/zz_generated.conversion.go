@@ -8,7 +8,6 @@ package v1beta1
 import (
 	unsafe "unsafe"
 
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	conversion "k8s.io/apimachinery/pkg/conversion"
@@ -335,6 +334,36 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*ResourceExprs)(nil), (*apps.ResourceExprs)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceExprs_To_apps_ResourceExprs(a.(*ResourceExprs), b.(*apps.ResourceExprs), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceExprs)(nil), (*ResourceExprs)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceExprs_To_v1beta1_ResourceExprs(a.(*apps.ResourceExprs), b.(*ResourceExprs), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourcesExpr)(nil), (*apps.ResourcesExpr)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourcesExpr_To_apps_ResourcesExpr(a.(*ResourcesExpr), b.(*apps.ResourcesExpr), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourcesExpr)(nil), (*ResourcesExpr)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourcesExpr_To_v1beta1_ResourcesExpr(a.(*apps.ResourcesExpr), b.(*ResourcesExpr), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourcesPolicy)(nil), (*apps.ResourcesPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourcesPolicy_To_apps_ResourcesPolicy(a.(*ResourcesPolicy), b.(*apps.ResourcesPolicy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourcesPolicy)(nil), (*ResourcesPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourcesPolicy_To_v1beta1_ResourcesPolicy(a.(*apps.ResourcesPolicy), b.(*ResourcesPolicy), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*RollingUpdateCloneSetStrategy)(nil), (*apps.RollingUpdateCloneSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_RollingUpdateCloneSetStrategy_To_apps_RollingUpdateCloneSetStrategy(a.(*RollingUpdateCloneSetStrategy), b.(*apps.RollingUpdateCloneSetStrategy), scope)
 	}); err != nil {
@@ -342,16 +371,6 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*apps.RollingUpdateCloneSetStrategy)(nil), (*RollingUpdateCloneSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_RollingUpdateCloneSetStrategy_To_v1beta1_RollingUpdateCloneSetStrategy(a.(*apps.RollingUpdateCloneSetStrategy), b.(*RollingUpdateCloneSetStrategy), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddGeneratedConversionFunc((*RollingUpdateStatefulSetStrategy)(nil), (*apps.RollingUpdateStatefulSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(a.(*RollingUpdateStatefulSetStrategy), b.(*apps.RollingUpdateStatefulSetStrategy), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddGeneratedConversionFunc((*apps.RollingUpdateStatefulSetStrategy)(nil), (*RollingUpdateStatefulSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy(a.(*apps.RollingUpdateStatefulSetStrategy), b.(*RollingUpdateStatefulSetStrategy), scope)
 	}); err != nil {
 		return err
 	}
@@ -365,73 +384,108 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*StatefulSet)(nil), (*apps.StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_StatefulSet_To_apps_StatefulSet(a.(*StatefulSet), b.(*apps.StatefulSet), scope)
+	if err := s.AddGeneratedConversionFunc((*ShareVolumePolicy)(nil), (*apps.ShareVolumePolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ShareVolumePolicy_To_apps_ShareVolumePolicy(a.(*ShareVolumePolicy), b.(*apps.ShareVolumePolicy), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*apps.StatefulSet)(nil), (*StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_StatefulSet_To_v1beta1_StatefulSet(a.(*apps.StatefulSet), b.(*StatefulSet), scope)
+	if err := s.AddGeneratedConversionFunc((*apps.ShareVolumePolicy)(nil), (*ShareVolumePolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ShareVolumePolicy_To_v1beta1_ShareVolumePolicy(a.(*apps.ShareVolumePolicy), b.(*ShareVolumePolicy), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*StatefulSetList)(nil), (*apps.StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_StatefulSetList_To_apps_StatefulSetList(a.(*StatefulSetList), b.(*apps.StatefulSetList), scope)
+	if err := s.AddGeneratedConversionFunc((*SidecarContainer)(nil), (*apps.SidecarContainer)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarContainer_To_apps_SidecarContainer(a.(*SidecarContainer), b.(*apps.SidecarContainer), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetList)(nil), (*StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_StatefulSetList_To_v1beta1_StatefulSetList(a.(*apps.StatefulSetList), b.(*StatefulSetList), scope)
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarContainer)(nil), (*SidecarContainer)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarContainer_To_v1beta1_SidecarContainer(a.(*apps.SidecarContainer), b.(*SidecarContainer), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*StatefulSetOrdinals)(nil), (*apps.StatefulSetOrdinals)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals(a.(*StatefulSetOrdinals), b.(*apps.StatefulSetOrdinals), scope)
+	if err := s.AddGeneratedConversionFunc((*SidecarContainerUpgradeStrategy)(nil), (*apps.SidecarContainerUpgradeStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarContainerUpgradeStrategy_To_apps_SidecarContainerUpgradeStrategy(a.(*SidecarContainerUpgradeStrategy), b.(*apps.SidecarContainerUpgradeStrategy), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetOrdinals)(nil), (*StatefulSetOrdinals)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals(a.(*apps.StatefulSetOrdinals), b.(*StatefulSetOrdinals), scope)
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarContainerUpgradeStrategy)(nil), (*SidecarContainerUpgradeStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarContainerUpgradeStrategy_To_v1beta1_SidecarContainerUpgradeStrategy(a.(*apps.SidecarContainerUpgradeStrategy), b.(*SidecarContainerUpgradeStrategy), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*StatefulSetPersistentVolumeClaimRetentionPolicy)(nil), (*apps.StatefulSetPersistentVolumeClaimRetentionPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy(a.(*StatefulSetPersistentVolumeClaimRetentionPolicy), b.(*apps.StatefulSetPersistentVolumeClaimRetentionPolicy), scope)
+	if err := s.AddGeneratedConversionFunc((*SidecarSetInjectRevision)(nil), (*apps.SidecarSetInjectRevision)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSetInjectRevision_To_apps_SidecarSetInjectRevision(a.(*SidecarSetInjectRevision), b.(*apps.SidecarSetInjectRevision), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetPersistentVolumeClaimRetentionPolicy)(nil), (*StatefulSetPersistentVolumeClaimRetentionPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(a.(*apps.StatefulSetPersistentVolumeClaimRetentionPolicy), b.(*StatefulSetPersistentVolumeClaimRetentionPolicy), scope)
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarSetInjectRevision)(nil), (*SidecarSetInjectRevision)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetInjectRevision_To_v1beta1_SidecarSetInjectRevision(a.(*apps.SidecarSetInjectRevision), b.(*SidecarSetInjectRevision), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*StatefulSetScaleStrategy)(nil), (*apps.StatefulSetScaleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy(a.(*StatefulSetScaleStrategy), b.(*apps.StatefulSetScaleStrategy), scope)
+	if err := s.AddGeneratedConversionFunc((*SidecarSetInjectionStrategy)(nil), (*apps.SidecarSetInjectionStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSetInjectionStrategy_To_apps_SidecarSetInjectionStrategy(a.(*SidecarSetInjectionStrategy), b.(*apps.SidecarSetInjectionStrategy), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetScaleStrategy)(nil), (*StatefulSetScaleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy(a.(*apps.StatefulSetScaleStrategy), b.(*StatefulSetScaleStrategy), scope)
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarSetInjectionStrategy)(nil), (*SidecarSetInjectionStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetInjectionStrategy_To_v1beta1_SidecarSetInjectionStrategy(a.(*apps.SidecarSetInjectionStrategy), b.(*SidecarSetInjectionStrategy), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*StatefulSetStatus)(nil), (*apps.StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(a.(*StatefulSetStatus), b.(*apps.StatefulSetStatus), scope)
+	if err := s.AddGeneratedConversionFunc((*SidecarSetList)(nil), (*apps.SidecarSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSetList_To_apps_SidecarSetList(a.(*SidecarSetList), b.(*apps.SidecarSetList), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetStatus)(nil), (*StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(a.(*apps.StatefulSetStatus), b.(*StatefulSetStatus), scope)
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarSetList)(nil), (*SidecarSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetList_To_v1beta1_SidecarSetList(a.(*apps.SidecarSetList), b.(*SidecarSetList), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*StatefulSetUpdateStrategy)(nil), (*apps.StatefulSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(a.(*StatefulSetUpdateStrategy), b.(*apps.StatefulSetUpdateStrategy), scope)
+	if err := s.AddGeneratedConversionFunc((*SidecarSetPatchPodMetadata)(nil), (*apps.SidecarSetPatchPodMetadata)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSetPatchPodMetadata_To_apps_SidecarSetPatchPodMetadata(a.(*SidecarSetPatchPodMetadata), b.(*apps.SidecarSetPatchPodMetadata), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetUpdateStrategy)(nil), (*StatefulSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(a.(*apps.StatefulSetUpdateStrategy), b.(*StatefulSetUpdateStrategy), scope)
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarSetPatchPodMetadata)(nil), (*SidecarSetPatchPodMetadata)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetPatchPodMetadata_To_v1beta1_SidecarSetPatchPodMetadata(a.(*apps.SidecarSetPatchPodMetadata), b.(*SidecarSetPatchPodMetadata), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SidecarSetSpec)(nil), (*apps.SidecarSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSetSpec_To_apps_SidecarSetSpec(a.(*SidecarSetSpec), b.(*apps.SidecarSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SidecarSetStatus)(nil), (*apps.SidecarSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSetStatus_To_apps_SidecarSetStatus(a.(*SidecarSetStatus), b.(*apps.SidecarSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarSetStatus)(nil), (*SidecarSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetStatus_To_v1beta1_SidecarSetStatus(a.(*apps.SidecarSetStatus), b.(*SidecarSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SidecarSetUpdateStrategy)(nil), (*apps.SidecarSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSetUpdateStrategy_To_apps_SidecarSetUpdateStrategy(a.(*SidecarSetUpdateStrategy), b.(*apps.SidecarSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.SidecarSetUpdateStrategy)(nil), (*SidecarSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetUpdateStrategy_To_v1beta1_SidecarSetUpdateStrategy(a.(*apps.SidecarSetUpdateStrategy), b.(*SidecarSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SourceContainerNameSource)(nil), (*apps.SourceContainerNameSource)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SourceContainerNameSource_To_apps_SourceContainerNameSource(a.(*SourceContainerNameSource), b.(*apps.SourceContainerNameSource), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.SourceContainerNameSource)(nil), (*SourceContainerNameSource)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SourceContainerNameSource_To_v1beta1_SourceContainerNameSource(a.(*apps.SourceContainerNameSource), b.(*SourceContainerNameSource), scope)
 	}); err != nil {
 		return err
 	}
@@ -445,33 +499,13 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*UnorderedUpdateStrategy)(nil), (*apps.UnorderedUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(a.(*UnorderedUpdateStrategy), b.(*apps.UnorderedUpdateStrategy), scope)
+	if err := s.AddGeneratedConversionFunc((*TransferEnvVar)(nil), (*apps.TransferEnvVar)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_TransferEnvVar_To_apps_TransferEnvVar(a.(*TransferEnvVar), b.(*apps.TransferEnvVar), scope)
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*apps.UnorderedUpdateStrategy)(nil), (*UnorderedUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy(a.(*apps.UnorderedUpdateStrategy), b.(*UnorderedUpdateStrategy), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddGeneratedConversionFunc((*VolumeClaimStatus)(nil), (*apps.VolumeClaimStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus(a.(*VolumeClaimStatus), b.(*apps.VolumeClaimStatus), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddGeneratedConversionFunc((*apps.VolumeClaimStatus)(nil), (*VolumeClaimStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus(a.(*apps.VolumeClaimStatus), b.(*VolumeClaimStatus), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddGeneratedConversionFunc((*VolumeClaimUpdateStrategy)(nil), (*apps.VolumeClaimUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(a.(*VolumeClaimUpdateStrategy), b.(*apps.VolumeClaimUpdateStrategy), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddGeneratedConversionFunc((*apps.VolumeClaimUpdateStrategy)(nil), (*VolumeClaimUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(a.(*apps.VolumeClaimUpdateStrategy), b.(*VolumeClaimUpdateStrategy), scope)
+	if err := s.AddGeneratedConversionFunc((*apps.TransferEnvVar)(nil), (*TransferEnvVar)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_TransferEnvVar_To_v1beta1_TransferEnvVar(a.(*apps.TransferEnvVar), b.(*TransferEnvVar), scope)
 	}); err != nil {
 		return err
 	}
@@ -480,8 +514,13 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.AddConversionFunc((*apps.StatefulSetSpec)(nil), (*StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(a.(*apps.StatefulSetSpec), b.(*StatefulSetSpec), scope)
+	if err := s.AddConversionFunc((*apps.SidecarSetSpec)(nil), (*SidecarSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec(a.(*apps.SidecarSetSpec), b.(*SidecarSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.SidecarSet)(nil), (*SidecarSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SidecarSet_To_v1beta1_SidecarSet(a.(*apps.SidecarSet), b.(*SidecarSet), scope)
 	}); err != nil {
 		return err
 	}
@@ -490,8 +529,8 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.AddConversionFunc((*StatefulSetSpec)(nil), (*apps.StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_StatefulSetSpec_To_apps_StatefulSetSpec(a.(*StatefulSetSpec), b.(*apps.StatefulSetSpec), scope)
+	if err := s.AddConversionFunc((*SidecarSet)(nil), (*apps.SidecarSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSet_To_apps_SidecarSet(a.(*SidecarSet), b.(*apps.SidecarSet), scope)
 	}); err != nil {
 		return err
 	}
@@ -1396,6 +1435,78 @@ func Convert_apps_ReferenceObject_To_v1beta1_ReferenceObject(in *apps.ReferenceO
 	return autoConvert_apps_ReferenceObject_To_v1beta1_ReferenceObject(in, out, s)
 }
 
+func autoConvert_v1beta1_ResourceExprs_To_apps_ResourceExprs(in *ResourceExprs, out *apps.ResourceExprs, s conversion.Scope) error {
+	out.CPU = in.CPU
+	out.Memory = in.Memory
+	return nil
+}
+
+// Convert_v1beta1_ResourceExprs_To_apps_ResourceExprs is an autogenerated conversion function.
+func Convert_v1beta1_ResourceExprs_To_apps_ResourceExprs(in *ResourceExprs, out *apps.ResourceExprs, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourceExprs_To_apps_ResourceExprs(in, out, s)
+}
+
+func autoConvert_apps_ResourceExprs_To_v1beta1_ResourceExprs(in *apps.ResourceExprs, out *ResourceExprs, s conversion.Scope) error {
+	out.CPU = in.CPU
+	out.Memory = in.Memory
+	return nil
+}
+
+// Convert_apps_ResourceExprs_To_v1beta1_ResourceExprs is an autogenerated conversion function.
+func Convert_apps_ResourceExprs_To_v1beta1_ResourceExprs(in *apps.ResourceExprs, out *ResourceExprs, s conversion.Scope) error {
+	return autoConvert_apps_ResourceExprs_To_v1beta1_ResourceExprs(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourcesExpr_To_apps_ResourcesExpr(in *ResourcesExpr, out *apps.ResourcesExpr, s conversion.Scope) error {
+	out.Limits = (*apps.ResourceExprs)(unsafe.Pointer(in.Limits))
+	out.Requests = (*apps.ResourceExprs)(unsafe.Pointer(in.Requests))
+	return nil
+}
+
+// Convert_v1beta1_ResourcesExpr_To_apps_ResourcesExpr is an autogenerated conversion function.
+func Convert_v1beta1_ResourcesExpr_To_apps_ResourcesExpr(in *ResourcesExpr, out *apps.ResourcesExpr, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourcesExpr_To_apps_ResourcesExpr(in, out, s)
+}
+
+func autoConvert_apps_ResourcesExpr_To_v1beta1_ResourcesExpr(in *apps.ResourcesExpr, out *ResourcesExpr, s conversion.Scope) error {
+	out.Limits = (*ResourceExprs)(unsafe.Pointer(in.Limits))
+	out.Requests = (*ResourceExprs)(unsafe.Pointer(in.Requests))
+	return nil
+}
+
+// Convert_apps_ResourcesExpr_To_v1beta1_ResourcesExpr is an autogenerated conversion function.
+func Convert_apps_ResourcesExpr_To_v1beta1_ResourcesExpr(in *apps.ResourcesExpr, out *ResourcesExpr, s conversion.Scope) error {
+	return autoConvert_apps_ResourcesExpr_To_v1beta1_ResourcesExpr(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourcesPolicy_To_apps_ResourcesPolicy(in *ResourcesPolicy, out *apps.ResourcesPolicy, s conversion.Scope) error {
+	out.TargetContainersMode = apps.TargetContainersModeType(in.TargetContainersMode)
+	out.TargetContainersNameRegex = (*string)(unsafe.Pointer(in.TargetContainersNameRegex))
+	if err := Convert_v1beta1_ResourcesExpr_To_apps_ResourcesExpr(&in.ResourcesExpr, &out.ResourcesExpr, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_ResourcesPolicy_To_apps_ResourcesPolicy is an autogenerated conversion function.
+func Convert_v1beta1_ResourcesPolicy_To_apps_ResourcesPolicy(in *ResourcesPolicy, out *apps.ResourcesPolicy, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourcesPolicy_To_apps_ResourcesPolicy(in, out, s)
+}
+
+func autoConvert_apps_ResourcesPolicy_To_v1beta1_ResourcesPolicy(in *apps.ResourcesPolicy, out *ResourcesPolicy, s conversion.Scope) error {
+	out.TargetContainersMode = TargetContainersModeType(in.TargetContainersMode)
+	out.TargetContainersNameRegex = (*string)(unsafe.Pointer(in.TargetContainersNameRegex))
+	if err := Convert_apps_ResourcesExpr_To_v1beta1_ResourcesExpr(&in.ResourcesExpr, &out.ResourcesExpr, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_ResourcesPolicy_To_v1beta1_ResourcesPolicy is an autogenerated conversion function.
+func Convert_apps_ResourcesPolicy_To_v1beta1_ResourcesPolicy(in *apps.ResourcesPolicy, out *ResourcesPolicy, s conversion.Scope) error {
+	return autoConvert_apps_ResourcesPolicy_To_v1beta1_ResourcesPolicy(in, out, s)
+}
+
 func autoConvert_v1beta1_RollingUpdateCloneSetStrategy_To_apps_RollingUpdateCloneSetStrategy(in *RollingUpdateCloneSetStrategy, out *apps.RollingUpdateCloneSetStrategy, s conversion.Scope) error {
 	out.PodUpdatePolicy = pub.PodUpdatePolicyType(in.PodUpdatePolicy)
 	out.Partition = (*intstr.IntOrString)(unsafe.Pointer(in.Partition))
@@ -1430,38 +1541,6 @@ func Convert_apps_RollingUpdateCloneSetStrategy_To_v1beta1_RollingUpdateCloneSet
 	return autoConvert_apps_RollingUpdateCloneSetStrategy_To_v1beta1_RollingUpdateCloneSetStrategy(in, out, s)
 }
 
-func autoConvert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in *RollingUpdateStatefulSetStrategy, out *apps.RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
-	out.Partition = (*int32)(unsafe.Pointer(in.Partition))
-	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
-	out.PodUpdatePolicy = pub.PodUpdatePolicyType(in.PodUpdatePolicy)
-	out.Paused = in.Paused
-	out.UnorderedUpdate = (*apps.UnorderedUpdateStrategy)(unsafe.Pointer(in.UnorderedUpdate))
-	out.InPlaceUpdateStrategy = (*pub.InPlaceUpdateStrategy)(unsafe.Pointer(in.InPlaceUpdateStrategy))
-	out.MinReadySeconds = (*int32)(unsafe.Pointer(in.MinReadySeconds))
-	return nil
-}
-
-// Convert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy is an autogenerated conversion function.
-func Convert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in *RollingUpdateStatefulSetStrategy, out *apps.RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
-	return autoConvert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in, out, s)
-}
-
-func autoConvert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy(in *apps.RollingUpdateStatefulSetStrategy, out *RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
-	out.Partition = (*int32)(unsafe.Pointer(in.Partition))
-	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
-	out.PodUpdatePolicy = pub.PodUpdatePolicyType(in.PodUpdatePolicy)
-	out.Paused = in.Paused
-	out.UnorderedUpdate = (*UnorderedUpdateStrategy)(unsafe.Pointer(in.UnorderedUpdate))
-	out.InPlaceUpdateStrategy = (*pub.InPlaceUpdateStrategy)(unsafe.Pointer(in.InPlaceUpdateStrategy))
-	out.MinReadySeconds = (*int32)(unsafe.Pointer(in.MinReadySeconds))
-	return nil
-}
-
-// Convert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy is an autogenerated conversion function.
-func Convert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy(in *apps.RollingUpdateStatefulSetStrategy, out *RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
-	return autoConvert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy(in, out, s)
-}
-
 func autoConvert_v1beta1_SandboxConfig_To_apps_SandboxConfig(in *SandboxConfig, out *apps.SandboxConfig, s conversion.Scope) error {
 	out.Annotations = *(*map[string]string)(unsafe.Pointer(&in.Annotations))
 	out.Labels = *(*map[string]string)(unsafe.Pointer(&in.Labels))
@@ -1484,45 +1563,163 @@ func Convert_apps_SandboxConfig_To_v1beta1_SandboxConfig(in *apps.SandboxConfig,
 	return autoConvert_apps_SandboxConfig_To_v1beta1_SandboxConfig(in, out, s)
 }
 
-func autoConvert_v1beta1_StatefulSet_To_apps_StatefulSet(in *StatefulSet, out *apps.StatefulSet, s conversion.Scope) error {
-	out.ObjectMeta = in.ObjectMeta
-	if err := Convert_v1beta1_StatefulSetSpec_To_apps_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+func autoConvert_v1beta1_ShareVolumePolicy_To_apps_ShareVolumePolicy(in *ShareVolumePolicy, out *apps.ShareVolumePolicy, s conversion.Scope) error {
+	out.Type = apps.ShareVolumePolicyType(in.Type)
+	return nil
+}
+
+// Convert_v1beta1_ShareVolumePolicy_To_apps_ShareVolumePolicy is an autogenerated conversion function.
+func Convert_v1beta1_ShareVolumePolicy_To_apps_ShareVolumePolicy(in *ShareVolumePolicy, out *apps.ShareVolumePolicy, s conversion.Scope) error {
+	return autoConvert_v1beta1_ShareVolumePolicy_To_apps_ShareVolumePolicy(in, out, s)
+}
+
+func autoConvert_apps_ShareVolumePolicy_To_v1beta1_ShareVolumePolicy(in *apps.ShareVolumePolicy, out *ShareVolumePolicy, s conversion.Scope) error {
+	out.Type = ShareVolumePolicyType(in.Type)
+	return nil
+}
+
+// Convert_apps_ShareVolumePolicy_To_v1beta1_ShareVolumePolicy is an autogenerated conversion function.
+func Convert_apps_ShareVolumePolicy_To_v1beta1_ShareVolumePolicy(in *apps.ShareVolumePolicy, out *ShareVolumePolicy, s conversion.Scope) error {
+	return autoConvert_apps_ShareVolumePolicy_To_v1beta1_ShareVolumePolicy(in, out, s)
+}
+
+func autoConvert_v1beta1_SidecarContainer_To_apps_SidecarContainer(in *SidecarContainer, out *apps.SidecarContainer, s conversion.Scope) error {
+	out.Container = in.Container
+	out.PodInjectPolicy = apps.PodInjectPolicyType(in.PodInjectPolicy)
+	if err := Convert_v1beta1_SidecarContainerUpgradeStrategy_To_apps_SidecarContainerUpgradeStrategy(&in.UpgradeStrategy, &out.UpgradeStrategy, s); err != nil {
 		return err
 	}
-	if err := Convert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+	if err := Convert_v1beta1_ShareVolumePolicy_To_apps_ShareVolumePolicy(&in.ShareVolumePolicy, &out.ShareVolumePolicy, s); err != nil {
+		return err
+	}
+	out.ShareVolumeDevicePolicy = (*apps.ShareVolumePolicy)(unsafe.Pointer(in.ShareVolumeDevicePolicy))
+	out.TransferEnv = *(*[]apps.TransferEnvVar)(unsafe.Pointer(&in.TransferEnv))
+	out.ResourcesPolicy = (*apps.ResourcesPolicy)(unsafe.Pointer(in.ResourcesPolicy))
+	return nil
+}
+
+// Convert_v1beta1_SidecarContainer_To_apps_SidecarContainer is an autogenerated conversion function.
+func Convert_v1beta1_SidecarContainer_To_apps_SidecarContainer(in *SidecarContainer, out *apps.SidecarContainer, s conversion.Scope) error {
+	return autoConvert_v1beta1_SidecarContainer_To_apps_SidecarContainer(in, out, s)
+}
+
+func autoConvert_apps_SidecarContainer_To_v1beta1_SidecarContainer(in *apps.SidecarContainer, out *SidecarContainer, s conversion.Scope) error {
+	out.Container = in.Container
+	out.PodInjectPolicy = PodInjectPolicyType(in.PodInjectPolicy)
+	if err := Convert_apps_SidecarContainerUpgradeStrategy_To_v1beta1_SidecarContainerUpgradeStrategy(&in.UpgradeStrategy, &out.UpgradeStrategy, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_ShareVolumePolicy_To_v1beta1_ShareVolumePolicy(&in.ShareVolumePolicy, &out.ShareVolumePolicy, s); err != nil {
+		return err
+	}
+	out.ShareVolumeDevicePolicy = (*ShareVolumePolicy)(unsafe.Pointer(in.ShareVolumeDevicePolicy))
+	out.TransferEnv = *(*[]TransferEnvVar)(unsafe.Pointer(&in.TransferEnv))
+	out.ResourcesPolicy = (*ResourcesPolicy)(unsafe.Pointer(in.ResourcesPolicy))
+	return nil
+}
+
+// Convert_apps_SidecarContainer_To_v1beta1_SidecarContainer is an autogenerated conversion function.
+func Convert_apps_SidecarContainer_To_v1beta1_SidecarContainer(in *apps.SidecarContainer, out *SidecarContainer, s conversion.Scope) error {
+	return autoConvert_apps_SidecarContainer_To_v1beta1_SidecarContainer(in, out, s)
+}
+
+func autoConvert_v1beta1_SidecarContainerUpgradeStrategy_To_apps_SidecarContainerUpgradeStrategy(in *SidecarContainerUpgradeStrategy, out *apps.SidecarContainerUpgradeStrategy, s conversion.Scope) error {
+	out.UpgradeType = apps.SidecarContainerUpgradeType(in.UpgradeType)
+	out.HotUpgradeEmptyImage = in.HotUpgradeEmptyImage
+	return nil
+}
+
+// Convert_v1beta1_SidecarContainerUpgradeStrategy_To_apps_SidecarContainerUpgradeStrategy is an autogenerated conversion function.
+func Convert_v1beta1_SidecarContainerUpgradeStrategy_To_apps_SidecarContainerUpgradeStrategy(in *SidecarContainerUpgradeStrategy, out *apps.SidecarContainerUpgradeStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_SidecarContainerUpgradeStrategy_To_apps_SidecarContainerUpgradeStrategy(in, out, s)
+}
+
+func autoConvert_apps_SidecarContainerUpgradeStrategy_To_v1beta1_SidecarContainerUpgradeStrategy(in *apps.SidecarContainerUpgradeStrategy, out *SidecarContainerUpgradeStrategy, s conversion.Scope) error {
+	out.UpgradeType = SidecarContainerUpgradeType(in.UpgradeType)
+	out.HotUpgradeEmptyImage = in.HotUpgradeEmptyImage
+	return nil
+}
+
+// Convert_apps_SidecarContainerUpgradeStrategy_To_v1beta1_SidecarContainerUpgradeStrategy is an autogenerated conversion function.
+func Convert_apps_SidecarContainerUpgradeStrategy_To_v1beta1_SidecarContainerUpgradeStrategy(in *apps.SidecarContainerUpgradeStrategy, out *SidecarContainerUpgradeStrategy, s conversion.Scope) error {
+	return autoConvert_apps_SidecarContainerUpgradeStrategy_To_v1beta1_SidecarContainerUpgradeStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_SidecarSet_To_apps_SidecarSet(in *SidecarSet, out *apps.SidecarSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_SidecarSetSpec_To_apps_SidecarSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_SidecarSetStatus_To_apps_SidecarSetStatus(&in.Status, &out.Status, s); err != nil {
 		return err
 	}
 	return nil
 }
 
-// Convert_v1beta1_StatefulSet_To_apps_StatefulSet is an autogenerated conversion function.
-func Convert_v1beta1_StatefulSet_To_apps_StatefulSet(in *StatefulSet, out *apps.StatefulSet, s conversion.Scope) error {
-	return autoConvert_v1beta1_StatefulSet_To_apps_StatefulSet(in, out, s)
-}
-
-func autoConvert_apps_StatefulSet_To_v1beta1_StatefulSet(in *apps.StatefulSet, out *StatefulSet, s conversion.Scope) error {
+func autoConvert_apps_SidecarSet_To_v1beta1_SidecarSet(in *apps.SidecarSet, out *SidecarSet, s conversion.Scope) error {
 	out.ObjectMeta = in.ObjectMeta
-	if err := Convert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+	if err := Convert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec(&in.Spec, &out.Spec, s); err != nil {
 		return err
 	}
-	if err := Convert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+	if err := Convert_apps_SidecarSetStatus_To_v1beta1_SidecarSetStatus(&in.Status, &out.Status, s); err != nil {
 		return err
 	}
 	return nil
 }
 
-// Convert_apps_StatefulSet_To_v1beta1_StatefulSet is an autogenerated conversion function.
-func Convert_apps_StatefulSet_To_v1beta1_StatefulSet(in *apps.StatefulSet, out *StatefulSet, s conversion.Scope) error {
-	return autoConvert_apps_StatefulSet_To_v1beta1_StatefulSet(in, out, s)
+func autoConvert_v1beta1_SidecarSetInjectRevision_To_apps_SidecarSetInjectRevision(in *SidecarSetInjectRevision, out *apps.SidecarSetInjectRevision, s conversion.Scope) error {
+	out.CustomVersion = (*string)(unsafe.Pointer(in.CustomVersion))
+	out.RevisionName = (*string)(unsafe.Pointer(in.RevisionName))
+	out.Policy = apps.SidecarSetInjectRevisionPolicy(in.Policy)
+	return nil
 }
 
-func autoConvert_v1beta1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSetList, out *apps.StatefulSetList, s conversion.Scope) error {
+// Convert_v1beta1_SidecarSetInjectRevision_To_apps_SidecarSetInjectRevision is an autogenerated conversion function.
+func Convert_v1beta1_SidecarSetInjectRevision_To_apps_SidecarSetInjectRevision(in *SidecarSetInjectRevision, out *apps.SidecarSetInjectRevision, s conversion.Scope) error {
+	return autoConvert_v1beta1_SidecarSetInjectRevision_To_apps_SidecarSetInjectRevision(in, out, s)
+}
+
+func autoConvert_apps_SidecarSetInjectRevision_To_v1beta1_SidecarSetInjectRevision(in *apps.SidecarSetInjectRevision, out *SidecarSetInjectRevision, s conversion.Scope) error {
+	out.CustomVersion = (*string)(unsafe.Pointer(in.CustomVersion))
+	out.RevisionName = (*string)(unsafe.Pointer(in.RevisionName))
+	out.Policy = SidecarSetInjectRevisionPolicy(in.Policy)
+	return nil
+}
+
+// Convert_apps_SidecarSetInjectRevision_To_v1beta1_SidecarSetInjectRevision is an autogenerated conversion function.
+func Convert_apps_SidecarSetInjectRevision_To_v1beta1_SidecarSetInjectRevision(in *apps.SidecarSetInjectRevision, out *SidecarSetInjectRevision, s conversion.Scope) error {
+	return autoConvert_apps_SidecarSetInjectRevision_To_v1beta1_SidecarSetInjectRevision(in, out, s)
+}
+
+func autoConvert_v1beta1_SidecarSetInjectionStrategy_To_apps_SidecarSetInjectionStrategy(in *SidecarSetInjectionStrategy, out *apps.SidecarSetInjectionStrategy, s conversion.Scope) error {
+	out.Paused = in.Paused
+	out.Revision = (*apps.SidecarSetInjectRevision)(unsafe.Pointer(in.Revision))
+	return nil
+}
+
+// Convert_v1beta1_SidecarSetInjectionStrategy_To_apps_SidecarSetInjectionStrategy is an autogenerated conversion function.
+func Convert_v1beta1_SidecarSetInjectionStrategy_To_apps_SidecarSetInjectionStrategy(in *SidecarSetInjectionStrategy, out *apps.SidecarSetInjectionStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_SidecarSetInjectionStrategy_To_apps_SidecarSetInjectionStrategy(in, out, s)
+}
+
+func autoConvert_apps_SidecarSetInjectionStrategy_To_v1beta1_SidecarSetInjectionStrategy(in *apps.SidecarSetInjectionStrategy, out *SidecarSetInjectionStrategy, s conversion.Scope) error {
+	out.Paused = in.Paused
+	out.Revision = (*SidecarSetInjectRevision)(unsafe.Pointer(in.Revision))
+	return nil
+}
+
+// Convert_apps_SidecarSetInjectionStrategy_To_v1beta1_SidecarSetInjectionStrategy is an autogenerated conversion function.
+func Convert_apps_SidecarSetInjectionStrategy_To_v1beta1_SidecarSetInjectionStrategy(in *apps.SidecarSetInjectionStrategy, out *SidecarSetInjectionStrategy, s conversion.Scope) error {
+	return autoConvert_apps_SidecarSetInjectionStrategy_To_v1beta1_SidecarSetInjectionStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_SidecarSetList_To_apps_SidecarSetList(in *SidecarSetList, out *apps.SidecarSetList, s conversion.Scope) error {
 	out.ListMeta = in.ListMeta
 	if in.Items != nil {
 		in, out := &in.Items, &out.Items
-		*out = make([]apps.StatefulSet, len(*in))
+		*out = make([]apps.SidecarSet, len(*in))
 		for i := range *in {
-			if err := Convert_v1beta1_StatefulSet_To_apps_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+			if err := Convert_v1beta1_SidecarSet_To_apps_SidecarSet(&(*in)[i], &(*out)[i], s); err != nil {
 				return err
 			}
 		}
@@ -1532,18 +1729,18 @@ func autoConvert_v1beta1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSet
 	return nil
 }
 
-// Convert_v1beta1_StatefulSetList_To_apps_StatefulSetList is an autogenerated conversion function.
-func Convert_v1beta1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSetList, out *apps.StatefulSetList, s conversion.Scope) error {
-	return autoConvert_v1beta1_StatefulSetList_To_apps_StatefulSetList(in, out, s)
+// Convert_v1beta1_SidecarSetList_To_apps_SidecarSetList is an autogenerated conversion function.
+func Convert_v1beta1_SidecarSetList_To_apps_SidecarSetList(in *SidecarSetList, out *apps.SidecarSetList, s conversion.Scope) error {
+	return autoConvert_v1beta1_SidecarSetList_To_apps_SidecarSetList(in, out, s)
 }
 
-func autoConvert_apps_StatefulSetList_To_v1beta1_StatefulSetList(in *apps.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
+func autoConvert_apps_SidecarSetList_To_v1beta1_SidecarSetList(in *apps.SidecarSetList, out *SidecarSetList, s conversion.Scope) error {
 	out.ListMeta = in.ListMeta
 	if in.Items != nil {
 		in, out := &in.Items, &out.Items
-		*out = make([]StatefulSet, len(*in))
+		*out = make([]SidecarSet, len(*in))
 		for i := range *in {
-			if err := Convert_apps_StatefulSet_To_v1beta1_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+			if err := Convert_apps_SidecarSet_To_v1beta1_SidecarSet(&(*in)[i], &(*out)[i], s); err != nil {
 				return err
 			}
 		}
@@ -1553,183 +1750,159 @@ func autoConvert_apps_StatefulSetList_To_v1beta1_StatefulSetList(in *apps.Statef
 	return nil
 }
 
-// Convert_apps_StatefulSetList_To_v1beta1_StatefulSetList is an autogenerated conversion function.
-func Convert_apps_StatefulSetList_To_v1beta1_StatefulSetList(in *apps.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
-	return autoConvert_apps_StatefulSetList_To_v1beta1_StatefulSetList(in, out, s)
+// Convert_apps_SidecarSetList_To_v1beta1_SidecarSetList is an autogenerated conversion function.
+func Convert_apps_SidecarSetList_To_v1beta1_SidecarSetList(in *apps.SidecarSetList, out *SidecarSetList, s conversion.Scope) error {
+	return autoConvert_apps_SidecarSetList_To_v1beta1_SidecarSetList(in, out, s)
 }
 
-func autoConvert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals(in *StatefulSetOrdinals, out *apps.StatefulSetOrdinals, s conversion.Scope) error {
-	out.Start = in.Start
+func autoConvert_v1beta1_SidecarSetPatchPodMetadata_To_apps_SidecarSetPatchPodMetadata(in *SidecarSetPatchPodMetadata, out *apps.SidecarSetPatchPodMetadata, s conversion.Scope) error {
+	out.Annotations = *(*map[string]string)(unsafe.Pointer(&in.Annotations))
+	out.PatchPolicy = apps.SidecarSetPatchPolicyType(in.PatchPolicy)
 	return nil
 }
 
-// Convert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals is an autogenerated conversion function.
-func Convert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals(in *StatefulSetOrdinals, out *apps.StatefulSetOrdinals, s conversion.Scope) error {
-	return autoConvert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals(in, out, s)
+// Convert_v1beta1_SidecarSetPatchPodMetadata_To_apps_SidecarSetPatchPodMetadata is an autogenerated conversion function.
+func Convert_v1beta1_SidecarSetPatchPodMetadata_To_apps_SidecarSetPatchPodMetadata(in *SidecarSetPatchPodMetadata, out *apps.SidecarSetPatchPodMetadata, s conversion.Scope) error {
+	return autoConvert_v1beta1_SidecarSetPatchPodMetadata_To_apps_SidecarSetPatchPodMetadata(in, out, s)
 }
 
-func autoConvert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals(in *apps.StatefulSetOrdinals, out *StatefulSetOrdinals, s conversion.Scope) error {
-	out.Start = in.Start
+func autoConvert_apps_SidecarSetPatchPodMetadata_To_v1beta1_SidecarSetPatchPodMetadata(in *apps.SidecarSetPatchPodMetadata, out *SidecarSetPatchPodMetadata, s conversion.Scope) error {
+	out.Annotations = *(*map[string]string)(unsafe.Pointer(&in.Annotations))
+	out.PatchPolicy = SidecarSetPatchPolicyType(in.PatchPolicy)
 	return nil
 }
 
-// Convert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals is an autogenerated conversion function.
-func Convert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals(in *apps.StatefulSetOrdinals, out *StatefulSetOrdinals, s conversion.Scope) error {
-	return autoConvert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals(in, out, s)
+// Convert_apps_SidecarSetPatchPodMetadata_To_v1beta1_SidecarSetPatchPodMetadata is an autogenerated conversion function.
+func Convert_apps_SidecarSetPatchPodMetadata_To_v1beta1_SidecarSetPatchPodMetadata(in *apps.SidecarSetPatchPodMetadata, out *SidecarSetPatchPodMetadata, s conversion.Scope) error {
+	return autoConvert_apps_SidecarSetPatchPodMetadata_To_v1beta1_SidecarSetPatchPodMetadata(in, out, s)
 }
 
-func autoConvert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy(in *StatefulSetPersistentVolumeClaimRetentionPolicy, out *apps.StatefulSetPersistentVolumeClaimRetentionPolicy, s conversion.Scope) error {
-	out.WhenDeleted = apps.PersistentVolumeClaimRetentionPolicyType(in.WhenDeleted)
-	out.WhenScaled = apps.PersistentVolumeClaimRetentionPolicyType(in.WhenScaled)
-	return nil
-}
-
-// Convert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy is an autogenerated conversion function.
-func Convert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy(in *StatefulSetPersistentVolumeClaimRetentionPolicy, out *apps.StatefulSetPersistentVolumeClaimRetentionPolicy, s conversion.Scope) error {
-	return autoConvert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy(in, out, s)
-}
-
-func autoConvert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(in *apps.StatefulSetPersistentVolumeClaimRetentionPolicy, out *StatefulSetPersistentVolumeClaimRetentionPolicy, s conversion.Scope) error {
-	out.WhenDeleted = PersistentVolumeClaimRetentionPolicyType(in.WhenDeleted)
-	out.WhenScaled = PersistentVolumeClaimRetentionPolicyType(in.WhenScaled)
-	return nil
-}
-
-// Convert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy is an autogenerated conversion function.
-func Convert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(in *apps.StatefulSetPersistentVolumeClaimRetentionPolicy, out *StatefulSetPersistentVolumeClaimRetentionPolicy, s conversion.Scope) error {
-	return autoConvert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(in, out, s)
-}
-
-func autoConvert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy(in *StatefulSetScaleStrategy, out *apps.StatefulSetScaleStrategy, s conversion.Scope) error {
-	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
-	return nil
-}
-
-// Convert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy is an autogenerated conversion function.
-func Convert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy(in *StatefulSetScaleStrategy, out *apps.StatefulSetScaleStrategy, s conversion.Scope) error {
-	return autoConvert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy(in, out, s)
-}
-
-func autoConvert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy(in *apps.StatefulSetScaleStrategy, out *StatefulSetScaleStrategy, s conversion.Scope) error {
-	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
-	return nil
-}
-
-// Convert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy is an autogenerated conversion function.
-func Convert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy(in *apps.StatefulSetScaleStrategy, out *StatefulSetScaleStrategy, s conversion.Scope) error {
-	return autoConvert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy(in, out, s)
-}
-
-func autoConvert_v1beta1_StatefulSetSpec_To_apps_StatefulSetSpec(in *StatefulSetSpec, out *apps.StatefulSetSpec, s conversion.Scope) error {
-	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+func autoConvert_v1beta1_SidecarSetSpec_To_apps_SidecarSetSpec(in *SidecarSetSpec, out *apps.SidecarSetSpec, s conversion.Scope) error {
 	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
-	out.Template = in.Template
-	out.VolumeClaimTemplates = *(*[]v1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
-	out.ServiceName = in.ServiceName
-	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
-	if err := Convert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+	out.NamespaceSelector = (*metav1.LabelSelector)(unsafe.Pointer(in.NamespaceSelector))
+	out.InitContainers = *(*[]apps.SidecarContainer)(unsafe.Pointer(&in.InitContainers))
+	out.Containers = *(*[]apps.SidecarContainer)(unsafe.Pointer(&in.Containers))
+	out.Volumes = *(*[]v1.Volume)(unsafe.Pointer(&in.Volumes))
+	if err := Convert_v1beta1_SidecarSetUpdateStrategy_To_apps_SidecarSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
 		return err
 	}
+	if err := Convert_v1beta1_SidecarSetInjectionStrategy_To_apps_SidecarSetInjectionStrategy(&in.InjectionStrategy, &out.InjectionStrategy, s); err != nil {
+		return err
+	}
+	out.ImagePullSecrets = *(*[]v1.LocalObjectReference)(unsafe.Pointer(&in.ImagePullSecrets))
 	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
-	out.ReserveOrdinals = *(*[]intstr.IntOrString)(unsafe.Pointer(&in.ReserveOrdinals))
-	out.Lifecycle = (*pub.Lifecycle)(unsafe.Pointer(in.Lifecycle))
-	out.ScaleStrategy = (*apps.StatefulSetScaleStrategy)(unsafe.Pointer(in.ScaleStrategy))
-	out.PersistentVolumeClaimRetentionPolicy = (*apps.StatefulSetPersistentVolumeClaimRetentionPolicy)(unsafe.Pointer(in.PersistentVolumeClaimRetentionPolicy))
-	out.Ordinals = (*apps.StatefulSetOrdinals)(unsafe.Pointer(in.Ordinals))
-	if err := Convert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(&in.VolumeClaimUpdateStrategy, &out.VolumeClaimUpdateStrategy, s); err != nil {
-		return err
-	}
+	out.PatchPodMetadata = *(*[]apps.SidecarSetPatchPodMetadata)(unsafe.Pointer(&in.PatchPodMetadata))
+	out.CustomVersion = in.CustomVersion
 	return nil
 }
 
-func autoConvert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(in *apps.StatefulSetSpec, out *StatefulSetSpec, s conversion.Scope) error {
-	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+// Convert_v1beta1_SidecarSetSpec_To_apps_SidecarSetSpec is an autogenerated conversion function.
+func Convert_v1beta1_SidecarSetSpec_To_apps_SidecarSetSpec(in *SidecarSetSpec, out *apps.SidecarSetSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_SidecarSetSpec_To_apps_SidecarSetSpec(in, out, s)
+}
+
+func autoConvert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec(in *apps.SidecarSetSpec, out *SidecarSetSpec, s conversion.Scope) error {
 	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
-	out.Template = in.Template
-	out.VolumeClaimTemplates = *(*[]v1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
-	if err := Convert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(&in.VolumeClaimUpdateStrategy, &out.VolumeClaimUpdateStrategy, s); err != nil {
+	// WARNING: in.Namespace requires manual conversion: does not exist in peer-type
+	out.NamespaceSelector = (*metav1.LabelSelector)(unsafe.Pointer(in.NamespaceSelector))
+	out.InitContainers = *(*[]SidecarContainer)(unsafe.Pointer(&in.InitContainers))
+	out.Containers = *(*[]SidecarContainer)(unsafe.Pointer(&in.Containers))
+	out.Volumes = *(*[]v1.Volume)(unsafe.Pointer(&in.Volumes))
+	if err := Convert_apps_SidecarSetUpdateStrategy_To_v1beta1_SidecarSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
 		return err
 	}
-	out.ServiceName = in.ServiceName
-	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
-	if err := Convert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+	if err := Convert_apps_SidecarSetInjectionStrategy_To_v1beta1_SidecarSetInjectionStrategy(&in.InjectionStrategy, &out.InjectionStrategy, s); err != nil {
 		return err
 	}
+	out.ImagePullSecrets = *(*[]v1.LocalObjectReference)(unsafe.Pointer(&in.ImagePullSecrets))
 	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
-	out.ReserveOrdinals = *(*[]intstr.IntOrString)(unsafe.Pointer(&in.ReserveOrdinals))
-	out.Lifecycle = (*pub.Lifecycle)(unsafe.Pointer(in.Lifecycle))
-	out.ScaleStrategy = (*StatefulSetScaleStrategy)(unsafe.Pointer(in.ScaleStrategy))
-	out.PersistentVolumeClaimRetentionPolicy = (*StatefulSetPersistentVolumeClaimRetentionPolicy)(unsafe.Pointer(in.PersistentVolumeClaimRetentionPolicy))
-	out.Ordinals = (*StatefulSetOrdinals)(unsafe.Pointer(in.Ordinals))
+	out.PatchPodMetadata = *(*[]SidecarSetPatchPodMetadata)(unsafe.Pointer(&in.PatchPodMetadata))
+	out.CustomVersion = in.CustomVersion
 	return nil
 }
 
-func autoConvert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(in *StatefulSetStatus, out *apps.StatefulSetStatus, s conversion.Scope) error {
+func autoConvert_v1beta1_SidecarSetStatus_To_apps_SidecarSetStatus(in *SidecarSetStatus, out *apps.SidecarSetStatus, s conversion.Scope) error {
 	out.ObservedGeneration = in.ObservedGeneration
-	out.Replicas = in.Replicas
-	out.ReadyReplicas = in.ReadyReplicas
-	out.AvailableReplicas = in.AvailableReplicas
-	out.CurrentReplicas = in.CurrentReplicas
-	out.UpdatedReplicas = in.UpdatedReplicas
-	out.CurrentRevision = in.CurrentRevision
-	out.UpdateRevision = in.UpdateRevision
+	out.MatchedPods = in.MatchedPods
+	out.UpdatedPods = in.UpdatedPods
+	out.ReadyPods = in.ReadyPods
+	out.UpdatedReadyPods = in.UpdatedReadyPods
+	out.LatestRevision = in.LatestRevision
 	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
-	out.Conditions = *(*[]appsv1.StatefulSetCondition)(unsafe.Pointer(&in.Conditions))
-	out.LabelSelector = in.LabelSelector
-	out.UpdatedReadyReplicas = in.UpdatedReadyReplicas
-	out.UpdatedAvailableReplicas = in.UpdatedAvailableReplicas
-	out.VolumeClaims = *(*[]apps.VolumeClaimStatus)(unsafe.Pointer(&in.VolumeClaims))
 	return nil
 }
 
-// Convert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus is an autogenerated conversion function.
-func Convert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(in *StatefulSetStatus, out *apps.StatefulSetStatus, s conversion.Scope) error {
-	return autoConvert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(in, out, s)
+// Convert_v1beta1_SidecarSetStatus_To_apps_SidecarSetStatus is an autogenerated conversion function.
+func Convert_v1beta1_SidecarSetStatus_To_apps_SidecarSetStatus(in *SidecarSetStatus, out *apps.SidecarSetStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_SidecarSetStatus_To_apps_SidecarSetStatus(in, out, s)
 }
 
-func autoConvert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(in *apps.StatefulSetStatus, out *StatefulSetStatus, s conversion.Scope) error {
+func autoConvert_apps_SidecarSetStatus_To_v1beta1_SidecarSetStatus(in *apps.SidecarSetStatus, out *SidecarSetStatus, s conversion.Scope) error {
 	out.ObservedGeneration = in.ObservedGeneration
-	out.Replicas = in.Replicas
-	out.ReadyReplicas = in.ReadyReplicas
-	out.AvailableReplicas = in.AvailableReplicas
-	out.CurrentReplicas = in.CurrentReplicas
-	out.UpdatedReplicas = in.UpdatedReplicas
-	out.UpdatedReadyReplicas = in.UpdatedReadyReplicas
-	out.UpdatedAvailableReplicas = in.UpdatedAvailableReplicas
-	out.CurrentRevision = in.CurrentRevision
-	out.UpdateRevision = in.UpdateRevision
+	out.MatchedPods = in.MatchedPods
+	out.UpdatedPods = in.UpdatedPods
+	out.ReadyPods = in.ReadyPods
+	out.UpdatedReadyPods = in.UpdatedReadyPods
+	out.LatestRevision = in.LatestRevision
 	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
-	out.Conditions = *(*[]appsv1.StatefulSetCondition)(unsafe.Pointer(&in.Conditions))
-	out.LabelSelector = in.LabelSelector
-	out.VolumeClaims = *(*[]VolumeClaimStatus)(unsafe.Pointer(&in.VolumeClaims))
 	return nil
 }
 
-// Convert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus is an autogenerated conversion function.
-func Convert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(in *apps.StatefulSetStatus, out *StatefulSetStatus, s conversion.Scope) error {
-	return autoConvert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(in, out, s)
+// Convert_apps_SidecarSetStatus_To_v1beta1_SidecarSetStatus is an autogenerated conversion function.
+func Convert_apps_SidecarSetStatus_To_v1beta1_SidecarSetStatus(in *apps.SidecarSetStatus, out *SidecarSetStatus, s conversion.Scope) error {
+	return autoConvert_apps_SidecarSetStatus_To_v1beta1_SidecarSetStatus(in, out, s)
 }
 
-func autoConvert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in *StatefulSetUpdateStrategy, out *apps.StatefulSetUpdateStrategy, s conversion.Scope) error {
-	out.Type = appsv1.StatefulSetUpdateStrategyType(in.Type)
-	out.RollingUpdate = (*apps.RollingUpdateStatefulSetStrategy)(unsafe.Pointer(in.RollingUpdate))
+func autoConvert_v1beta1_SidecarSetUpdateStrategy_To_apps_SidecarSetUpdateStrategy(in *SidecarSetUpdateStrategy, out *apps.SidecarSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = apps.SidecarSetUpdateStrategyType(in.Type)
+	out.Paused = in.Paused
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Partition = (*intstr.IntOrString)(unsafe.Pointer(in.Partition))
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+	out.ScatterStrategy = *(*[]pub.UpdateScatterTerm)(unsafe.Pointer(&in.ScatterStrategy))
 	return nil
 }
 
-// Convert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy is an autogenerated conversion function.
-func Convert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in *StatefulSetUpdateStrategy, out *apps.StatefulSetUpdateStrategy, s conversion.Scope) error {
-	return autoConvert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in, out, s)
+// Convert_v1beta1_SidecarSetUpdateStrategy_To_apps_SidecarSetUpdateStrategy is an autogenerated conversion function.
+func Convert_v1beta1_SidecarSetUpdateStrategy_To_apps_SidecarSetUpdateStrategy(in *SidecarSetUpdateStrategy, out *apps.SidecarSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_SidecarSetUpdateStrategy_To_apps_SidecarSetUpdateStrategy(in, out, s)
 }
 
-func autoConvert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(in *apps.StatefulSetUpdateStrategy, out *StatefulSetUpdateStrategy, s conversion.Scope) error {
-	out.Type = appsv1.StatefulSetUpdateStrategyType(in.Type)
-	out.RollingUpdate = (*RollingUpdateStatefulSetStrategy)(unsafe.Pointer(in.RollingUpdate))
+func autoConvert_apps_SidecarSetUpdateStrategy_To_v1beta1_SidecarSetUpdateStrategy(in *apps.SidecarSetUpdateStrategy, out *SidecarSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = SidecarSetUpdateStrategyType(in.Type)
+	out.Paused = in.Paused
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Partition = (*intstr.IntOrString)(unsafe.Pointer(in.Partition))
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+	out.ScatterStrategy = *(*[]pub.UpdateScatterTerm)(unsafe.Pointer(&in.ScatterStrategy))
 	return nil
 }
 
-// Convert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy is an autogenerated conversion function.
-func Convert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(in *apps.StatefulSetUpdateStrategy, out *StatefulSetUpdateStrategy, s conversion.Scope) error {
-	return autoConvert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(in, out, s)
+// Convert_apps_SidecarSetUpdateStrategy_To_v1beta1_SidecarSetUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_SidecarSetUpdateStrategy_To_v1beta1_SidecarSetUpdateStrategy(in *apps.SidecarSetUpdateStrategy, out *SidecarSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_SidecarSetUpdateStrategy_To_v1beta1_SidecarSetUpdateStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_SourceContainerNameSource_To_apps_SourceContainerNameSource(in *SourceContainerNameSource, out *apps.SourceContainerNameSource, s conversion.Scope) error {
+	out.FieldRef = (*v1.ObjectFieldSelector)(unsafe.Pointer(in.FieldRef))
+	return nil
+}
+
+// Convert_v1beta1_SourceContainerNameSource_To_apps_SourceContainerNameSource is an autogenerated conversion function.
+func Convert_v1beta1_SourceContainerNameSource_To_apps_SourceContainerNameSource(in *SourceContainerNameSource, out *apps.SourceContainerNameSource, s conversion.Scope) error {
+	return autoConvert_v1beta1_SourceContainerNameSource_To_apps_SourceContainerNameSource(in, out, s)
+}
+
+func autoConvert_apps_SourceContainerNameSource_To_v1beta1_SourceContainerNameSource(in *apps.SourceContainerNameSource, out *SourceContainerNameSource, s conversion.Scope) error {
+	out.FieldRef = (*v1.ObjectFieldSelector)(unsafe.Pointer(in.FieldRef))
+	return nil
+}
+
+// Convert_apps_SourceContainerNameSource_To_v1beta1_SourceContainerNameSource is an autogenerated conversion function.
+func Convert_apps_SourceContainerNameSource_To_v1beta1_SourceContainerNameSource(in *apps.SourceContainerNameSource, out *SourceContainerNameSource, s conversion.Scope) error {
+	return autoConvert_apps_SourceContainerNameSource_To_v1beta1_SourceContainerNameSource(in, out, s)
 }
 
 func autoConvert_v1beta1_SyncStatus_To_apps_SyncStatus(in *SyncStatus, out *apps.SyncStatus, s conversion.Scope) error {
@@ -1756,66 +1929,28 @@ func Convert_apps_SyncStatus_To_v1beta1_SyncStatus(in *apps.SyncStatus, out *Syn
 	return autoConvert_apps_SyncStatus_To_v1beta1_SyncStatus(in, out, s)
 }
 
-func autoConvert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in *UnorderedUpdateStrategy, out *apps.UnorderedUpdateStrategy, s conversion.Scope) error {
-	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+func autoConvert_v1beta1_TransferEnvVar_To_apps_TransferEnvVar(in *TransferEnvVar, out *apps.TransferEnvVar, s conversion.Scope) error {
+	out.SourceContainerName = in.SourceContainerName
+	out.SourceContainerNameFrom = (*apps.SourceContainerNameSource)(unsafe.Pointer(in.SourceContainerNameFrom))
+	out.EnvName = in.EnvName
+	out.EnvNames = *(*[]string)(unsafe.Pointer(&in.EnvNames))
 	return nil
 }
 
-// Convert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy is an autogenerated conversion function.
-func Convert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in *UnorderedUpdateStrategy, out *apps.UnorderedUpdateStrategy, s conversion.Scope) error {
-	return autoConvert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in, out, s)
+// Convert_v1beta1_TransferEnvVar_To_apps_TransferEnvVar is an autogenerated conversion function.
+func Convert_v1beta1_TransferEnvVar_To_apps_TransferEnvVar(in *TransferEnvVar, out *apps.TransferEnvVar, s conversion.Scope) error {
+	return autoConvert_v1beta1_TransferEnvVar_To_apps_TransferEnvVar(in, out, s)
 }
 
-func autoConvert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy(in *apps.UnorderedUpdateStrategy, out *UnorderedUpdateStrategy, s conversion.Scope) error {
-	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+func autoConvert_apps_TransferEnvVar_To_v1beta1_TransferEnvVar(in *apps.TransferEnvVar, out *TransferEnvVar, s conversion.Scope) error {
+	out.SourceContainerName = in.SourceContainerName
+	out.SourceContainerNameFrom = (*SourceContainerNameSource)(unsafe.Pointer(in.SourceContainerNameFrom))
+	out.EnvName = in.EnvName
+	out.EnvNames = *(*[]string)(unsafe.Pointer(&in.EnvNames))
 	return nil
 }
 
-// Convert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy is an autogenerated conversion function.
-func Convert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy(in *apps.UnorderedUpdateStrategy, out *UnorderedUpdateStrategy, s conversion.Scope) error {
-	return autoConvert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy(in, out, s)
-}
-
-func autoConvert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus(in *VolumeClaimStatus, out *apps.VolumeClaimStatus, s conversion.Scope) error {
-	out.VolumeClaimName = in.VolumeClaimName
-	out.CompatibleReplicas = in.CompatibleReplicas
-	out.CompatibleReadyReplicas = in.CompatibleReadyReplicas
-	return nil
-}
-
-// Convert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus is an autogenerated conversion function.
-func Convert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus(in *VolumeClaimStatus, out *apps.VolumeClaimStatus, s conversion.Scope) error {
-	return autoConvert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus(in, out, s)
-}
-
-func autoConvert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus(in *apps.VolumeClaimStatus, out *VolumeClaimStatus, s conversion.Scope) error {
-	out.VolumeClaimName = in.VolumeClaimName
-	out.CompatibleReplicas = in.CompatibleReplicas
-	out.CompatibleReadyReplicas = in.CompatibleReadyReplicas
-	return nil
-}
-
-// Convert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus is an autogenerated conversion function.
-func Convert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus(in *apps.VolumeClaimStatus, out *VolumeClaimStatus, s conversion.Scope) error {
-	return autoConvert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus(in, out, s)
-}
-
-func autoConvert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(in *VolumeClaimUpdateStrategy, out *apps.VolumeClaimUpdateStrategy, s conversion.Scope) error {
-	out.Type = apps.VolumeClaimUpdateStrategyType(in.Type)
-	return nil
-}
-
-// Convert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy is an autogenerated conversion function.
-func Convert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(in *VolumeClaimUpdateStrategy, out *apps.VolumeClaimUpdateStrategy, s conversion.Scope) error {
-	return autoConvert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(in, out, s)
-}
-
-func autoConvert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(in *apps.VolumeClaimUpdateStrategy, out *VolumeClaimUpdateStrategy, s conversion.Scope) error {
-	out.Type = VolumeClaimUpdateStrategyType(in.Type)
-	return nil
-}
-
-// Convert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy is an autogenerated conversion function.
-func Convert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(in *apps.VolumeClaimUpdateStrategy, out *VolumeClaimUpdateStrategy, s conversion.Scope) error {
-	return autoConvert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(in, out, s)
+// Convert_apps_TransferEnvVar_To_v1beta1_TransferEnvVar is an autogenerated conversion function.
+func Convert_apps_TransferEnvVar_To_v1beta1_TransferEnvVar(in *apps.TransferEnvVar, out *TransferEnvVar, s conversion.Scope) error {
+	return autoConvert_apps_TransferEnvVar_To_v1beta1_TransferEnvVar(in, out, s)
 }

@@ -21,8 +21,8 @@ func RegisterDefaults(scheme *runtime.Scheme) error {
 	scheme.AddTypeDefaultingFunc(&ImagePullJobList{}, func(obj interface{}) { SetObjectDefaults_ImagePullJobList(obj.(*ImagePullJobList)) })
 	scheme.AddTypeDefaultingFunc(&NodeImage{}, func(obj interface{}) { SetObjectDefaults_NodeImage(obj.(*NodeImage)) })
 	scheme.AddTypeDefaultingFunc(&NodeImageList{}, func(obj interface{}) { SetObjectDefaults_NodeImageList(obj.(*NodeImageList)) })
-	scheme.AddTypeDefaultingFunc(&StatefulSet{}, func(obj interface{}) { SetObjectDefaults_StatefulSet(obj.(*StatefulSet)) })
-	scheme.AddTypeDefaultingFunc(&StatefulSetList{}, func(obj interface{}) { SetObjectDefaults_StatefulSetList(obj.(*StatefulSetList)) })
+	scheme.AddTypeDefaultingFunc(&SidecarSet{}, func(obj interface{}) { SetObjectDefaults_SidecarSet(obj.(*SidecarSet)) })
+	scheme.AddTypeDefaultingFunc(&SidecarSetList{}, func(obj interface{}) { SetObjectDefaults_SidecarSetList(obj.(*SidecarSetList)) })
 	return nil
 }
 
@@ -70,13 +70,13 @@ func SetObjectDefaults_NodeImageList(in *NodeImageList) {
 	}
 }
 
-func SetObjectDefaults_StatefulSet(in *StatefulSet) {
-	SetDefaults_StatefulSetSpec(&in.Spec)
+func SetObjectDefaults_SidecarSet(in *SidecarSet) {
+	SetDefaults_SidecarSetSpec(&in.Spec)
 }
 
-func SetObjectDefaults_StatefulSetList(in *StatefulSetList) {
+func SetObjectDefaults_SidecarSetList(in *SidecarSetList) {
 	for i := range in.Items {
 		a := &in.Items[i]
-		SetObjectDefaults_StatefulSet(a)
+		SetObjectDefaults_SidecarSet(a)
 	}
 }

@@ -166,13 +166,23 @@ func (in ReferenceObject) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in RollingUpdateCloneSetStrategy) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateCloneSetStrategy"
+func (in ResourceExprs) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceExprs"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in RollingUpdateStatefulSetStrategy) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateStatefulSetStrategy"
+func (in ResourcesExpr) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ResourcesExpr"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourcesPolicy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ResourcesPolicy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RollingUpdateCloneSetStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateCloneSetStrategy"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -181,43 +191,63 @@ func (in SandboxConfig) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in StatefulSet) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSet"
+func (in ShareVolumePolicy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ShareVolumePolicy"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in StatefulSetList) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetList"
+func (in SidecarContainer) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarContainer"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in StatefulSetOrdinals) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetOrdinals"
+func (in SidecarContainerUpgradeStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarContainerUpgradeStrategy"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in StatefulSetPersistentVolumeClaimRetentionPolicy) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy"
+func (in SidecarSet) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSet"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in StatefulSetScaleStrategy) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetScaleStrategy"
+func (in SidecarSetInjectRevision) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetInjectRevision"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in StatefulSetSpec) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetSpec"
+func (in SidecarSetInjectionStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetInjectionStrategy"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in StatefulSetStatus) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetStatus"
+func (in SidecarSetList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetList"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in StatefulSetUpdateStrategy) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetUpdateStrategy"
+func (in SidecarSetPatchPodMetadata) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetPatchPodMetadata"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SidecarSetSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SidecarSetStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SidecarSetUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SourceContainerNameSource) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SourceContainerNameSource"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -226,16 +256,6 @@ func (in SyncStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in UnorderedUpdateStrategy) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UnorderedUpdateStrategy"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
-func (in VolumeClaimStatus) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimStatus"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
-func (in VolumeClaimUpdateStrategy) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimUpdateStrategy"
+func (in TransferEnvVar) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.TransferEnvVar"
 }

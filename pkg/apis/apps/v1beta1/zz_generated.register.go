@@ -54,8 +54,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&ImagePullJobList{},
 		&NodeImage{},
 		&NodeImageList{},
-		&StatefulSet{},
-		&StatefulSetList{},
+		&SidecarSet{},
+		&SidecarSetList{},
 	)
 	// AddToGroupVersion allows the serialization of client types like ListOptions.
 	v1.AddToGroupVersion(scheme, SchemeGroupVersion)

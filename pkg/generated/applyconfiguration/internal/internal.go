@@ -23,26 +23,6 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
-- name: io.k8s.api.apps.v1.StatefulSetCondition
-  map:
-    fields:
-    - name: lastTransitionTime
-      type:
-        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
-    - name: message
-      type:
-        scalar: string
-    - name: reason
-      type:
-        scalar: string
-    - name: status
-      type:
-        scalar: string
-      default: ""
-    - name: type
-      type:
-        scalar: string
-      default: ""
 - name: io.k8s.api.core.v1.AWSElasticBlockStoreVolumeSource
   map:
     fields:
@@ -2675,6 +2655,194 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
       default: Always
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerProbe
+  map:
+    fields:
+    - name: containerName
+      type:
+        scalar: string
+      default: ""
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: probe
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerProbeSpec
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerProbeSpec
+  map:
+    fields:
+    - name: exec
+      type:
+        namedType: io.k8s.api.core.v1.ExecAction
+    - name: failureThreshold
+      type:
+        scalar: numeric
+    - name: grpc
+      type:
+        namedType: io.k8s.api.core.v1.GRPCAction
+    - name: httpGet
+      type:
+        namedType: io.k8s.api.core.v1.HTTPGetAction
+    - name: initialDelaySeconds
+      type:
+        scalar: numeric
+    - name: periodSeconds
+      type:
+        scalar: numeric
+    - name: successThreshold
+      type:
+        scalar: numeric
+    - name: tcpSocket
+      type:
+        namedType: io.k8s.api.core.v1.TCPSocketAction
+    - name: terminationGracePeriodSeconds
+      type:
+        scalar: numeric
+    - name: timeoutSeconds
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerProbeState
+  map:
+    fields:
+    - name: lastProbeTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: state
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralContainerTemplateSpec
+  map:
+    fields:
+    - name: ephemeralContainers
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.EphemeralContainer
+          elementRelationship: associative
+          keys:
+          - name
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralJob
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralJobSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralJobStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralJobCondition
+  map:
+    fields:
+    - name: lastProbeTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralJobSpec
+  map:
+    fields:
+    - name: activeDeadlineSeconds
+      type:
+        scalar: numeric
+    - name: parallelism
+      type:
+        scalar: numeric
+    - name: paused
+      type:
+        scalar: boolean
+    - name: replicas
+      type:
+        scalar: numeric
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: template
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralContainerTemplateSpec
+      default: {}
+    - name: ttlSecondsAfterFinished
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralJobStatus
+  map:
+    fields:
+    - name: completionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralJobCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: failed
+      type:
+        scalar: numeric
+      default: 0
+    - name: match
+      type:
+        scalar: numeric
+      default: 0
+    - name: phase
+      type:
+        scalar: string
+    - name: running
+      type:
+        scalar: numeric
+      default: 0
+    - name: startTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: succeeded
+      type:
+        scalar: numeric
+      default: 0
+    - name: waiting
+      type:
+        scalar: numeric
+      default: 0
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.FailedImageStatus
   map:
     fields:
@@ -3059,6 +3227,178 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: waiting
       type:
         scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodePodProbe
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodePodProbeSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodePodProbeStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodePodProbeSpec
+  map:
+    fields:
+    - name: podProbes
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbe
+          elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodePodProbeStatus
+  map:
+    fields:
+    - name: podProbeStatuses
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeStatus
+          elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodContainerProbe
+  map:
+    fields:
+    - name: containerName
+      type:
+        scalar: string
+      default: ""
+    - name: markerPolicy
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ProbeMarkerPolicy
+          elementRelationship: associative
+          keys:
+          - state
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: podConditionType
+      type:
+        scalar: string
+    - name: probe
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerProbeSpec
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbe
+  map:
+    fields:
+    - name: IP
+      type:
+        scalar: string
+      default: ""
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: namespace
+      type:
+        scalar: string
+      default: ""
+    - name: probes
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerProbe
+          elementRelationship: atomic
+    - name: uid
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeMarker
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeMarkerSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeMarkerStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeMarkerSpec
+  map:
+    fields:
+    - name: probes
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodContainerProbe
+          elementRelationship: associative
+          keys:
+          - name
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeMarkerStatus
+  map:
+    fields:
+    - name: matchedPods
+      type:
+        scalar: numeric
+    - name: observedGeneration
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeStatus
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: namespace
+      type:
+        scalar: string
+      default: ""
+    - name: probeStates
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerProbeState
+          elementRelationship: atomic
+    - name: uid
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ProbeMarkerPolicy
+  map:
+    fields:
+    - name: annotations
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: labels
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: state
+      type:
+        scalar: string
+      default: ""
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PullPolicy
   map:
     fields:
@@ -3079,33 +3419,39 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: namespace
       type:
         scalar: string
-- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.RollingUpdateStatefulSetStrategy
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceExprs
   map:
     fields:
-    - name: inPlaceUpdateStrategy
-      type:
-        namedType: io.kruise.kruise.pkg.apis.pub.InPlaceUpdateStrategy
-    - name: maxUnavailable
-      type:
-        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
-    - name: minReadySeconds
-      type:
-        scalar: numeric
-      default: 0
-    - name: partition
-      type:
-        scalar: numeric
-      default: 0
-    - name: paused
-      type:
-        scalar: boolean
-    - name: podUpdatePolicy
+    - name: cpu
       type:
         scalar: string
-      default: ReCreate
-    - name: unorderedUpdate
+    - name: memory
       type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnorderedUpdateStrategy
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourcesExpr
+  map:
+    fields:
+    - name: limits
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceExprs
+    - name: requests
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceExprs
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourcesPolicy
+  map:
+    fields:
+    - name: resourcesExpr
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourcesExpr
+      default: {}
+    - name: targetContainersMode
+      type:
+        scalar: string
+      default: ""
+    - name: targetContainersNameRegex
+      type:
+        scalar: string
+      default: .*
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SandboxConfig
   map:
     fields:
@@ -3119,7 +3465,163 @@ var schemaYAML = typed.YAMLObject(`types:
         map:
           elementType:
             scalar: string
-- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSet
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ShareVolumePolicy
+  map:
+    fields:
+    - name: type
+      type:
+        scalar: string
+      default: disabled
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarContainer
+  map:
+    fields:
+    - name: args
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: command
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: env
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.EnvVar
+          elementRelationship: associative
+          keys:
+          - name
+    - name: envFrom
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.EnvFromSource
+          elementRelationship: atomic
+    - name: image
+      type:
+        scalar: string
+    - name: imagePullPolicy
+      type:
+        scalar: string
+    - name: lifecycle
+      type:
+        namedType: io.k8s.api.core.v1.Lifecycle
+    - name: livenessProbe
+      type:
+        namedType: io.k8s.api.core.v1.Probe
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: podInjectPolicy
+      type:
+        scalar: string
+    - name: ports
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.ContainerPort
+          elementRelationship: associative
+          keys:
+          - containerPort
+          - protocol
+    - name: readinessProbe
+      type:
+        namedType: io.k8s.api.core.v1.Probe
+    - name: resizePolicy
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.ContainerResizePolicy
+          elementRelationship: atomic
+    - name: resources
+      type:
+        namedType: io.k8s.api.core.v1.ResourceRequirements
+      default: {}
+    - name: resourcesPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourcesPolicy
+    - name: restartPolicy
+      type:
+        scalar: string
+    - name: restartPolicyRules
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.ContainerRestartRule
+          elementRelationship: atomic
+    - name: securityContext
+      type:
+        namedType: io.k8s.api.core.v1.SecurityContext
+    - name: shareVolumeDevicePolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ShareVolumePolicy
+    - name: shareVolumePolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ShareVolumePolicy
+      default: {}
+    - name: startupProbe
+      type:
+        namedType: io.k8s.api.core.v1.Probe
+    - name: stdin
+      type:
+        scalar: boolean
+    - name: stdinOnce
+      type:
+        scalar: boolean
+    - name: terminationMessagePath
+      type:
+        scalar: string
+    - name: terminationMessagePolicy
+      type:
+        scalar: string
+    - name: transferEnv
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.TransferEnvVar
+          elementRelationship: atomic
+    - name: tty
+      type:
+        scalar: boolean
+    - name: upgradeStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarContainerUpgradeStrategy
+      default: {}
+    - name: volumeDevices
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.VolumeDevice
+          elementRelationship: associative
+          keys:
+          - devicePath
+    - name: volumeMounts
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.VolumeMount
+          elementRelationship: associative
+          keys:
+          - mountPath
+    - name: workingDir
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarContainerUpgradeStrategy
+  map:
+    fields:
+    - name: hotUpgradeEmptyImage
+      type:
+        scalar: string
+    - name: upgradeType
+      type:
+        scalar: string
+      default: ColdUpgrade
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSet
   map:
     fields:
     - name: apiVersion
@@ -3134,23 +3636,89 @@ var schemaYAML = typed.YAMLObject(`types:
       default: {}
     - name: spec
       type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetSpec
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetSpec
       default: {}
     - name: status
       type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetStatus
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetStatus
       default: {}
-- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetSpec
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetInjectRevision
   map:
     fields:
-    - name: podManagementPolicy
+    - name: customVersion
       type:
         scalar: string
-      default: OrderedReady
-    - name: replicas
+    - name: policy
       type:
-        scalar: numeric
-      default: 1
+        scalar: string
+      default: Always
+    - name: revisionName
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetInjectionStrategy
+  map:
+    fields:
+    - name: paused
+      type:
+        scalar: boolean
+    - name: revision
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetInjectRevision
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetPatchPodMetadata
+  map:
+    fields:
+    - name: annotations
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: patchPolicy
+      type:
+        scalar: string
+      default: Retain
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetSpec
+  map:
+    fields:
+    - name: containers
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarContainer
+          elementRelationship: associative
+          keys:
+          - name
+    - name: imagePullSecrets
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.LocalObjectReference
+          elementRelationship: associative
+          keys:
+          - name
+    - name: initContainers
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarContainer
+          elementRelationship: associative
+          keys:
+          - name
+    - name: injectionStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetInjectionStrategy
+      default: {}
+    - name: namespace
+      type:
+        scalar: string
+    - name: namespaceSelector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: patchPodMetadata
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetPatchPodMetadata
+          elementRelationship: atomic
     - name: revisionHistoryLimit
       type:
         scalar: numeric
@@ -3158,79 +3726,79 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: selector
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
-    - name: serviceName
-      type:
-        scalar: string
-    - name: template
-      type:
-        namedType: io.k8s.api.core.v1.PodTemplateSpec
-      default: {}
     - name: updateStrategy
       type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetUpdateStrategy
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetUpdateStrategy
       default: {}
-    - name: volumeClaimTemplates
+    - name: volumes
       type:
         list:
           elementType:
-            namedType: io.k8s.api.core.v1.PersistentVolumeClaim
-          elementRelationship: atomic
-- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetStatus
+            namedType: io.k8s.api.core.v1.Volume
+          elementRelationship: associative
+          keys:
+          - name
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetStatus
   map:
     fields:
-    - name: availableReplicas
-      type:
-        scalar: numeric
-      default: 0
     - name: collisionCount
       type:
         scalar: numeric
-    - name: conditions
+    - name: latestRevision
       type:
-        list:
-          elementType:
-            namedType: io.k8s.api.apps.v1.StatefulSetCondition
-          elementRelationship: associative
-          keys:
-          - type
-    - name: currentReplicas
+        scalar: string
+    - name: matchedPods
       type:
         scalar: numeric
       default: 0
-    - name: currentRevision
-      type:
-        scalar: string
-    - name: labelSelector
-      type:
-        scalar: string
     - name: observedGeneration
       type:
         scalar: numeric
-    - name: readyReplicas
+    - name: readyPods
       type:
         scalar: numeric
       default: 0
-    - name: replicas
+    - name: updatedPods
       type:
         scalar: numeric
       default: 0
-    - name: updateRevision
-      type:
-        scalar: string
-    - name: updatedReplicas
+    - name: updatedReadyPods
       type:
         scalar: numeric
-      default: 0
-- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetUpdateStrategy
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SidecarSetUpdateStrategy
   map:
     fields:
-    - name: rollingUpdate
+    - name: maxUnavailable
       type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.RollingUpdateStatefulSetStrategy
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: partition
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: paused
+      type:
+        scalar: boolean
+    - name: priorityStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.UpdatePriorityStrategy
+    - name: scatterStrategy
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.pub.UpdateScatterTerm
+          elementRelationship: atomic
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
     - name: type
       type:
         scalar: string
       default: RollingUpdate
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SourceContainerNameSource
+  map:
+    fields:
+    - name: fieldRef
+      type:
+        namedType: io.k8s.api.core.v1.ObjectFieldSelector
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SyncStatus
   map:
     fields:
@@ -3243,12 +3811,24 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: syncAt
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
-- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnorderedUpdateStrategy
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.TransferEnvVar
   map:
     fields:
-    - name: priorityStrategy
+    - name: envName
       type:
-        namedType: io.kruise.kruise.pkg.apis.pub.UpdatePriorityStrategy
+        scalar: string
+    - name: envNames
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: sourceContainerName
+      type:
+        scalar: string
+    - name: sourceContainerNameFrom
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SourceContainerNameSource
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.CloneSet
   map:
     fields:
@@ -3849,6 +4429,39 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: namespace
       type:
         scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceExprs
+  map:
+    fields:
+    - name: cpu
+      type:
+        scalar: string
+    - name: memory
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourcesExpr
+  map:
+    fields:
+    - name: limits
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceExprs
+    - name: requests
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceExprs
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourcesPolicy
+  map:
+    fields:
+    - name: resourcesExpr
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourcesExpr
+      default: {}
+    - name: targetContainersMode
+      type:
+        scalar: string
+      default: ""
+    - name: targetContainersNameRegex
+      type:
+        scalar: string
+      default: .*
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateCloneSetStrategy
   map:
     fields:
@@ -3880,33 +4493,6 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: io.kruise.kruise.pkg.apis.pub.UpdateScatterTerm
           elementRelationship: atomic
-- name: io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateStatefulSetStrategy
-  map:
-    fields:
-    - name: inPlaceUpdateStrategy
-      type:
-        namedType: io.kruise.kruise.pkg.apis.pub.InPlaceUpdateStrategy
-    - name: maxUnavailable
-      type:
-        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
-    - name: minReadySeconds
-      type:
-        scalar: numeric
-      default: 0
-    - name: partition
-      type:
-        scalar: numeric
-      default: 0
-    - name: paused
-      type:
-        scalar: boolean
-    - name: podUpdatePolicy
-      type:
-        scalar: string
-      default: ReCreate
-    - name: unorderedUpdate
-      type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.UnorderedUpdateStrategy
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.SandboxConfig
   map:
     fields:
@@ -3920,7 +4506,163 @@ var schemaYAML = typed.YAMLObject(`types:
         map:
           elementType:
             scalar: string
-- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSet
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ShareVolumePolicy
+  map:
+    fields:
+    - name: type
+      type:
+        scalar: string
+      default: disabled
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarContainer
+  map:
+    fields:
+    - name: args
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: command
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: env
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.EnvVar
+          elementRelationship: associative
+          keys:
+          - name
+    - name: envFrom
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.EnvFromSource
+          elementRelationship: atomic
+    - name: image
+      type:
+        scalar: string
+    - name: imagePullPolicy
+      type:
+        scalar: string
+    - name: lifecycle
+      type:
+        namedType: io.k8s.api.core.v1.Lifecycle
+    - name: livenessProbe
+      type:
+        namedType: io.k8s.api.core.v1.Probe
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: podInjectPolicy
+      type:
+        scalar: string
+    - name: ports
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.ContainerPort
+          elementRelationship: associative
+          keys:
+          - containerPort
+          - protocol
+    - name: readinessProbe
+      type:
+        namedType: io.k8s.api.core.v1.Probe
+    - name: resizePolicy
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.ContainerResizePolicy
+          elementRelationship: atomic
+    - name: resources
+      type:
+        namedType: io.k8s.api.core.v1.ResourceRequirements
+      default: {}
+    - name: resourcesPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourcesPolicy
+    - name: restartPolicy
+      type:
+        scalar: string
+    - name: restartPolicyRules
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.ContainerRestartRule
+          elementRelationship: atomic
+    - name: securityContext
+      type:
+        namedType: io.k8s.api.core.v1.SecurityContext
+    - name: shareVolumeDevicePolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ShareVolumePolicy
+    - name: shareVolumePolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ShareVolumePolicy
+      default: {}
+    - name: startupProbe
+      type:
+        namedType: io.k8s.api.core.v1.Probe
+    - name: stdin
+      type:
+        scalar: boolean
+    - name: stdinOnce
+      type:
+        scalar: boolean
+    - name: terminationMessagePath
+      type:
+        scalar: string
+    - name: terminationMessagePolicy
+      type:
+        scalar: string
+    - name: transferEnv
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.TransferEnvVar
+          elementRelationship: atomic
+    - name: tty
+      type:
+        scalar: boolean
+    - name: upgradeStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarContainerUpgradeStrategy
+      default: {}
+    - name: volumeDevices
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.VolumeDevice
+          elementRelationship: associative
+          keys:
+          - devicePath
+    - name: volumeMounts
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.VolumeMount
+          elementRelationship: associative
+          keys:
+          - mountPath
+    - name: workingDir
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarContainerUpgradeStrategy
+  map:
+    fields:
+    - name: hotUpgradeEmptyImage
+      type:
+        scalar: string
+    - name: upgradeType
+      type:
+        scalar: string
+      default: ColdUpgrade
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSet
   map:
     fields:
     - name: apiVersion
@@ -3935,160 +4677,169 @@ var schemaYAML = typed.YAMLObject(`types:
       default: {}
     - name: spec
       type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetSpec
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetSpec
       default: {}
     - name: status
       type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetStatus
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetStatus
       default: {}
-- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetOrdinals
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetInjectRevision
   map:
     fields:
-    - name: start
-      type:
-        scalar: numeric
-- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy
-  map:
-    fields:
-    - name: whenDeleted
+    - name: customVersion
       type:
         scalar: string
-    - name: whenScaled
+    - name: policy
       type:
         scalar: string
-- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetScaleStrategy
-  map:
-    fields:
-    - name: maxUnavailable
-      type:
-        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
-- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetSpec
-  map:
-    fields:
-    - name: lifecycle
-      type:
-        namedType: io.kruise.kruise.pkg.apis.pub.Lifecycle
-    - name: ordinals
-      type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetOrdinals
-    - name: persistentVolumeClaimRetentionPolicy
-      type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy
-    - name: podManagementPolicy
+      default: Always
+    - name: revisionName
       type:
         scalar: string
-      default: OrderedReady
-    - name: replicas
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetInjectionStrategy
+  map:
+    fields:
+    - name: paused
       type:
-        scalar: numeric
-      default: 1
-    - name: reserveOrdinals
+        scalar: boolean
+    - name: revision
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetInjectRevision
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetPatchPodMetadata
+  map:
+    fields:
+    - name: annotations
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: patchPolicy
+      type:
+        scalar: string
+      default: Retain
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetSpec
+  map:
+    fields:
+    - name: containers
       type:
         list:
           elementType:
-            namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarContainer
+          elementRelationship: associative
+          keys:
+          - name
+    - name: customVersion
+      type:
+        scalar: string
+    - name: imagePullSecrets
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.LocalObjectReference
+          elementRelationship: associative
+          keys:
+          - name
+    - name: initContainers
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarContainer
+          elementRelationship: associative
+          keys:
+          - name
+    - name: injectionStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetInjectionStrategy
+      default: {}
+    - name: namespaceSelector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: patchPodMetadata
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetPatchPodMetadata
           elementRelationship: atomic
     - name: revisionHistoryLimit
       type:
         scalar: numeric
       default: 10
-    - name: scaleStrategy
-      type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetScaleStrategy
     - name: selector
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
-    - name: serviceName
-      type:
-        scalar: string
-    - name: template
-      type:
-        namedType: io.k8s.api.core.v1.PodTemplateSpec
-      default: {}
     - name: updateStrategy
       type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetUpdateStrategy
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetUpdateStrategy
       default: {}
-    - name: volumeClaimTemplates
+    - name: volumes
       type:
         list:
           elementType:
-            namedType: io.k8s.api.core.v1.PersistentVolumeClaim
-          elementRelationship: atomic
-    - name: volumeClaimUpdateStrategy
-      type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimUpdateStrategy
-      default: {}
-- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetStatus
+            namedType: io.k8s.api.core.v1.Volume
+          elementRelationship: associative
+          keys:
+          - name
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetStatus
   map:
     fields:
-    - name: availableReplicas
-      type:
-        scalar: numeric
-      default: 0
     - name: collisionCount
       type:
         scalar: numeric
-    - name: conditions
+    - name: latestRevision
       type:
-        list:
-          elementType:
-            namedType: io.k8s.api.apps.v1.StatefulSetCondition
-          elementRelationship: associative
-          keys:
-          - type
-    - name: currentReplicas
+        scalar: string
+    - name: matchedPods
       type:
         scalar: numeric
       default: 0
-    - name: currentRevision
-      type:
-        scalar: string
-    - name: labelSelector
-      type:
-        scalar: string
     - name: observedGeneration
       type:
         scalar: numeric
-    - name: readyReplicas
+    - name: readyPods
       type:
         scalar: numeric
       default: 0
-    - name: replicas
+    - name: updatedPods
       type:
         scalar: numeric
       default: 0
-    - name: updateRevision
-      type:
-        scalar: string
-    - name: updatedAvailableReplicas
+    - name: updatedReadyPods
       type:
         scalar: numeric
-    - name: updatedReadyReplicas
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetUpdateStrategy
+  map:
+    fields:
+    - name: maxUnavailable
       type:
-        scalar: numeric
-    - name: updatedReplicas
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: partition
       type:
-        scalar: numeric
-      default: 0
-    - name: volumeClaims
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: paused
+      type:
+        scalar: boolean
+    - name: priorityStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.UpdatePriorityStrategy
+    - name: scatterStrategy
       type:
         list:
           elementType:
-            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimStatus
-          elementRelationship: associative
-          keys:
-          - volumeClaimName
-- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetUpdateStrategy
-  map:
-    fields:
-    - name: rollingUpdate
+            namedType: io.kruise.kruise.pkg.apis.pub.UpdateScatterTerm
+          elementRelationship: atomic
+    - name: selector
       type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateStatefulSetStrategy
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
     - name: type
       type:
         scalar: string
       default: RollingUpdate
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.SourceContainerNameSource
+  map:
+    fields:
+    - name: fieldRef
+      type:
+        namedType: io.k8s.api.core.v1.ObjectFieldSelector
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.SyncStatus
   map:
     fields:
@@ -4101,33 +4852,24 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: syncAt
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
-- name: io.kruise.kruise.pkg.apis.apps.v1beta1.UnorderedUpdateStrategy
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.TransferEnvVar
   map:
     fields:
-    - name: priorityStrategy
-      type:
-        namedType: io.kruise.kruise.pkg.apis.pub.UpdatePriorityStrategy
-- name: io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimStatus
-  map:
-    fields:
-    - name: compatibleReadyReplicas
-      type:
-        scalar: numeric
-      default: 0
-    - name: compatibleReplicas
-      type:
-        scalar: numeric
-      default: 0
-    - name: volumeClaimName
+    - name: envName
       type:
         scalar: string
-      default: ""
-- name: io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimUpdateStrategy
-  map:
-    fields:
-    - name: type
+    - name: envNames
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: sourceContainerName
       type:
         scalar: string
+    - name: sourceContainerNameFrom
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SourceContainerNameSource
 - name: io.kruise.kruise.pkg.apis.policy.v1alpha1.PodUnavailableBudget
   map:
     fields:

@@ -13,10 +13,13 @@ import (
 type AppsV1alpha1Interface interface {
 	RESTClient() rest.Interface
 	CloneSetsGetter
+	EphemeralJobsGetter
 	ImageListPullJobsGetter
 	ImagePullJobsGetter
 	NodeImagesGetter
-	StatefulSetsGetter
+	NodePodProbesGetter
+	PodProbeMarkersGetter
+	SidecarSetsGetter
 }
 
 // AppsV1alpha1Client is used to interact with features provided by the apps.kruise.io group.
@@ -26,6 +29,10 @@ type AppsV1alpha1Client struct {
 
 func (c *AppsV1alpha1Client) CloneSets(namespace string) CloneSetInterface {
 	return newCloneSets(c, namespace)
+}
+
+func (c *AppsV1alpha1Client) EphemeralJobs(namespace string) EphemeralJobInterface {
+	return newEphemeralJobs(c, namespace)
 }
 
 func (c *AppsV1alpha1Client) ImageListPullJobs(namespace string) ImageListPullJobInterface {
@@ -40,8 +47,16 @@ func (c *AppsV1alpha1Client) NodeImages() NodeImageInterface {
 	return newNodeImages(c)
 }
 
-func (c *AppsV1alpha1Client) StatefulSets(namespace string) StatefulSetInterface {
-	return newStatefulSets(c, namespace)
+func (c *AppsV1alpha1Client) NodePodProbes() NodePodProbeInterface {
+	return newNodePodProbes(c)
+}
+
+func (c *AppsV1alpha1Client) PodProbeMarkers(namespace string) PodProbeMarkerInterface {
+	return newPodProbeMarkers(c, namespace)
+}
+
+func (c *AppsV1alpha1Client) SidecarSets() SidecarSetInterface {
+	return newSidecarSets(c)
 }
 
 // NewForConfig creates a new AppsV1alpha1Client for the given config.

@@ -4,10 +4,16 @@ package v1alpha1
 
 type CloneSetExpansion interface{}
 
+type EphemeralJobExpansion interface{}
+
 type ImageListPullJobExpansion interface{}
 
 type ImagePullJobExpansion interface{}
 
 type NodeImageExpansion interface{}
 
-type StatefulSetExpansion interface{}
+type NodePodProbeExpansion interface{}
+
+type PodProbeMarkerExpansion interface{}
+
+type SidecarSetExpansion interface{}

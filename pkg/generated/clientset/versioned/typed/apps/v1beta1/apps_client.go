@@ -16,7 +16,7 @@ type AppsV1beta1Interface interface {
 	ImageListPullJobsGetter
 	ImagePullJobsGetter
 	NodeImagesGetter
-	StatefulSetsGetter
+	SidecarSetsGetter
 }
 
 // AppsV1beta1Client is used to interact with features provided by the apps.kruise.io group.
@@ -40,8 +40,8 @@ func (c *AppsV1beta1Client) NodeImages() NodeImageInterface {
 	return newNodeImages(c)
 }
 
-func (c *AppsV1beta1Client) StatefulSets(namespace string) StatefulSetInterface {
-	return newStatefulSets(c, namespace)
+func (c *AppsV1beta1Client) SidecarSets() SidecarSetInterface {
+	return newSidecarSets(c)
 }
 
 // NewForConfig creates a new AppsV1beta1Client for the given config.

@@ -10,4 +10,4 @@ type ImagePullJobExpansion interface{}
 
 type NodeImageExpansion interface{}
 
-type StatefulSetExpansion interface{}
+type SidecarSetExpansion interface{}

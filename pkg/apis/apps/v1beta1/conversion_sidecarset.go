@@ -1,0 +1,72 @@
+package v1beta1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/conversion"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/metadata"
+)
+
+// KeptFieldsAnnotation holds what only v1alpha1 can say, so that v1alpha1 shows an object as it
+// was written there. Its value is JSON, a kept type of the kind. It is there only where
+// something would be lost.
+const KeptFieldsAnnotation = "apps.kruise.io/v1alpha1-fields"
+
+// +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
+// +protobuf=false
+//
+// keptSidecarSet says that v1alpha1 has a namespace where v1beta1 shows a selector for its
+// name. It counts only while that selector is there: whoever changes it has decided anew.
+type keptSidecarSet struct {
+	// Namespace is spec.namespace of v1alpha1.
+	Namespace string `json:"namespace"`
+	// NamespaceSelector is its spec.namespaceSelector. Both together are refused to users.
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+}
+
+// Convert_apps_SidecarSet_To_v1beta1_SidecarSet shows a namespace as a selector for its name.
+func Convert_apps_SidecarSet_To_v1beta1_SidecarSet(in *apps.SidecarSet, out *SidecarSet, s conversion.Scope) error {
+	if err := autoConvert_apps_SidecarSet_To_v1beta1_SidecarSet(in, out, s); err != nil {
+		return err
+	}
+	if in.Spec.Namespace == "" {
+		return nil
+	}
+	kept := keptSidecarSet{Namespace: in.Spec.Namespace, NamespaceSelector: in.Spec.NamespaceSelector}
+	out.Spec.NamespaceSelector = selectNamespace(in.Spec.Namespace)
+	var err error
+	out.Annotations, err = metadata.Keep(out.Annotations, KeptFieldsAnnotation, kept)
+	return err
+}
+
+// Convert_v1beta1_SidecarSet_To_apps_SidecarSet is the inverse.
+func Convert_v1beta1_SidecarSet_To_apps_SidecarSet(in *SidecarSet, out *apps.SidecarSet, s conversion.Scope) error {
+	if err := autoConvert_v1beta1_SidecarSet_To_apps_SidecarSet(in, out, s); err != nil {
+		return err
+	}
+	var (
+		kept  keptSidecarSet
+		found bool
+	)
+	if out.Annotations, found = metadata.Take(out.Annotations, KeptFieldsAnnotation, &kept); !found || kept.Namespace == "" {
+		return nil
+	}
+	if apiequality.Semantic.DeepEqual(in.Spec.NamespaceSelector, selectNamespace(kept.Namespace)) {
+		out.Spec.Namespace, out.Spec.NamespaceSelector = kept.Namespace, kept.NamespaceSelector
+	}
+	return nil
+}
+
+// Convert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec leaves the namespace to the conversion of
+// the SidecarSet.
+func Convert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec(in *apps.SidecarSetSpec, out *SidecarSetSpec, s conversion.Scope) error {
+	return autoConvert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec(in, out, s)
+}
+
+func selectNamespace(name string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: name}}
+}

@@ -1,0 +1,28 @@
+package pub_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// Stored objects and running Pods spell these names, too: none of them may change.
+func TestWellKnownNamesOfSidecars(t *testing.T) {
+	for want, got := range map[string]string{
+		"apps.kruise.io/sidecarset-custom-version":   pub.SidecarSetCustomVersionKey,
+		"kruise.io/sidecarset-name":                  pub.SidecarSetNameKey,
+		"kruise.io/sidecarset-hash":                  pub.SidecarSetHashKey,
+		"kruise.io/sidecarset-hash-without-image":    pub.SidecarSetHashWithoutImageKey,
+		"apps.kruise.io/sidecarset-canary":           pub.SidecarSetCanaryKey,
+		"apps.kruise.io/sidecarset-base":             pub.SidecarSetBaseKey,
+		"apps.kruise.io/ephemeralcontainers-cleanup": pub.EphemeralContainersCleanupFinalizer,
+		"kruise.io/node-pod-probe-cleanup":           pub.NodePodProbeCleanupFinalizer,
+		"SidecarSetUpgradable":                       pub.SidecarSetUpgradableConditionType,
+		"SidecarTerminated":                          pub.SidecarTerminatedConditionType,
+		"KRUISE_EJOB_ID":                             pub.EphemeralJobIDEnv,
+	} {
+		require.Equal(t, want, got)
+	}
+}

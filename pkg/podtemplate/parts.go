@@ -1,0 +1,101 @@
+package podtemplate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/api/pod"
+	"k8s.io/kubernetes/pkg/apis/core"
+	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
+	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
+)
+
+// Parts are what Pods are made of, for kinds that hold containers and volumes without a
+// template around them.
+type Parts struct {
+	InitContainers      []corev1.Container
+	Containers          []corev1.Container
+	EphemeralContainers []corev1.EphemeralContainer
+	Volumes             []corev1.Volume
+}
+
+// DefaultParts fills parts in place, as Default does a template. Images are pulled as in core:
+// those with a tag or a digest when they are not there. Parts that equal the stored ones are
+// left alone.
+func DefaultParts(parts, old *Parts) {
+	if old == nil || !apiequality.Semantic.DeepEqual(parts, old) {
+		corev1defaults.SetObjectDefaults_PodTemplate(&corev1.PodTemplate{Template: corev1.PodTemplateSpec{Spec: parts.spec()}})
+	}
+}
+
+// ValidateParts runs core's rules for a Pod that is made of parts and nothing else. A container
+// stands in where there are only init containers or ephemeral ones. old are the stored parts,
+// nil on create. The arguments are not changed.
+func ValidateParts(parts, old *Parts, path *field.Path) field.ErrorList {
+	current, err := parts.asCore()
+	if err != nil {
+		return field.ErrorList{field.InternalError(path, err)}
+	}
+	stored, err := old.asCore()
+	if err != nil {
+		return field.ErrorList{field.InternalError(path, err)}
+	}
+	options := pod.GetValidationOptionsFromPodTemplate(current, stored)
+	return corevalidation.ValidatePodSpec(&current.Spec, nil, path, options)
+}
+
+// ValidateProbe runs core's rules for the probe of a container. What it leaves unset is judged as
+// if it had been defaulted. The probe is not changed.
+func ValidateProbe(probe *corev1.Probe, path *field.Path) field.ErrorList {
+	const holder = "containers[0].readinessProbe"
+	parts := &Parts{Containers: []corev1.Container{{Name: "probed", Image: "probed", ReadinessProbe: probe}}}
+	errs := ValidateParts(parts, nil, nil)
+	for _, err := range errs {
+		err.Field = path.String() + strings.TrimPrefix(err.Field, holder)
+	}
+	return errs
+}
+
+func (p *Parts) spec() corev1.PodSpec {
+	return corev1.PodSpec{
+		InitContainers: p.InitContainers, Containers: p.Containers,
+		EphemeralContainers: p.EphemeralContainers, Volumes: p.Volumes,
+	}
+}
+
+// asCore is a defaulted Pod of copies of the parts.
+func (p *Parts) asCore() (*core.PodTemplateSpec, error) {
+	if p == nil {
+		return nil, nil
+	}
+	spec := p.spec()
+	template := &corev1.PodTemplateSpec{Spec: *spec.DeepCopy()}
+	// Tokens may be mounted only where there is a service account. Every Pod has one in the end.
+	template.Spec.ServiceAccountName = "default"
+	corev1defaults.SetObjectDefaults_PodTemplate(&corev1.PodTemplate{Template: *template})
+	if len(p.Containers) == 0 {
+		template.Spec.Containers = []corev1.Container{{Name: p.freeName(), Image: "stand-in"}}
+	}
+	converted, err := asCore(template)
+	if err != nil {
+		return nil, fmt.Errorf("make a pod of containers and volumes: %w", err)
+	}
+	return converted, nil
+}
+
+// freeName is a name that no container has.
+func (p *Parts) freeName() string {
+	taken := func(name string) bool {
+		return slices.ContainsFunc(p.InitContainers, func(c corev1.Container) bool { return c.Name == name }) ||
+			slices.ContainsFunc(p.EphemeralContainers, func(c corev1.EphemeralContainer) bool { return c.Name == name })
+	}
+	name := "stand-in"
+	for taken(name) {
+		name += "-x"
+	}
+	return name
+}

@@ -1,0 +1,40 @@
+package apps
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/component-base/featuregate"
+
+	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/registry/rest"
+)
+
+func defaultGate(t *testing.T) featuregate.MutableFeatureGate {
+	t.Helper()
+	gate, err := features.New("")
+	require.NoError(t, err)
+	return gate
+}
+
+// columns are the names in a table, those with "-o wide" alone apart.
+func columns(row rest.Row) (narrow, wide []string) {
+	for _, column := range row.Describe().Columns[1:] {
+		if column.Priority > 0 {
+			wide = append(wide, column.Name)
+		} else {
+			narrow = append(narrow, column.Name)
+		}
+	}
+	return narrow, wide
+}
+
+func TestEphemeralJobIsDescribed(t *testing.T) {
+	row := ephemeralJob(defaultGate(t))
+	narrow, wide := columns(row)
+	assert.Equal(t, []string{"STATUS", "MATCH", "SUCCEED", "FAILED", "RUNNING", "WAITING", "AGE"}, narrow)
+	assert.Empty(t, wide)
+	assert.Equal(t, []string{"ejob"}, row.Describe().Short)
+	assert.False(t, row.Describe().ClusterScoped)
+}

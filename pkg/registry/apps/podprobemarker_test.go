@@ -1,0 +1,38 @@
+package apps
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/component-base/featuregate"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/registry/rest"
+)
+
+func TestProbesAreDescribed(t *testing.T) {
+	for _, row := range []rest.Row{podProbeMarker(defaultGate(t)), nodePodProbe()} {
+		narrow, wide := columns(row)
+		assert.Equal(t, []string{"AGE"}, narrow)
+		assert.Empty(t, wide)
+		assert.Empty(t, row.Describe().Short)
+	}
+	assert.False(t, podProbeMarker(defaultGate(t)).Describe().ClusterScoped)
+	assert.True(t, nodePodProbe().Describe().ClusterScoped)
+}
+
+// Row 24 of the cases for PodProbeMarker: writes are refused where the gate, or that of the agent,
+// is off.
+func TestPodProbeMarkerNeedsItsGates(t *testing.T) {
+	for _, off := range []featuregate.Feature{"", features.PodProbeMarkerGate, features.KruiseDaemon} {
+		gate := defaultGate(t)
+		if off != "" {
+			require.NoError(t, gate.SetFromMap(map[string]bool{string(off): false}))
+		}
+		kind, ok := podProbeMarker(gate).(*rest.Kind[*apps.PodProbeMarker])
+		require.True(t, ok)
+		assert.Equal(t, string(off), kind.Closed)
+	}
+}

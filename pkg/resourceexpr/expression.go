@@ -1,0 +1,31 @@
+package resourceexpr
+
+import (
+	"fmt"
+	"math/big"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Expression is one that Parse has read.
+type Expression struct {
+	root *node
+}
+
+// Value computes the expression for those variables, truncated to thousandths. The error says that
+// the value is negative, or too large for a quantity.
+func (e *Expression) Value(cpu, memory resource.Quantity) (resource.Quantity, error) {
+	value := e.root.eval(map[string]*big.Rat{"cpu": rational(cpu), "memory": rational(memory)})
+	if value.Sign() < 0 {
+		return resource.Quantity{}, errNegative
+	}
+	milli := new(big.Rat).Mul(value, big.NewRat(1000, 1))
+	whole := new(big.Int).Quo(milli.Num(), milli.Denom())
+	if whole.IsInt64() {
+		return *resource.NewMilliQuantity(whole.Int64(), resource.DecimalSI), nil
+	}
+	if whole.Quo(whole, big.NewInt(1000)); whole.IsInt64() {
+		return *resource.NewQuantity(whole.Int64(), resource.DecimalSI), nil
+	}
+	return resource.Quantity{}, fmt.Errorf("the value %s is too large", value.FloatString(0))
+}
