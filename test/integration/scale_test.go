@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/scale"
 )
 
-func TestScale(t *testing.T) {
+func TestRow34Scale(t *testing.T) {
 	client := cloneSets(t)
 	created := create(t, client, newCloneSet("demo"))
 	created.Status.Replicas = 2

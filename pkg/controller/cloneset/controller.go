@@ -86,13 +86,17 @@ func newReconciler(deps controller.Deps) (*Reconciler, error) {
 		}
 		stores[resource] = informer.GetIndexer()
 	}
+	settings := settingsFrom(deps)
 	guard := consistency.New(deps.ExpectationTimeout, deps.Clock, stores)
+	if !settings.giveUpWaiting {
+		guard.WaitOn()
+	}
 	recorder := deps.Recorder(Name)
 	return &Reconciler{
 		sets: setInformer.Lister(), pods: owned[pods].GetIndexer(), claims: owned[claims].GetIndexer(),
 		revisions: owned[revisions].GetIndexer(), nodes: deps.KubeInformers.Core().V1().Nodes().Lister(),
 		sightings: map[types.UID]map[types.UID]sighting{},
-		guard:     guard, settings: settingsFrom(deps), clock: deps.Clock, recorder: recorder, metrics: deps.Options.Metrics,
+		guard:     guard, settings: settings, clock: deps.Clock, recorder: recorder, metrics: deps.Options.Metrics,
 		write: &writer{kube: deps.Kube, kruise: deps.Kruise, guard: guard, recorder: recorder},
 	}, nil
 }
@@ -123,8 +127,12 @@ func (r *Reconciler) watch(c *controller.Controller, deps controller.Deps) error
 	if err := c.Watch(setInformer, controller.Self); err != nil {
 		return err
 	}
-	for _, informer := range ownedInformers(deps) {
-		if err := c.Watch(informer, controller.OwnerOf(kind.GroupKind())); err != nil {
+	for resource, informer := range ownedInformers(deps) {
+		var filters []controller.Filter
+		if resource == pods && r.settings.fewerEvents {
+			filters = append(filters, worthAPass)
+		}
+		if err := c.Watch(informer, controller.OwnerOf(kind.GroupKind()), filters...); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package cloneset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -11,49 +12,60 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// scale carries out what the view decides about the number of Pods, and tells whether there was anything.
+// scale carries out what the view decides about the number of Pods, and tells whether that changed anything. A creation that
+// is refused, for want of quota for example, holds up no deletion.
 func (r *Reconciler) scale(ctx context.Context, v *view) (acted bool, err error) {
-	plan, err := v.scale()
+	plan, err := v.scale(true)
 	if err != nil {
 		return false, err
 	}
-	if plan.limit >= 0 && (plan.createOld+plan.createNew > 0 || v.set.Generation != v.set.Status.ObservedGeneration) {
+	acted, err = r.carryOut(ctx, v, plan)
+	if err == nil || acted || !plan.creates() {
+		return acted, err
+	}
+	plan, rest := v.scale(false)
+	if rest == nil {
+		acted, rest = r.carryOut(ctx, v, plan)
+	}
+	return acted, errors.Join(err, rest)
+}
+
+func (r *Reconciler) carryOut(ctx context.Context, v *view, plan scaling) (acted bool, err error) {
+	if plan.limit >= 0 && (plan.creates() || v.set.Generation != v.set.Status.ObservedGeneration) {
 		// While nothing changes, nothing is said again.
 		r.recorder.Eventf(v.set, corev1.EventTypeWarning, "ScaleUpLimited",
 			"scaleUp is limited because of scaleStrategy.maxUnavailable, limit: %d", plan.limit)
 	}
-	if err := r.create(ctx, v, plan); err != nil {
-		return true, err
-	}
-	if err := r.write.pods(ctx, v.set, plan.changes); err != nil {
-		return true, err
-	}
-	return plan.acts(), r.write.deletePods(ctx, v, plan.delete)
+	created, createErr := r.create(ctx, v, plan)
+	changed, changeErr := r.write.pods(ctx, v.set, plan.changes)
+	deleted, deleteErr := r.write.deletePods(ctx, v, plan.delete)
+	return created || changed || deleted, errors.Join(createErr, changeErr, deleteErr)
 }
 
-// create makes the Pods that are missing, those at the current revision first.
-func (r *Reconciler) create(ctx context.Context, v *view, plan scaling) error {
-	total := plan.createOld + plan.createNew
-	if total == 0 {
-		return nil
+// create makes the Pods that are missing, those at the current revision first, and tells whether there is any more.
+func (r *Reconciler) create(ctx context.Context, v *view, plan scaling) (acted bool, err error) {
+	if !plan.creates() {
+		return false, nil
 	}
 	older, err := v.blueprint(v.current)
 	if err != nil {
-		return err
+		return false, err
 	}
 	newer, err := v.blueprint(v.update)
 	if err != nil {
-		return err
+		return false, err
 	}
+	total := plan.createOld + plan.createNew
 	ids := v.newIDs(total)
+	var effects effects
 	_, err = podcontrol.SlowStart(total, func(i int) error {
 		blueprint := newer
 		if i < plan.createOld {
 			blueprint = older
 		}
-		return r.write.createInstance(ctx, v, blueprint, ids[i])
+		return effects.note(r.write.createInstance(ctx, v, blueprint, ids[i]))
 	})
-	return err
+	return effects.any(), err
 }
 
 func (v *view) blueprint(revision *appsv1.ControllerRevision) (*podcontrol.Blueprint, error) {

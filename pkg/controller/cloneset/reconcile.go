@@ -54,10 +54,10 @@ func (r *Reconciler) stale(ctx context.Context, set *v1beta1.CloneSet) (time.Dur
 	}
 	logger := klog.FromContext(ctx)
 	if pending.Remaining <= 0 {
-		logger.Error(nil, "Cache did not show a write in time, going on without it", "resource", pending.Resource,
-			"wrote", pending.Wrote, "reached", pending.Reached)
+		logger.Error(nil, "Cache did not show a write in time", "resource", pending.Resource,
+			"wrote", pending.Wrote, "reached", pending.Reached, "goOn", r.settings.giveUpWaiting)
 		r.metrics.Leaked(set.Namespace, set.Name)
-		return 0, false
+		return staleRecheck, !r.settings.giveUpWaiting
 	}
 	logger.V(4).Info("Cache has not seen an earlier write", "resource", pending.Resource, "wrote", pending.Wrote, "reached", pending.Reached)
 	r.metrics.Stale(Name)
@@ -129,24 +129,25 @@ func (r *Reconciler) reportDeleted(ctx context.Context, v *view, selector labels
 	return r.write.status(ctx, v.set, v.status(selector.String(), outcome{}, old.CollisionCount))
 }
 
-// act makes the changes of one pass. What scaling changed is seen before anything is updated. A claim that cannot be cleaned
-// up is reported and holds up nothing.
+// act makes the changes of one pass. What was changed is seen before more is decided. What a server refused has changed
+// nothing: it is reported, and holds up neither the other Pods nor the update that may be the way out.
 func (r *Reconciler) act(ctx context.Context, v *view) (recheck time.Duration, result outcome) {
 	result.scale = r.cleanClaims(ctx, v)
 	acted, err := r.scale(ctx, v)
-	if acted || err != nil {
-		result.scale = errors.Join(result.scale, err)
+	result.scale = errors.Join(result.scale, err)
+	if acted {
 		return 0, result
 	}
 	changes, recheck, unreadable := v.refresh()
 	r.keepSightings(v.set.UID, v.sightings)
-	if err := r.write.pods(ctx, v.set, changes); err != nil || len(changes) > 0 {
-		result.update = errors.Join(unreadable, err)
+	acted, refused := r.write.pods(ctx, v.set, changes)
+	if acted {
+		result.update = errors.Join(unreadable, refused)
 		return recheck, result
 	}
-	// One Pod that cannot be judged must not hold up the others, nor the update that may be its way out.
+	v.refused = changes
 	plan, err := v.updates()
-	result.update, result.decided = errors.Join(unreadable, err, r.write.updates(ctx, v, plan)), true
+	result.update, result.decided = errors.Join(unreadable, refused, err, r.write.updates(ctx, v, plan)), true
 	return recheck, result
 }
 

@@ -26,13 +26,21 @@ func (r *Reconciler) syncRevisions(ctx context.Context, v *view) (*int32, error)
 	case history.Reuse:
 		v.update = resolution.Revision
 	case history.Bump:
-		if v.update, err = r.write.bumpRevision(ctx, v.set, resolution.Revision, resolution.Number); err != nil {
+		bumped := resolution.Revision.DeepCopy()
+		bumped.Revision = resolution.Number
+		if err := v.stampClaims(bumped); err != nil {
+			return collisions, err
+		}
+		if v.update, err = r.write.bumpRevision(ctx, v.set, bumped); err != nil {
 			return collisions, err
 		}
 		v.replaceRevision(v.update)
 	case history.Create:
 		for {
 			wanted := history.New(v.set, ownerRef(v.set), template, data, resolution.Number, collisions)
+			if err := v.stampClaims(wanted); err != nil {
+				return collisions, err
+			}
 			created, collided, err := r.write.createRevision(ctx, v.set, wanted)
 			if err != nil {
 				return collisions, err

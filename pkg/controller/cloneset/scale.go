@@ -25,12 +25,13 @@ type scaling struct {
 	changes []change
 }
 
-func (s *scaling) acts() bool {
-	return s.createOld+s.createNew+len(s.delete)+len(s.changes) > 0
-}
+func (s *scaling) creates() bool { return s.createOld+s.createNew > 0 }
 
-// scale decides how many Pods to create, or which to delete.
-func (v *view) scale() (scaling, error) {
+func (s *scaling) acts() bool { return s.creates() || len(s.delete)+len(s.changes) > 0 }
+
+// scale decides how many Pods to create, or which to delete. Where none can be created, what is missing already counts as
+// unavailable, and the user's bound decides how many of those that serve may go.
+func (v *view) scale(mayCreate bool) (scaling, error) {
 	plan := scaling{limit: -1}
 	if plan.changes = v.regret(); len(plan.changes) > 0 {
 		return plan, nil
@@ -42,13 +43,13 @@ func (v *view) scale() (scaling, error) {
 	if diff.Up > diff.UpLimit {
 		plan.limit = diff.UpLimit
 	}
-	if diff.UpLimit > 0 {
+	if diff.UpLimit > 0 && mayCreate {
 		plan.createOld = min(diff.UpOld, diff.UpLimit)
 		plan.createNew = diff.UpLimit - plan.createOld
 		return plan, nil
 	}
 	limit := diff.DeleteReadyLimit
-	if diff.Up > 0 {
+	if diff.Up > 0 && mayCreate {
 		// Pods are missing already: only what does not serve may go.
 		limit = 0
 	}

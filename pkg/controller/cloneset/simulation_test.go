@@ -132,7 +132,7 @@ func (s *simulation) pass() bool {
 
 func (s *simulation) act() bool {
 	v := &s.view
-	plan, err := v.scale()
+	plan, err := v.scale(true)
 	require.NoError(s.t, err)
 	for i := range plan.createOld + plan.createNew {
 		revision := v.update

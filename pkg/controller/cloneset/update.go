@@ -3,6 +3,7 @@ package cloneset
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -70,13 +71,18 @@ func at(pod *corev1.Pod, revision *appsv1.ControllerRevision) bool {
 func (v *view) outdated(target *appsv1.ControllerRevision) (pods []*corev1.Pod) {
 	back := target != v.update
 	for _, pod := range v.pods {
-		waits := inplace.Delayed(pod) && lifecycle.Of(pod) != pub.LifecycleStateUpdated
+		waits := inplace.Delayed(pod) && lifecycle.Of(pod) != pub.LifecycleStateUpdated && !v.overdue(pod)
 		if at(pod, target) || preparingDelete(pod) || v.specified(pod) || waits || back && !v.updated(pod) {
 			continue
 		}
 		pods = append(pods, pod)
 	}
 	return pods
+}
+
+// overdue tells whether the change that waited in the Pod for its grace period was due, and refused.
+func (v *view) overdue(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(v.refused, func(c change) bool { return c.before.UID == pod.UID })
 }
 
 // updateOrder sorts candidates as the spec asks.
@@ -155,7 +161,8 @@ func (v *view) updateOne(plan *updating, pod *corev1.Pod) error {
 // started with: where that reads changed metadata, an in-place change would leave the old value in it.
 func (v *view) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision) (*inplace.Change, error) {
 	from := v.revisionOf(pod)
-	if from == nil {
+	ifPossible := v.rolling().PodUpdatePolicy == pub.InPlaceIfPossiblePodUpdatePolicy
+	if from == nil || ifPossible && v.recreateForClaims && claimsDiffer(from, target) {
 		return nil, nil
 	}
 	before, err := v.template(from)
@@ -170,7 +177,7 @@ func (v *view) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision)
 	if !possible {
 		return nil, nil
 	}
-	if v.envFromMetadata && v.rolling().PodUpdatePolicy == pub.InPlaceIfPossiblePodUpdatePolicy && change.FeedsEnv(after) {
+	if v.envFromMetadata && ifPossible && change.FeedsEnv(after) {
 		return nil, nil
 	}
 	return change, nil
@@ -227,6 +234,17 @@ func (v *view) applied(pod *corev1.Pod, update inPlaceUpdate, target *appsv1.Con
 		state = lifecycle.AfterUpdate(v.set.Spec.Lifecycle, after)
 	}
 	lifecycle.Set(after, state, v.now)
+	return after, nil
+}
+
+// tried returns the Pod with all that the update will change in it, whether or not a grace period comes first.
+func (v *view) tried(update inPlaceUpdate, target *appsv1.ControllerRevision) (*corev1.Pod, error) {
+	after := update.pod.DeepCopy()
+	if err := update.change.Apply(after, target.Name, v.now); err != nil {
+		return nil, err
+	}
+	podcontrol.StampRevision(after, target.Name, v.shortHash)
+	lifecycle.Set(after, pub.LifecycleStateUpdating, v.now)
 	return after, nil
 }
 

@@ -29,6 +29,12 @@ type settings struct {
 	preparingUpdateAsUpdate bool
 	envFromMetadata         bool
 	excludePreparingDelete  bool
+	// recreateForClaims recreates Pods where claim templates changed together with the template.
+	recreateForClaims bool
+	// giveUpWaiting goes on without a cache that does not show a write in time.
+	giveUpWaiting bool
+	// fewerEvents leaves changes of Pods out that decide nothing.
+	fewerEvents bool
 }
 
 func settingsFrom(deps controller.Deps) settings {
@@ -38,6 +44,9 @@ func settingsFrom(deps controller.Deps) settings {
 		preparingUpdateAsUpdate: deps.Features.Enabled(features.PreparingUpdateAsUpdate),
 		envFromMetadata:         deps.Features.Enabled(features.InPlaceUpdateEnvFromMetadata),
 		excludePreparingDelete:  deps.ScalingExcludePreparingDelete,
+		recreateForClaims:       deps.Features.Enabled(features.RecreatePodWhenChangeVCTInCloneSetGate),
+		giveUpWaiting:           deps.Features.Enabled(features.ForceDeleteTimeoutExpectationGate),
+		fewerEvents:             deps.Features.Enabled(features.CloneSetEventHandlerOptimization),
 	}
 }
 
@@ -56,6 +65,8 @@ type view struct {
 	// sightings are of Pods whose update only time will show to be complete. They are of this process and its clock.
 	sightings  map[types.UID]sighting
 	nodeLabels func(node string) map[string]string
+	// refused are the changes of this pass's refresh that no server took.
+	refused []change
 	// templates are the decoded templates of revisions, by name.
 	templates map[string]*corev1.PodTemplateSpec
 }
@@ -87,10 +98,10 @@ func (v *view) rolling() *v1beta1.RollingUpdateCloneSetStrategy {
 	return &v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: pub.ReCreatePodUpdatePolicy}
 }
 
-// failedToUpdate tells whether the last pass that decided on updates could not make all of them.
-func (v *view) failedToUpdate() bool {
+// failed tells whether the last pass that decided on updates, or on the number of Pods, could not do all of it.
+func (v *view) failed(what v1beta1.CloneSetConditionType) bool {
 	return slices.ContainsFunc(v.set.Status.Conditions, func(c v1beta1.CloneSetCondition) bool {
-		return c.Type == v1beta1.CloneSetConditionFailedUpdate && c.Status == corev1.ConditionTrue
+		return c.Type == what && c.Status == corev1.ConditionTrue
 	})
 }
 

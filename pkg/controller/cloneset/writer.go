@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,16 +33,31 @@ type writer struct {
 	recorder record.EventRecorder
 }
 
-// pods makes changes to Pods. One that lost against another writer is decided anew when that write arrives.
-func (w *writer) pods(ctx context.Context, set *v1beta1.CloneSet, changes []change) error {
-	return podcontrol.Parallel(len(changes), width, func(i int) error {
+// pods makes changes to Pods. One that lost against another writer is decided anew when that write arrives. It tells whether
+// the Pods are no longer as they were decided on.
+func (w *writer) pods(ctx context.Context, set *v1beta1.CloneSet, changes []change) (acted bool, err error) {
+	var effects effects
+	err = podcontrol.Parallel(len(changes), width, func(i int) error {
 		_, err := w.patchPod(ctx, set, changes[i])
 		if apierrors.IsConflict(err) && changes[i].exact || apierrors.IsNotFound(err) {
-			return nil
+			err = nil
 		}
-		return err
+		return effects.note(err)
 	})
+	return effects.any(), err
 }
+
+// effects remember whether any of several writes changed something, or may have.
+type effects struct{ count atomic.Int32 }
+
+func (e *effects) note(err error) error {
+	if err == nil || unsure(err) {
+		e.count.Add(1)
+	}
+	return err
+}
+
+func (e *effects) any() bool { return e.count.Load() > 0 }
 
 // patchPod writes what a change changes, and nothing when that is nothing.
 func (w *writer) patchPod(ctx context.Context, set *v1beta1.CloneSet, c change) (*corev1.Pod, error) {
@@ -70,7 +86,7 @@ func (w *writer) patchPod(ctx context.Context, set *v1beta1.CloneSet, c change) 
 
 // updates carries out what was decided about updates.
 func (w *writer) updates(ctx context.Context, v *view, plan updating) error {
-	held := w.pods(ctx, v.set, plan.changes)
+	_, held := w.pods(ctx, v.set, plan.changes)
 	inPlace := podcontrol.Parallel(len(plan.inPlace), width, func(i int) error {
 		pod := plan.inPlace[i].pod
 		if err := w.updateInPlace(ctx, v, plan.inPlace[i], plan); err != nil {
@@ -134,10 +150,10 @@ func (w *writer) updateInPlace(ctx context.Context, v *view, update inPlaceUpdat
 // try asks the server whether it would take the change, if updates failed before. A Pod whose change is refused must not go
 // out of service at each try for nothing; and taking it out would bring on the next try at once.
 func (w *writer) try(ctx context.Context, v *view, update inPlaceUpdate, plan updating) error {
-	if !v.failedToUpdate() {
+	if !v.failed(v1beta1.CloneSetConditionFailedUpdate) {
 		return nil
 	}
-	after, err := v.applied(update.pod, update, plan.target)
+	after, err := v.tried(update, plan.target)
 	if err != nil {
 		return err
 	}

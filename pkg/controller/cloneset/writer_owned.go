@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -25,10 +26,12 @@ func (w *writer) createInstance(ctx context.Context, v *view, blueprint *podcont
 	for _, claim := range v.claims {
 		existing[claim.Name] = true
 	}
-	for _, claim := range blueprint.Claims(id) {
-		if existing[claim.Name] {
-			continue
-		}
+	pod := blueprint.Build(id, v.now)
+	wanted := slices.DeleteFunc(blueprint.Claims(id), func(c *corev1.PersistentVolumeClaim) bool { return existing[c.Name] })
+	if err := w.tryCreate(ctx, v, pod, len(wanted)); err != nil {
+		return err
+	}
+	for _, claim := range wanted {
 		created, err := w.kube.CoreV1().PersistentVolumeClaims(claim.Namespace).Create(ctx, claim, metav1.CreateOptions{})
 		if err != nil {
 			w.failedCreate(v.set, "pvc", err)
@@ -36,7 +39,6 @@ func (w *writer) createInstance(ctx context.Context, v *view, blueprint *podcont
 		}
 		w.guard.Wrote(v.set.UID, claims, created.ResourceVersion)
 	}
-	pod := blueprint.Build(id, v.now)
 	created, err := w.kube.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 	if unsure(err) {
 		created, err = w.createdAfterAll(ctx, v.set, pod, err)
@@ -50,8 +52,22 @@ func (w *writer) createInstance(ctx context.Context, v *view, blueprint *podcont
 	return nil
 }
 
-// unsure tells whether a creation that failed may have been carried out: the answer was lost, or told of a server's trouble,
-// or a retry on the way found the name taken.
+// tryCreate asks the server whether it would take a Pod, before claims are created for it, if creations failed before. Claims
+// without a Pod are deleted again where they are not reused, and both would bring on the next try at once, without end.
+func (w *writer) tryCreate(ctx context.Context, v *view, pod *corev1.Pod, claims int) error {
+	if claims == 0 || !v.failed(v1beta1.CloneSetConditionFailedScale) {
+		return nil
+	}
+	_, err := w.kube.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		w.failedCreate(v.set, "pod", err)
+		return fmt.Errorf("create Pod %s: %w", pod.Name, err)
+	}
+	return nil
+}
+
+// unsure tells whether a write that failed may have been carried out: the answer was lost, or told of a server's trouble, or
+// a retry on the way found the name taken.
 func unsure(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -76,13 +92,17 @@ func (w *writer) failedCreate(set *v1beta1.CloneSet, what string, err error) {
 	}
 }
 
-// deletePods deletes Pods, and with each the claims of its instance.
-func (w *writer) deletePods(ctx context.Context, v *view, doomed []*corev1.Pod) error {
-	return podcontrol.Parallel(len(doomed), width, func(i int) error {
+// deletePods deletes Pods, and with each the claims of its instance. It tells whether there are fewer Pods now.
+func (w *writer) deletePods(ctx context.Context, v *view, doomed []*corev1.Pod) (acted bool, err error) {
+	var effects effects
+	err = podcontrol.Parallel(len(doomed), width, func(i int) error {
 		pod := doomed[i]
 		options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}}
 		err := w.kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, options)
-		if err != nil && !apierrors.IsNotFound(err) {
+		if apierrors.IsNotFound(err) {
+			err = nil
+		}
+		if effects.note(err) != nil {
 			w.recorder.Eventf(v.set, corev1.EventTypeWarning, "FailedDelete", "failed to delete pod %s: %v", pod.Name, err)
 			return fmt.Errorf("delete Pod %s: %w", pod.Name, err)
 		}
@@ -94,6 +114,7 @@ func (w *writer) deletePods(ctx context.Context, v *view, doomed []*corev1.Pod) 
 		}
 		return errors.Join(failures...)
 	})
+	return effects.any(), err
 }
 
 func (w *writer) deleteClaim(ctx context.Context, set *v1beta1.CloneSet, claim *corev1.PersistentVolumeClaim) error {
@@ -184,14 +205,12 @@ func (w *writer) createRevision(ctx context.Context, set *v1beta1.CloneSet,
 	return revision, false, nil
 }
 
-// bumpRevision makes an older revision the newest one.
-func (w *writer) bumpRevision(ctx context.Context, set *v1beta1.CloneSet, revision *appsv1.ControllerRevision,
-	number int64) (*appsv1.ControllerRevision, error) {
-	bumped := revision.DeepCopy()
-	bumped.Revision = number
+// bumpRevision writes an older revision that is the newest one now.
+func (w *writer) bumpRevision(ctx context.Context, set *v1beta1.CloneSet,
+	bumped *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
 	written, err := w.kube.AppsV1().ControllerRevisions(bumped.Namespace).Update(ctx, bumped, metav1.UpdateOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("bump revision %s to %d: %w", revision.Name, number, err)
+		return nil, fmt.Errorf("bump revision %s to %d: %w", bumped.Name, bumped.Revision, err)
 	}
 	w.guard.Wrote(set.UID, revisions, written.ResourceVersion)
 	return written, nil

@@ -24,7 +24,9 @@ type Guard struct {
 	clock   clock.PassiveClock
 	stores  map[schema.GroupResource]Store
 
-	lock    sync.Mutex
+	lock sync.Mutex
+	// waitOn keeps what is not seen in time.
+	waitOn  bool
 	records map[types.UID]*record
 }
 
@@ -48,6 +50,9 @@ type Pending struct {
 func New(timeout time.Duration, clock clock.PassiveClock, stores map[schema.GroupResource]Store) *Guard {
 	return &Guard{timeout: timeout, clock: clock, stores: stores, records: map[types.UID]*record{}}
 }
+
+// WaitOn makes the guard wait for as long as it takes. It still says each time that the timeout is over once more.
+func (g *Guard) WaitOn() { g.waitOn = true }
 
 // Wrote records the version that a write of the owner's reconcile returned.
 func (g *Guard) Wrote(owner types.UID, resource schema.GroupResource, version string) {
@@ -85,7 +90,7 @@ func (g *Guard) record(owner types.UID) *record {
 }
 
 // Ready returns nil when the caches show all that was recorded for the owner. Otherwise it returns what is missing, with
-// nothing remaining once the timeout is over; the record is dropped then.
+// nothing remaining once the timeout is over; the record is dropped then, unless the guard waits on.
 func (g *Guard) Ready(owner types.UID) *Pending {
 	g.lock.Lock()
 	defer g.lock.Unlock()
@@ -99,7 +104,11 @@ func (g *Guard) Ready(owner types.UID) *Pending {
 		return nil
 	}
 	pending.Remaining = max(0, g.timeout-g.clock.Since(r.since))
-	if pending.Remaining == 0 {
+	switch {
+	case pending.Remaining > 0:
+	case g.waitOn:
+		r.since = g.clock.Now()
+	default:
 		delete(g.records, owner)
 	}
 	return pending

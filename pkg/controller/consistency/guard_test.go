@@ -97,3 +97,14 @@ func TestTimeout(t *testing.T) {
 	assert.Equal(t, time.Duration(0), w.Ready(ours).Remaining, "it says so once")
 	assert.Nil(t, w.Ready(ours), "and waits no longer")
 }
+
+func TestWaitOn(t *testing.T) {
+	w := newWorld()
+	w.WaitOn()
+	w.Wrote(ours, pods, "101")
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	assert.Equal(t, time.Duration(0), w.Ready(ours).Remaining, "it says so once in each period")
+	assert.Equal(t, time.Minute, w.Ready(ours).Remaining)
+	w.pods.Bookmark("101")
+	assert.Nil(t, w.Ready(ours))
+}

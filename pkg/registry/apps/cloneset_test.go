@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func TestCloneSetColumns(t *testing.T) {
+func TestRow2CloneSetColumns(t *testing.T) {
 	gate, err := features.New("")
 	require.NoError(t, err)
 	kind, ok := cloneSet(gate).(*rest.Kind[*apps.CloneSet])

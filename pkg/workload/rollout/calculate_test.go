@@ -39,27 +39,27 @@ func TestCalculateWorkedExamples(t *testing.T) {
 		pods []Pod
 		want Diff
 	}{
-		"a: room for one unavailable, so the picked Pod goes now": {
+		"row 4, a: room for one unavailable, so the picked Pod goes now": {
 			spec: same(Spec{Replicas: 5, MaxUnavailable: value("2"), MaxSurge: value("1")}),
 			pods: pods(times(1, newBroken), times(1, newPicked), times(3, newReady)),
 			want: Diff{DeleteReadyLimit: 1, UpdateMaxUnavailable: 2},
 		},
-		"b: no room, so surge first": {
+		"row 4, b: no room, so surge first": {
 			spec: same(Spec{Replicas: 5, MaxUnavailable: value("1"), MaxSurge: value("1")}),
 			pods: pods(times(1, newBroken), times(1, newPicked), times(3, newReady)),
 			want: Diff{Up: 1, UpLimit: 1, UseSurge: 1, UpdateMaxUnavailable: 1},
 		},
-		"b: the surge Pod is not available yet": {
+		"row 4, b: the surge Pod is not available yet": {
 			spec: same(Spec{Replicas: 5, MaxUnavailable: value("1"), MaxSurge: value("1")}),
 			pods: pods(times(2, newBroken), times(1, newPicked), times(3, newReady)),
 			want: Diff{UseSurge: 1, UpdateMaxUnavailable: 2},
 		},
-		"b: the surge Pod is available": {
+		"row 4, b: the surge Pod is available": {
 			spec: same(Spec{Replicas: 5, MaxUnavailable: value("1"), MaxSurge: value("1")}),
 			pods: pods(times(1, newBroken), times(1, newPicked), times(4, newReady)),
 			want: Diff{DeleteReadyLimit: 1, UseSurge: 1, UpdateMaxUnavailable: 2},
 		},
-		"c: the picked Pod is the broken one": {
+		"row 4, c: the picked Pod is the broken one": {
 			spec: same(Spec{Replicas: 5, MaxUnavailable: value("1"), MaxSurge: value("1")}),
 			pods: pods(times(1, Pod{New: true, SpecifiedDelete: true}), times(4, newReady)),
 			want: Diff{UpdateMaxUnavailable: 1},

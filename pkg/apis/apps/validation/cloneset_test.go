@@ -154,7 +154,7 @@ func TestUpdateOfATemplateThatCoreTolerates(t *testing.T) {
 	requireErrors(t, nil, validation.ValidateCloneSetUpdate(spread("not valid either"), spread("not valid")))
 }
 
-func TestSelectorCannotBeChanged(t *testing.T) {
+func TestRow3SelectorCannotBeChanged(t *testing.T) {
 	cloneSet := valid()
 	cloneSet.Spec.Template.Labels = map[string]string{"app": "demo", "tier": "web"}
 	cloneSet.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}

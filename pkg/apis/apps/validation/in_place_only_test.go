@@ -11,7 +11,7 @@ import (
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
-func TestInPlaceOnly(t *testing.T) {
+func TestRow9InPlaceOnly(t *testing.T) {
 	cases := map[string]struct {
 		change change
 		want   []string

@@ -1,0 +1,50 @@
+package cloneset
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// stampClaims records in a revision, which the caller owns, the claim templates of the time when it was last made the newest
+// one. They are no part of its data: claims that change alone start no rollout.
+func (v *view) stampClaims(revision *appsv1.ControllerRevision) error {
+	if !v.recreateForClaims {
+		return nil
+	}
+	sum, err := claimHash(v.set.Spec.VolumeClaimTemplates)
+	if err != nil {
+		return err
+	}
+	if revision.Annotations == nil {
+		revision.Annotations = map[string]string{}
+	}
+	revision.Annotations[pub.CloneSetVolumeClaimTemplateHashKey] = sum
+	return nil
+}
+
+func claimHash(templates []corev1.PersistentVolumeClaim) (string, error) {
+	h := fnv.New32a()
+	for i := range templates {
+		template := &templates[i]
+		encoded, err := json.Marshal([]any{template.Name, template.Labels, template.Annotations, template.Spec})
+		if err != nil {
+			return "", fmt.Errorf("encode volumeClaimTemplates[%d]: %w", i, err)
+		}
+		_, _ = h.Write(encoded)
+	}
+	return rand.SafeEncodeString(strconv.FormatUint(uint64(h.Sum32()), 10)), nil
+}
+
+// claimsDiffer tells whether two revisions were made with different claim templates, as far as both say.
+func claimsDiffer(a, b *appsv1.ControllerRevision) bool {
+	sumA, sumB := a.Annotations[pub.CloneSetVolumeClaimTemplateHashKey], b.Annotations[pub.CloneSetVolumeClaimTemplateHashKey]
+	return sumA != "" && sumB != "" && sumA != sumB
+}

@@ -1,0 +1,42 @@
+package cloneset
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/lifecycle"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/readiness"
+)
+
+// worthAPass tells whether a change of a Pod may change what the controller does. The kubelet writes much into a status that
+// decides nothing here. While something is under way in a Pod, each of its changes may be the one that is waited for.
+func worthAPass(before, after metav1.Object) bool {
+	b, ok := before.(*corev1.Pod)
+	a, okAfter := after.(*corev1.Pod)
+	if !ok || !okAfter || !settled(b) || !settled(a) {
+		return true
+	}
+	return b.Generation != a.Generation || podstate.Active(b) != podstate.Active(a) || podstate.Ready(b) != podstate.Ready(a) ||
+		!readySince(b).Equal(readySince(a)) || !maps.Equal(b.Labels, a.Labels) || !slices.Equal(b.Finalizers, a.Finalizers) ||
+		!apiequality.Semantic.DeepEqual(b.OwnerReferences, a.OwnerReferences)
+}
+
+// settled tells whether nothing is under way in a Pod.
+func settled(pod *corev1.Pod) bool {
+	state := lifecycle.Of(pod)
+	return lifecycle.Serves(state) && inplace.Released(pod) && !inplace.Delayed(pod) && !readiness.Unset(pod) &&
+		!readiness.DrainDue(nil, pod, state)
+}
+
+func readySince(pod *corev1.Pod) *metav1.Time {
+	if c := podstate.Condition(pod, corev1.PodReady); c != nil {
+		return &c.LastTransitionTime
+	}
+	return nil
+}

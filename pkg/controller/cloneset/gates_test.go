@@ -1,0 +1,201 @@
+package cloneset
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/generated/informers/externalversions"
+)
+
+func dataClaims(size string) func(*v1beta1.CloneSetSpec) {
+	return func(s *v1beta1.CloneSetSpec) {
+		s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{
+			Name: "data", Labels: map[string]string{"size": size},
+		}}}
+	}
+}
+
+func TestWorthAPass(t *testing.T) {
+	tests := map[string]struct {
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		"nothing":               {func(*corev1.Pod) {}, false},
+		"what the kubelet says": {func(p *corev1.Pod) { p.Status.Message = "x"; p.Status.PodIP = "10.0.0.1" }, false},
+		"an annotation":         {func(p *corev1.Pod) { p.Annotations["note"] = "x" }, false},
+		"its spec":              {func(p *corev1.Pod) { p.Generation++ }, true},
+		"a label":               {func(p *corev1.Pod) { p.Labels["x"] = "y" }, true},
+		"a finalizer":           {func(p *corev1.Pod) { p.Finalizers = []string{"a/b"} }, true},
+		"another owner":         {func(p *corev1.Pod) { p.OwnerReferences[0].Name = "other" }, true},
+		"no longer ready":       {func(p *corev1.Pod) { conditionOf(p, corev1.PodReady).Status = "False" }, true},
+		"ready again meanwhile": {func(p *corev1.Pod) { conditionOf(p, corev1.PodReady).LastTransitionTime = metav1.Unix(1, 0) }, true},
+		"finished":              {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
+		"its deletion begins":   {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
+		"held by an update":     {func(p *corev1.Pod) { conditionOf(p, pub.InPlaceUpdateReadyConditionType).Status = "False" }, true},
+		"drained by a hook that is gone": {func(p *corev1.Pod) {
+			c := conditionOf(p, pub.KruisePodReadyConditionType)
+			c.Status, c.Message = corev1.ConditionFalse, preUpdateKey
+		}, true},
+	}
+	w := rolled(t, "", newSet(1))
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			before := w.Pods()[0]
+			after := before.DeepCopy()
+			tc.change(after)
+			assert.Equal(t, tc.want, worthAPass(before, after))
+		})
+	}
+}
+
+func TestLifecycleRow4FinalizerOfAPodThatWaitsIsSeen(t *testing.T) {
+	w := newWorld(t, "CloneSetEventHandlerOptimization=true", newSet(1, func(s *v1beta1.CloneSetSpec) {
+		s.Lifecycle = &pub.Lifecycle{PreNormal: &pub.LifecycleHook{FinalizersHandler: []string{"a/b"}}}
+	}))
+	w.settle()
+	before := w.Pods()[0]
+	require.Equal(t, "PreparingNormal", before.Labels["lifecycle.apps.kruise.io/state"])
+	w.change(before.Name, func(p *corev1.Pod) { p.Finalizers = []string{"a/b"} })
+	assert.True(t, worthAPass(before, w.Pods()[0]))
+	w.settle()
+	assert.Equal(t, "Normal", w.Pods()[0].Labels["lifecycle.apps.kruise.io/state"])
+}
+
+func TestClaimsThatChangeWithTheTemplateRecreate(t *testing.T) {
+	tests := map[string]struct {
+		gate     string
+		policy   pub.PodUpdatePolicyType
+		claims   string
+		recreate bool
+	}{
+		"other claims":           {"true", pub.InPlaceIfPossiblePodUpdatePolicy, "2", true},
+		"the same claims":        {"true", pub.InPlaceIfPossiblePodUpdatePolicy, "1", false},
+		"in place only":          {"true", pub.InPlaceOnlyPodUpdatePolicy, "2", false},
+		"the gate is off":        {"false", pub.InPlaceIfPossiblePodUpdatePolicy, "2", false},
+		"the gate is off before": {"", pub.InPlaceIfPossiblePodUpdatePolicy, "2", false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			gates := "RecreatePodWhenChangeVCTInCloneSetGate=" + tc.gate
+			if tc.gate == "" {
+				gates = ""
+			}
+			w := rolled(t, gates, newSet(1, policy(tc.policy), dataClaims("1")))
+			before := w.names()[0]
+			if tc.gate == "" {
+				w.r.settings.recreateForClaims = true
+			}
+			w.edit(dataClaims(tc.claims))
+			assert.Equal(t, []string{"update clonesets/status web"}, w.settle(), "claims alone start no rollout")
+			w.edit(image("app:2"))
+			w.settle()
+			assert.Equal(t, tc.recreate, before != w.names()[0])
+		})
+	}
+}
+
+func TestClaimsOfARevisionThatComesBackAreTheNewOnes(t *testing.T) {
+	w := rolled(t, "RecreatePodWhenChangeVCTInCloneSetGate=true", newSet(1, inPlaceIfPossible, dataClaims("1")))
+	w.edit(image("app:2"), dataClaims("2"))
+	w.settle()
+	name := w.names()[0]
+	w.edit(image("app:1"))
+	w.settle()
+	assert.Equal(t, []string{name}, w.names(), "only the image went back")
+}
+
+// lag makes the cache of Pods say that it is behind what was written.
+func lag(w *world) {
+	w.r.pods.(interface{ Bookmark(string) }).Bookmark("1")
+	w.r.guard.Wrote("set", pods, "2")
+}
+
+func TestLifecycleRow21CacheThatNeverShowsAWrite(t *testing.T) {
+	for name, tc := range map[string]struct {
+		gates string
+		after int
+	}{
+		"with the gate":    {"ForceDeleteTimeoutExpectationGate=true", 1},
+		"without the gate": {"ForceDeleteTimeoutExpectationGate=false", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, tc.gates, newSet(1))
+			w.Observe()
+			lag(w)
+			reconcile := func() time.Duration {
+				result, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+				require.NoError(t, err)
+				return result.RequeueAfter
+			}
+			assert.Positive(t, reconcile())
+			w.wait(4 * time.Minute)
+			assert.Positive(t, reconcile())
+			assert.Empty(t, w.Pods(), "it waits")
+			w.wait(time.Minute)
+			reconcile()
+			assert.Len(t, w.Pods(), tc.after)
+		})
+	}
+}
+
+// A controller that starts finds its caches full before it works on the first name: one pass for each CloneSet is enough, so
+// nothing has to be put off.
+func TestRow26RestartWithAThousandPods(t *testing.T) {
+	w := rolled(t, "", newSet(1))
+	first := w.Pods()[0]
+	for i := range 999 {
+		pod := first.DeepCopy()
+		pod.Name, pod.UID = fmt.Sprintf("web-%d", i), ""
+		pod.Labels[pub.CloneSetInstanceIDKey] = fmt.Sprint(i)
+		w.Add(pod)
+	}
+	set := w.set()
+	status := &set.Status
+	set.Spec.Replicas = new(int32(1000))
+	for _, count := range []*int32{
+		set.Spec.Replicas, &status.Replicas, &status.ReadyReplicas, &status.AvailableReplicas, &status.UpdatedReplicas,
+		&status.UpdatedReadyReplicas, &status.UpdatedAvailableReplicas, &status.ExpectedUpdatedReplicas,
+	} {
+		*count = 1000
+	}
+	w.Update(set)
+	w.Writes()
+	synctest.Test(t, func(t *testing.T) {
+		deps := w.Deps
+		deps.KubeInformers = informers.NewSharedInformerFactory(w.Kube, 0)
+		deps.KruiseInformers = externalversions.NewSharedInformerFactory(w.Kruise, 0)
+		r, err := newReconciler(deps)
+		require.NoError(t, err)
+		passes := 0
+		c := controller.New(Name, deps.Options, func(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+			passes++
+			return r.Reconcile(ctx, key)
+		})
+		require.NoError(t, r.watch(c, deps))
+		ctx, cancel := context.WithCancel(t.Context())
+		deps.KubeInformers.Start(ctx.Done())
+		deps.KruiseInformers.Start(ctx.Done())
+		done := make(chan error)
+		go func() { done <- c.Run(ctx) }()
+		<-time.After(time.Minute)
+		cancel()
+		require.NoError(t, <-done)
+		deps.KubeInformers.Shutdown()
+		deps.KruiseInformers.Shutdown()
+		assert.Equal(t, 1, passes)
+		assert.Empty(t, w.Writes())
+	})
+}

@@ -1,0 +1,162 @@
+package cloneset
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// refuse lets the server refuse a verb on Pods where the answer says so.
+func (w *world) refuse(verb string, answer func(clienttesting.Action) error) {
+	w.Kube.PrependReactor(verb, "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		err := answer(action)
+		return err != nil, nil, err
+	})
+}
+
+// fullAt lets a quota refuse each Pod beyond so many.
+func (w *world) fullAt(limit int) {
+	w.refuse("create", func(clienttesting.Action) error {
+		list, err := w.Kube.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithKind("Pod"), "ns")
+		if err != nil || len(list.(*corev1.PodList).Items) < limit {
+			return err
+		}
+		return apierrors.NewForbidden(pods, "web", nil)
+	})
+}
+
+// passes reconciles so often, whether or not it fails.
+func (w *world) passes(n int) (last error) {
+	for range n {
+		w.Observe()
+		_, last = w.r.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+		w.watchBounds()
+		w.kubelet()
+	}
+	return last
+}
+
+func TestRefusedCreationHoldsUpNoUpdate(t *testing.T) {
+	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "2", "")))
+	w.fullAt(2)
+	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](3) })
+	require.Error(t, w.passes(10))
+	assert.Equal(t, map[string]int{"app:2": 2}, w.images())
+	assert.Equal(t, v1beta1.CloneSetConditionFailedScale, w.set().Status.Conditions[0].Type)
+	assert.Equal(t, int32(2), w.set().Status.AvailableReplicas)
+}
+
+func TestRefusedSurgeHoldsUpNoReplacement(t *testing.T) {
+	w := rolled(t, "", newSet(3, knobs("", "1", "1")))
+	w.fullAt(3)
+	w.edit(image("app:2"))
+	require.NoError(t, w.passes(40))
+	assert.Equal(t, map[string]int{"app:2": 3}, w.images())
+	assert.GreaterOrEqual(t, w.least, 2)
+	assert.Empty(t, w.set().Status.Conditions)
+}
+
+func TestRefusedCreationHoldsUpNoDeletionWithinTheBound(t *testing.T) {
+	w := rolled(t, "", newSet(4, knobs("", "2", "")))
+	w.fullAt(0)
+	names := w.names()
+	for _, name := range names[:3] {
+		w.change(name, func(p *corev1.Pod) { p.Labels["apps.kruise.io/specified-delete"] = "true" })
+	}
+	require.Error(t, w.passes(10))
+	assert.Len(t, w.names(), 2, "two may be unavailable, so the third that was picked has to wait")
+	assert.Contains(t, w.names(), names[3])
+}
+
+// What a lost answer brought about is not known, so nothing is decided before it is seen.
+func TestACreationOfUnknownOutcomeIsLookedAtFirst(t *testing.T) {
+	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "2", "")))
+	w.refuse("create", func(clienttesting.Action) error { return apierrors.NewInternalError(assert.AnError) })
+	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](3) })
+	require.Error(t, w.passes(1))
+	assert.Equal(t, map[string]int{"app:1": 2}, w.images())
+}
+
+func TestRefusedDeletionHoldsUpNoOtherPod(t *testing.T) {
+	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "2", "")))
+	stuck := w.names()[0]
+	w.refuse("delete", func(clienttesting.Action) error { return apierrors.NewTooManyRequests("budget", 1) })
+	w.change(stuck, func(p *corev1.Pod) { p.Labels["apps.kruise.io/specified-delete"] = "true" })
+	w.edit(image("app:2"))
+	require.Error(t, w.passes(10))
+	assert.Equal(t, map[string]int{"app:1": 1, "app:2": 2}, w.images())
+	assert.Contains(t, w.names(), stuck)
+}
+
+// A change that waited for its grace period and is refused then leaves its Pod behind, and only that.
+func TestRefusedGraceHoldsUpNoOtherPod(t *testing.T) {
+	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "1", ""), func(s *v1beta1.CloneSetSpec) {
+		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
+	}))
+	w.refuse("patch", func(action clienttesting.Action) error {
+		patch, ok := action.(clienttesting.PatchActionImpl)
+		if ok && patch.Subresource == "" && strings.Contains(string(patch.Patch), `"image":"bad:1"`) {
+			return apierrors.NewForbidden(pods, patch.Name, nil)
+		}
+		return nil
+	})
+	w.edit(image("bad:1"))
+	w.settle()
+	w.wait(30 * time.Second)
+	require.ErrorContains(t, w.passes(3), "forbidden")
+	held := 0
+	for _, pod := range w.Pods() {
+		if c := conditionOf(pod, pub.InPlaceUpdateReadyConditionType); c.Status == corev1.ConditionFalse {
+			held++
+		}
+	}
+	assert.Equal(t, 1, held, "the other Pod is asked about before it goes out of service")
+
+	w.edit(image("app:2"), knobs("", "2", ""))
+	require.Error(t, w.passes(1), "it is tried once more")
+	require.NoError(t, w.passes(2))
+	w.wait(30 * time.Second)
+	require.NoError(t, w.passes(10))
+	assert.Equal(t, map[string]int{"app:2": 2}, w.images(), "a new image is the way out")
+	assert.Equal(t, int32(2), w.set().Status.UpdatedAvailableReplicas)
+}
+
+// Claims are created before their Pod. Were they created and deleted at each try, each would bring on the next one at once.
+func TestRefusedPodsLeaveNoClaimsBehindAgainAndAgain(t *testing.T) {
+	w := newWorld(t, "", newSet(2, func(s *v1beta1.CloneSetSpec) {
+		s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+	}))
+	full := true
+	w.Kube.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		create := action.(clienttesting.CreateActionImpl)
+		if full {
+			return true, nil, apierrors.NewForbidden(pods, "web", nil)
+		}
+		return len(create.CreateOptions.DryRun) > 0, create.Object, nil
+	})
+	require.Error(t, w.passes(3))
+	w.Writes()
+	require.Error(t, w.passes(5))
+	for _, write := range w.Writes() {
+		assert.NotContains(t, write, "persistentvolumeclaims")
+	}
+	full = false
+	require.NoError(t, w.passes(5))
+	assert.Len(t, w.Pods(), 2)
+	claims, err := w.Kube.CoreV1().PersistentVolumeClaims("ns").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Len(t, claims.Items, 2)
+}

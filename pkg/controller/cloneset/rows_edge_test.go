@@ -1,0 +1,118 @@
+package cloneset
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+func TestRow16RefreshGoesOnInAPause(t *testing.T) {
+	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "1", "")))
+	w.edit(image("app:2"))
+	w.step()
+	w.step()
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.RollingUpdate.Paused = true })
+	w.kubelet()
+	w.settle()
+	assert.Equal(t, map[string]int{"app:1": 2, "app:2": 1}, w.images())
+	assert.Equal(t, int32(3), w.set().Status.AvailableReplicas, "what had begun is brought to its end")
+}
+
+func TestRow22TerminatingClaimHoldsUpNothing(t *testing.T) {
+	w := rolled(t, "", newSet(2, dataClaims("1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = true }))
+	lost := w.names()[0]
+	claim, err := w.Kube.CoreV1().PersistentVolumeClaims("ns").Get(t.Context(), "data-"+lost, metav1.GetOptions{})
+	require.NoError(t, err)
+	claim.DeletionTimestamp, claim.Finalizers = new(metav1.NewTime(w.Clock.Now())), []string{"kubernetes.io/pvc-protection"}
+	w.Update(claim)
+	w.lose(lost)
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](4) })
+	w.settle()
+	assert.Len(t, w.names(), 4)
+	assert.NotContains(t, w.names(), lost, "its instance waits for its claim to be gone")
+	assert.Equal(t, int32(4), w.set().Status.AvailableReplicas)
+	assert.Empty(t, w.set().Status.Conditions)
+}
+
+func TestRow35FewerReplicasInTheGracePeriod(t *testing.T) {
+	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "100%", ""), func(s *v1beta1.CloneSetSpec) {
+		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
+	}))
+	w.edit(image("app:2"))
+	w.settle()
+	for _, pod := range w.Pods() {
+		require.Contains(t, pod.Annotations, pub.InPlaceUpdateGraceKey)
+	}
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](1) })
+	w.settle()
+	require.Len(t, w.names(), 1)
+	w.wait(30 * time.Second)
+	w.settle()
+	assert.Equal(t, map[string]int{"app:2": 1}, w.images())
+	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
+}
+
+func TestRow36RevisionsWithoutAnnotations(t *testing.T) {
+	w := rolled(t, "RecreatePodWhenChangeVCTInCloneSetGate=true", newSet(1, inPlaceIfPossible))
+	w.edit(image("app:2"))
+	w.settle()
+	client := w.Kube.AppsV1().ControllerRevisions("ns")
+	list, err := client.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	for i := range list.Items {
+		list.Items[i].Annotations = nil
+		_, err := client.Update(t.Context(), &list.Items[i], metav1.UpdateOptions{})
+		require.NoError(t, err)
+	}
+	name := w.names()[0]
+	w.Observe()
+	assert.NotContains(t, w.settle(), "create controllerrevisions")
+	w.edit(image("app:1"))
+	assert.NotContains(t, w.settle(), "create controllerrevisions", "the older one comes back")
+	assert.Equal(t, []string{name}, w.names())
+}
+
+func TestLifecycleRow2And3PreNormalHoldsAvailability(t *testing.T) {
+	w := newWorld(t, "", newSet(2, knobs("", "1", ""), func(s *v1beta1.CloneSetSpec) {
+		s.Lifecycle = &pub.Lifecycle{PreNormal: &pub.LifecycleHook{LabelsHandler: map[string]string{"ok": "1"}}}
+	}))
+	w.settle()
+	assert.Equal(t, int32(2), w.set().Status.ReadyReplicas, "row 2")
+	assert.Equal(t, int32(0), w.set().Status.AvailableReplicas, "row 2")
+	for _, name := range w.names() {
+		w.change(name, func(p *corev1.Pod) { p.Labels["ok"] = "1" })
+	}
+	w.settle()
+	assert.Equal(t, int32(2), w.set().Status.AvailableReplicas, "row 3")
+
+	w.edit(image("app:2"))
+	w.settle()
+	assert.Equal(t, map[string]int{"app:1": 1, "app:2": 1}, w.images(), "row 2: the new one is not available, so the other stays")
+}
+
+func TestLifecycleRow20OneOfFiveFails(t *testing.T) {
+	w := newWorld(t, "", newSet(5))
+	calls := 0
+	w.refuse("create", func(clienttesting.Action) error {
+		if calls++; calls == 5 {
+			return apierrors.NewForbidden(pods, "web", nil)
+		}
+		return nil
+	})
+	require.Error(t, w.passes(1))
+	require.Len(t, w.Pods(), 4)
+	w.settle()
+	assert.Len(t, w.Pods(), 5)
+	assert.Equal(t, 5, w.most)
+	assert.Equal(t, 6, calls, "the missing one, and no other")
+}
