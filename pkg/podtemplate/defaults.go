@@ -31,12 +31,16 @@ func DefaultClaims(claims, old []corev1.PersistentVolumeClaim) {
 // one thing: they pull always, whatever their tag. That is the contract, and the policy is
 // part of each revision's hash.
 func setDefaults(template *corev1.PodTemplateSpec) {
-	for i := range template.Spec.Containers {
-		if template.Spec.Containers[i].ImagePullPolicy == "" {
-			template.Spec.Containers[i].ImagePullPolicy = corev1.PullAlways
-		}
-	}
+	pullAlways(&template.Spec)
 	holder := corev1.PodTemplate{Template: *template}
 	corev1defaults.SetObjectDefaults_PodTemplate(&holder)
 	*template = holder.Template
+}
+
+func pullAlways(spec *corev1.PodSpec) {
+	for i := range spec.Containers {
+		if spec.Containers[i].ImagePullPolicy == "" {
+			spec.Containers[i].ImagePullPolicy = corev1.PullAlways
+		}
+	}
 }

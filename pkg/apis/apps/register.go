@@ -29,6 +29,10 @@ func Resource(resource string) schema.GroupResource {
 
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
+		&AdvancedCronJob{},
+		&AdvancedCronJobList{},
+		&BroadcastJob{},
+		&BroadcastJobList{},
 		&CloneSet{},
 		&CloneSetList{},
 		&EphemeralJob{},

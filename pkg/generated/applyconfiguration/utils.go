@@ -40,6 +40,20 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apispub.UpdateScatterTermApplyConfiguration{}
 
 		// Group=apps.kruise.io, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedCronJob"):
+		return &appsv1alpha1.AdvancedCronJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedCronJobSpec"):
+		return &appsv1alpha1.AdvancedCronJobSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedCronJobStatus"):
+		return &appsv1alpha1.AdvancedCronJobStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("BroadcastJob"):
+		return &appsv1alpha1.BroadcastJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("BroadcastJobSpec"):
+		return &appsv1alpha1.BroadcastJobSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("BroadcastJobStatus"):
+		return &appsv1alpha1.BroadcastJobStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("BroadcastJobTemplateSpec"):
+		return &appsv1alpha1.BroadcastJobTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSet"):
 		return &appsv1alpha1.CloneSetApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSetCondition"):
@@ -60,6 +74,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.ContainerProbeSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ContainerProbeState"):
 		return &appsv1alpha1.ContainerProbeStateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("CronJobTemplate"):
+		return &appsv1alpha1.CronJobTemplateApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralContainerTemplateSpec"):
 		return &appsv1alpha1.EphemeralContainerTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJob"):
@@ -72,6 +88,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.EphemeralJobStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("FailedImageStatus"):
 		return &appsv1alpha1.FailedImageStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("FailurePolicy"):
+		return &appsv1alpha1.FailurePolicyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ImageListPullJob"):
 		return &appsv1alpha1.ImageListPullJobApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ImageListPullJobSpec"):
@@ -100,6 +118,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.ImageTagSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ImageTagStatus"):
 		return &appsv1alpha1.ImageTagStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("JobCondition"):
+		return &appsv1alpha1.JobConditionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NodeImage"):
 		return &appsv1alpha1.NodeImageApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NodeImageSpec"):
@@ -166,6 +186,20 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.TransferEnvVarApplyConfiguration{}
 
 		// Group=apps.kruise.io, Version=v1beta1
+	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJob"):
+		return &appsv1beta1.AdvancedCronJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJobSpec"):
+		return &appsv1beta1.AdvancedCronJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJobStatus"):
+		return &appsv1beta1.AdvancedCronJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJob"):
+		return &appsv1beta1.BroadcastJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobSpec"):
+		return &appsv1beta1.BroadcastJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobStatus"):
+		return &appsv1beta1.BroadcastJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobTemplateSpec"):
+		return &appsv1beta1.BroadcastJobTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSet"):
 		return &appsv1beta1.CloneSetApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSetCondition"):
@@ -180,14 +214,20 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.CloneSetUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CompletionPolicy"):
 		return &appsv1beta1.CompletionPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("CronJobTemplate"):
+		return &appsv1beta1.CronJobTemplateApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("FailedImageStatus"):
 		return &appsv1beta1.FailedImageStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("FailurePolicy"):
+		return &appsv1beta1.FailurePolicyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJob"):
 		return &appsv1beta1.ImageListPullJobApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobSpec"):
 		return &appsv1beta1.ImageListPullJobSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobStatus"):
 		return &appsv1beta1.ImageListPullJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobTemplateSpec"):
+		return &appsv1beta1.ImageListPullJobTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJob"):
 		return &appsv1beta1.ImagePullJobApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobNodeSelector"):
@@ -212,6 +252,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.ImageTagStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("InPlaceUpdateStrategy"):
 		return &appsv1beta1.InPlaceUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("JobCondition"):
+		return &appsv1beta1.JobConditionApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodeImage"):
 		return &appsv1beta1.NodeImageApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodeImageSpec"):

@@ -359,6 +359,15 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		runtime.Unknown{}.OpenAPIModelName():                                schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
 		intstr.IntOrString{}.OpenAPIModelName():                             schema_apimachinery_pkg_util_intstr_IntOrString(ref),
 		version.Info{}.OpenAPIModelName():                                   schema_k8sio_apimachinery_pkg_version_Info(ref),
+		v1alpha1.AdvancedCronJob{}.OpenAPIModelName():                       schema_pkg_apis_apps_v1alpha1_AdvancedCronJob(ref),
+		v1alpha1.AdvancedCronJobList{}.OpenAPIModelName():                   schema_pkg_apis_apps_v1alpha1_AdvancedCronJobList(ref),
+		v1alpha1.AdvancedCronJobSpec{}.OpenAPIModelName():                   schema_pkg_apis_apps_v1alpha1_AdvancedCronJobSpec(ref),
+		v1alpha1.AdvancedCronJobStatus{}.OpenAPIModelName():                 schema_pkg_apis_apps_v1alpha1_AdvancedCronJobStatus(ref),
+		v1alpha1.BroadcastJob{}.OpenAPIModelName():                          schema_pkg_apis_apps_v1alpha1_BroadcastJob(ref),
+		v1alpha1.BroadcastJobList{}.OpenAPIModelName():                      schema_pkg_apis_apps_v1alpha1_BroadcastJobList(ref),
+		v1alpha1.BroadcastJobSpec{}.OpenAPIModelName():                      schema_pkg_apis_apps_v1alpha1_BroadcastJobSpec(ref),
+		v1alpha1.BroadcastJobStatus{}.OpenAPIModelName():                    schema_pkg_apis_apps_v1alpha1_BroadcastJobStatus(ref),
+		v1alpha1.BroadcastJobTemplateSpec{}.OpenAPIModelName():              schema_pkg_apis_apps_v1alpha1_BroadcastJobTemplateSpec(ref),
 		v1alpha1.CloneSet{}.OpenAPIModelName():                              schema_pkg_apis_apps_v1alpha1_CloneSet(ref),
 		v1alpha1.CloneSetCondition{}.OpenAPIModelName():                     schema_pkg_apis_apps_v1alpha1_CloneSetCondition(ref),
 		v1alpha1.CloneSetList{}.OpenAPIModelName():                          schema_pkg_apis_apps_v1alpha1_CloneSetList(ref),
@@ -370,6 +379,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.ContainerProbe{}.OpenAPIModelName():                        schema_pkg_apis_apps_v1alpha1_ContainerProbe(ref),
 		v1alpha1.ContainerProbeSpec{}.OpenAPIModelName():                    schema_pkg_apis_apps_v1alpha1_ContainerProbeSpec(ref),
 		v1alpha1.ContainerProbeState{}.OpenAPIModelName():                   schema_pkg_apis_apps_v1alpha1_ContainerProbeState(ref),
+		v1alpha1.CronJobTemplate{}.OpenAPIModelName():                       schema_pkg_apis_apps_v1alpha1_CronJobTemplate(ref),
 		v1alpha1.EphemeralContainerTemplateSpec{}.OpenAPIModelName():        schema_pkg_apis_apps_v1alpha1_EphemeralContainerTemplateSpec(ref),
 		v1alpha1.EphemeralJob{}.OpenAPIModelName():                          schema_pkg_apis_apps_v1alpha1_EphemeralJob(ref),
 		v1alpha1.EphemeralJobCondition{}.OpenAPIModelName():                 schema_pkg_apis_apps_v1alpha1_EphemeralJobCondition(ref),
@@ -377,6 +387,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.EphemeralJobSpec{}.OpenAPIModelName():                      schema_pkg_apis_apps_v1alpha1_EphemeralJobSpec(ref),
 		v1alpha1.EphemeralJobStatus{}.OpenAPIModelName():                    schema_pkg_apis_apps_v1alpha1_EphemeralJobStatus(ref),
 		v1alpha1.FailedImageStatus{}.OpenAPIModelName():                     schema_pkg_apis_apps_v1alpha1_FailedImageStatus(ref),
+		v1alpha1.FailurePolicy{}.OpenAPIModelName():                         schema_pkg_apis_apps_v1alpha1_FailurePolicy(ref),
 		v1alpha1.ImageListPullJob{}.OpenAPIModelName():                      schema_pkg_apis_apps_v1alpha1_ImageListPullJob(ref),
 		v1alpha1.ImageListPullJobList{}.OpenAPIModelName():                  schema_pkg_apis_apps_v1alpha1_ImageListPullJobList(ref),
 		v1alpha1.ImageListPullJobSpec{}.OpenAPIModelName():                  schema_pkg_apis_apps_v1alpha1_ImageListPullJobSpec(ref),
@@ -393,6 +404,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.ImageTagPullPolicy{}.OpenAPIModelName():                    schema_pkg_apis_apps_v1alpha1_ImageTagPullPolicy(ref),
 		v1alpha1.ImageTagSpec{}.OpenAPIModelName():                          schema_pkg_apis_apps_v1alpha1_ImageTagSpec(ref),
 		v1alpha1.ImageTagStatus{}.OpenAPIModelName():                        schema_pkg_apis_apps_v1alpha1_ImageTagStatus(ref),
+		v1alpha1.JobCondition{}.OpenAPIModelName():                          schema_pkg_apis_apps_v1alpha1_JobCondition(ref),
 		v1alpha1.NodeImage{}.OpenAPIModelName():                             schema_pkg_apis_apps_v1alpha1_NodeImage(ref),
 		v1alpha1.NodeImageList{}.OpenAPIModelName():                         schema_pkg_apis_apps_v1alpha1_NodeImageList(ref),
 		v1alpha1.NodeImageSpec{}.OpenAPIModelName():                         schema_pkg_apis_apps_v1alpha1_NodeImageSpec(ref),
@@ -429,6 +441,15 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.SourceContainerNameSource{}.OpenAPIModelName():             schema_pkg_apis_apps_v1alpha1_SourceContainerNameSource(ref),
 		v1alpha1.SyncStatus{}.OpenAPIModelName():                            schema_pkg_apis_apps_v1alpha1_SyncStatus(ref),
 		v1alpha1.TransferEnvVar{}.OpenAPIModelName():                        schema_pkg_apis_apps_v1alpha1_TransferEnvVar(ref),
+		v1beta1.AdvancedCronJob{}.OpenAPIModelName():                        schema_pkg_apis_apps_v1beta1_AdvancedCronJob(ref),
+		v1beta1.AdvancedCronJobList{}.OpenAPIModelName():                    schema_pkg_apis_apps_v1beta1_AdvancedCronJobList(ref),
+		v1beta1.AdvancedCronJobSpec{}.OpenAPIModelName():                    schema_pkg_apis_apps_v1beta1_AdvancedCronJobSpec(ref),
+		v1beta1.AdvancedCronJobStatus{}.OpenAPIModelName():                  schema_pkg_apis_apps_v1beta1_AdvancedCronJobStatus(ref),
+		v1beta1.BroadcastJob{}.OpenAPIModelName():                           schema_pkg_apis_apps_v1beta1_BroadcastJob(ref),
+		v1beta1.BroadcastJobList{}.OpenAPIModelName():                       schema_pkg_apis_apps_v1beta1_BroadcastJobList(ref),
+		v1beta1.BroadcastJobSpec{}.OpenAPIModelName():                       schema_pkg_apis_apps_v1beta1_BroadcastJobSpec(ref),
+		v1beta1.BroadcastJobStatus{}.OpenAPIModelName():                     schema_pkg_apis_apps_v1beta1_BroadcastJobStatus(ref),
+		v1beta1.BroadcastJobTemplateSpec{}.OpenAPIModelName():               schema_pkg_apis_apps_v1beta1_BroadcastJobTemplateSpec(ref),
 		v1beta1.CloneSet{}.OpenAPIModelName():                               schema_pkg_apis_apps_v1beta1_CloneSet(ref),
 		v1beta1.CloneSetCondition{}.OpenAPIModelName():                      schema_pkg_apis_apps_v1beta1_CloneSetCondition(ref),
 		v1beta1.CloneSetList{}.OpenAPIModelName():                           schema_pkg_apis_apps_v1beta1_CloneSetList(ref),
@@ -437,11 +458,14 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1beta1.CloneSetStatus{}.OpenAPIModelName():                         schema_pkg_apis_apps_v1beta1_CloneSetStatus(ref),
 		v1beta1.CloneSetUpdateStrategy{}.OpenAPIModelName():                 schema_pkg_apis_apps_v1beta1_CloneSetUpdateStrategy(ref),
 		v1beta1.CompletionPolicy{}.OpenAPIModelName():                       schema_pkg_apis_apps_v1beta1_CompletionPolicy(ref),
+		v1beta1.CronJobTemplate{}.OpenAPIModelName():                        schema_pkg_apis_apps_v1beta1_CronJobTemplate(ref),
 		v1beta1.FailedImageStatus{}.OpenAPIModelName():                      schema_pkg_apis_apps_v1beta1_FailedImageStatus(ref),
+		v1beta1.FailurePolicy{}.OpenAPIModelName():                          schema_pkg_apis_apps_v1beta1_FailurePolicy(ref),
 		v1beta1.ImageListPullJob{}.OpenAPIModelName():                       schema_pkg_apis_apps_v1beta1_ImageListPullJob(ref),
 		v1beta1.ImageListPullJobList{}.OpenAPIModelName():                   schema_pkg_apis_apps_v1beta1_ImageListPullJobList(ref),
 		v1beta1.ImageListPullJobSpec{}.OpenAPIModelName():                   schema_pkg_apis_apps_v1beta1_ImageListPullJobSpec(ref),
 		v1beta1.ImageListPullJobStatus{}.OpenAPIModelName():                 schema_pkg_apis_apps_v1beta1_ImageListPullJobStatus(ref),
+		v1beta1.ImageListPullJobTemplateSpec{}.OpenAPIModelName():           schema_pkg_apis_apps_v1beta1_ImageListPullJobTemplateSpec(ref),
 		v1beta1.ImagePullJob{}.OpenAPIModelName():                           schema_pkg_apis_apps_v1beta1_ImagePullJob(ref),
 		v1beta1.ImagePullJobList{}.OpenAPIModelName():                       schema_pkg_apis_apps_v1beta1_ImagePullJobList(ref),
 		v1beta1.ImagePullJobNodeSelector{}.OpenAPIModelName():               schema_pkg_apis_apps_v1beta1_ImagePullJobNodeSelector(ref),
@@ -455,6 +479,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1beta1.ImageTagSpec{}.OpenAPIModelName():                           schema_pkg_apis_apps_v1beta1_ImageTagSpec(ref),
 		v1beta1.ImageTagStatus{}.OpenAPIModelName():                         schema_pkg_apis_apps_v1beta1_ImageTagStatus(ref),
 		v1beta1.InPlaceUpdateStrategy{}.OpenAPIModelName():                  schema_pkg_apis_apps_v1beta1_InPlaceUpdateStrategy(ref),
+		v1beta1.JobCondition{}.OpenAPIModelName():                           schema_pkg_apis_apps_v1beta1_JobCondition(ref),
 		v1beta1.NodeImage{}.OpenAPIModelName():                              schema_pkg_apis_apps_v1beta1_NodeImage(ref),
 		v1beta1.NodeImageList{}.OpenAPIModelName():                          schema_pkg_apis_apps_v1beta1_NodeImageList(ref),
 		v1beta1.NodeImageSpec{}.OpenAPIModelName():                          schema_pkg_apis_apps_v1beta1_NodeImageSpec(ref),
@@ -19117,6 +19142,503 @@ func schema_k8sio_apimachinery_pkg_version_Info(ref common.ReferenceCallback) co
 	}
 }
 
+func schema_pkg_apis_apps_v1alpha1_AdvancedCronJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJob creates a Job or a BroadcastJob at the times of a schedule. One that creates ImageListPullJobs is written in v1beta1, and shown here without its template.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata. The name has at most 52 characters: the jobs' names add the time to it. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is what is to run, and when.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.AdvancedCronJobSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the state that the controller observed last. It may lag behind.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.AdvancedCronJobStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.AdvancedCronJobSpec{}.OpenAPIModelName(), v1alpha1.AdvancedCronJobStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1alpha1_AdvancedCronJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobList is a list of AdvancedCronJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items is the list of AdvancedCronJobs.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(v1alpha1.AdvancedCronJob{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ListMeta{}.OpenAPIModelName(), v1alpha1.AdvancedCronJob{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1alpha1_AdvancedCronJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobSpec is what is to run, and when.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"schedule": {
+						SchemaProps: spec.SchemaProps{
+							Description: "schedule is when runs are due, in the format of cron: minute, hour, day of the month, month, day of the week. Or \"@hourly\" and the like, or \"@every 1h30m\". It may begin with a time zone, like \"TZ=Etc/UTC 0 8 * * *\", unless timeZone is set.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"timeZone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "timeZone is the time zone of the schedule, by its name in the IANA database, like \"Asia/Shanghai\". Unset means the zone of the controller's machine.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"startingDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startingDeadlineSeconds is how late a run may start. One that is later is skipped. Unset means that the last one missed always starts.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"concurrencyPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "concurrencyPolicy is Allow, Forbid or Replace: what happens when a run is due while another has not ended. Allow lets them overlap. Forbid skips the new one. Replace deletes the old one. Defaults to Allow.\n\nPossible enum values:\n - `\"Allow\"` lets runs overlap.\n - `\"Forbid\"` skips the new run.\n - `\"Replace\"` deletes the run that has not ended and starts the new one.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Allow", "Forbid", "Replace"},
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused starts no runs. Those that have started go on. Defaults to false.",
+							Default:     false,
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"successfulJobsHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "successfulJobsHistoryLimit is how many jobs that succeeded are kept. Defaults to 3.",
+							Default:     3,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failedJobsHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedJobsHistoryLimit is how many jobs that failed are kept. Defaults to 1.",
+							Default:     1,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template is the job that a run creates. Exactly one of its fields is set.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.CronJobTemplate{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"schedule", "template"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.CronJobTemplate{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1alpha1_AdvancedCronJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobStatus is what the controller observed.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Job, BroadcastJob or ImageListPullJob: what the template creates.\n\nPossible enum values:\n - `\"BroadcastJob\"` creates BroadcastJobs.\n - `\"ImageListPullJob\"` creates ImageListPullJobs.\n - `\"Job\"` creates Jobs of the group batch.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"BroadcastJob", "ImageListPullJob", "Job"},
+						},
+					},
+					"active": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "active are the jobs that have not ended.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(corev1.ObjectReference{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"lastScheduleTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastScheduleTime is when the last run was due that was started.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			corev1.ObjectReference{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1alpha1_BroadcastJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJob runs a Pod to its end on every node where the Pod fits.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is what is to run, and how.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.BroadcastJobSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the state that the controller observed last. It may lag behind.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.BroadcastJobStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.BroadcastJobSpec{}.OpenAPIModelName(), v1alpha1.BroadcastJobStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1alpha1_BroadcastJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobList is a list of BroadcastJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items is the list of BroadcastJobs.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(v1alpha1.BroadcastJob{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ListMeta{}.OpenAPIModelName(), v1alpha1.BroadcastJob{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1alpha1_BroadcastJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobSpec is what is to run on the nodes, and how.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"parallelism": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parallelism is how many Pods may run at once. A number, or a percentage of the nodes, rounded up, like \"10%\". 0 starts none. Defaults to 2147483647, which is no limit.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template is the Pod that runs on each node. restartPolicy is Never or OnFailure, and defaults to OnFailure. The labels broadcastjob-name and broadcastjob-controller-uid are the controller's. A change affects only Pods created after it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(corev1.PodTemplateSpec{}.OpenAPIModelName()),
+						},
+					},
+					"completionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionPolicy says when the job ends and what becomes of it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.CompletionPolicy{}.OpenAPIModelName()),
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused creates no more Pods. Those that run go on. The time counts against completionPolicy.activeDeadlineSeconds. Defaults to false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"failurePolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failurePolicy says what the job does when a Pod fails.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.FailurePolicy{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"template"},
+			},
+		},
+		Dependencies: []string{
+			corev1.PodTemplateSpec{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName(), v1alpha1.CompletionPolicy{}.OpenAPIModelName(), v1alpha1.FailurePolicy{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1alpha1_BroadcastJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobStatus is what the controller observed.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions are Complete and Failed, once the job has ended.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(v1alpha1.JobCondition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when the controller saw the job first.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when the job ended.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"active": {
+						SchemaProps: spec.SchemaProps{
+							Description: "active is the number of Pods that run or wait to run.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded is the number of Pods that succeeded.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed is the number of Pods that failed.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired is the number of nodes on which the Pod is to run.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is running, paused, completed or failed.\n\nPossible enum values:\n - `\"completed\"` has ended and did not fail.\n - `\"failed\"` has failed.\n - `\"paused\"` creates no more Pods until it is resumed.\n - `\"running\"` has Pods, or waits for nodes.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"completed", "failed", "paused", "running"},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName(), v1alpha1.JobCondition{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1alpha1_BroadcastJobTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobTemplateSpec is a BroadcastJob that a run creates.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Labels and annotations of the BroadcastJobs.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the spec of the BroadcastJobs.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.BroadcastJobSpec{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.BroadcastJobSpec{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_apps_v1alpha1_CloneSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -19840,6 +20362,33 @@ func schema_pkg_apis_apps_v1alpha1_ContainerProbeState(ref common.ReferenceCallb
 	}
 }
 
+func schema_pkg_apis_apps_v1alpha1_CronJobTemplate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CronJobTemplate is the job that a run creates. Exactly one of the fields is set.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"jobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "jobTemplate creates Jobs of the group batch. It cannot be changed.",
+							Ref:         ref(batchv1.JobTemplateSpec{}.OpenAPIModelName()),
+						},
+					},
+					"broadcastJobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "broadcastJobTemplate creates BroadcastJobs. It cannot be changed.",
+							Ref:         ref(v1alpha1.BroadcastJobTemplateSpec{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			batchv1.JobTemplateSpec{}.OpenAPIModelName(), v1alpha1.BroadcastJobTemplateSpec{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_apps_v1alpha1_EphemeralContainerTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -20229,6 +20778,35 @@ func schema_pkg_apis_apps_v1alpha1_FailedImageStatus(ref common.ReferenceCallbac
 							Description: "message says what to do to find out more.",
 							Type:        []string{"string"},
 							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_apps_v1alpha1_FailurePolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "FailurePolicy says what a job does when a Pod of it fails.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is FailFast, Continue or Pause. FailFast fails the job and deletes the Pods that still run. Continue goes on with the other nodes. Pause waits for you. Defaults to FailFast.\n\nPossible enum values:\n - `\"Continue\"` goes on with the other nodes.\n - `\"FailFast\"` fails the job at once, and deletes the Pods that still run.\n - `\"Pause\"` pauses the job.",
+							Default:     "FailFast",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Continue", "FailFast", "Pause"},
+						},
+					},
+					"restartLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "restartLimit is how often the containers of a Pod may restart, all together, before the Pod counts as failed. It has an effect only with restartPolicy OnFailure. Defaults to 0.",
+							Type:        []string{"integer"},
+							Format:      "int32",
 						},
 					},
 				},
@@ -21278,6 +21856,64 @@ func schema_pkg_apis_apps_v1alpha1_ImageTagStatus(ref common.ReferenceCallback) 
 					},
 				},
 				Required: []string{"tag", "phase"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1alpha1_JobCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "JobCondition is one observation about a job.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Complete or Failed.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastProbeTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastProbeTime is when the observation was last checked.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when status last changed.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is a word for machines that says why.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people that says why.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"type", "status"},
 			},
 		},
 		Dependencies: []string{
@@ -23332,6 +23968,503 @@ func schema_pkg_apis_apps_v1alpha1_TransferEnvVar(ref common.ReferenceCallback) 
 	}
 }
 
+func schema_pkg_apis_apps_v1beta1_AdvancedCronJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJob creates a Job, a BroadcastJob or an ImageListPullJob at the times of a schedule.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata. The name has at most 52 characters: the jobs' names add the time to it. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is what is to run, and when.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1beta1.AdvancedCronJobSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the state that the controller observed last. It may lag behind.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1beta1.AdvancedCronJobStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), v1beta1.AdvancedCronJobSpec{}.OpenAPIModelName(), v1beta1.AdvancedCronJobStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1beta1_AdvancedCronJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobList is a list of AdvancedCronJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items is the list of AdvancedCronJobs.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(v1beta1.AdvancedCronJob{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ListMeta{}.OpenAPIModelName(), v1beta1.AdvancedCronJob{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1beta1_AdvancedCronJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobSpec is what is to run, and when.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"schedule": {
+						SchemaProps: spec.SchemaProps{
+							Description: "schedule is when runs are due, in the format of cron: minute, hour, day of the month, month, day of the week. Or \"@hourly\" and the like, or \"@every 1h30m\". It may begin with a time zone, like \"TZ=Etc/UTC 0 8 * * *\", unless timeZone is set.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"timeZone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "timeZone is the time zone of the schedule, by its name in the IANA database, like \"Asia/Shanghai\". Unset means the zone of the controller's machine.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"startingDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startingDeadlineSeconds is how late a run may start. One that is later is skipped. Unset means that the last one missed always starts.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"concurrencyPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "concurrencyPolicy is Allow, Forbid or Replace: what happens when a run is due while another has not ended. Allow lets them overlap. Forbid skips the new one. Replace deletes the old one. With imageListPullJobTemplate it is Forbid or Replace. Defaults to Allow, or to Replace with imageListPullJobTemplate.\n\nPossible enum values:\n - `\"Allow\"` lets runs overlap.\n - `\"Forbid\"` skips the new run.\n - `\"Replace\"` deletes the run that has not ended and starts the new one.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Allow", "Forbid", "Replace"},
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused starts no runs. Those that have started go on. Defaults to false.",
+							Default:     false,
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"successfulJobsHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "successfulJobsHistoryLimit is how many jobs that succeeded are kept. Defaults to 3.",
+							Default:     3,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failedJobsHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedJobsHistoryLimit is how many jobs that failed are kept. Defaults to 1.",
+							Default:     1,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template is the job that a run creates. Exactly one of its fields is set.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1beta1.CronJobTemplate{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"schedule", "template"},
+			},
+		},
+		Dependencies: []string{
+			v1beta1.CronJobTemplate{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1beta1_AdvancedCronJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobStatus is what the controller observed.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Job, BroadcastJob or ImageListPullJob: what the template creates.\n\nPossible enum values:\n - `\"BroadcastJob\"` creates BroadcastJobs.\n - `\"ImageListPullJob\"` creates ImageListPullJobs.\n - `\"Job\"` creates Jobs of the group batch.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"BroadcastJob", "ImageListPullJob", "Job"},
+						},
+					},
+					"active": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "active are the jobs that have not ended.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(corev1.ObjectReference{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"lastScheduleTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastScheduleTime is when the last run was due that was started.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			corev1.ObjectReference{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1beta1_BroadcastJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJob runs a Pod to its end on every node where the Pod fits.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is what is to run, and how.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1beta1.BroadcastJobSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the state that the controller observed last. It may lag behind.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1beta1.BroadcastJobStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), v1beta1.BroadcastJobSpec{}.OpenAPIModelName(), v1beta1.BroadcastJobStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1beta1_BroadcastJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobList is a list of BroadcastJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items is the list of BroadcastJobs.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(v1beta1.BroadcastJob{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ListMeta{}.OpenAPIModelName(), v1beta1.BroadcastJob{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1beta1_BroadcastJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobSpec is what is to run on the nodes, and how.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"parallelism": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parallelism is how many Pods may run at once. A number, or a percentage of the nodes, rounded up, like \"10%\". 0 starts none. Defaults to 2147483647, which is no limit.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template is the Pod that runs on each node. restartPolicy is Never or OnFailure, and defaults to OnFailure. The labels broadcastjob-name and broadcastjob-controller-uid are the controller's. A change affects only Pods created after it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(corev1.PodTemplateSpec{}.OpenAPIModelName()),
+						},
+					},
+					"completionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionPolicy says when the job ends and what becomes of it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1beta1.CompletionPolicy{}.OpenAPIModelName()),
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused creates no more Pods. Those that run go on. The time counts against completionPolicy.activeDeadlineSeconds. Defaults to false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"failurePolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failurePolicy says what the job does when a Pod fails.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1beta1.FailurePolicy{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"template"},
+			},
+		},
+		Dependencies: []string{
+			corev1.PodTemplateSpec{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName(), v1beta1.CompletionPolicy{}.OpenAPIModelName(), v1beta1.FailurePolicy{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1beta1_BroadcastJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobStatus is what the controller observed.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions are Complete and Failed, once the job has ended.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(v1beta1.JobCondition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when the controller saw the job first.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when the job ended.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"active": {
+						SchemaProps: spec.SchemaProps{
+							Description: "active is the number of Pods that run or wait to run.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded is the number of Pods that succeeded.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed is the number of Pods that failed.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired is the number of nodes on which the Pod is to run.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is running, paused, completed or failed.\n\nPossible enum values:\n - `\"completed\"` has ended and did not fail.\n - `\"failed\"` has failed.\n - `\"paused\"` creates no more Pods until it is resumed.\n - `\"running\"` has Pods, or waits for nodes.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"completed", "failed", "paused", "running"},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName(), v1beta1.JobCondition{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1beta1_BroadcastJobTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobTemplateSpec is a BroadcastJob that a run creates.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Labels and annotations of the BroadcastJobs.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the spec of the BroadcastJobs.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1beta1.BroadcastJobSpec{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), v1beta1.BroadcastJobSpec{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_apps_v1beta1_CloneSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -23840,6 +24973,39 @@ func schema_pkg_apis_apps_v1beta1_CompletionPolicy(ref common.ReferenceCallback)
 	}
 }
 
+func schema_pkg_apis_apps_v1beta1_CronJobTemplate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CronJobTemplate is the job that a run creates. Exactly one of the fields is set.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"jobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "jobTemplate creates Jobs of the group batch. It cannot be changed.",
+							Ref:         ref(batchv1.JobTemplateSpec{}.OpenAPIModelName()),
+						},
+					},
+					"broadcastJobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "broadcastJobTemplate creates BroadcastJobs. It cannot be changed.",
+							Ref:         ref(v1beta1.BroadcastJobTemplateSpec{}.OpenAPIModelName()),
+						},
+					},
+					"imageListPullJobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imageListPullJobTemplate creates ImageListPullJobs.",
+							Ref:         ref(v1beta1.ImageListPullJobTemplateSpec{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			batchv1.JobTemplateSpec{}.OpenAPIModelName(), v1beta1.BroadcastJobTemplateSpec{}.OpenAPIModelName(), v1beta1.ImageListPullJobTemplateSpec{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_apps_v1beta1_FailedImageStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -23866,6 +25032,35 @@ func schema_pkg_apis_apps_v1beta1_FailedImageStatus(ref common.ReferenceCallback
 							Description: "message says what to do to find out more.",
 							Type:        []string{"string"},
 							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_apps_v1beta1_FailurePolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "FailurePolicy says what a job does when a Pod of it fails.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is FailFast, Continue or Pause. FailFast fails the job and deletes the Pods that still run. Continue goes on with the other nodes. Pause waits for you. Defaults to FailFast.\n\nPossible enum values:\n - `\"Continue\"` goes on with the other nodes.\n - `\"FailFast\"` fails the job at once, and deletes the Pods that still run.\n - `\"Pause\"` pauses the job.",
+							Default:     "FailFast",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Continue", "FailFast", "Pause"},
+						},
+					},
+					"restartLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "restartLimit is how often the containers of a Pod may restart, all together, before the Pod counts as failed. It has an effect only with restartPolicy OnFailure. Defaults to 0.",
+							Type:        []string{"integer"},
+							Format:      "int32",
 						},
 					},
 				},
@@ -24152,6 +25347,35 @@ func schema_pkg_apis_apps_v1beta1_ImageListPullJobStatus(ref common.ReferenceCal
 		},
 		Dependencies: []string{
 			metav1.Time{}.OpenAPIModelName(), v1beta1.FailedImageStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1beta1_ImageListPullJobTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageListPullJobTemplateSpec is an ImageListPullJob that a run creates.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Labels and annotations of the ImageListPullJobs.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the spec of the ImageListPullJobs. completionPolicy.type must be Always, completionPolicy.ttlSecondsAfterFinished must not be set: the history limits say how many jobs are kept.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1beta1.ImageListPullJobSpec{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), v1beta1.ImageListPullJobSpec{}.OpenAPIModelName()},
 	}
 }
 
@@ -24960,6 +26184,64 @@ func schema_pkg_apis_apps_v1beta1_InPlaceUpdateStrategy(ref common.ReferenceCall
 		},
 		Dependencies: []string{
 			intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_apps_v1beta1_JobCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "JobCondition is one observation about a job.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Complete or Failed.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastProbeTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastProbeTime is when the observation was last checked.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when status last changed.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is a word for machines that says why.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people that says why.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"type", "status"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
 	}
 }
 

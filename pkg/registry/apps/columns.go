@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta/table"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/registry/rest"
 )
@@ -19,6 +21,19 @@ func text[T rest.Object](name, description string, value func(T) string) rest.Co
 	return rest.Column[T]{
 		Name: name, Type: "string", Description: description,
 		Value: func(obj T) any { return value(obj) },
+	}
+}
+
+// date shows how long ago a time was, and nothing where it is not set.
+func date[T rest.Object](name, description string, value func(T) *metav1.Time) rest.Column[T] {
+	return rest.Column[T]{
+		Name: name, Type: "date", Description: description,
+		Value: func(obj T) any {
+			if at := value(obj); at != nil {
+				return table.ConvertToHumanReadableDateType(*at)
+			}
+			return nil
+		},
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 // Kinds are the kinds of the group.
 func Kinds(gate featuregate.FeatureGate) []rest.Row {
 	return []rest.Row{
+		advancedCronJob(gate),
+		broadcastJob(gate),
 		cloneSet(gate),
 		ephemeralJob(gate),
 		imageListPullJob(gate),

@@ -19,6 +19,17 @@ func unlessOff[T any](gate featuregate.FeatureGate, defaults func(obj, old T)) f
 	return defaults
 }
 
+// then runs two defaultings, the second where there is one.
+func then[T any](first, second func(obj, old T)) func(obj, old T) {
+	if second == nil {
+		return first
+	}
+	return func(obj, old T) {
+		first(obj, old)
+		second(obj, old)
+	}
+}
+
 // templateWarnings tells users of a template what a Deployment's users are told.
 func templateWarnings[T comparable](template func(T) *corev1.PodTemplateSpec) func(ctx context.Context, obj, old T) []string {
 	return func(ctx context.Context, obj, old T) []string {

@@ -2,5 +2,6 @@
 //
 // It serves HTTP on port 8080 and exits at once on SIGTERM: / answers the version and nothing else, and
 // /burn?seconds=N&millicores=M uses that much processor time, for tests of autoscaling, and answers when it is done.
-// The variable BURN_MILLICORES makes it use that much for as long as it runs.
+// The variable BURN_MILLICORES makes it use that much for as long as it runs. RUN_SECONDS makes it end by itself, with
+// success, after that time: for jobs.
 package main

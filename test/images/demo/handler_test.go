@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -28,5 +29,17 @@ func TestHandler(t *testing.T) {
 			assert.Equal(t, test.code, recorder.Code)
 			assert.Equal(t, test.body, recorder.Body.String())
 		})
+	}
+}
+
+func TestLifetime(t *testing.T) {
+	for text, want := range map[string]time.Duration{"": 1<<63 - 1, "1": time.Second, "2147483647": (1<<31 - 1) * time.Second} {
+		got, err := lifetime(text)
+		assert.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+	for _, text := range []string{"0", "-1", "soon", "2147483648"} {
+		_, err := lifetime(text)
+		assert.ErrorContains(t, err, "RUN_SECONDS \""+text+"\"")
 	}
 }

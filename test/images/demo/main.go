@@ -17,14 +17,33 @@ var version = "unknown"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if err := run(ctx, os.Getenv("BURN_MILLICORES")); err != nil {
+	if err := run(ctx, os.Getenv("RUN_SECONDS"), os.Getenv("BURN_MILLICORES")); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1) //nolint:gocritic // Nothing is left to undo.
 	}
 }
 
-// run serves until the context ends; requests under way are dropped.
-func run(ctx context.Context, millicores string) error {
+// lifetime is how long the text says to run, in seconds. An empty one sets no limit.
+func lifetime(seconds string) (time.Duration, error) {
+	const forever = 1<<63 - 1
+	if seconds == "" {
+		return forever, nil
+	}
+	limit, err := strconv.ParseInt(seconds, 10, 32)
+	if err != nil || limit < 1 {
+		return 0, fmt.Errorf("RUN_SECONDS %q: use a whole number, 1 or more", seconds)
+	}
+	return time.Duration(limit) * time.Second, nil
+}
+
+// run serves until the context or its time ends; requests under way are dropped.
+func run(ctx context.Context, seconds, millicores string) error {
+	limit, err := lifetime(seconds)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
 	if millicores != "" {
 		share, err := strconv.Atoi(millicores)
 		if err != nil || share < 0 || share > maxMillicores {

@@ -16,6 +16,7 @@ func Funcs(serializer.CodecFactory) []any {
 		cloneSet,
 		sidecarSet,
 		images,
+		jobs,
 	)
 }
 

@@ -20,6 +20,8 @@ func TestSchemaNamesTheValues(t *testing.T) {
 	}{
 		{"v1alpha1.CloneSetUpdateStrategy", "type", []any{"InPlaceIfPossible", "InPlaceOnly", "OnDelete", "ReCreate"}},
 		{"v1beta1.CloneSetUpdateStrategy", "type", []any{"OnDelete", "RollingUpdate"}},
+		{"v1beta1.AdvancedCronJobSpec", "concurrencyPolicy", []any{"Allow", "Forbid", "Replace"}},
+		{"v1beta1.FailurePolicy", "type", []any{"Continue", "FailFast", "Pause"}},
 		{"v1alpha1.CompletionPolicy", "type", []any{"Always", "Never"}},
 		{"v1beta1.ImagePullJobSpec", "imagePullPolicy", []any{"Always", "IfNotPresent"}},
 		{"v1beta1.RollingUpdateCloneSetStrategy", "podUpdatePolicy", []any{"InPlaceIfPossible", "InPlaceOnly", "ReCreate"}},

@@ -28,6 +28,11 @@ func TestModesOfPullSecretsGoThroughV1alpha1(t *testing.T) {
 			[]v1beta1.ReferenceObject{batch}, []v1alpha1.ReferenceObject{alphaB, alphaA}, []v1beta1.ReferenceObject{plain, batch},
 			`{"pullSecrets":{"nginx":[{"namespace":"ns","name":"a","mode":"batch"}]}}`,
 		},
+		"the same one twice": {
+			[]v1beta1.ReferenceObject{batch, {Namespace: "ns", Name: "a"}}, []v1alpha1.ReferenceObject{alphaA, alphaA},
+			[]v1beta1.ReferenceObject{batch, {Namespace: "ns", Name: "a"}},
+			`{"pullSecrets":{"nginx":[{"namespace":"ns","name":"a","mode":"batch"},{"namespace":"ns","name":"a"}]}}`,
+		},
 		"removed": {
 			[]v1beta1.ReferenceObject{batch, plain}, []v1alpha1.ReferenceObject{alphaB}, []v1beta1.ReferenceObject{plain},
 			`{"pullSecrets":{"nginx":[{"namespace":"ns","name":"a","mode":"batch"},{"namespace":"ns","name":"b"}]}}`,

@@ -6,6 +6,51 @@
 package v1alpha1
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdvancedCronJob) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedCronJob"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdvancedCronJobList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedCronJobList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdvancedCronJobSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedCronJobSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdvancedCronJobStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedCronJobStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in BroadcastJob) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJob"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in BroadcastJobList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJobList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in BroadcastJobSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJobSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in BroadcastJobStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJobStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in BroadcastJobTemplateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJobTemplateSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in CloneSet) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.CloneSet"
 }
@@ -61,6 +106,11 @@ func (in ContainerProbeState) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in CronJobTemplate) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.CronJobTemplate"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in EphemeralContainerTemplateSpec) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralContainerTemplateSpec"
 }
@@ -93,6 +143,11 @@ func (in EphemeralJobStatus) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in FailedImageStatus) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.FailedImageStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in FailurePolicy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.FailurePolicy"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -173,6 +228,11 @@ func (in ImageTagSpec) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ImageTagStatus) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageTagStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in JobCondition) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.JobCondition"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -46,6 +46,10 @@ func init() {
 // Adds the list of known types to Scheme.
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
+		&AdvancedCronJob{},
+		&AdvancedCronJobList{},
+		&BroadcastJob{},
+		&BroadcastJobList{},
 		&CloneSet{},
 		&CloneSetList{},
 		&EphemeralJob{},

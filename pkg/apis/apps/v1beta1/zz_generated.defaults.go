@@ -13,6 +13,10 @@ import (
 // Public to allow building arbitrary schemes.
 // All generated defaulters are covering - they call all nested defaulters.
 func RegisterDefaults(scheme *runtime.Scheme) error {
+	scheme.AddTypeDefaultingFunc(&AdvancedCronJob{}, func(obj interface{}) { SetObjectDefaults_AdvancedCronJob(obj.(*AdvancedCronJob)) })
+	scheme.AddTypeDefaultingFunc(&AdvancedCronJobList{}, func(obj interface{}) { SetObjectDefaults_AdvancedCronJobList(obj.(*AdvancedCronJobList)) })
+	scheme.AddTypeDefaultingFunc(&BroadcastJob{}, func(obj interface{}) { SetObjectDefaults_BroadcastJob(obj.(*BroadcastJob)) })
+	scheme.AddTypeDefaultingFunc(&BroadcastJobList{}, func(obj interface{}) { SetObjectDefaults_BroadcastJobList(obj.(*BroadcastJobList)) })
 	scheme.AddTypeDefaultingFunc(&CloneSet{}, func(obj interface{}) { SetObjectDefaults_CloneSet(obj.(*CloneSet)) })
 	scheme.AddTypeDefaultingFunc(&CloneSetList{}, func(obj interface{}) { SetObjectDefaults_CloneSetList(obj.(*CloneSetList)) })
 	scheme.AddTypeDefaultingFunc(&ImageListPullJob{}, func(obj interface{}) { SetObjectDefaults_ImageListPullJob(obj.(*ImageListPullJob)) })
@@ -24,6 +28,28 @@ func RegisterDefaults(scheme *runtime.Scheme) error {
 	scheme.AddTypeDefaultingFunc(&SidecarSet{}, func(obj interface{}) { SetObjectDefaults_SidecarSet(obj.(*SidecarSet)) })
 	scheme.AddTypeDefaultingFunc(&SidecarSetList{}, func(obj interface{}) { SetObjectDefaults_SidecarSetList(obj.(*SidecarSetList)) })
 	return nil
+}
+
+func SetObjectDefaults_AdvancedCronJob(in *AdvancedCronJob) {
+	SetDefaults_AdvancedCronJobSpec(&in.Spec)
+}
+
+func SetObjectDefaults_AdvancedCronJobList(in *AdvancedCronJobList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_AdvancedCronJob(a)
+	}
+}
+
+func SetObjectDefaults_BroadcastJob(in *BroadcastJob) {
+	SetDefaults_BroadcastJobSpec(&in.Spec)
+}
+
+func SetObjectDefaults_BroadcastJobList(in *BroadcastJobList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_BroadcastJob(a)
+	}
 }
 
 func SetObjectDefaults_CloneSet(in *CloneSet) {

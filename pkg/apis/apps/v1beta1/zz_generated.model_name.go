@@ -6,6 +6,51 @@
 package v1beta1
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdvancedCronJob) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedCronJob"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdvancedCronJobList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedCronJobList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdvancedCronJobSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedCronJobSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdvancedCronJobStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedCronJobStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in BroadcastJob) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJob"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in BroadcastJobList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJobList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in BroadcastJobSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJobSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in BroadcastJobStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJobStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in BroadcastJobTemplateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJobTemplateSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in CloneSet) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.CloneSet"
 }
@@ -46,8 +91,18 @@ func (in CompletionPolicy) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in CronJobTemplate) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.CronJobTemplate"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in FailedImageStatus) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.FailedImageStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in FailurePolicy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.FailurePolicy"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -68,6 +123,11 @@ func (in ImageListPullJobSpec) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ImageListPullJobStatus) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ImageListPullJobStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ImageListPullJobTemplateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ImageListPullJobTemplateSpec"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -133,6 +193,11 @@ func (in ImageTagStatus) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in InPlaceUpdateStrategy) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.InPlaceUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in JobCondition) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.JobCondition"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -23,6 +23,139 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: io.k8s.api.batch.v1.JobSpec
+  map:
+    fields:
+    - name: activeDeadlineSeconds
+      type:
+        scalar: numeric
+    - name: backoffLimit
+      type:
+        scalar: numeric
+    - name: backoffLimitPerIndex
+      type:
+        scalar: numeric
+    - name: completionMode
+      type:
+        scalar: string
+    - name: completions
+      type:
+        scalar: numeric
+    - name: managedBy
+      type:
+        scalar: string
+    - name: manualSelector
+      type:
+        scalar: boolean
+    - name: maxFailedIndexes
+      type:
+        scalar: numeric
+    - name: parallelism
+      type:
+        scalar: numeric
+    - name: podFailurePolicy
+      type:
+        namedType: io.k8s.api.batch.v1.PodFailurePolicy
+    - name: podReplacementPolicy
+      type:
+        scalar: string
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: successPolicy
+      type:
+        namedType: io.k8s.api.batch.v1.SuccessPolicy
+    - name: suspend
+      type:
+        scalar: boolean
+    - name: template
+      type:
+        namedType: io.k8s.api.core.v1.PodTemplateSpec
+      default: {}
+    - name: ttlSecondsAfterFinished
+      type:
+        scalar: numeric
+- name: io.k8s.api.batch.v1.JobTemplateSpec
+  map:
+    fields:
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.k8s.api.batch.v1.JobSpec
+      default: {}
+- name: io.k8s.api.batch.v1.PodFailurePolicy
+  map:
+    fields:
+    - name: rules
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.batch.v1.PodFailurePolicyRule
+          elementRelationship: atomic
+- name: io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement
+  map:
+    fields:
+    - name: containerName
+      type:
+        scalar: string
+    - name: operator
+      type:
+        scalar: string
+      default: ""
+    - name: values
+      type:
+        list:
+          elementType:
+            scalar: numeric
+          elementRelationship: associative
+- name: io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern
+  map:
+    fields:
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.k8s.api.batch.v1.PodFailurePolicyRule
+  map:
+    fields:
+    - name: action
+      type:
+        scalar: string
+      default: ""
+    - name: onExitCodes
+      type:
+        namedType: io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement
+    - name: onPodConditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern
+          elementRelationship: atomic
+- name: io.k8s.api.batch.v1.SuccessPolicy
+  map:
+    fields:
+    - name: rules
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.batch.v1.SuccessPolicyRule
+          elementRelationship: atomic
+- name: io.k8s.api.batch.v1.SuccessPolicyRule
+  map:
+    fields:
+    - name: succeededCount
+      type:
+        scalar: numeric
+    - name: succeededIndexes
+      type:
+        scalar: string
 - name: io.k8s.api.core.v1.AWSElasticBlockStoreVolumeSource
   map:
     fields:
@@ -2459,6 +2592,163 @@ var schemaYAML = typed.YAMLObject(`types:
   scalar: untyped
 - name: io.k8s.apimachinery.pkg.util.intstr.IntOrString
   scalar: untyped
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedCronJob
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedCronJobSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedCronJobStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedCronJobSpec
+  map:
+    fields:
+    - name: concurrencyPolicy
+      type:
+        scalar: string
+    - name: failedJobsHistoryLimit
+      type:
+        scalar: numeric
+      default: 1
+    - name: paused
+      type:
+        scalar: boolean
+      default: false
+    - name: schedule
+      type:
+        scalar: string
+      default: ""
+    - name: startingDeadlineSeconds
+      type:
+        scalar: numeric
+    - name: successfulJobsHistoryLimit
+      type:
+        scalar: numeric
+      default: 3
+    - name: template
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.CronJobTemplate
+      default: {}
+    - name: timeZone
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedCronJobStatus
+  map:
+    fields:
+    - name: active
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.ObjectReference
+          elementRelationship: atomic
+    - name: lastScheduleTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: type
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJob
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJobSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJobStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJobSpec
+  map:
+    fields:
+    - name: completionPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.CompletionPolicy
+      default: {}
+    - name: failurePolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.FailurePolicy
+      default: {}
+    - name: parallelism
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: paused
+      type:
+        scalar: boolean
+    - name: template
+      type:
+        namedType: io.k8s.api.core.v1.PodTemplateSpec
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJobStatus
+  map:
+    fields:
+    - name: active
+      type:
+        scalar: numeric
+      default: 0
+    - name: completionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.JobCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: desired
+      type:
+        scalar: numeric
+      default: 0
+    - name: failed
+      type:
+        scalar: numeric
+      default: 0
+    - name: phase
+      type:
+        scalar: string
+    - name: startTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: succeeded
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJobTemplateSpec
+  map:
+    fields:
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJobSpec
+      default: {}
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.CloneSet
   map:
     fields:
@@ -2723,6 +3013,15 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
       default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.CronJobTemplate
+  map:
+    fields:
+    - name: broadcastJobTemplate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJobTemplateSpec
+    - name: jobTemplate
+      type:
+        namedType: io.k8s.api.batch.v1.JobTemplateSpec
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralContainerTemplateSpec
   map:
     fields:
@@ -2855,6 +3154,16 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: name
       type:
         scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.FailurePolicy
+  map:
+    fields:
+    - name: restartLimit
+      type:
+        scalar: numeric
+    - name: type
+      type:
+        scalar: string
+      default: FailFast
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ImageListPullJob
   map:
     fields:
@@ -3168,6 +3477,29 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: version
       type:
         scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.JobCondition
+  map:
+    fields:
+    - name: lastProbeTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodeImage
   map:
     fields:
@@ -3829,6 +4161,163 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: sourceContainerNameFrom
       type:
         namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SourceContainerNameSource
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedCronJob
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedCronJobSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedCronJobStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedCronJobSpec
+  map:
+    fields:
+    - name: concurrencyPolicy
+      type:
+        scalar: string
+    - name: failedJobsHistoryLimit
+      type:
+        scalar: numeric
+      default: 1
+    - name: paused
+      type:
+        scalar: boolean
+      default: false
+    - name: schedule
+      type:
+        scalar: string
+      default: ""
+    - name: startingDeadlineSeconds
+      type:
+        scalar: numeric
+    - name: successfulJobsHistoryLimit
+      type:
+        scalar: numeric
+      default: 3
+    - name: template
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.CronJobTemplate
+      default: {}
+    - name: timeZone
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedCronJobStatus
+  map:
+    fields:
+    - name: active
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.ObjectReference
+          elementRelationship: atomic
+    - name: lastScheduleTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: type
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJob
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJobSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJobStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJobSpec
+  map:
+    fields:
+    - name: completionPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.CompletionPolicy
+      default: {}
+    - name: failurePolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.FailurePolicy
+      default: {}
+    - name: parallelism
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: paused
+      type:
+        scalar: boolean
+    - name: template
+      type:
+        namedType: io.k8s.api.core.v1.PodTemplateSpec
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJobStatus
+  map:
+    fields:
+    - name: active
+      type:
+        scalar: numeric
+      default: 0
+    - name: completionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.JobCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: desired
+      type:
+        scalar: numeric
+      default: 0
+    - name: failed
+      type:
+        scalar: numeric
+      default: 0
+    - name: phase
+      type:
+        scalar: string
+    - name: startTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: succeeded
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJobTemplateSpec
+  map:
+    fields:
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJobSpec
+      default: {}
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.CloneSet
   map:
     fields:
@@ -4007,6 +4496,18 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
       default: Always
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.CronJobTemplate
+  map:
+    fields:
+    - name: broadcastJobTemplate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJobTemplateSpec
+    - name: imageListPullJobTemplate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageListPullJobTemplateSpec
+    - name: jobTemplate
+      type:
+        namedType: io.k8s.api.batch.v1.JobTemplateSpec
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.FailedImageStatus
   map:
     fields:
@@ -4019,6 +4520,16 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: name
       type:
         scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.FailurePolicy
+  map:
+    fields:
+    - name: restartLimit
+      type:
+        scalar: numeric
+    - name: type
+      type:
+        scalar: string
+      default: FailFast
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageListPullJob
   map:
     fields:
@@ -4108,6 +4619,17 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageListPullJobTemplateSpec
+  map:
+    fields:
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ImageListPullJobSpec
+      default: {}
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.ImagePullJob
   map:
     fields:
@@ -4347,6 +4869,29 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: imagePreDownloadTimeoutSeconds
       type:
         scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.JobCondition
+  map:
+    fields:
+    - name: lastProbeTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.NodeImage
   map:
     fields:

@@ -12,6 +12,8 @@ import (
 
 type AppsV1alpha1Interface interface {
 	RESTClient() rest.Interface
+	AdvancedCronJobsGetter
+	BroadcastJobsGetter
 	CloneSetsGetter
 	EphemeralJobsGetter
 	ImageListPullJobsGetter
@@ -25,6 +27,14 @@ type AppsV1alpha1Interface interface {
 // AppsV1alpha1Client is used to interact with features provided by the apps.kruise.io group.
 type AppsV1alpha1Client struct {
 	restClient rest.Interface
+}
+
+func (c *AppsV1alpha1Client) AdvancedCronJobs(namespace string) AdvancedCronJobInterface {
+	return newAdvancedCronJobs(c, namespace)
+}
+
+func (c *AppsV1alpha1Client) BroadcastJobs(namespace string) BroadcastJobInterface {
+	return newBroadcastJobs(c, namespace)
 }
 
 func (c *AppsV1alpha1Client) CloneSets(namespace string) CloneSetInterface {

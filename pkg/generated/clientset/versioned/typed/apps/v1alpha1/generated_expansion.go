@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+type AdvancedCronJobExpansion interface{}
+
+type BroadcastJobExpansion interface{}
+
 type CloneSetExpansion interface{}
 
 type EphemeralJobExpansion interface{}

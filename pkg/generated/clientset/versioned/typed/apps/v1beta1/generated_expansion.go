@@ -2,6 +2,10 @@
 
 package v1beta1
 
+type AdvancedCronJobExpansion interface{}
+
+type BroadcastJobExpansion interface{}
+
 type CloneSetExpansion interface{}
 
 type ImageListPullJobExpansion interface{}

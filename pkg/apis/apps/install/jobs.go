@@ -1,0 +1,61 @@
+package install
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/podtemplate"
+)
+
+// DefaultBroadcastJob lets the Pods of a BroadcastJob end. Core's default, Always, would never do.
+func DefaultBroadcastJob(job, _ *apps.BroadcastJob) {
+	defaultRestart(&job.Spec.Template)
+}
+
+// DefaultBroadcastJobTemplate fills the Pod template of a BroadcastJob that a user writes. old is
+// the stored object, nil on create; what an update leaves alone stays as it is stored.
+func DefaultBroadcastJobTemplate(job, old *apps.BroadcastJob) {
+	var stored *corev1.PodTemplateSpec
+	if old != nil {
+		stored = &old.Spec.Template
+	}
+	podtemplate.Default(&job.Spec.Template, stored)
+}
+
+// DefaultAdvancedCronJob lets the Pods of the jobs end that an AdvancedCronJob creates.
+func DefaultAdvancedCronJob(job, _ *apps.AdvancedCronJob) {
+	if template := job.Spec.Template.JobTemplate; template != nil {
+		defaultRestart(&template.Spec.Template)
+	}
+	if template := job.Spec.Template.BroadcastJobTemplate; template != nil {
+		defaultRestart(&template.Spec.Template)
+	}
+}
+
+// DefaultAdvancedCronJobTemplate fills the Pod template of the jobs that an AdvancedCronJob
+// creates. old is the stored object, nil on create.
+func DefaultAdvancedCronJobTemplate(job, old *apps.AdvancedCronJob) {
+	var (
+		storedJob  *batchv1.JobTemplateSpec
+		storedPods *corev1.PodTemplateSpec
+	)
+	if old != nil {
+		storedJob = old.Spec.Template.JobTemplate
+		if stored := old.Spec.Template.BroadcastJobTemplate; stored != nil {
+			storedPods = &stored.Spec.Template
+		}
+	}
+	if template := job.Spec.Template.JobTemplate; template != nil {
+		podtemplate.DefaultJob(template, storedJob)
+	}
+	if template := job.Spec.Template.BroadcastJobTemplate; template != nil {
+		podtemplate.Default(&template.Spec.Template, storedPods)
+	}
+}
+
+func defaultRestart(template *corev1.PodTemplateSpec) {
+	if template.Spec.RestartPolicy == "" {
+		template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+	}
+}

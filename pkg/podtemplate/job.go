@@ -1,0 +1,62 @@
+package podtemplate
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/api/pod"
+	"k8s.io/kubernetes/pkg/apis/batch"
+	batchv1conversion "k8s.io/kubernetes/pkg/apis/batch/v1"
+	batchvalidation "k8s.io/kubernetes/pkg/apis/batch/validation"
+	"k8s.io/kubernetes/pkg/apis/core"
+)
+
+// DefaultJob fills a Job template that a user wrote, as core fills a CronJob's: its Pod template,
+// and nothing that core fills when the Job itself is written. old is the stored one, nil on
+// create. A template that equals the stored one is left alone.
+func DefaultJob(template, old *batchv1.JobTemplateSpec) {
+	if old != nil && apiequality.Semantic.DeepEqual(template, old) {
+		return
+	}
+	setJobDefaults(template)
+}
+
+// ValidateJob runs core's rules for the Job template of a CronJob. old is the stored one, nil on
+// create: values that newer rules refuse but that are stored already may stay. What the template
+// leaves unset is judged as if it had been defaulted. The arguments are not changed.
+func ValidateJob(template, old *batchv1.JobTemplateSpec, path *field.Path) field.ErrorList {
+	current, err := asBatch(template)
+	if err != nil {
+		return field.ErrorList{field.InternalError(path, err)}
+	}
+	var storedPods *core.PodTemplateSpec
+	if old != nil {
+		stored, err := asBatch(old)
+		if err != nil {
+			return field.ErrorList{field.InternalError(path, err)}
+		}
+		storedPods = &stored.Spec.Template
+	}
+	options := pod.GetValidationOptionsFromPodTemplate(&current.Spec.Template, storedPods)
+	return batchvalidation.ValidateJobTemplateSpec(current, path, options)
+}
+
+func setJobDefaults(template *batchv1.JobTemplateSpec) {
+	pullAlways(&template.Spec.Template.Spec)
+	holder := batchv1.CronJob{Spec: batchv1.CronJobSpec{JobTemplate: *template}}
+	batchv1conversion.SetObjectDefaults_CronJob(&holder)
+	*template = holder.Spec.JobTemplate
+}
+
+// asBatch is a defaulted copy of the template in the shape of core's rules.
+func asBatch(template *batchv1.JobTemplateSpec) (*batch.JobTemplateSpec, error) {
+	defaulted := template.DeepCopy()
+	setJobDefaults(defaulted)
+	converted := &batch.JobTemplateSpec{}
+	if err := batchv1conversion.Convert_v1_JobTemplateSpec_To_batch_JobTemplateSpec(defaulted, converted, nil); err != nil {
+		return nil, fmt.Errorf("convert job template: %w", err)
+	}
+	return converted, nil
+}
