@@ -14,6 +14,7 @@ SHARED=(pub)
 
 # Types of Kubernetes that ours reach: their OpenAPI models are served with ours.
 MODELS=(
+  k8s.io/api/apps/v1
   k8s.io/api/autoscaling/v1
   k8s.io/api/batch/v1
   k8s.io/api/core/v1
@@ -31,6 +32,7 @@ MESSAGES=(
   -k8s.io/apimachinery/pkg/runtime
   -k8s.io/apimachinery/pkg/apis/meta/v1
   -k8s.io/api/core/v1
+  -k8s.io/api/apps/v1
   -k8s.io/api/batch/v1
 )
 
@@ -141,25 +143,26 @@ generate_openapi() {
   fi
 }
 
-# core_apply_configurations are the flags that say which types of core/v1 have an apply
+# external_apply_configurations are the flags that say which types of Kubernetes have an apply
 # configuration in client-go: those that ours embed, and all that these reach.
-core_apply_configurations() {
-  local package=applyconfigurations/core/v1
-  grep -ohE '^type [A-Za-z0-9]+ApplyConfiguration struct' "$(go list -m -f '{{.Dir}}' k8s.io/client-go)/${package}"/*.go |
-    sed -E "s#type (.*)ApplyConfiguration struct#--external-applyconfigurations=k8s.io/api/core/v1.\1:k8s.io/client-go/${package}#"
+external_apply_configurations() {
+  local version package
+  for version in apps/v1 autoscaling/v1 batch/v1 core/v1; do
+    package="k8s.io/client-go/applyconfigurations/${version}"
+    grep -ohE '^type [A-Za-z0-9]+ApplyConfiguration struct' "$(go list -f '{{.Dir}}' "${package}")"/*.go |
+      sed -E "s#type (.*)ApplyConfiguration struct#--external-applyconfigurations=k8s.io/api/${version}.\1:${package}#"
+  done
 }
 
 generate_clients() {
-  local names shared inputs=() core=() version schema="${SCRATCH}/models.json"
+  local names shared inputs=() external=() version schema="${SCRATCH}/models.json"
   mapfile -t names < <(packages "${MODULE}" "${VERSIONS[@]}")
   mapfile -t shared < <(packages "${MODULE}" "${SHARED[@]}")
   go run ./hack/modelsschema > "${schema}"
-  mapfile -t core < <(core_apply_configurations)
+  mapfile -t external < <(external_apply_configurations)
   applyconfiguration-gen --go-header-file "${HEADER}" --openapi-schema "${schema}" \
     --output-dir pkg/generated/applyconfiguration --output-pkg "${GENERATED}/applyconfiguration" \
-    --external-applyconfigurations k8s.io/api/autoscaling/v1.Scale:k8s.io/client-go/applyconfigurations/autoscaling/v1 \
-    "${core[@]}" \
-    --external-applyconfigurations k8s.io/api/batch/v1.JobTemplateSpec:k8s.io/client-go/applyconfigurations/batch/v1 \
+    "${external[@]}" \
     "${names[@]}" "${shared[@]}"
   for version in "${VERSIONS[@]}"; do
     inputs+=(--input "${version}")

@@ -40,19 +40,26 @@ func TestRulesGrantWhatIsUsed(t *testing.T) {
 	tests := map[string][]string{
 		ManagerRules: {
 			"get list watch patch clonesets", "update clonesets/status", "update clonesets/finalizers",
-			"get list watch create patch delete pods", "patch pods/status",
+			"get list watch create patch delete pods", "patch pods/status", "patch pods/resize",
 			"list watch create patch delete persistentvolumeclaims", "list watch nodes",
 			"get list watch create update delete controllerrevisions", "create patch events",
 		},
 		"manager-namespaced": {"create leases", "get update leases"},
-		DaemonRules:          {"create patch events"},
+		DaemonRules: {
+			"create patch events", "list watch pods", "patch pods/status",
+			"get list watch nodeimages", "get list watch nodepodprobes", "list watch containerrecreaterequests",
+			"update patch nodeimages/status", "update patch nodepodprobes/status", "update patch containerrecreaterequests/status",
+		},
 		APIServerRules: {
-			"get list watch namespaces", "get pods", "list watch flowschemas", "list watch prioritylevelconfigurations",
+			"get list watch namespaces", "get pods", "get nodes", "list watch resourcequotas", "update resourcequotas/status",
+			"get deployments", "get replicasets", "get statefulsets", "get jobs", "list watch flowschemas", "list watch prioritylevelconfigurations",
 			"list watch mutatingadmissionpolicies", "list watch mutatingadmissionpolicybindings", "list watch mutatingwebhookconfigurations",
 			"list watch validatingadmissionpolicies", "list watch validatingadmissionpolicybindings", "list watch validatingwebhookconfigurations",
 			"get list watch patch apiservices",
 		},
-		"apiserver-namespaced": {"create secrets", "get list watch update secrets"},
+		"apiserver-namespaced": {
+			"create secrets", "get list watch update secrets", "get configmaps", "create configmaps", "get list controllerrevisions",
+		},
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -18,6 +18,8 @@ var served = map[string][]string{
 	"policy/v1": {"PodDisruptionBudget"}, "apiregistration.k8s.io/v1": {"APIService"},
 	"apiextensions.k8s.io/v1":      {"CustomResourceDefinition"},
 	"rbac.authorization.k8s.io/v1": {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
+
+	"admissionregistration.k8s.io/v1": {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
 }
 
 // cluster answers what helm asks before it would install: the version, the kinds, its releases and the definitions.
@@ -41,7 +43,7 @@ func clusterWith(t *testing.T, objects map[string]any, definitions ...map[string
 	for version, kinds := range served {
 		resources := []any{}
 		for _, kind := range kinds {
-			namespaced := !strings.HasPrefix(kind, "Cluster") && kind != "Namespace" && kind != "APIService" && kind != "CustomResourceDefinition"
+			namespaced := !strings.HasPrefix(kind, "Cluster") && !strings.HasPrefix(kind, "Validating") && kind != "Namespace" && kind != "APIService" && kind != "CustomResourceDefinition"
 			resources = append(resources, map[string]any{
 				"name": strings.ToLower(kind) + "s", "kind": kind, "namespaced": namespaced, "verbs": []string{"get", "list"},
 			})
@@ -123,6 +125,7 @@ func TestNotes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out, err := install(t, address, test.args...)
 			require.NoError(t, err)
+			_, out, _ = strings.Cut(out, "NOTES:")
 			for _, want := range test.want {
 				assert.Contains(t, out, want)
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -142,11 +143,14 @@ var typed = map[string]func(*testing.T, objects, string){
 	"DaemonSet":             check[appsv1.DaemonSet]("DaemonSet"),
 	"PodDisruptionBudget":   check[policyv1.PodDisruptionBudget]("PodDisruptionBudget"),
 	"NetworkPolicy":         check[networkingv1.NetworkPolicy]("NetworkPolicy"),
-	"ClusterRole":           check[rbacv1.ClusterRole]("ClusterRole"),
-	"ClusterRoleBinding":    check[rbacv1.ClusterRoleBinding]("ClusterRoleBinding"),
-	"Role":                  check[rbacv1.Role]("Role"),
-	"RoleBinding":           check[rbacv1.RoleBinding]("RoleBinding"),
-	"APIService":            check[apiregistrationv1.APIService]("APIService"),
+
+	"ValidatingAdmissionPolicy":        check[admissionv1.ValidatingAdmissionPolicy]("ValidatingAdmissionPolicy"),
+	"ValidatingAdmissionPolicyBinding": check[admissionv1.ValidatingAdmissionPolicyBinding]("ValidatingAdmissionPolicyBinding"),
+	"ClusterRole":                      check[rbacv1.ClusterRole]("ClusterRole"),
+	"ClusterRoleBinding":               check[rbacv1.ClusterRoleBinding]("ClusterRoleBinding"),
+	"Role":                             check[rbacv1.Role]("Role"),
+	"RoleBinding":                      check[rbacv1.RoleBinding]("RoleBinding"),
+	"APIService":                       check[apiregistrationv1.APIService]("APIService"),
 }
 
 func check[T any](kind string) func(*testing.T, objects, string) {

@@ -25,17 +25,26 @@ func TestRun(t *testing.T) {
 	})
 	output := &strings.Builder{}
 	cloneSets := clients.AppsV1beta1().CloneSets("default")
-	example := &example{cloneSets: cloneSets, name: "demo", image: "demo:v1", timeout: 10 * time.Second, out: output}
+	budgets := clients.PolicyV1beta1().PodUnavailableBudgets("default")
+	example := &example{
+		cloneSets: cloneSets, nodeImages: clients.AppsV1beta1().NodeImages(), budgets: budgets,
+		name: "demo", image: "demo:v1", timeout: 10 * time.Second, out: output,
+	}
 	if err := example.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := "listed 0 CloneSets\ncreated demo with 1 replicas\napplied minReadySeconds 1\nwatched generation 0\ndeleted demo\n"
+	want := "listed 0 CloneSets and 0 NodeImages\ncreated demo with 1 replicas\n" +
+		"created a budget of 1 Pods for demo\napplied minReadySeconds 1\nwatched generation 0\ndeleted demo\n"
 	if output.String() != want {
 		t.Errorf("printed\n%s, want\n%s", output, want)
 	}
 	left, err := cloneSets.List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(left.Items) != 0 {
 		t.Errorf("left %v, %v", left, err)
+	}
+	budgetsLeft, err := budgets.List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(budgetsLeft.Items) != 0 {
+		t.Errorf("left %v, %v", budgetsLeft, err)
 	}
 }
 

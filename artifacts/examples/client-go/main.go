@@ -1,6 +1,6 @@
 // Command client-go does with a CloneSet what any Go program does with a Deployment: it
 // lists, creates, watches, applies and deletes one, with types and without a generated
-// client of its own. It is a module by itself, as yours is, and imports nothing of Kruise
+// client of its own, and the same with kinds of no namespace and of the other group. It is a module by itself, as yours is, and imports nothing of Kruise
 // but pkg/apis and pkg/generated.
 package main
 
@@ -45,8 +45,10 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("make clients: %w", err)
 	}
 	example := &example{
-		cloneSets: clients.AppsV1beta1().CloneSets(*namespace),
-		name:      *name, image: *image, timeout: *timeout, out: os.Stdout,
+		cloneSets:  clients.AppsV1beta1().CloneSets(*namespace),
+		nodeImages: clients.AppsV1beta1().NodeImages(),
+		budgets:    clients.PolicyV1beta1().PodUnavailableBudgets(*namespace),
+		name:       *name, image: *image, timeout: *timeout, out: os.Stdout,
 	}
 	return example.run(ctx)
 }

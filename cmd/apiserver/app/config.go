@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	"k8s.io/apiserver/pkg/authorization/union"
@@ -17,9 +18,11 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apiserver"
 	"kruise.io/kruise/pkg/apiserver/authorization"
 	"kruise.io/kruise/pkg/apiserver/clientca"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
 // clientCAPatience bounds how long the start waits for the authorities of client certificates.
@@ -101,8 +104,9 @@ func (o *Options) applyAccess(ctx context.Context, config *apiserver.Config) err
 	if err != nil {
 		return err
 	}
+	nodes := authorization.NewNodes(apiserver.GroupNames(), o.Accounts.DaemonUser())
 	own := authorization.New(apiserver.GroupNames(), accounts...)
-	generic.Authorization.Authorizer = union.New(own, generic.Authorization.Authorizer)
+	generic.Authorization.Authorizer = union.New(nodes, own, generic.Authorization.Authorizer)
 	if err := o.Audit.ApplyTo(&generic.Config); err != nil {
 		return fmt.Errorf("apply audit flags: %w", err)
 	}
@@ -152,6 +156,12 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	if err != nil {
 		return fmt.Errorf("make a client of the host cluster: %w", err)
 	}
+	inside := rest.CopyConfig(generic.LoopbackClientConfig)
+	inside.ContentType = runtime.ContentTypeProtobuf
+	kruise, err := versioned.NewForConfig(inside)
+	if err != nil {
+		return fmt.Errorf("make a client of this server: %w", err)
+	}
 	if err := o.leaveOutMissing(ctx, client); err != nil {
 		return err
 	}
@@ -159,7 +169,8 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 		return fmt.Errorf("apply priority and fairness: %w", err)
 	}
 	err = o.Admission.ApplyTo(&generic.Config, generic.SharedInformerFactory, client, dynamicClient,
-		generic.FeatureGate, generic.EffectiveVersion)
+		generic.FeatureGate, generic.EffectiveVersion,
+		initializer.New(kruise, o.Gates.Kruise, o.Certificates.Namespace), apiserver.NewQuotaInitializer(o.Gates.Kruise))
 	if err != nil {
 		return fmt.Errorf("apply admission: %w", err)
 	}

@@ -13,8 +13,6 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
-
-	"kruise.io/kruise/pkg/admission/plugin/podstodelete"
 )
 
 // Options are the program's flags.
@@ -54,11 +52,8 @@ func NewOptions() (*Options, error) {
 	// Without it, open watches hold the old process for a minute, and with it the embedded store.
 	server.ShutdownWatchTerminationGracePeriod = 2 * time.Second
 
-	admission := genericoptions.NewAdmissionOptions()
-	podstodelete.Register(admission.Plugins)
-	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder, podstodelete.PluginName)
-
 	namespace := ownNamespace()
+	accounts := NewAccountOptions(namespace)
 	return &Options{
 		Server:         server,
 		CoreAPI:        genericoptions.NewCoreAPIOptions(),
@@ -67,13 +62,13 @@ func NewOptions() (*Options, error) {
 		Authorization:  genericoptions.NewDelegatingAuthorizationOptions(),
 		Audit:          genericoptions.NewAuditOptions(),
 		Features:       genericoptions.NewFeatureOptions(),
-		Admission:      admission,
+		Admission:      newAdmissionOptions(accounts),
 		Egress:         genericoptions.NewEgressSelectorOptions(),
 		Tracing:        genericoptions.NewTracingOptions(),
 		Logs:           logs.NewOptions(),
 		Store:          NewStoreOptions(),
 		Certificates:   NewCertificateOptions(namespace),
-		Accounts:       NewAccountOptions(namespace),
+		Accounts:       accounts,
 		Gates:          gates,
 	}, nil
 }

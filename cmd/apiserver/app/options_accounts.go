@@ -24,9 +24,10 @@ func NewAccountOptions(namespace string) *AccountOptions {
 // AddFlags adds the flags.
 func (o *AccountOptions) AddFlags(fs *pflag.FlagSet) {
 	const help = " as <namespace>/<name>. What its built-in rules grant, its proxied requests get without a SubjectAccessReview. " +
-		"Empty reviews all of them."
-	fs.StringVar(&o.Manager, "manager-service-account", o.Manager, "Service account of the controllers"+help)
-	fs.StringVar(&o.Daemon, "daemon-service-account", o.Daemon, "Service account of the node agents"+help)
+		"Empty reviews all of them"
+	fs.StringVar(&o.Manager, "manager-service-account", o.Manager, "Service account of the controllers"+help+".")
+	fs.StringVar(&o.Daemon, "daemon-service-account", o.Daemon, "Service account of the node agents"+help+
+		", and binds none to its node.")
 }
 
 // Validate says what is wrong.
@@ -40,19 +41,30 @@ func (o *AccountOptions) Validate() []error {
 	return errs
 }
 
+// DaemonUser is the node agents' account as a user, empty without one.
+func (o *AccountOptions) DaemonUser() string { return userOf(o.Daemon) }
+
+func userOf(value string) string {
+	namespace, name, _ := strings.Cut(value, "/")
+	if name == "" {
+		return ""
+	}
+	return serviceaccount.MakeUsername(namespace, name)
+}
+
 // Accounts are the accounts with their rules.
 func (o *AccountOptions) Accounts() ([]authorization.Account, error) {
 	var accounts []authorization.Account
 	for rules, value := range map[string]string{helm.ManagerRules: o.Manager, helm.DaemonRules: o.Daemon} {
-		namespace, name, _ := strings.Cut(value, "/")
-		if name == "" {
+		user := userOf(value)
+		if user == "" {
 			continue
 		}
 		list, err := helm.Rules(rules)
 		if err != nil {
 			return nil, err
 		}
-		accounts = append(accounts, authorization.Account{User: serviceaccount.MakeUsername(namespace, name), Rules: list})
+		accounts = append(accounts, authorization.Account{User: user, Rules: list})
 	}
 	return accounts, nil
 }

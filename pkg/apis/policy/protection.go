@@ -11,10 +11,9 @@ import (
 // PubOperations are all operations that a budget can bound.
 var PubOperations = []PubOperation{PubDeleteOperation, PubUpdateOperation, PubEvictOperation, PubResizeOperation}
 
-// +k8s:deepcopy-gen=false
-//
 // Protection is a setting of a budget that is a field in v1beta1 and an annotation in v1alpha1.
 // v1beta1 may have the annotation too.
+// +k8s:deepcopy-gen=false
 type Protection struct {
 	// Annotation and Field are its names, the field's below spec.
 	Annotation, Field string

@@ -69,6 +69,9 @@ const (
 	PubProtectOperationsKey = "kruise.io/pub-protect-operations"
 	// PubProtectTotalReplicasKey is the number of replicas that a PodUnavailableBudget counts from.
 	PubProtectTotalReplicasKey = "pub.kruise.io/protect-total-replicas"
+	// DaemonSetProgressiveCreatePodKey, when "true" on a v1alpha1 DaemonSet, is what
+	// spec.scaleStrategy.partitionedScaling is in v1beta1.
+	DaemonSetProgressiveCreatePodKey = "daemonset.kruise.io/progressive-create-pod"
 	// PodDeletionCostKey orders Pods for deletion, the lowest number first.
 	PodDeletionCostKey = "controller.kubernetes.io/pod-deletion-cost"
 )

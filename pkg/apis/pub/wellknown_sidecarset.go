@@ -34,5 +34,5 @@ const (
 	SidecarTerminatedConditionType = "SidecarTerminated"
 )
 
-// EphemeralJobIDEnv, in an ephemeral container, is the UID of the EphemeralJob that added it.
+// EphemeralJobIDEnv is an environment variable of ephemeral containers: the UID of the EphemeralJob that added them.
 const EphemeralJobIDEnv = "KRUISE_EJOB_ID"

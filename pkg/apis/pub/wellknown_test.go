@@ -39,6 +39,7 @@ func TestWellKnownNames(t *testing.T) {
 		"apps.kruise.io/image-predownload-timeout-seconds":        pub.ImagePreDownloadTimeoutSecondsKey,
 		"apps.kruise.io/image-predownload-min-updated-ready-pods": pub.ImagePreDownloadMinUpdatedReadyPodsKey,
 		"kruise.io/cloneset-volumeclaimtemplate-hash":             pub.CloneSetVolumeClaimTemplateHashKey,
+		"daemonset.kruise.io/progressive-create-pod":              pub.DaemonSetProgressiveCreatePodKey,
 		"controller.kubernetes.io/pod-deletion-cost":              pub.PodDeletionCostKey,
 		"kruise.io/pub-protect-operations":                        pub.PubProtectOperationsKey,
 		"pub.kruise.io/protect-total-replicas":                    pub.PubProtectTotalReplicasKey,

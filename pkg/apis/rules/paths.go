@@ -7,7 +7,7 @@ import (
 )
 
 // Moved is a field that v1alpha1 has elsewhere than the hub: the path in the hub, and the one in
-// v1alpha1, without an index.
+// v1alpha1, without an index at the end. "[*]" before that stands for any index, which both have.
 type Moved [2]string
 
 // InVersion gives errors the paths of the version in which the user wrote the object: the
@@ -21,12 +21,33 @@ func InVersion(version string, errs field.ErrorList, moved []Moved) field.ErrorL
 	for _, err := range errs {
 		shown := *err
 		for _, path := range moved {
-			if rest, found := strings.CutPrefix(err.Field, path[0]); found && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-				shown.Field = path[1] + rest
+			if there, found := path.move(err.Field); found {
+				shown.Field = there
 				break
 			}
 		}
 		result = append(result, &shown)
 	}
 	return result
+}
+
+// move returns where v1alpha1 has the field at path, or false when it is not this one.
+func (m Moved) move(path string) (string, bool) {
+	here, there := strings.Split(m[0], "[*]"), strings.Split(m[1], "[*]")
+	moved, rest := "", path
+	for i, part := range here {
+		if i > 0 {
+			end := strings.IndexByte(rest, ']')
+			if end < 0 || rest[0] != '[' {
+				return "", false
+			}
+			moved, rest = moved+rest[:end+1], rest[end+1:]
+		}
+		after, found := strings.CutPrefix(rest, part)
+		if !found {
+			return "", false
+		}
+		moved, rest = moved+there[i], after
+	}
+	return moved + rest, rest == "" || rest[0] == '.' || rest[0] == '['
 }

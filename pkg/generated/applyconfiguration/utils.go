@@ -40,12 +40,18 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apispub.UpdateScatterTermApplyConfiguration{}
 
 		// Group=apps.kruise.io, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithKind("AdaptiveUnitedDeploymentStrategy"):
+		return &appsv1alpha1.AdaptiveUnitedDeploymentStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AdaptiveWorkloadSpreadStrategy"):
+		return &appsv1alpha1.AdaptiveWorkloadSpreadStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedCronJob"):
 		return &appsv1alpha1.AdvancedCronJobApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedCronJobSpec"):
 		return &appsv1alpha1.AdvancedCronJobSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedCronJobStatus"):
 		return &appsv1alpha1.AdvancedCronJobStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedStatefulSetTemplateSpec"):
+		return &appsv1alpha1.AdvancedStatefulSetTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("BroadcastJob"):
 		return &appsv1alpha1.BroadcastJobApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("BroadcastJobSpec"):
@@ -64,6 +70,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.CloneSetSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSetStatus"):
 		return &appsv1alpha1.CloneSetStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("CloneSetTemplateSpec"):
+		return &appsv1alpha1.CloneSetTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSetUpdateStrategy"):
 		return &appsv1alpha1.CloneSetUpdateStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CompletionPolicy"):
@@ -74,8 +82,32 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.ContainerProbeSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ContainerProbeState"):
 		return &appsv1alpha1.ContainerProbeStateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequest"):
+		return &appsv1alpha1.ContainerRecreateRequestApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainer"):
+		return &appsv1alpha1.ContainerRecreateRequestContainerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainerContext"):
+		return &appsv1alpha1.ContainerRecreateRequestContainerContextApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainerRecreateState"):
+		return &appsv1alpha1.ContainerRecreateRequestContainerRecreateStateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestSpec"):
+		return &appsv1alpha1.ContainerRecreateRequestSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStatus"):
+		return &appsv1alpha1.ContainerRecreateRequestStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStrategy"):
+		return &appsv1alpha1.ContainerRecreateRequestStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CronJobTemplate"):
 		return &appsv1alpha1.CronJobTemplateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DaemonSet"):
+		return &appsv1alpha1.DaemonSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DaemonSetSpec"):
+		return &appsv1alpha1.DaemonSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DaemonSetStatus"):
+		return &appsv1alpha1.DaemonSetStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DaemonSetUpdateStrategy"):
+		return &appsv1alpha1.DaemonSetUpdateStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DeploymentTemplateSpec"):
+		return &appsv1alpha1.DeploymentTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralContainerTemplateSpec"):
 		return &appsv1alpha1.EphemeralContainerTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJob"):
@@ -120,6 +152,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.ImageTagStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("JobCondition"):
 		return &appsv1alpha1.JobConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ManualUpdate"):
+		return &appsv1alpha1.ManualUpdateApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NodeImage"):
 		return &appsv1alpha1.NodeImageApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NodeImageSpec"):
@@ -132,6 +166,16 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.NodePodProbeSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NodePodProbeStatus"):
 		return &appsv1alpha1.NodePodProbeStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeTopologyTerm"):
+		return &appsv1alpha1.NodeTopologyTermApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PersistentPodAnnotation"):
+		return &appsv1alpha1.PersistentPodAnnotationApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PersistentPodState"):
+		return &appsv1alpha1.PersistentPodStateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PersistentPodStateSpec"):
+		return &appsv1alpha1.PersistentPodStateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PersistentPodStateStatus"):
+		return &appsv1alpha1.PersistentPodStateStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PodContainerProbe"):
 		return &appsv1alpha1.PodContainerProbeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PodProbe"):
@@ -144,18 +188,40 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.PodProbeMarkerStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeStatus"):
 		return &appsv1alpha1.PodProbeStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodState"):
+		return &appsv1alpha1.PodStateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PreferredTopologyTerm"):
+		return &appsv1alpha1.PreferredTopologyTermApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ProbeMarkerPolicy"):
 		return &appsv1alpha1.ProbeMarkerPolicyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PullPolicy"):
 		return &appsv1alpha1.PullPolicyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ReferenceObject"):
 		return &appsv1alpha1.ReferenceObjectApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistribution"):
+		return &appsv1alpha1.ResourceDistributionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionCondition"):
+		return &appsv1alpha1.ResourceDistributionConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionNamespace"):
+		return &appsv1alpha1.ResourceDistributionNamespaceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionSpec"):
+		return &appsv1alpha1.ResourceDistributionSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionStatus"):
+		return &appsv1alpha1.ResourceDistributionStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionTargetNamespaces"):
+		return &appsv1alpha1.ResourceDistributionTargetNamespacesApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionTargets"):
+		return &appsv1alpha1.ResourceDistributionTargetsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ResourceExprs"):
 		return &appsv1alpha1.ResourceExprsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ResourcesExpr"):
 		return &appsv1alpha1.ResourcesExprApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ResourcesPolicy"):
 		return &appsv1alpha1.ResourcesPolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RollingUpdateDaemonSet"):
+		return &appsv1alpha1.RollingUpdateDaemonSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RollingUpdateStatefulSetStrategy"):
+		return &appsv1alpha1.RollingUpdateStatefulSetStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SandboxConfig"):
 		return &appsv1alpha1.SandboxConfigApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ShareVolumePolicy"):
@@ -180,18 +246,78 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.SidecarSetUpdateStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SourceContainerNameSource"):
 		return &appsv1alpha1.SourceContainerNameSourceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSet"):
+		return &appsv1alpha1.StatefulSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetSpec"):
+		return &appsv1alpha1.StatefulSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetStatus"):
+		return &appsv1alpha1.StatefulSetStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetTemplateSpec"):
+		return &appsv1alpha1.StatefulSetTemplateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetUpdateStrategy"):
+		return &appsv1alpha1.StatefulSetUpdateStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Subset"):
+		return &appsv1alpha1.SubsetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SubsetTemplate"):
+		return &appsv1alpha1.SubsetTemplateApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SyncStatus"):
 		return &appsv1alpha1.SyncStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TargetFilter"):
+		return &appsv1alpha1.TargetFilterApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TargetReference"):
+		return &appsv1alpha1.TargetReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Topology"):
+		return &appsv1alpha1.TopologyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TransferEnvVar"):
 		return &appsv1alpha1.TransferEnvVarApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UnitedDeployment"):
+		return &appsv1alpha1.UnitedDeploymentApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UnitedDeploymentCondition"):
+		return &appsv1alpha1.UnitedDeploymentConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UnitedDeploymentScheduleStrategy"):
+		return &appsv1alpha1.UnitedDeploymentScheduleStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UnitedDeploymentSpec"):
+		return &appsv1alpha1.UnitedDeploymentSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UnitedDeploymentStatus"):
+		return &appsv1alpha1.UnitedDeploymentStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UnitedDeploymentSubsetCondition"):
+		return &appsv1alpha1.UnitedDeploymentSubsetConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UnitedDeploymentSubsetStatus"):
+		return &appsv1alpha1.UnitedDeploymentSubsetStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UnitedDeploymentUpdateStrategy"):
+		return &appsv1alpha1.UnitedDeploymentUpdateStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UnorderedUpdateStrategy"):
+		return &appsv1alpha1.UnorderedUpdateStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UpdateStatus"):
+		return &appsv1alpha1.UpdateStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpread"):
+		return &appsv1alpha1.WorkloadSpreadApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadScheduleStrategy"):
+		return &appsv1alpha1.WorkloadSpreadScheduleStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSpec"):
+		return &appsv1alpha1.WorkloadSpreadSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadStatus"):
+		return &appsv1alpha1.WorkloadSpreadStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSubset"):
+		return &appsv1alpha1.WorkloadSpreadSubsetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSubsetCondition"):
+		return &appsv1alpha1.WorkloadSpreadSubsetConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSubsetStatus"):
+		return &appsv1alpha1.WorkloadSpreadSubsetStatusApplyConfiguration{}
 
 		// Group=apps.kruise.io, Version=v1beta1
+	case v1beta1.SchemeGroupVersion.WithKind("AdaptiveUnitedDeploymentStrategy"):
+		return &appsv1beta1.AdaptiveUnitedDeploymentStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdaptiveWorkloadSpreadStrategy"):
+		return &appsv1beta1.AdaptiveWorkloadSpreadStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJob"):
 		return &appsv1beta1.AdvancedCronJobApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJobSpec"):
 		return &appsv1beta1.AdvancedCronJobSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJobStatus"):
 		return &appsv1beta1.AdvancedCronJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdvancedStatefulSetTemplateSpec"):
+		return &appsv1beta1.AdvancedStatefulSetTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJob"):
 		return &appsv1beta1.BroadcastJobApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobSpec"):
@@ -210,12 +336,42 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.CloneSetSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSetStatus"):
 		return &appsv1beta1.CloneSetStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("CloneSetTemplateSpec"):
+		return &appsv1beta1.CloneSetTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSetUpdateStrategy"):
 		return &appsv1beta1.CloneSetUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CompletionPolicy"):
 		return &appsv1beta1.CompletionPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequest"):
+		return &appsv1beta1.ContainerRecreateRequestApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainer"):
+		return &appsv1beta1.ContainerRecreateRequestContainerApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainerContext"):
+		return &appsv1beta1.ContainerRecreateRequestContainerContextApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainerRecreateState"):
+		return &appsv1beta1.ContainerRecreateRequestContainerRecreateStateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainerStatus"):
+		return &appsv1beta1.ContainerRecreateRequestContainerStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestSpec"):
+		return &appsv1beta1.ContainerRecreateRequestSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStatus"):
+		return &appsv1beta1.ContainerRecreateRequestStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStrategy"):
+		return &appsv1beta1.ContainerRecreateRequestStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CronJobTemplate"):
 		return &appsv1beta1.CronJobTemplateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSet"):
+		return &appsv1beta1.DaemonSetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetScaleStrategy"):
+		return &appsv1beta1.DaemonSetScaleStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetSpec"):
+		return &appsv1beta1.DaemonSetSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetStatus"):
+		return &appsv1beta1.DaemonSetStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetUpdateStrategy"):
+		return &appsv1beta1.DaemonSetUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DeploymentTemplateSpec"):
+		return &appsv1beta1.DeploymentTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("FailedImageStatus"):
 		return &appsv1beta1.FailedImageStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("FailurePolicy"):
@@ -254,16 +410,46 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.InPlaceUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("JobCondition"):
 		return &appsv1beta1.JobConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ManualUpdate"):
+		return &appsv1beta1.ManualUpdateApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodeImage"):
 		return &appsv1beta1.NodeImageApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodeImageSpec"):
 		return &appsv1beta1.NodeImageSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodeImageStatus"):
 		return &appsv1beta1.NodeImageStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeTopologyTerm"):
+		return &appsv1beta1.NodeTopologyTermApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodAnnotation"):
+		return &appsv1beta1.PersistentPodAnnotationApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodState"):
+		return &appsv1beta1.PersistentPodStateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodStateSpec"):
+		return &appsv1beta1.PersistentPodStateSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodStateStatus"):
+		return &appsv1beta1.PersistentPodStateStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PodState"):
+		return &appsv1beta1.PodStateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PreferredTopologyTerm"):
+		return &appsv1beta1.PreferredTopologyTermApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("PullPolicy"):
 		return &appsv1beta1.PullPolicyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ReferenceObject"):
 		return &appsv1beta1.ReferenceObjectApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistribution"):
+		return &appsv1beta1.ResourceDistributionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionCondition"):
+		return &appsv1beta1.ResourceDistributionConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionNamespace"):
+		return &appsv1beta1.ResourceDistributionNamespaceApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionSpec"):
+		return &appsv1beta1.ResourceDistributionSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionStatus"):
+		return &appsv1beta1.ResourceDistributionStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionTargetNamespaces"):
+		return &appsv1beta1.ResourceDistributionTargetNamespacesApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionTargets"):
+		return &appsv1beta1.ResourceDistributionTargetsApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ResourceExprs"):
 		return &appsv1beta1.ResourceExprsApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ResourcesExpr"):
@@ -272,6 +458,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.ResourcesPolicyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateCloneSetStrategy"):
 		return &appsv1beta1.RollingUpdateCloneSetStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateDaemonSet"):
+		return &appsv1beta1.RollingUpdateDaemonSetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateStatefulSetStrategy"):
+		return &appsv1beta1.RollingUpdateStatefulSetStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SandboxConfig"):
 		return &appsv1beta1.SandboxConfigApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ShareVolumePolicy"):
@@ -296,10 +486,74 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.SidecarSetUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SourceContainerNameSource"):
 		return &appsv1beta1.SourceContainerNameSourceApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSet"):
+		return &appsv1beta1.StatefulSetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetOrdinals"):
+		return &appsv1beta1.StatefulSetOrdinalsApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetPersistentVolumeClaimRetentionPolicy"):
+		return &appsv1beta1.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetScaleStrategy"):
+		return &appsv1beta1.StatefulSetScaleStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetSpec"):
+		return &appsv1beta1.StatefulSetSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetStatus"):
+		return &appsv1beta1.StatefulSetStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetTemplateSpec"):
+		return &appsv1beta1.StatefulSetTemplateSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetUpdateStrategy"):
+		return &appsv1beta1.StatefulSetUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("Subset"):
+		return &appsv1beta1.SubsetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SubsetTemplate"):
+		return &appsv1beta1.SubsetTemplateApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SyncStatus"):
 		return &appsv1beta1.SyncStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("TargetFilter"):
+		return &appsv1beta1.TargetFilterApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("TargetReference"):
+		return &appsv1beta1.TargetReferenceApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("Topology"):
+		return &appsv1beta1.TopologyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("TransferEnvVar"):
 		return &appsv1beta1.TransferEnvVarApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("UnitedDeployment"):
+		return &appsv1beta1.UnitedDeploymentApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("UnitedDeploymentCondition"):
+		return &appsv1beta1.UnitedDeploymentConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("UnitedDeploymentScheduleStrategy"):
+		return &appsv1beta1.UnitedDeploymentScheduleStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("UnitedDeploymentSpec"):
+		return &appsv1beta1.UnitedDeploymentSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("UnitedDeploymentStatus"):
+		return &appsv1beta1.UnitedDeploymentStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("UnitedDeploymentSubsetCondition"):
+		return &appsv1beta1.UnitedDeploymentSubsetConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("UnitedDeploymentSubsetStatus"):
+		return &appsv1beta1.UnitedDeploymentSubsetStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("UnitedDeploymentUpdateStrategy"):
+		return &appsv1beta1.UnitedDeploymentUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("UnorderedUpdateStrategy"):
+		return &appsv1beta1.UnorderedUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("UpdateStatus"):
+		return &appsv1beta1.UpdateStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimStatus"):
+		return &appsv1beta1.VolumeClaimStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimUpdateStrategy"):
+		return &appsv1beta1.VolumeClaimUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpread"):
+		return &appsv1beta1.WorkloadSpreadApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadScheduleStrategy"):
+		return &appsv1beta1.WorkloadSpreadScheduleStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadSpec"):
+		return &appsv1beta1.WorkloadSpreadSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadStatus"):
+		return &appsv1beta1.WorkloadSpreadStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadSubset"):
+		return &appsv1beta1.WorkloadSpreadSubsetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadSubsetCondition"):
+		return &appsv1beta1.WorkloadSpreadSubsetConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadSubsetStatus"):
+		return &appsv1beta1.WorkloadSpreadSubsetStatusApplyConfiguration{}
 
 		// Group=policy.kruise.io, Version=v1alpha1
 	case policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudget"):

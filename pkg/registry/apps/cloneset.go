@@ -19,7 +19,7 @@ import (
 func cloneSet(gate featuregate.FeatureGate) rest.Row {
 	type set = apps.CloneSet
 	return &rest.Kind[*set]{
-		Plural: "clonesets", Singular: "cloneset", Short: []string{"clone"},
+		Plural: "clonesets", Singular: "cloneset", Short: []string{"clone"}, Controlled: true,
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *set { return &set{} }, NewList: func() runtime.Object { return &apps.CloneSetList{} },
 		Spec: func(c *set) any { return &c.Spec }, Status: func(c *set) any { return &c.Status },

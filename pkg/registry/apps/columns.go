@@ -58,3 +58,9 @@ func eachContainer(spec *corev1.PodSpec, value func(corev1.Container) string) st
 	}
 	return strings.Join(values, ",")
 }
+
+// titled gives a column another title.
+func titled[T rest.Object](title string, column rest.Column[T]) rest.Column[T] {
+	column.Name = title
+	return column
+}

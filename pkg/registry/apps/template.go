@@ -19,14 +19,22 @@ func unlessOff[T any](gate featuregate.FeatureGate, defaults func(obj, old T)) f
 	return defaults
 }
 
-// then runs two defaultings, the second where there is one.
-func then[T any](first, second func(obj, old T)) func(obj, old T) {
-	if second == nil {
-		return first
+// whenOn returns a default that applies only where a gate is on.
+func whenOn[T any](gate featuregate.FeatureGate, name featuregate.Feature, defaults func(obj, old T)) func(obj, old T) {
+	if gate.Enabled(name) {
+		return defaults
 	}
+	return nil
+}
+
+// each joins defaults, of which some may be nil.
+func each[T any](defaults ...func(obj, old T)) func(obj, old T) {
 	return func(obj, old T) {
-		first(obj, old)
-		second(obj, old)
+		for _, fill := range defaults {
+			if fill != nil {
+				fill(obj, old)
+			}
+		}
 	}
 }
 
@@ -39,5 +47,15 @@ func templateWarnings[T comparable](template func(T) *corev1.PodTemplateSpec) fu
 			stored = template(old)
 		}
 		return podtemplate.Warnings(ctx, template(obj), stored, field.NewPath("spec", "template"))
+	}
+}
+
+// inTurn joins what several functions warn of.
+func inTurn[T any](warners ...func(ctx context.Context, obj, old T) []string) func(ctx context.Context, obj, old T) []string {
+	return func(ctx context.Context, obj, old T) (warnings []string) {
+		for _, warn := range warners {
+			warnings = append(warnings, warn(ctx, obj, old)...)
+		}
+		return warnings
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"kruise.io/kruise/pkg/apis/policy/v1alpha1"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/apis/policy/validation"
+	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
@@ -20,11 +21,10 @@ func podUnavailableBudget(gate featuregate.FeatureGate) rest.Row {
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *budget { return &budget{} }, NewList: func() runtime.Object { return &policy.PodUnavailableBudgetList{} },
 		Spec: func(b *budget) any { return &b.Spec }, Status: func(b *budget) any { return &b.Status },
-		Default:        install.AgreeOnProtection,
-		Validate:       onceProtecting(gate, validation.ValidatePodUnavailableBudget),
-		ValidateUpdate: onceProtectingMore(gate, validation.ValidatePodUnavailableBudgetUpdate),
+		Closed:  bothOff(gate, features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate),
+		Default: install.AgreeOnProtection, Warnings: validation.WarnPodUnavailableBudget,
+		Validate: validation.ValidatePodUnavailableBudget, ValidateUpdate: validation.ValidatePodUnavailableBudgetUpdate,
 		ValidateStatus: validation.ValidatePodUnavailableBudgetStatusUpdate,
-		Warnings:       validation.WarnPodUnavailableBudget,
 		Columns: []rest.Column[*budget]{
 			number("Allowed", "Pods that may become unavailable now.", func(b *budget) int32 { return b.Status.UnavailableAllowed }),
 			number("Current", "Pods that are available.", func(b *budget) int32 { return b.Status.CurrentAvailable }),

@@ -16,7 +16,7 @@ import (
 // would act on them. What is stored can be read, reported on and deleted, with its finalizers.
 type door struct {
 	resource schema.GroupResource
-	// gate is the one that is off, or empty.
+	// gate names what is off, or is empty.
 	gate string
 	next *earlySizeCheck
 }
@@ -48,5 +48,5 @@ func (d *door) check(obj runtime.Object, goes bool) error {
 		name = accessor.GetName()
 	}
 	return apierrors.NewForbidden(d.resource, name, fmt.Errorf(
-		"feature-gate %s is not enabled; start the programs with --feature-gates=%s=true", d.gate, d.gate))
+		"feature-gate %s is not enabled; turn it on with --feature-gates of the programs", d.gate))
 }

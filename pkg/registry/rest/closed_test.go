@@ -5,10 +5,58 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/cache"
 )
+
+// versioned is a storage that knows which object it was asked to change.
+type versioned struct{ oneObject }
+
+func (*versioned) Versioner() storage.Versioner { return storage.APIObjectVersioner{} }
+
+// TestClosedKind asks the storage itself: objects are refused, their status is not.
+func TestClosedKind(t *testing.T) {
+	kind := newKind()
+	kind.Closed, kind.ClusterScoped = "SomeGate", true
+	kind.New, kind.NewList = func() *sample { return &sample{} }, func() runtime.Object { return &corev1.ReplicationControllerList{} }
+	storages, err := kind.Storage(clientscheme.Scheme, generic.RESTOptions{
+		ResourcePrefix: "g/samples",
+		StorageConfig:  &storagebackend.ConfigForResource{Config: storagebackend.Config{Codec: text{}}},
+		Decorator: func(
+			*storagebackend.ConfigForResource, string, func(runtime.Object) (string, error), func() runtime.Object, func() runtime.Object,
+			storage.AttrFunc, storage.IndexerFuncs, *cache.Indexers,
+		) (storage.Interface, factory.DestroyFunc, error) {
+			return &versioned{oneObject{stored: newSample()}}, func() {}, nil
+		},
+	}, 1<<20)
+	require.NoError(t, err)
+
+	ctx := genericapirequest.WithNamespace(t.Context(), "")
+	samples, ok := storages["samples"].(genericrest.StandardStorage)
+	require.True(t, ok)
+	_, err = samples.Create(ctx, newSample(), genericrest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	requireForbidden(t, true, err)
+
+	changed := genericrest.DefaultUpdatedObjectInfo(newSample())
+	_, _, err = samples.Update(ctx, "demo", changed, nil, genericrest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	requireForbidden(t, true, err)
+
+	status, ok := storages["samples/status"].(genericrest.Updater)
+	require.True(t, ok)
+	_, _, err = status.Update(ctx, "demo", changed, nil, genericrest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	assert.True(t, apierrors.IsInvalid(err), "judged by the rules of statuses: %v", err)
+}
 
 func TestDoor(t *testing.T) {
 	going := newSample()
@@ -39,6 +87,6 @@ func requireForbidden(t *testing.T, want bool, err error) {
 		require.NoError(t, err)
 		return
 	}
-	require.True(t, apierrors.IsForbidden(err))
+	require.True(t, apierrors.IsForbidden(err), "%v", err)
 	assert.ErrorContains(t, err, "feature-gate SomeGate is not enabled")
 }

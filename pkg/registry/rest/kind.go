@@ -36,12 +36,21 @@ type Kind[T Object] struct {
 	// Spec and Status point into the object.
 	Spec, Status func(T) any
 
+	// Keep, where set, puts back on an update what the request's version cannot say.
+	Keep func(version string, obj, old T)
 	// Closed names a feature gate that is off and without which nothing acts on the objects: they
 	// can be read and deleted, not written.
 	Closed string
 
+	// Controlled says that something acts on the objects. Who creates one of another kind is told
+	// that nothing will.
+	Controlled bool
+
 	// Default, where set, completes an object before it is validated. On create, old is nil.
 	Default func(obj, old T)
+	// StatusInMetadata, where set, copies the part of the status that objects of a version have in
+	// their metadata: there a write to the main resource sets it, and a write to /status does not.
+	StatusInMetadata func(version string, to, from T)
 	// Validate and ValidateUpdate hold the rules of the object, ValidateStatus those of /status.
 	Validate                       func(obj T) field.ErrorList
 	ValidateUpdate, ValidateStatus func(obj, old T) field.ErrorList
@@ -74,7 +83,7 @@ func (k *Kind[T]) NewObject() Object { return k.New() }
 func (k *Kind[T]) Describe() Description {
 	return Description{
 		Singular: k.Singular, Short: k.Short, Categories: k.Categories, ClusterScoped: k.ClusterScoped,
-		Scales: k.Scale != nil, Columns: (&tableConvertor[T]{kind: k}).headers(),
+		Closed: k.Closed, Scales: k.Scale != nil, Columns: (&tableConvertor[T]{kind: k}).headers(),
 	}
 }
 

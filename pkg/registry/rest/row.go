@@ -40,6 +40,8 @@ type Description struct {
 	Singular          string
 	Short, Categories []string
 	ClusterScoped     bool
+	// Closed is the feature gate that keeps objects from being written, or empty.
+	Closed string
 	// Scales says that there is /scale.
 	Scales bool
 	// Columns are all, the name first.

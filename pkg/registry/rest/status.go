@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -17,8 +18,11 @@ type statusStrategy[T Object] struct {
 }
 
 // PrepareForUpdate takes the status alone from the new object.
-func (s *statusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+func (s *statusStrategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	updated, existing := obj.(T), old.(T)
+	if info, ok := genericapirequest.RequestInfoFrom(ctx); ok && s.kind.StatusInMetadata != nil {
+		s.kind.StatusInMetadata(info.APIVersion, updated, existing)
+	}
 	copyField(s.kind.Spec(updated), s.kind.Spec(existing))
 	updated.SetGeneration(existing.GetGeneration())
 	updated.SetLabels(existing.GetLabels())

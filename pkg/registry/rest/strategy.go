@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -31,9 +32,9 @@ func (*strategy[T]) DefaultGarbageCollectionPolicy(context.Context) genericrest.
 }
 
 // PrepareForCreate starts an object at generation 1 without a status: only the controller writes it.
-func (s *strategy[T]) PrepareForCreate(_ context.Context, obj runtime.Object) {
+func (s *strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	created := obj.(T)
-	clearField(s.kind.Status(created))
+	s.withMetadata(ctx, created, func() { clearField(s.kind.Status(created)) })
 	created.SetGeneration(1)
 	if s.kind.Default != nil {
 		var none T
@@ -42,9 +43,12 @@ func (s *strategy[T]) PrepareForCreate(_ context.Context, obj runtime.Object) {
 }
 
 // PrepareForUpdate keeps the status and counts a generation when what the user asks for has changed.
-func (s *strategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+func (s *strategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	updated, existing := obj.(T), old.(T)
-	copyField(s.kind.Status(updated), s.kind.Status(existing))
+	s.withMetadata(ctx, updated, func() { copyField(s.kind.Status(updated), s.kind.Status(existing)) })
+	if info, ok := genericapirequest.RequestInfoFrom(ctx); ok && s.kind.Keep != nil {
+		s.kind.Keep(info.APIVersion, updated, existing)
+	}
 	if s.kind.Default != nil {
 		s.kind.Default(updated, existing)
 	}
@@ -52,6 +56,18 @@ func (s *strategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Objec
 	if !apiequality.Semantic.DeepEqual(s.kind.Spec(updated), s.kind.Spec(existing)) {
 		updated.SetGeneration(existing.GetGeneration() + 1)
 	}
+}
+
+// withMetadata lets reset set the status, and keeps what the writer said about it in metadata.
+func (s *strategy[T]) withMetadata(ctx context.Context, obj T, reset func()) {
+	info, ok := genericapirequest.RequestInfoFrom(ctx)
+	if !ok || s.kind.StatusInMetadata == nil {
+		reset()
+		return
+	}
+	written := obj.DeepCopyObject().(T)
+	reset()
+	s.kind.StatusInMetadata(info.APIVersion, obj, written)
 }
 
 // Validate checks a new object.
@@ -74,12 +90,15 @@ func (s *strategy[T]) errorsIn(ctx context.Context, errs field.ErrorList) field.
 }
 
 // WarningsOnCreate tells the writer what is questionable in a new object.
-func (s *strategy[T]) WarningsOnCreate(ctx context.Context, obj runtime.Object) []string {
-	if s.kind.Warnings == nil {
-		return nil
+func (s *strategy[T]) WarningsOnCreate(ctx context.Context, obj runtime.Object) (warnings []string) {
+	if !s.kind.Controlled {
+		warnings = append(warnings, fmt.Sprintf("nothing acts on %s in this release: the object is checked and stored, no more", s.kind.Resource()))
 	}
-	var none T
-	return s.kind.Warnings(ctx, obj.(T), none)
+	if s.kind.Warnings != nil {
+		var none T
+		warnings = append(warnings, s.kind.Warnings(ctx, obj.(T), none)...)
+	}
+	return warnings
 }
 
 // WarningsOnUpdate tells the writer what is questionable in a changed object.

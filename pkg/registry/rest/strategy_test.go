@@ -180,3 +180,32 @@ func TestScaleOfNothing(t *testing.T) {
 	_, err := info.UpdatedObject(t.Context(), &sample{})
 	assert.True(t, apierrors.IsNotFound(err), "%v", err)
 }
+
+func TestUpdateKeepsWhatAVersionCannotSay(t *testing.T) {
+	kind := newKind()
+	kind.Keep = func(version string, obj, old *sample) {
+		if version == "v1" {
+			obj.Spec.Selector = old.Spec.Selector
+		}
+	}
+	for version, want := range map[string]map[string]string{"v1": {"app": "demo"}, "v2": nil} {
+		old, obj := newSample(), newSample()
+		obj.Spec.Selector = nil
+		ctx := genericapirequest.WithRequestInfo(t.Context(), &genericapirequest.RequestInfo{APIVersion: version})
+		(&strategy[*sample]{kind: kind}).PrepareForUpdate(ctx, obj, old)
+		assert.Equal(t, want, obj.Spec.Selector, version)
+		assert.Equal(t, want == nil, obj.Generation > old.Generation, "what is kept is no change")
+	}
+}
+
+func TestWarningOfKindsThatNobodyControls(t *testing.T) {
+	for controlled, want := range map[bool]int{false: 1, true: 0} {
+		kind := newKind()
+		kind.Controlled = controlled
+		warnings := kind.strategy(nil).WarningsOnCreate(t.Context(), newSample())
+		require.Len(t, warnings, want)
+		if want > 0 {
+			assert.Contains(t, warnings[0], "nothing acts on "+kind.Resource().String())
+		}
+	}
+}

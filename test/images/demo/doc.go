@@ -1,7 +1,7 @@
 // Command demo is the program of the images kruise.local/demo:v1 and :v2.
 //
-// It serves HTTP on port 8080 and exits at once on SIGTERM: / answers the version and nothing else, and
-// /burn?seconds=N&millicores=M uses that much processor time, for tests of autoscaling, and answers when it is done.
-// The variable BURN_MILLICORES makes it use that much for as long as it runs. RUN_SECONDS makes it end by itself, with
-// success, after that time: for jobs.
+// It serves HTTP on port 8080, or on the address in the variable ADDRESS, and exits at once on SIGTERM: / answers the
+// version and nothing else, and /burn?seconds=N&millicores=M uses that much processor time, for tests of autoscaling, and
+// answers when it is done. The variable BURN_MILLICORES makes it use that much for as long as it runs. RUN_SECONDS makes it
+// end by itself, with success, after that time: for jobs.
 package main

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -17,7 +18,7 @@ var version = "unknown"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if err := run(ctx, os.Getenv("RUN_SECONDS"), os.Getenv("BURN_MILLICORES")); err != nil {
+	if err := run(ctx, cmp.Or(os.Getenv("ADDRESS"), ":8080"), os.Getenv("RUN_SECONDS"), os.Getenv("BURN_MILLICORES")); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1) //nolint:gocritic // Nothing is left to undo.
 	}
@@ -37,7 +38,7 @@ func lifetime(seconds string) (time.Duration, error) {
 }
 
 // run serves until the context or its time ends; requests under way are dropped.
-func run(ctx context.Context, seconds, millicores string) error {
+func run(ctx context.Context, address, seconds, millicores string) error {
 	limit, err := lifetime(seconds)
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func run(ctx context.Context, seconds, millicores string) error {
 		go burn(ctx, share)
 	}
 	const headerTimeout = 10 * time.Second
-	server := &http.Server{Addr: ":8080", Handler: newHandler(version), ReadHeaderTimeout: headerTimeout}
+	server := &http.Server{Addr: address, Handler: newHandler(version), ReadHeaderTimeout: headerTimeout}
 	failed := make(chan error, 1)
 	go func() { failed <- server.ListenAndServe() }()
 	select {

@@ -48,10 +48,7 @@ func fuzzUpdateStrategy(strategy *apps.CloneSetUpdateStrategy, c randfill.Contin
 
 func fuzzRollingUpdate(rolling *apps.RollingUpdateCloneSetStrategy, c randfill.Continue) {
 	c.FillNoCustom(rolling)
-	policies := []pub.PodUpdatePolicyType{
-		pub.ReCreatePodUpdatePolicy, pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy,
-	}
-	rolling.PodUpdatePolicy = policies[c.Intn(len(policies))]
+	rolling.PodUpdatePolicy = podUpdatePolicies[c.Intn(len(podUpdatePolicies))]
 	rolling.Partition = new(ptr.Deref(rolling.Partition, intstr.FromInt32(0)))
 	rolling.MaxUnavailable = new(ptr.Deref(rolling.MaxUnavailable, intstr.FromString("20%")))
 	rolling.MaxSurge = new(ptr.Deref(rolling.MaxSurge, intstr.FromInt32(0)))

@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/randfill"
+
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
 // Funcs are the fuzzing functions of the group.
@@ -14,10 +16,19 @@ func Funcs(serializer.CodecFactory) []any {
 	return slices.Concat(
 		[]any{fuzzIntOrString},
 		cloneSet,
-		sidecarSet,
+		containerRecreateRequest,
+		daemonSet,
+		embedded,
 		images,
 		jobs,
+		sidecarSet,
+		statefulSet,
+		unitedDeployment,
 	)
+}
+
+var podUpdatePolicies = []pub.PodUpdatePolicyType{
+	pub.ReCreatePodUpdatePolicy, pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy,
 }
 
 func fuzzIntOrString(value *intstr.IntOrString, c randfill.Continue) {

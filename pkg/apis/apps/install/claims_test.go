@@ -43,3 +43,21 @@ func TestClaimTemplatesHaveOneForm(t *testing.T) {
 		})
 	}
 }
+
+func TestClaimTemplatesOfAStatefulSetHaveOneForm(t *testing.T) {
+	scheme := newScheme(t)
+	typed := metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}
+	claims := []corev1.PersistentVolumeClaim{{TypeMeta: typed, ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+	alpha, beta, hub := &v1alpha1.StatefulSet{}, &v1beta1.StatefulSet{}, &apps.StatefulSet{}
+
+	alpha.Spec.VolumeClaimTemplates = claims
+	require.NoError(t, scheme.Convert(alpha, hub, nil))
+	assert.Empty(t, hub.Spec.VolumeClaimTemplates[0].TypeMeta, "v1alpha1")
+	require.NoError(t, scheme.Convert(hub, beta, nil))
+	assert.Equal(t, typed, beta.Spec.VolumeClaimTemplates[0].TypeMeta, "v1beta1")
+	hub = &apps.StatefulSet{}
+	require.NoError(t, scheme.Convert(beta, hub, nil))
+	assert.Empty(t, hub.Spec.VolumeClaimTemplates[0].TypeMeta, "v1beta1")
+	require.NoError(t, scheme.Convert(hub, alpha, nil))
+	assert.Equal(t, typed, alpha.Spec.VolumeClaimTemplates[0].TypeMeta, "v1alpha1")
+}

@@ -25,6 +25,18 @@ func TestSchemaNamesTheValues(t *testing.T) {
 		{"v1alpha1.CompletionPolicy", "type", []any{"Always", "Never"}},
 		{"v1beta1.ImagePullJobSpec", "imagePullPolicy", []any{"Always", "IfNotPresent"}},
 		{"v1beta1.RollingUpdateCloneSetStrategy", "podUpdatePolicy", []any{"InPlaceIfPossible", "InPlaceOnly", "ReCreate"}},
+		{"v1alpha1.StatefulSetSpec", "podManagementPolicy", []any{"OrderedReady", "Parallel"}},
+		{"v1alpha1.StatefulSetUpdateStrategy", "type", []any{"OnDelete", "RollingUpdate"}},
+		{"v1beta1.RollingUpdateStatefulSetStrategy", "podUpdatePolicy", []any{"InPlaceIfPossible", "InPlaceOnly", "ReCreate"}},
+		{"v1alpha1.DaemonSetUpdateStrategy", "type", []any{"OnDelete", "RollingUpdate"}},
+		{"v1alpha1.RollingUpdateDaemonSet", "rollingUpdateType", []any{"InPlaceIfPossible", "Standard", "Surging"}},
+		{"v1beta1.RollingUpdateDaemonSet", "rollingUpdateType", []any{"InPlaceIfPossible", "Standard"}},
+		{"v1alpha1.UnitedDeploymentScheduleStrategy", "type", []any{"Adaptive", "Fixed"}},
+		{"v1beta1.UnitedDeploymentScheduleStrategy", "type", []any{"Adaptive", "Fixed"}},
+		{"v1beta1.UnitedDeploymentUpdateStrategy", "type", []any{"Manual"}},
+		{"v1beta1.VolumeClaimUpdateStrategy", "type", []any{"OnDelete", "OnPodRollingUpdate"}},
+		{"v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy", "whenDeleted", []any{"Delete", "Retain"}},
+		{"v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy", "whenScaled", []any{"Delete", "Retain"}},
 	} {
 		schema := "io.kruise.kruise.pkg.apis.apps." + field.schema
 		require.Contains(t, schemas, schema)

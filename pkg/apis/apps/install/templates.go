@@ -1,6 +1,8 @@
 package install
 
 import (
+	corev1 "k8s.io/api/core/v1"
+
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/podtemplate"
 )
@@ -10,10 +12,14 @@ import (
 // stays as it is stored.
 func DefaultCloneSetTemplate(cloneSet, old *apps.CloneSet) {
 	if old == nil {
-		podtemplate.Default(&cloneSet.Spec.Template, nil)
-		podtemplate.DefaultClaims(cloneSet.Spec.VolumeClaimTemplates, nil)
+		defaultTemplates(&cloneSet.Spec.Template, nil, cloneSet.Spec.VolumeClaimTemplates, nil)
 		return
 	}
-	podtemplate.Default(&cloneSet.Spec.Template, &old.Spec.Template)
-	podtemplate.DefaultClaims(cloneSet.Spec.VolumeClaimTemplates, old.Spec.VolumeClaimTemplates)
+	defaultTemplates(&cloneSet.Spec.Template, &old.Spec.Template, cloneSet.Spec.VolumeClaimTemplates, old.Spec.VolumeClaimTemplates)
+}
+
+// defaultTemplates fills a Pod template and claim templates that differ from the stored ones.
+func defaultTemplates(template, oldTemplate *corev1.PodTemplateSpec, claims, oldClaims []corev1.PersistentVolumeClaim) {
+	podtemplate.Default(template, oldTemplate)
+	podtemplate.DefaultClaims(claims, oldClaims)
 }

@@ -46,7 +46,7 @@ type keptAdvancedCronJob struct {
 //
 // keptImageListPullJobTemplate has the fields of v1beta1's ImageListPullJobTemplateSpec.
 type keptImageListPullJobTemplate struct {
-	Metadata metav1.ObjectMeta    `json:"metadata,omitempty"`
+	Metadata metav1.ObjectMeta    `json:"metadata"`
 	Spec     ImageListPullJobSpec `json:"spec"`
 }
 

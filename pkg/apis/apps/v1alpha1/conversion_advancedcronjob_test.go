@@ -62,3 +62,16 @@ func TestScheduledPullsGoThroughV1alpha1(t *testing.T) {
 		require.EqualValues(t, "Always", hub.Spec.Template.ImageListPullJobTemplate.Spec.CompletionPolicy.Type, "defaulted")
 	})
 }
+
+// A template that v1alpha1 has no field for brings its own default.
+func TestScheduledPullsReplaceEachOther(t *testing.T) {
+	for annotation, want := range map[string]v1alpha1.ConcurrencyPolicy{
+		`{"imageListPullJobTemplate":{"spec":{"images":["nginx"]}}}`: v1alpha1.ReplaceConcurrent,
+		`{}`:  v1alpha1.AllowConcurrent,
+		`???`: v1alpha1.AllowConcurrent,
+	} {
+		job := &v1alpha1.AdvancedCronJob{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.KeptFieldsAnnotation: annotation}}}
+		newScheme(t).Default(job)
+		require.Equal(t, want, job.Spec.ConcurrencyPolicy, annotation)
+	}
+}

@@ -2,13 +2,17 @@ package v1alpha1
 
 import "k8s.io/utils/ptr"
 
-// SetDefaults_AdvancedCronJobSpec fills the fields of an AdvancedCronJob, and those of the job
-// that it creates as if that were written by itself. It covers the whole spec so that nothing
+// SetDefaults_AdvancedCronJob fills the fields of an AdvancedCronJob, and those of the job
+// that it creates as if that were written by itself. It covers the whole object so that nothing
 // here touches Pod templates: they are defaulted when a user writes them.
 // +k8s:defaulter-gen=covers
-func SetDefaults_AdvancedCronJobSpec(in *AdvancedCronJobSpec) {
+func SetDefaults_AdvancedCronJob(obj *AdvancedCronJob) {
+	in := &obj.Spec
 	if in.ConcurrencyPolicy == "" {
 		in.ConcurrencyPolicy = AllowConcurrent
+		if pullsImages(obj) {
+			in.ConcurrencyPolicy = ReplaceConcurrent
+		}
 	}
 	if in.Paused == nil {
 		in.Paused = new(false)
@@ -22,4 +26,11 @@ func SetDefaults_AdvancedCronJobSpec(in *AdvancedCronJobSpec) {
 	if template := in.Template.BroadcastJobTemplate; template != nil {
 		SetDefaults_BroadcastJobSpec(&template.Spec)
 	}
+}
+
+// pullsImages says whether the template is the one that v1alpha1 has no field for.
+func pullsImages(obj *AdvancedCronJob) bool {
+	kept := keptAdvancedCronJob{}
+	_, found := takeKept(obj.Annotations, &kept)
+	return found && kept.ImageListPullJobTemplate != nil
 }

@@ -63,6 +63,6 @@ func setSidecarContainerDefaults(in *SidecarContainer, place PodInjectPolicyType
 		}
 	}
 	if in.ResourcesPolicy != nil && in.ResourcesPolicy.TargetContainersNameRegex == nil {
-		in.ResourcesPolicy.TargetContainersNameRegex = ptr.To(".*")
+		in.ResourcesPolicy.TargetContainersNameRegex = new(".*")
 	}
 }

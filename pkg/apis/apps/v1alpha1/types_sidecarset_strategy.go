@@ -106,7 +106,7 @@ type SidecarSetInjectionStrategy struct {
 // SidecarSetInjectRevision names a stored revision. customVersion, revisionName or both must
 // be set; revisionName wins.
 type SidecarSetInjectRevision struct {
-	// customVersion names a revision by the the label apps.kruise.io/sidecarset-custom-version that the
+	// customVersion names a revision by the label apps.kruise.io/sidecarset-custom-version that the
 	// SidecarSet had. Of several, the newest counts.
 	// +optional
 	CustomVersion *string `json:"customVersion,omitempty" protobuf:"bytes,1,opt,name=customVersion"`

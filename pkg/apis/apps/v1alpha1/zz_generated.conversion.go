@@ -8,6 +8,7 @@ package v1alpha1
 import (
 	unsafe "unsafe"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ import (
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	intstr "k8s.io/apimachinery/pkg/util/intstr"
 	apps "kruise.io/kruise/pkg/apis/apps"
+	v1beta1 "kruise.io/kruise/pkg/apis/apps/v1beta1"
 	pub "kruise.io/kruise/pkg/apis/pub"
 )
 
@@ -25,6 +27,26 @@ func init() {
 // RegisterConversions adds conversion functions to the given scheme.
 // Public to allow building arbitrary schemes.
 func RegisterConversions(s *runtime.Scheme) error {
+	if err := s.AddGeneratedConversionFunc((*AdaptiveUnitedDeploymentStrategy)(nil), (*apps.AdaptiveUnitedDeploymentStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_AdaptiveUnitedDeploymentStrategy_To_apps_AdaptiveUnitedDeploymentStrategy(a.(*AdaptiveUnitedDeploymentStrategy), b.(*apps.AdaptiveUnitedDeploymentStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.AdaptiveUnitedDeploymentStrategy)(nil), (*AdaptiveUnitedDeploymentStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_AdaptiveUnitedDeploymentStrategy_To_v1alpha1_AdaptiveUnitedDeploymentStrategy(a.(*apps.AdaptiveUnitedDeploymentStrategy), b.(*AdaptiveUnitedDeploymentStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*AdaptiveWorkloadSpreadStrategy)(nil), (*apps.AdaptiveWorkloadSpreadStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_AdaptiveWorkloadSpreadStrategy_To_apps_AdaptiveWorkloadSpreadStrategy(a.(*AdaptiveWorkloadSpreadStrategy), b.(*apps.AdaptiveWorkloadSpreadStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.AdaptiveWorkloadSpreadStrategy)(nil), (*AdaptiveWorkloadSpreadStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_AdaptiveWorkloadSpreadStrategy_To_v1alpha1_AdaptiveWorkloadSpreadStrategy(a.(*apps.AdaptiveWorkloadSpreadStrategy), b.(*AdaptiveWorkloadSpreadStrategy), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*AdvancedCronJobList)(nil), (*apps.AdvancedCronJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_AdvancedCronJobList_To_apps_AdvancedCronJobList(a.(*AdvancedCronJobList), b.(*apps.AdvancedCronJobList), scope)
 	}); err != nil {
@@ -175,8 +197,108 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestContainer)(nil), (*apps.ContainerRecreateRequestContainer)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestContainer_To_apps_ContainerRecreateRequestContainer(a.(*ContainerRecreateRequestContainer), b.(*apps.ContainerRecreateRequestContainer), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestContainer)(nil), (*ContainerRecreateRequestContainer)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestContainer_To_v1alpha1_ContainerRecreateRequestContainer(a.(*apps.ContainerRecreateRequestContainer), b.(*ContainerRecreateRequestContainer), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestContainerContext)(nil), (*apps.ContainerRecreateRequestContainerContext)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestContainerContext_To_apps_ContainerRecreateRequestContainerContext(a.(*ContainerRecreateRequestContainerContext), b.(*apps.ContainerRecreateRequestContainerContext), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestContainerContext)(nil), (*ContainerRecreateRequestContainerContext)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestContainerContext_To_v1alpha1_ContainerRecreateRequestContainerContext(a.(*apps.ContainerRecreateRequestContainerContext), b.(*ContainerRecreateRequestContainerContext), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestContainerRecreateState)(nil), (*apps.ContainerRecreateRequestContainerRecreateState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_apps_ContainerRecreateRequestContainerRecreateState(a.(*ContainerRecreateRequestContainerRecreateState), b.(*apps.ContainerRecreateRequestContainerRecreateState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestContainerRecreateState)(nil), (*ContainerRecreateRequestContainerRecreateState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState(a.(*apps.ContainerRecreateRequestContainerRecreateState), b.(*ContainerRecreateRequestContainerRecreateState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestList)(nil), (*apps.ContainerRecreateRequestList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestList_To_apps_ContainerRecreateRequestList(a.(*ContainerRecreateRequestList), b.(*apps.ContainerRecreateRequestList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestList)(nil), (*ContainerRecreateRequestList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList(a.(*apps.ContainerRecreateRequestList), b.(*ContainerRecreateRequestList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestSpec)(nil), (*apps.ContainerRecreateRequestSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestSpec_To_apps_ContainerRecreateRequestSpec(a.(*ContainerRecreateRequestSpec), b.(*apps.ContainerRecreateRequestSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestSpec)(nil), (*ContainerRecreateRequestSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(a.(*apps.ContainerRecreateRequestSpec), b.(*ContainerRecreateRequestSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestStatus)(nil), (*apps.ContainerRecreateRequestStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestStatus_To_apps_ContainerRecreateRequestStatus(a.(*ContainerRecreateRequestStatus), b.(*apps.ContainerRecreateRequestStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestStrategy)(nil), (*apps.ContainerRecreateRequestStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestStrategy_To_apps_ContainerRecreateRequestStrategy(a.(*ContainerRecreateRequestStrategy), b.(*apps.ContainerRecreateRequestStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestStrategy)(nil), (*ContainerRecreateRequestStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy(a.(*apps.ContainerRecreateRequestStrategy), b.(*ContainerRecreateRequestStrategy), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*CronJobTemplate)(nil), (*apps.CronJobTemplate)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_CronJobTemplate_To_apps_CronJobTemplate(a.(*CronJobTemplate), b.(*apps.CronJobTemplate), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*DaemonSetList)(nil), (*apps.DaemonSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_DaemonSetList_To_apps_DaemonSetList(a.(*DaemonSetList), b.(*apps.DaemonSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.DaemonSetList)(nil), (*DaemonSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_DaemonSetList_To_v1alpha1_DaemonSetList(a.(*apps.DaemonSetList), b.(*DaemonSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*DaemonSetSpec)(nil), (*apps.DaemonSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_DaemonSetSpec_To_apps_DaemonSetSpec(a.(*DaemonSetSpec), b.(*apps.DaemonSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*DaemonSetUpdateStrategy)(nil), (*apps.DaemonSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_DaemonSetUpdateStrategy_To_apps_DaemonSetUpdateStrategy(a.(*DaemonSetUpdateStrategy), b.(*apps.DaemonSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.DaemonSetUpdateStrategy)(nil), (*DaemonSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_DaemonSetUpdateStrategy_To_v1alpha1_DaemonSetUpdateStrategy(a.(*apps.DaemonSetUpdateStrategy), b.(*DaemonSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*DeploymentTemplateSpec)(nil), (*apps.DeploymentTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_DeploymentTemplateSpec_To_apps_DeploymentTemplateSpec(a.(*DeploymentTemplateSpec), b.(*apps.DeploymentTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.DeploymentTemplateSpec)(nil), (*DeploymentTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_DeploymentTemplateSpec_To_v1alpha1_DeploymentTemplateSpec(a.(*apps.DeploymentTemplateSpec), b.(*DeploymentTemplateSpec), scope)
 	}); err != nil {
 		return err
 	}
@@ -430,6 +552,16 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*ManualUpdate)(nil), (*apps.ManualUpdate)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ManualUpdate_To_apps_ManualUpdate(a.(*ManualUpdate), b.(*apps.ManualUpdate), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ManualUpdate)(nil), (*ManualUpdate)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ManualUpdate_To_v1alpha1_ManualUpdate(a.(*apps.ManualUpdate), b.(*ManualUpdate), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*NodeImageList)(nil), (*apps.NodeImageList)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_NodeImageList_To_apps_NodeImageList(a.(*NodeImageList), b.(*apps.NodeImageList), scope)
 	}); err != nil {
@@ -497,6 +629,56 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*apps.NodePodProbeStatus)(nil), (*NodePodProbeStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_NodePodProbeStatus_To_v1alpha1_NodePodProbeStatus(a.(*apps.NodePodProbeStatus), b.(*NodePodProbeStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PersistentPodAnnotation)(nil), (*apps.PersistentPodAnnotation)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PersistentPodAnnotation_To_apps_PersistentPodAnnotation(a.(*PersistentPodAnnotation), b.(*apps.PersistentPodAnnotation), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PersistentPodAnnotation)(nil), (*PersistentPodAnnotation)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PersistentPodAnnotation_To_v1alpha1_PersistentPodAnnotation(a.(*apps.PersistentPodAnnotation), b.(*PersistentPodAnnotation), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PersistentPodState)(nil), (*apps.PersistentPodState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PersistentPodState_To_apps_PersistentPodState(a.(*PersistentPodState), b.(*apps.PersistentPodState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PersistentPodState)(nil), (*PersistentPodState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PersistentPodState_To_v1alpha1_PersistentPodState(a.(*apps.PersistentPodState), b.(*PersistentPodState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PersistentPodStateList)(nil), (*apps.PersistentPodStateList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PersistentPodStateList_To_apps_PersistentPodStateList(a.(*PersistentPodStateList), b.(*apps.PersistentPodStateList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PersistentPodStateList)(nil), (*PersistentPodStateList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PersistentPodStateList_To_v1alpha1_PersistentPodStateList(a.(*apps.PersistentPodStateList), b.(*PersistentPodStateList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PersistentPodStateSpec)(nil), (*apps.PersistentPodStateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PersistentPodStateSpec_To_apps_PersistentPodStateSpec(a.(*PersistentPodStateSpec), b.(*apps.PersistentPodStateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PersistentPodStateSpec)(nil), (*PersistentPodStateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PersistentPodStateSpec_To_v1alpha1_PersistentPodStateSpec(a.(*apps.PersistentPodStateSpec), b.(*PersistentPodStateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PersistentPodStateStatus)(nil), (*apps.PersistentPodStateStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PersistentPodStateStatus_To_apps_PersistentPodStateStatus(a.(*PersistentPodStateStatus), b.(*apps.PersistentPodStateStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PersistentPodStateStatus)(nil), (*PersistentPodStateStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PersistentPodStateStatus_To_v1alpha1_PersistentPodStateStatus(a.(*apps.PersistentPodStateStatus), b.(*PersistentPodStateStatus), scope)
 	}); err != nil {
 		return err
 	}
@@ -570,6 +752,26 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*PodState)(nil), (*apps.PodState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PodState_To_apps_PodState(a.(*PodState), b.(*apps.PodState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PodState)(nil), (*PodState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PodState_To_v1alpha1_PodState(a.(*apps.PodState), b.(*PodState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PreferredTopologyTerm)(nil), (*apps.PreferredTopologyTerm)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PreferredTopologyTerm_To_apps_PreferredTopologyTerm(a.(*PreferredTopologyTerm), b.(*apps.PreferredTopologyTerm), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PreferredTopologyTerm)(nil), (*PreferredTopologyTerm)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PreferredTopologyTerm_To_v1alpha1_PreferredTopologyTerm(a.(*apps.PreferredTopologyTerm), b.(*PreferredTopologyTerm), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*ProbeMarkerPolicy)(nil), (*apps.ProbeMarkerPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_ProbeMarkerPolicy_To_apps_ProbeMarkerPolicy(a.(*ProbeMarkerPolicy), b.(*apps.ProbeMarkerPolicy), scope)
 	}); err != nil {
@@ -592,6 +794,61 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*ReferenceObject)(nil), (*apps.ReferenceObject)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_ReferenceObject_To_apps_ReferenceObject(a.(*ReferenceObject), b.(*apps.ReferenceObject), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistribution)(nil), (*apps.ResourceDistribution)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistribution_To_apps_ResourceDistribution(a.(*ResourceDistribution), b.(*apps.ResourceDistribution), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistribution)(nil), (*ResourceDistribution)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistribution_To_v1alpha1_ResourceDistribution(a.(*apps.ResourceDistribution), b.(*ResourceDistribution), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistributionList)(nil), (*apps.ResourceDistributionList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistributionList_To_apps_ResourceDistributionList(a.(*ResourceDistributionList), b.(*apps.ResourceDistributionList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistributionList)(nil), (*ResourceDistributionList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionList_To_v1alpha1_ResourceDistributionList(a.(*apps.ResourceDistributionList), b.(*ResourceDistributionList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistributionNamespace)(nil), (*apps.ResourceDistributionNamespace)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistributionNamespace_To_apps_ResourceDistributionNamespace(a.(*ResourceDistributionNamespace), b.(*apps.ResourceDistributionNamespace), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistributionNamespace)(nil), (*ResourceDistributionNamespace)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionNamespace_To_v1alpha1_ResourceDistributionNamespace(a.(*apps.ResourceDistributionNamespace), b.(*ResourceDistributionNamespace), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistributionSpec)(nil), (*ResourceDistributionSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionSpec_To_v1alpha1_ResourceDistributionSpec(a.(*apps.ResourceDistributionSpec), b.(*ResourceDistributionSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistributionStatus)(nil), (*apps.ResourceDistributionStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistributionStatus_To_apps_ResourceDistributionStatus(a.(*ResourceDistributionStatus), b.(*apps.ResourceDistributionStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistributionStatus)(nil), (*ResourceDistributionStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionStatus_To_v1alpha1_ResourceDistributionStatus(a.(*apps.ResourceDistributionStatus), b.(*ResourceDistributionStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistributionTargetNamespaces)(nil), (*apps.ResourceDistributionTargetNamespaces)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces(a.(*ResourceDistributionTargetNamespaces), b.(*apps.ResourceDistributionTargetNamespaces), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistributionTargetNamespaces)(nil), (*ResourceDistributionTargetNamespaces)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionTargetNamespaces_To_v1alpha1_ResourceDistributionTargetNamespaces(a.(*apps.ResourceDistributionTargetNamespaces), b.(*ResourceDistributionTargetNamespaces), scope)
 	}); err != nil {
 		return err
 	}
@@ -622,6 +879,26 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*apps.ResourcesPolicy)(nil), (*ResourcesPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_ResourcesPolicy_To_v1alpha1_ResourcesPolicy(a.(*apps.ResourcesPolicy), b.(*ResourcesPolicy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RollingUpdateDaemonSet)(nil), (*apps.RollingUpdateDaemonSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RollingUpdateDaemonSet_To_apps_RollingUpdateDaemonSet(a.(*RollingUpdateDaemonSet), b.(*apps.RollingUpdateDaemonSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.RollingUpdateDaemonSet)(nil), (*RollingUpdateDaemonSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_RollingUpdateDaemonSet_To_v1alpha1_RollingUpdateDaemonSet(a.(*apps.RollingUpdateDaemonSet), b.(*RollingUpdateDaemonSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RollingUpdateStatefulSetStrategy)(nil), (*apps.RollingUpdateStatefulSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(a.(*RollingUpdateStatefulSetStrategy), b.(*apps.RollingUpdateStatefulSetStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.RollingUpdateStatefulSetStrategy)(nil), (*RollingUpdateStatefulSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy(a.(*apps.RollingUpdateStatefulSetStrategy), b.(*RollingUpdateStatefulSetStrategy), scope)
 	}); err != nil {
 		return err
 	}
@@ -740,6 +1017,51 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetList)(nil), (*apps.StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSetList_To_apps_StatefulSetList(a.(*StatefulSetList), b.(*apps.StatefulSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetList)(nil), (*StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetList_To_v1alpha1_StatefulSetList(a.(*apps.StatefulSetList), b.(*StatefulSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetStatus)(nil), (*apps.StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(a.(*StatefulSetStatus), b.(*apps.StatefulSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetUpdateStrategy)(nil), (*apps.StatefulSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(a.(*StatefulSetUpdateStrategy), b.(*apps.StatefulSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetUpdateStrategy)(nil), (*StatefulSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(a.(*apps.StatefulSetUpdateStrategy), b.(*StatefulSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*Subset)(nil), (*apps.Subset)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_Subset_To_apps_Subset(a.(*Subset), b.(*apps.Subset), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.Subset)(nil), (*Subset)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_Subset_To_v1alpha1_Subset(a.(*apps.Subset), b.(*Subset), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SubsetTemplate)(nil), (*apps.SubsetTemplate)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SubsetTemplate_To_apps_SubsetTemplate(a.(*SubsetTemplate), b.(*apps.SubsetTemplate), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.SubsetTemplate)(nil), (*SubsetTemplate)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SubsetTemplate_To_v1alpha1_SubsetTemplate(a.(*apps.SubsetTemplate), b.(*SubsetTemplate), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*SyncStatus)(nil), (*apps.SyncStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_SyncStatus_To_apps_SyncStatus(a.(*SyncStatus), b.(*apps.SyncStatus), scope)
 	}); err != nil {
@@ -747,6 +1069,36 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*apps.SyncStatus)(nil), (*SyncStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_SyncStatus_To_v1alpha1_SyncStatus(a.(*apps.SyncStatus), b.(*SyncStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*TargetFilter)(nil), (*apps.TargetFilter)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_TargetFilter_To_apps_TargetFilter(a.(*TargetFilter), b.(*apps.TargetFilter), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.TargetFilter)(nil), (*TargetFilter)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_TargetFilter_To_v1alpha1_TargetFilter(a.(*apps.TargetFilter), b.(*TargetFilter), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*TargetReference)(nil), (*apps.TargetReference)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_TargetReference_To_apps_TargetReference(a.(*TargetReference), b.(*apps.TargetReference), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.TargetReference)(nil), (*TargetReference)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_TargetReference_To_v1alpha1_TargetReference(a.(*apps.TargetReference), b.(*TargetReference), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*Topology)(nil), (*apps.Topology)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_Topology_To_apps_Topology(a.(*Topology), b.(*apps.Topology), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.Topology)(nil), (*Topology)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_Topology_To_v1alpha1_Topology(a.(*apps.Topology), b.(*Topology), scope)
 	}); err != nil {
 		return err
 	}
@@ -760,8 +1112,193 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeployment)(nil), (*apps.UnitedDeployment)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnitedDeployment_To_apps_UnitedDeployment(a.(*UnitedDeployment), b.(*apps.UnitedDeployment), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeployment)(nil), (*UnitedDeployment)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeployment_To_v1alpha1_UnitedDeployment(a.(*apps.UnitedDeployment), b.(*UnitedDeployment), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentCondition)(nil), (*apps.UnitedDeploymentCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnitedDeploymentCondition_To_apps_UnitedDeploymentCondition(a.(*UnitedDeploymentCondition), b.(*apps.UnitedDeploymentCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentCondition)(nil), (*UnitedDeploymentCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentCondition_To_v1alpha1_UnitedDeploymentCondition(a.(*apps.UnitedDeploymentCondition), b.(*UnitedDeploymentCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentList)(nil), (*apps.UnitedDeploymentList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnitedDeploymentList_To_apps_UnitedDeploymentList(a.(*UnitedDeploymentList), b.(*apps.UnitedDeploymentList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentList)(nil), (*UnitedDeploymentList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentList_To_v1alpha1_UnitedDeploymentList(a.(*apps.UnitedDeploymentList), b.(*UnitedDeploymentList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentScheduleStrategy)(nil), (*apps.UnitedDeploymentScheduleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnitedDeploymentScheduleStrategy_To_apps_UnitedDeploymentScheduleStrategy(a.(*UnitedDeploymentScheduleStrategy), b.(*apps.UnitedDeploymentScheduleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentScheduleStrategy)(nil), (*UnitedDeploymentScheduleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentScheduleStrategy_To_v1alpha1_UnitedDeploymentScheduleStrategy(a.(*apps.UnitedDeploymentScheduleStrategy), b.(*UnitedDeploymentScheduleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentSpec)(nil), (*apps.UnitedDeploymentSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnitedDeploymentSpec_To_apps_UnitedDeploymentSpec(a.(*UnitedDeploymentSpec), b.(*apps.UnitedDeploymentSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentSpec)(nil), (*UnitedDeploymentSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentSpec_To_v1alpha1_UnitedDeploymentSpec(a.(*apps.UnitedDeploymentSpec), b.(*UnitedDeploymentSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentStatus)(nil), (*apps.UnitedDeploymentStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(a.(*UnitedDeploymentStatus), b.(*apps.UnitedDeploymentStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentStatus)(nil), (*UnitedDeploymentStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus(a.(*apps.UnitedDeploymentStatus), b.(*UnitedDeploymentStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentSubsetCondition)(nil), (*apps.UnitedDeploymentSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnitedDeploymentSubsetCondition_To_apps_UnitedDeploymentSubsetCondition(a.(*UnitedDeploymentSubsetCondition), b.(*apps.UnitedDeploymentSubsetCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentSubsetCondition)(nil), (*UnitedDeploymentSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentSubsetCondition_To_v1alpha1_UnitedDeploymentSubsetCondition(a.(*apps.UnitedDeploymentSubsetCondition), b.(*UnitedDeploymentSubsetCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentSubsetStatus)(nil), (*apps.UnitedDeploymentSubsetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnitedDeploymentSubsetStatus_To_apps_UnitedDeploymentSubsetStatus(a.(*UnitedDeploymentSubsetStatus), b.(*apps.UnitedDeploymentSubsetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentSubsetStatus)(nil), (*UnitedDeploymentSubsetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentSubsetStatus_To_v1alpha1_UnitedDeploymentSubsetStatus(a.(*apps.UnitedDeploymentSubsetStatus), b.(*UnitedDeploymentSubsetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentUpdateStrategy)(nil), (*apps.UnitedDeploymentUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnitedDeploymentUpdateStrategy_To_apps_UnitedDeploymentUpdateStrategy(a.(*UnitedDeploymentUpdateStrategy), b.(*apps.UnitedDeploymentUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentUpdateStrategy)(nil), (*UnitedDeploymentUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentUpdateStrategy_To_v1alpha1_UnitedDeploymentUpdateStrategy(a.(*apps.UnitedDeploymentUpdateStrategy), b.(*UnitedDeploymentUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnorderedUpdateStrategy)(nil), (*apps.UnorderedUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(a.(*UnorderedUpdateStrategy), b.(*apps.UnorderedUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnorderedUpdateStrategy)(nil), (*UnorderedUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(a.(*apps.UnorderedUpdateStrategy), b.(*UnorderedUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UpdateStatus)(nil), (*apps.UpdateStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UpdateStatus_To_apps_UpdateStatus(a.(*UpdateStatus), b.(*apps.UpdateStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UpdateStatus)(nil), (*UpdateStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UpdateStatus_To_v1alpha1_UpdateStatus(a.(*apps.UpdateStatus), b.(*UpdateStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpread)(nil), (*apps.WorkloadSpread)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpread_To_apps_WorkloadSpread(a.(*WorkloadSpread), b.(*apps.WorkloadSpread), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpread)(nil), (*WorkloadSpread)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpread_To_v1alpha1_WorkloadSpread(a.(*apps.WorkloadSpread), b.(*WorkloadSpread), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadList)(nil), (*apps.WorkloadSpreadList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpreadList_To_apps_WorkloadSpreadList(a.(*WorkloadSpreadList), b.(*apps.WorkloadSpreadList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadList)(nil), (*WorkloadSpreadList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadList_To_v1alpha1_WorkloadSpreadList(a.(*apps.WorkloadSpreadList), b.(*WorkloadSpreadList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadScheduleStrategy)(nil), (*apps.WorkloadSpreadScheduleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpreadScheduleStrategy_To_apps_WorkloadSpreadScheduleStrategy(a.(*WorkloadSpreadScheduleStrategy), b.(*apps.WorkloadSpreadScheduleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadScheduleStrategy)(nil), (*WorkloadSpreadScheduleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadScheduleStrategy_To_v1alpha1_WorkloadSpreadScheduleStrategy(a.(*apps.WorkloadSpreadScheduleStrategy), b.(*WorkloadSpreadScheduleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadSpec)(nil), (*apps.WorkloadSpreadSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpreadSpec_To_apps_WorkloadSpreadSpec(a.(*WorkloadSpreadSpec), b.(*apps.WorkloadSpreadSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadSpec)(nil), (*WorkloadSpreadSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadSpec_To_v1alpha1_WorkloadSpreadSpec(a.(*apps.WorkloadSpreadSpec), b.(*WorkloadSpreadSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadStatus)(nil), (*apps.WorkloadSpreadStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus(a.(*WorkloadSpreadStatus), b.(*apps.WorkloadSpreadStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadStatus)(nil), (*WorkloadSpreadStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadStatus_To_v1alpha1_WorkloadSpreadStatus(a.(*apps.WorkloadSpreadStatus), b.(*WorkloadSpreadStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadSubsetCondition)(nil), (*apps.WorkloadSpreadSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition(a.(*WorkloadSpreadSubsetCondition), b.(*apps.WorkloadSpreadSubsetCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadSubsetCondition)(nil), (*WorkloadSpreadSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadSubsetCondition_To_v1alpha1_WorkloadSpreadSubsetCondition(a.(*apps.WorkloadSpreadSubsetCondition), b.(*WorkloadSpreadSubsetCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadSubsetStatus)(nil), (*apps.WorkloadSpreadSubsetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStatus(a.(*WorkloadSpreadSubsetStatus), b.(*apps.WorkloadSpreadSubsetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadSubsetStatus)(nil), (*WorkloadSpreadSubsetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadSubsetStatus_To_v1alpha1_WorkloadSpreadSubsetStatus(a.(*apps.WorkloadSpreadSubsetStatus), b.(*WorkloadSpreadSubsetStatus), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*apps.AdvancedCronJob)(nil), (*AdvancedCronJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_AdvancedCronJob_To_v1alpha1_AdvancedCronJob(a.(*apps.AdvancedCronJob), b.(*AdvancedCronJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.AdvancedStatefulSetTemplateSpec)(nil), (*AdvancedStatefulSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_AdvancedStatefulSetTemplateSpec_To_v1alpha1_AdvancedStatefulSetTemplateSpec(a.(*apps.AdvancedStatefulSetTemplateSpec), b.(*AdvancedStatefulSetTemplateSpec), scope)
 	}); err != nil {
 		return err
 	}
@@ -775,6 +1312,11 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*apps.CloneSetTemplateSpec)(nil), (*CloneSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_CloneSetTemplateSpec_To_v1alpha1_CloneSetTemplateSpec(a.(*apps.CloneSetTemplateSpec), b.(*CloneSetTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*apps.CloneSetUpdateStrategy)(nil), (*CloneSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_CloneSetUpdateStrategy_To_v1alpha1_CloneSetUpdateStrategy(a.(*apps.CloneSetUpdateStrategy), b.(*CloneSetUpdateStrategy), scope)
 	}); err != nil {
@@ -785,8 +1327,33 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*apps.ContainerRecreateRequestStatus)(nil), (*ContainerRecreateRequestStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestStatus_To_v1alpha1_ContainerRecreateRequestStatus(a.(*apps.ContainerRecreateRequestStatus), b.(*ContainerRecreateRequestStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.ContainerRecreateRequest)(nil), (*ContainerRecreateRequest)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequest_To_v1alpha1_ContainerRecreateRequest(a.(*apps.ContainerRecreateRequest), b.(*ContainerRecreateRequest), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*apps.CronJobTemplate)(nil), (*CronJobTemplate)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_CronJobTemplate_To_v1alpha1_CronJobTemplate(a.(*apps.CronJobTemplate), b.(*CronJobTemplate), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.DaemonSetSpec)(nil), (*DaemonSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_DaemonSetSpec_To_v1alpha1_DaemonSetSpec(a.(*apps.DaemonSetSpec), b.(*DaemonSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.DaemonSetStatus)(nil), (*DaemonSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_DaemonSetStatus_To_v1alpha1_DaemonSetStatus(a.(*apps.DaemonSetStatus), b.(*DaemonSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.DaemonSet)(nil), (*DaemonSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_DaemonSet_To_v1alpha1_DaemonSet(a.(*apps.DaemonSet), b.(*DaemonSet), scope)
 	}); err != nil {
 		return err
 	}
@@ -795,8 +1362,23 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*apps.NodeTopologyTerm)(nil), (*NodeTopologyTerm)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_NodeTopologyTerm_To_v1alpha1_NodeTopologyTerm(a.(*apps.NodeTopologyTerm), b.(*NodeTopologyTerm), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*apps.ReferenceObject)(nil), (*ReferenceObject)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_ReferenceObject_To_v1alpha1_ReferenceObject(a.(*apps.ReferenceObject), b.(*ReferenceObject), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.ResourceDistributionCondition)(nil), (*ResourceDistributionCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionCondition_To_v1alpha1_ResourceDistributionCondition(a.(*apps.ResourceDistributionCondition), b.(*ResourceDistributionCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.ResourceDistributionTargets)(nil), (*ResourceDistributionTargets)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionTargets_To_v1alpha1_ResourceDistributionTargets(a.(*apps.ResourceDistributionTargets), b.(*ResourceDistributionTargets), scope)
 	}); err != nil {
 		return err
 	}
@@ -810,8 +1392,38 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*apps.StatefulSetSpec)(nil), (*StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(a.(*apps.StatefulSetSpec), b.(*StatefulSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.StatefulSetStatus)(nil), (*StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetStatus_To_v1alpha1_StatefulSetStatus(a.(*apps.StatefulSetStatus), b.(*StatefulSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.StatefulSetTemplateSpec)(nil), (*StatefulSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetTemplateSpec_To_v1alpha1_StatefulSetTemplateSpec(a.(*apps.StatefulSetTemplateSpec), b.(*StatefulSetTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.StatefulSet)(nil), (*StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSet_To_v1alpha1_StatefulSet(a.(*apps.StatefulSet), b.(*StatefulSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.WorkloadSpreadSubset)(nil), (*WorkloadSpreadSubset)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadSubset_To_v1alpha1_WorkloadSpreadSubset(a.(*apps.WorkloadSpreadSubset), b.(*WorkloadSpreadSubset), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*AdvancedCronJob)(nil), (*apps.AdvancedCronJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_AdvancedCronJob_To_apps_AdvancedCronJob(a.(*AdvancedCronJob), b.(*apps.AdvancedCronJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*AdvancedStatefulSetTemplateSpec)(nil), (*apps.AdvancedStatefulSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_AdvancedStatefulSetTemplateSpec_To_apps_AdvancedStatefulSetTemplateSpec(a.(*AdvancedStatefulSetTemplateSpec), b.(*apps.AdvancedStatefulSetTemplateSpec), scope)
 	}); err != nil {
 		return err
 	}
@@ -825,6 +1437,11 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*CloneSetTemplateSpec)(nil), (*apps.CloneSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_CloneSetTemplateSpec_To_apps_CloneSetTemplateSpec(a.(*CloneSetTemplateSpec), b.(*apps.CloneSetTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*CloneSetUpdateStrategy)(nil), (*apps.CloneSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_CloneSetUpdateStrategy_To_apps_CloneSetUpdateStrategy(a.(*CloneSetUpdateStrategy), b.(*apps.CloneSetUpdateStrategy), scope)
 	}); err != nil {
@@ -835,8 +1452,43 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*ContainerRecreateRequest)(nil), (*apps.ContainerRecreateRequest)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequest_To_apps_ContainerRecreateRequest(a.(*ContainerRecreateRequest), b.(*apps.ContainerRecreateRequest), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*DaemonSetStatus)(nil), (*apps.DaemonSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_DaemonSetStatus_To_apps_DaemonSetStatus(a.(*DaemonSetStatus), b.(*apps.DaemonSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*DaemonSet)(nil), (*apps.DaemonSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_DaemonSet_To_apps_DaemonSet(a.(*DaemonSet), b.(*apps.DaemonSet), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*NodeImage)(nil), (*apps.NodeImage)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_NodeImage_To_apps_NodeImage(a.(*NodeImage), b.(*apps.NodeImage), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*NodeTopologyTerm)(nil), (*apps.NodeTopologyTerm)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_NodeTopologyTerm_To_apps_NodeTopologyTerm(a.(*NodeTopologyTerm), b.(*apps.NodeTopologyTerm), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*ResourceDistributionCondition)(nil), (*apps.ResourceDistributionCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistributionCondition_To_apps_ResourceDistributionCondition(a.(*ResourceDistributionCondition), b.(*apps.ResourceDistributionCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*ResourceDistributionSpec)(nil), (*apps.ResourceDistributionSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec(a.(*ResourceDistributionSpec), b.(*apps.ResourceDistributionSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*ResourceDistributionTargets)(nil), (*apps.ResourceDistributionTargets)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistributionTargets_To_apps_ResourceDistributionTargets(a.(*ResourceDistributionTargets), b.(*apps.ResourceDistributionTargets), scope)
 	}); err != nil {
 		return err
 	}
@@ -845,7 +1497,73 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*StatefulSetSpec)(nil), (*apps.StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSetSpec_To_apps_StatefulSetSpec(a.(*StatefulSetSpec), b.(*apps.StatefulSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*StatefulSetTemplateSpec)(nil), (*apps.StatefulSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSetTemplateSpec_To_apps_StatefulSetTemplateSpec(a.(*StatefulSetTemplateSpec), b.(*apps.StatefulSetTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*StatefulSet)(nil), (*apps.StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSet_To_apps_StatefulSet(a.(*StatefulSet), b.(*apps.StatefulSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*WorkloadSpreadSubset)(nil), (*apps.WorkloadSpreadSubset)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset(a.(*WorkloadSpreadSubset), b.(*apps.WorkloadSpreadSubset), scope)
+	}); err != nil {
+		return err
+	}
 	return nil
+}
+
+func autoConvert_v1alpha1_AdaptiveUnitedDeploymentStrategy_To_apps_AdaptiveUnitedDeploymentStrategy(in *AdaptiveUnitedDeploymentStrategy, out *apps.AdaptiveUnitedDeploymentStrategy, s conversion.Scope) error {
+	out.RescheduleCriticalSeconds = (*int32)(unsafe.Pointer(in.RescheduleCriticalSeconds))
+	out.UnschedulableDuration = (*int32)(unsafe.Pointer(in.UnschedulableDuration))
+	out.ReserveUnschedulablePods = in.ReserveUnschedulablePods
+	return nil
+}
+
+// Convert_v1alpha1_AdaptiveUnitedDeploymentStrategy_To_apps_AdaptiveUnitedDeploymentStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_AdaptiveUnitedDeploymentStrategy_To_apps_AdaptiveUnitedDeploymentStrategy(in *AdaptiveUnitedDeploymentStrategy, out *apps.AdaptiveUnitedDeploymentStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_AdaptiveUnitedDeploymentStrategy_To_apps_AdaptiveUnitedDeploymentStrategy(in, out, s)
+}
+
+func autoConvert_apps_AdaptiveUnitedDeploymentStrategy_To_v1alpha1_AdaptiveUnitedDeploymentStrategy(in *apps.AdaptiveUnitedDeploymentStrategy, out *AdaptiveUnitedDeploymentStrategy, s conversion.Scope) error {
+	out.RescheduleCriticalSeconds = (*int32)(unsafe.Pointer(in.RescheduleCriticalSeconds))
+	out.UnschedulableDuration = (*int32)(unsafe.Pointer(in.UnschedulableDuration))
+	out.ReserveUnschedulablePods = in.ReserveUnschedulablePods
+	return nil
+}
+
+// Convert_apps_AdaptiveUnitedDeploymentStrategy_To_v1alpha1_AdaptiveUnitedDeploymentStrategy is an autogenerated conversion function.
+func Convert_apps_AdaptiveUnitedDeploymentStrategy_To_v1alpha1_AdaptiveUnitedDeploymentStrategy(in *apps.AdaptiveUnitedDeploymentStrategy, out *AdaptiveUnitedDeploymentStrategy, s conversion.Scope) error {
+	return autoConvert_apps_AdaptiveUnitedDeploymentStrategy_To_v1alpha1_AdaptiveUnitedDeploymentStrategy(in, out, s)
+}
+
+func autoConvert_v1alpha1_AdaptiveWorkloadSpreadStrategy_To_apps_AdaptiveWorkloadSpreadStrategy(in *AdaptiveWorkloadSpreadStrategy, out *apps.AdaptiveWorkloadSpreadStrategy, s conversion.Scope) error {
+	out.DisableSimulationSchedule = in.DisableSimulationSchedule
+	out.RescheduleCriticalSeconds = (*int32)(unsafe.Pointer(in.RescheduleCriticalSeconds))
+	return nil
+}
+
+// Convert_v1alpha1_AdaptiveWorkloadSpreadStrategy_To_apps_AdaptiveWorkloadSpreadStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_AdaptiveWorkloadSpreadStrategy_To_apps_AdaptiveWorkloadSpreadStrategy(in *AdaptiveWorkloadSpreadStrategy, out *apps.AdaptiveWorkloadSpreadStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_AdaptiveWorkloadSpreadStrategy_To_apps_AdaptiveWorkloadSpreadStrategy(in, out, s)
+}
+
+func autoConvert_apps_AdaptiveWorkloadSpreadStrategy_To_v1alpha1_AdaptiveWorkloadSpreadStrategy(in *apps.AdaptiveWorkloadSpreadStrategy, out *AdaptiveWorkloadSpreadStrategy, s conversion.Scope) error {
+	out.DisableSimulationSchedule = in.DisableSimulationSchedule
+	out.RescheduleCriticalSeconds = (*int32)(unsafe.Pointer(in.RescheduleCriticalSeconds))
+	return nil
+}
+
+// Convert_apps_AdaptiveWorkloadSpreadStrategy_To_v1alpha1_AdaptiveWorkloadSpreadStrategy is an autogenerated conversion function.
+func Convert_apps_AdaptiveWorkloadSpreadStrategy_To_v1alpha1_AdaptiveWorkloadSpreadStrategy(in *apps.AdaptiveWorkloadSpreadStrategy, out *AdaptiveWorkloadSpreadStrategy, s conversion.Scope) error {
+	return autoConvert_apps_AdaptiveWorkloadSpreadStrategy_To_v1alpha1_AdaptiveWorkloadSpreadStrategy(in, out, s)
 }
 
 func autoConvert_v1alpha1_AdvancedCronJob_To_apps_AdvancedCronJob(in *AdvancedCronJob, out *apps.AdvancedCronJob, s conversion.Scope) error {
@@ -972,6 +1690,22 @@ func autoConvert_apps_AdvancedCronJobStatus_To_v1alpha1_AdvancedCronJobStatus(in
 // Convert_apps_AdvancedCronJobStatus_To_v1alpha1_AdvancedCronJobStatus is an autogenerated conversion function.
 func Convert_apps_AdvancedCronJobStatus_To_v1alpha1_AdvancedCronJobStatus(in *apps.AdvancedCronJobStatus, out *AdvancedCronJobStatus, s conversion.Scope) error {
 	return autoConvert_apps_AdvancedCronJobStatus_To_v1alpha1_AdvancedCronJobStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_AdvancedStatefulSetTemplateSpec_To_apps_AdvancedStatefulSetTemplateSpec(in *AdvancedStatefulSetTemplateSpec, out *apps.AdvancedStatefulSetTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := v1beta1.Convert_v1beta1_StatefulSetSpec_To_apps_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_apps_AdvancedStatefulSetTemplateSpec_To_v1alpha1_AdvancedStatefulSetTemplateSpec(in *apps.AdvancedStatefulSetTemplateSpec, out *AdvancedStatefulSetTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := v1beta1.Convert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	return nil
 }
 
 func autoConvert_v1alpha1_BroadcastJob_To_apps_BroadcastJob(in *BroadcastJob, out *apps.BroadcastJob, s conversion.Scope) error {
@@ -1313,6 +2047,22 @@ func Convert_apps_CloneSetStatus_To_v1alpha1_CloneSetStatus(in *apps.CloneSetSta
 	return autoConvert_apps_CloneSetStatus_To_v1alpha1_CloneSetStatus(in, out, s)
 }
 
+func autoConvert_v1alpha1_CloneSetTemplateSpec_To_apps_CloneSetTemplateSpec(in *CloneSetTemplateSpec, out *apps.CloneSetTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_CloneSetSpec_To_apps_CloneSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_apps_CloneSetTemplateSpec_To_v1alpha1_CloneSetTemplateSpec(in *apps.CloneSetTemplateSpec, out *CloneSetTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_CloneSetSpec_To_v1alpha1_CloneSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	return nil
+}
+
 func autoConvert_v1alpha1_CloneSetUpdateStrategy_To_apps_CloneSetUpdateStrategy(in *CloneSetUpdateStrategy, out *apps.CloneSetUpdateStrategy, s conversion.Scope) error {
 	out.Type = apps.CloneSetUpdateStrategyType(in.Type)
 	// WARNING: in.Partition requires manual conversion: does not exist in peer-type
@@ -1431,6 +2181,225 @@ func Convert_apps_ContainerProbeState_To_v1alpha1_ContainerProbeState(in *apps.C
 	return autoConvert_apps_ContainerProbeState_To_v1alpha1_ContainerProbeState(in, out, s)
 }
 
+func autoConvert_v1alpha1_ContainerRecreateRequest_To_apps_ContainerRecreateRequest(in *ContainerRecreateRequest, out *apps.ContainerRecreateRequest, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_ContainerRecreateRequestSpec_To_apps_ContainerRecreateRequestSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_ContainerRecreateRequestStatus_To_apps_ContainerRecreateRequestStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_apps_ContainerRecreateRequest_To_v1alpha1_ContainerRecreateRequest(in *apps.ContainerRecreateRequest, out *ContainerRecreateRequest, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_ContainerRecreateRequestStatus_To_v1alpha1_ContainerRecreateRequestStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestContainer_To_apps_ContainerRecreateRequestContainer(in *ContainerRecreateRequestContainer, out *apps.ContainerRecreateRequestContainer, s conversion.Scope) error {
+	out.Name = in.Name
+	out.PreStop = (*v1.LifecycleHandler)(unsafe.Pointer(in.PreStop))
+	out.Ports = *(*[]v1.ContainerPort)(unsafe.Pointer(&in.Ports))
+	out.StatusContext = (*apps.ContainerRecreateRequestContainerContext)(unsafe.Pointer(in.StatusContext))
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestContainer_To_apps_ContainerRecreateRequestContainer is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestContainer_To_apps_ContainerRecreateRequestContainer(in *ContainerRecreateRequestContainer, out *apps.ContainerRecreateRequestContainer, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestContainer_To_apps_ContainerRecreateRequestContainer(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestContainer_To_v1alpha1_ContainerRecreateRequestContainer(in *apps.ContainerRecreateRequestContainer, out *ContainerRecreateRequestContainer, s conversion.Scope) error {
+	out.Name = in.Name
+	out.PreStop = (*v1.LifecycleHandler)(unsafe.Pointer(in.PreStop))
+	out.Ports = *(*[]v1.ContainerPort)(unsafe.Pointer(&in.Ports))
+	out.StatusContext = (*ContainerRecreateRequestContainerContext)(unsafe.Pointer(in.StatusContext))
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestContainer_To_v1alpha1_ContainerRecreateRequestContainer is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestContainer_To_v1alpha1_ContainerRecreateRequestContainer(in *apps.ContainerRecreateRequestContainer, out *ContainerRecreateRequestContainer, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestContainer_To_v1alpha1_ContainerRecreateRequestContainer(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestContainerContext_To_apps_ContainerRecreateRequestContainerContext(in *ContainerRecreateRequestContainerContext, out *apps.ContainerRecreateRequestContainerContext, s conversion.Scope) error {
+	out.ContainerID = in.ContainerID
+	out.RestartCount = in.RestartCount
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestContainerContext_To_apps_ContainerRecreateRequestContainerContext is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestContainerContext_To_apps_ContainerRecreateRequestContainerContext(in *ContainerRecreateRequestContainerContext, out *apps.ContainerRecreateRequestContainerContext, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestContainerContext_To_apps_ContainerRecreateRequestContainerContext(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestContainerContext_To_v1alpha1_ContainerRecreateRequestContainerContext(in *apps.ContainerRecreateRequestContainerContext, out *ContainerRecreateRequestContainerContext, s conversion.Scope) error {
+	out.ContainerID = in.ContainerID
+	out.RestartCount = in.RestartCount
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestContainerContext_To_v1alpha1_ContainerRecreateRequestContainerContext is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestContainerContext_To_v1alpha1_ContainerRecreateRequestContainerContext(in *apps.ContainerRecreateRequestContainerContext, out *ContainerRecreateRequestContainerContext, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestContainerContext_To_v1alpha1_ContainerRecreateRequestContainerContext(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_apps_ContainerRecreateRequestContainerRecreateState(in *ContainerRecreateRequestContainerRecreateState, out *apps.ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Phase = apps.ContainerRecreateRequestPhase(in.Phase)
+	out.Message = in.Message
+	out.IsKilled = in.IsKilled
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_apps_ContainerRecreateRequestContainerRecreateState is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_apps_ContainerRecreateRequestContainerRecreateState(in *ContainerRecreateRequestContainerRecreateState, out *apps.ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_apps_ContainerRecreateRequestContainerRecreateState(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState(in *apps.ContainerRecreateRequestContainerRecreateState, out *ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Phase = ContainerRecreateRequestPhase(in.Phase)
+	out.Message = in.Message
+	out.IsKilled = in.IsKilled
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState(in *apps.ContainerRecreateRequestContainerRecreateState, out *ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestList_To_apps_ContainerRecreateRequestList(in *ContainerRecreateRequestList, out *apps.ContainerRecreateRequestList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]apps.ContainerRecreateRequest, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_ContainerRecreateRequest_To_apps_ContainerRecreateRequest(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestList_To_apps_ContainerRecreateRequestList is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestList_To_apps_ContainerRecreateRequestList(in *ContainerRecreateRequestList, out *apps.ContainerRecreateRequestList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestList_To_apps_ContainerRecreateRequestList(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList(in *apps.ContainerRecreateRequestList, out *ContainerRecreateRequestList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]ContainerRecreateRequest, len(*in))
+		for i := range *in {
+			if err := Convert_apps_ContainerRecreateRequest_To_v1alpha1_ContainerRecreateRequest(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList(in *apps.ContainerRecreateRequestList, out *ContainerRecreateRequestList, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestSpec_To_apps_ContainerRecreateRequestSpec(in *ContainerRecreateRequestSpec, out *apps.ContainerRecreateRequestSpec, s conversion.Scope) error {
+	out.PodName = in.PodName
+	out.Containers = *(*[]apps.ContainerRecreateRequestContainer)(unsafe.Pointer(&in.Containers))
+	out.Strategy = (*apps.ContainerRecreateRequestStrategy)(unsafe.Pointer(in.Strategy))
+	out.ActiveDeadlineSeconds = (*int64)(unsafe.Pointer(in.ActiveDeadlineSeconds))
+	out.TTLSecondsAfterFinished = (*int32)(unsafe.Pointer(in.TTLSecondsAfterFinished))
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestSpec_To_apps_ContainerRecreateRequestSpec is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestSpec_To_apps_ContainerRecreateRequestSpec(in *ContainerRecreateRequestSpec, out *apps.ContainerRecreateRequestSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestSpec_To_apps_ContainerRecreateRequestSpec(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(in *apps.ContainerRecreateRequestSpec, out *ContainerRecreateRequestSpec, s conversion.Scope) error {
+	out.PodName = in.PodName
+	out.Containers = *(*[]ContainerRecreateRequestContainer)(unsafe.Pointer(&in.Containers))
+	out.Strategy = (*ContainerRecreateRequestStrategy)(unsafe.Pointer(in.Strategy))
+	out.ActiveDeadlineSeconds = (*int64)(unsafe.Pointer(in.ActiveDeadlineSeconds))
+	out.TTLSecondsAfterFinished = (*int32)(unsafe.Pointer(in.TTLSecondsAfterFinished))
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(in *apps.ContainerRecreateRequestSpec, out *ContainerRecreateRequestSpec, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestStatus_To_apps_ContainerRecreateRequestStatus(in *ContainerRecreateRequestStatus, out *apps.ContainerRecreateRequestStatus, s conversion.Scope) error {
+	out.Phase = apps.ContainerRecreateRequestPhase(in.Phase)
+	out.CompletionTime = (*metav1.Time)(unsafe.Pointer(in.CompletionTime))
+	out.Message = in.Message
+	out.ContainerRecreateStates = *(*[]apps.ContainerRecreateRequestContainerRecreateState)(unsafe.Pointer(&in.ContainerRecreateStates))
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestStatus_To_apps_ContainerRecreateRequestStatus is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestStatus_To_apps_ContainerRecreateRequestStatus(in *ContainerRecreateRequestStatus, out *apps.ContainerRecreateRequestStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestStatus_To_apps_ContainerRecreateRequestStatus(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestStatus_To_v1alpha1_ContainerRecreateRequestStatus(in *apps.ContainerRecreateRequestStatus, out *ContainerRecreateRequestStatus, s conversion.Scope) error {
+	out.Phase = ContainerRecreateRequestPhase(in.Phase)
+	out.CompletionTime = (*metav1.Time)(unsafe.Pointer(in.CompletionTime))
+	out.Message = in.Message
+	out.ContainerRecreateStates = *(*[]ContainerRecreateRequestContainerRecreateState)(unsafe.Pointer(&in.ContainerRecreateStates))
+	// WARNING: in.ContainerStatusSnapshot requires manual conversion: does not exist in peer-type
+	// WARNING: in.Conditions requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestStrategy_To_apps_ContainerRecreateRequestStrategy(in *ContainerRecreateRequestStrategy, out *apps.ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	out.FailurePolicy = apps.ContainerRecreateRequestFailurePolicyType(in.FailurePolicy)
+	out.OrderedRecreate = in.OrderedRecreate
+	out.ForceRecreate = in.ForceRecreate
+	out.TerminationGracePeriodSeconds = (*int64)(unsafe.Pointer(in.TerminationGracePeriodSeconds))
+	out.UnreadyGracePeriodSeconds = (*int64)(unsafe.Pointer(in.UnreadyGracePeriodSeconds))
+	out.MinStartedSeconds = in.MinStartedSeconds
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestStrategy_To_apps_ContainerRecreateRequestStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestStrategy_To_apps_ContainerRecreateRequestStrategy(in *ContainerRecreateRequestStrategy, out *apps.ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestStrategy_To_apps_ContainerRecreateRequestStrategy(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy(in *apps.ContainerRecreateRequestStrategy, out *ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	out.FailurePolicy = ContainerRecreateRequestFailurePolicyType(in.FailurePolicy)
+	out.OrderedRecreate = in.OrderedRecreate
+	out.ForceRecreate = in.ForceRecreate
+	out.TerminationGracePeriodSeconds = (*int64)(unsafe.Pointer(in.TerminationGracePeriodSeconds))
+	out.UnreadyGracePeriodSeconds = (*int64)(unsafe.Pointer(in.UnreadyGracePeriodSeconds))
+	out.MinStartedSeconds = in.MinStartedSeconds
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy(in *apps.ContainerRecreateRequestStrategy, out *ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy(in, out, s)
+}
+
 func autoConvert_v1alpha1_CronJobTemplate_To_apps_CronJobTemplate(in *CronJobTemplate, out *apps.CronJobTemplate, s conversion.Scope) error {
 	out.JobTemplate = (*batchv1.JobTemplateSpec)(unsafe.Pointer(in.JobTemplate))
 	out.BroadcastJobTemplate = (*apps.BroadcastJobTemplateSpec)(unsafe.Pointer(in.BroadcastJobTemplate))
@@ -1447,6 +2416,176 @@ func autoConvert_apps_CronJobTemplate_To_v1alpha1_CronJobTemplate(in *apps.CronJ
 	out.BroadcastJobTemplate = (*BroadcastJobTemplateSpec)(unsafe.Pointer(in.BroadcastJobTemplate))
 	// WARNING: in.ImageListPullJobTemplate requires manual conversion: does not exist in peer-type
 	return nil
+}
+
+func autoConvert_v1alpha1_DaemonSet_To_apps_DaemonSet(in *DaemonSet, out *apps.DaemonSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_DaemonSetSpec_To_apps_DaemonSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_DaemonSetStatus_To_apps_DaemonSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_apps_DaemonSet_To_v1alpha1_DaemonSet(in *apps.DaemonSet, out *DaemonSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_DaemonSetSpec_To_v1alpha1_DaemonSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_DaemonSetStatus_To_v1alpha1_DaemonSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1alpha1_DaemonSetList_To_apps_DaemonSetList(in *DaemonSetList, out *apps.DaemonSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]apps.DaemonSet, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_DaemonSet_To_apps_DaemonSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_DaemonSetList_To_apps_DaemonSetList is an autogenerated conversion function.
+func Convert_v1alpha1_DaemonSetList_To_apps_DaemonSetList(in *DaemonSetList, out *apps.DaemonSetList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_DaemonSetList_To_apps_DaemonSetList(in, out, s)
+}
+
+func autoConvert_apps_DaemonSetList_To_v1alpha1_DaemonSetList(in *apps.DaemonSetList, out *DaemonSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]DaemonSet, len(*in))
+		for i := range *in {
+			if err := Convert_apps_DaemonSet_To_v1alpha1_DaemonSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_apps_DaemonSetList_To_v1alpha1_DaemonSetList is an autogenerated conversion function.
+func Convert_apps_DaemonSetList_To_v1alpha1_DaemonSetList(in *apps.DaemonSetList, out *DaemonSetList, s conversion.Scope) error {
+	return autoConvert_apps_DaemonSetList_To_v1alpha1_DaemonSetList(in, out, s)
+}
+
+func autoConvert_v1alpha1_DaemonSetSpec_To_apps_DaemonSetSpec(in *DaemonSetSpec, out *apps.DaemonSetSpec, s conversion.Scope) error {
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	if err := Convert_v1alpha1_DaemonSetUpdateStrategy_To_apps_DaemonSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.MinReadySeconds = in.MinReadySeconds
+	out.BurstReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.BurstReplicas))
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.Lifecycle = (*pub.Lifecycle)(unsafe.Pointer(in.Lifecycle))
+	return nil
+}
+
+// Convert_v1alpha1_DaemonSetSpec_To_apps_DaemonSetSpec is an autogenerated conversion function.
+func Convert_v1alpha1_DaemonSetSpec_To_apps_DaemonSetSpec(in *DaemonSetSpec, out *apps.DaemonSetSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_DaemonSetSpec_To_apps_DaemonSetSpec(in, out, s)
+}
+
+func autoConvert_apps_DaemonSetSpec_To_v1alpha1_DaemonSetSpec(in *apps.DaemonSetSpec, out *DaemonSetSpec, s conversion.Scope) error {
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	if err := Convert_apps_DaemonSetUpdateStrategy_To_v1alpha1_DaemonSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.MinReadySeconds = in.MinReadySeconds
+	out.BurstReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.BurstReplicas))
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.Lifecycle = (*pub.Lifecycle)(unsafe.Pointer(in.Lifecycle))
+	// WARNING: in.ScaleStrategy requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_DaemonSetStatus_To_apps_DaemonSetStatus(in *DaemonSetStatus, out *apps.DaemonSetStatus, s conversion.Scope) error {
+	out.CurrentNumberScheduled = in.CurrentNumberScheduled
+	out.NumberMisscheduled = in.NumberMisscheduled
+	out.DesiredNumberScheduled = in.DesiredNumberScheduled
+	out.NumberReady = in.NumberReady
+	out.ObservedGeneration = in.ObservedGeneration
+	out.UpdatedNumberScheduled = in.UpdatedNumberScheduled
+	out.NumberAvailable = in.NumberAvailable
+	out.NumberUnavailable = in.NumberUnavailable
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]appsv1.DaemonSetCondition)(unsafe.Pointer(&in.Conditions))
+	// WARNING: in.DaemonSetHash requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_apps_DaemonSetStatus_To_v1alpha1_DaemonSetStatus(in *apps.DaemonSetStatus, out *DaemonSetStatus, s conversion.Scope) error {
+	out.CurrentNumberScheduled = in.CurrentNumberScheduled
+	out.NumberMisscheduled = in.NumberMisscheduled
+	out.DesiredNumberScheduled = in.DesiredNumberScheduled
+	out.NumberReady = in.NumberReady
+	out.ObservedGeneration = in.ObservedGeneration
+	out.UpdatedNumberScheduled = in.UpdatedNumberScheduled
+	out.NumberAvailable = in.NumberAvailable
+	out.NumberUnavailable = in.NumberUnavailable
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]appsv1.DaemonSetCondition)(unsafe.Pointer(&in.Conditions))
+	// WARNING: in.UpdateRevision requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_DaemonSetUpdateStrategy_To_apps_DaemonSetUpdateStrategy(in *DaemonSetUpdateStrategy, out *apps.DaemonSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = apps.DaemonSetUpdateStrategyType(in.Type)
+	out.RollingUpdate = (*apps.RollingUpdateDaemonSet)(unsafe.Pointer(in.RollingUpdate))
+	return nil
+}
+
+// Convert_v1alpha1_DaemonSetUpdateStrategy_To_apps_DaemonSetUpdateStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_DaemonSetUpdateStrategy_To_apps_DaemonSetUpdateStrategy(in *DaemonSetUpdateStrategy, out *apps.DaemonSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_DaemonSetUpdateStrategy_To_apps_DaemonSetUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_DaemonSetUpdateStrategy_To_v1alpha1_DaemonSetUpdateStrategy(in *apps.DaemonSetUpdateStrategy, out *DaemonSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = DaemonSetUpdateStrategyType(in.Type)
+	out.RollingUpdate = (*RollingUpdateDaemonSet)(unsafe.Pointer(in.RollingUpdate))
+	return nil
+}
+
+// Convert_apps_DaemonSetUpdateStrategy_To_v1alpha1_DaemonSetUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_DaemonSetUpdateStrategy_To_v1alpha1_DaemonSetUpdateStrategy(in *apps.DaemonSetUpdateStrategy, out *DaemonSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_DaemonSetUpdateStrategy_To_v1alpha1_DaemonSetUpdateStrategy(in, out, s)
+}
+
+func autoConvert_v1alpha1_DeploymentTemplateSpec_To_apps_DeploymentTemplateSpec(in *DeploymentTemplateSpec, out *apps.DeploymentTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	return nil
+}
+
+// Convert_v1alpha1_DeploymentTemplateSpec_To_apps_DeploymentTemplateSpec is an autogenerated conversion function.
+func Convert_v1alpha1_DeploymentTemplateSpec_To_apps_DeploymentTemplateSpec(in *DeploymentTemplateSpec, out *apps.DeploymentTemplateSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_DeploymentTemplateSpec_To_apps_DeploymentTemplateSpec(in, out, s)
+}
+
+func autoConvert_apps_DeploymentTemplateSpec_To_v1alpha1_DeploymentTemplateSpec(in *apps.DeploymentTemplateSpec, out *DeploymentTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	return nil
+}
+
+// Convert_apps_DeploymentTemplateSpec_To_v1alpha1_DeploymentTemplateSpec is an autogenerated conversion function.
+func Convert_apps_DeploymentTemplateSpec_To_v1alpha1_DeploymentTemplateSpec(in *apps.DeploymentTemplateSpec, out *DeploymentTemplateSpec, s conversion.Scope) error {
+	return autoConvert_apps_DeploymentTemplateSpec_To_v1alpha1_DeploymentTemplateSpec(in, out, s)
 }
 
 func autoConvert_v1alpha1_EphemeralContainerTemplateSpec_To_apps_EphemeralContainerTemplateSpec(in *EphemeralContainerTemplateSpec, out *apps.EphemeralContainerTemplateSpec, s conversion.Scope) error {
@@ -2161,6 +3300,26 @@ func Convert_apps_JobCondition_To_v1alpha1_JobCondition(in *apps.JobCondition, o
 	return autoConvert_apps_JobCondition_To_v1alpha1_JobCondition(in, out, s)
 }
 
+func autoConvert_v1alpha1_ManualUpdate_To_apps_ManualUpdate(in *ManualUpdate, out *apps.ManualUpdate, s conversion.Scope) error {
+	out.Partitions = *(*map[string]int32)(unsafe.Pointer(&in.Partitions))
+	return nil
+}
+
+// Convert_v1alpha1_ManualUpdate_To_apps_ManualUpdate is an autogenerated conversion function.
+func Convert_v1alpha1_ManualUpdate_To_apps_ManualUpdate(in *ManualUpdate, out *apps.ManualUpdate, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ManualUpdate_To_apps_ManualUpdate(in, out, s)
+}
+
+func autoConvert_apps_ManualUpdate_To_v1alpha1_ManualUpdate(in *apps.ManualUpdate, out *ManualUpdate, s conversion.Scope) error {
+	out.Partitions = *(*map[string]int32)(unsafe.Pointer(&in.Partitions))
+	return nil
+}
+
+// Convert_apps_ManualUpdate_To_v1alpha1_ManualUpdate is an autogenerated conversion function.
+func Convert_apps_ManualUpdate_To_v1alpha1_ManualUpdate(in *apps.ManualUpdate, out *ManualUpdate, s conversion.Scope) error {
+	return autoConvert_apps_ManualUpdate_To_v1alpha1_ManualUpdate(in, out, s)
+}
+
 func autoConvert_v1alpha1_NodeImage_To_apps_NodeImage(in *NodeImage, out *apps.NodeImage, s conversion.Scope) error {
 	out.ObjectMeta = in.ObjectMeta
 	if err := Convert_v1alpha1_NodeImageSpec_To_apps_NodeImageSpec(&in.Spec, &out.Spec, s); err != nil {
@@ -2395,6 +3554,200 @@ func Convert_apps_NodePodProbeStatus_To_v1alpha1_NodePodProbeStatus(in *apps.Nod
 	return autoConvert_apps_NodePodProbeStatus_To_v1alpha1_NodePodProbeStatus(in, out, s)
 }
 
+func autoConvert_v1alpha1_NodeTopologyTerm_To_apps_NodeTopologyTerm(in *NodeTopologyTerm, out *apps.NodeTopologyTerm, s conversion.Scope) error {
+	// WARNING: in.NodeTopologyKeys requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_apps_NodeTopologyTerm_To_v1alpha1_NodeTopologyTerm(in *apps.NodeTopologyTerm, out *NodeTopologyTerm, s conversion.Scope) error {
+	// WARNING: in.Keys requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_PersistentPodAnnotation_To_apps_PersistentPodAnnotation(in *PersistentPodAnnotation, out *apps.PersistentPodAnnotation, s conversion.Scope) error {
+	out.Key = in.Key
+	return nil
+}
+
+// Convert_v1alpha1_PersistentPodAnnotation_To_apps_PersistentPodAnnotation is an autogenerated conversion function.
+func Convert_v1alpha1_PersistentPodAnnotation_To_apps_PersistentPodAnnotation(in *PersistentPodAnnotation, out *apps.PersistentPodAnnotation, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PersistentPodAnnotation_To_apps_PersistentPodAnnotation(in, out, s)
+}
+
+func autoConvert_apps_PersistentPodAnnotation_To_v1alpha1_PersistentPodAnnotation(in *apps.PersistentPodAnnotation, out *PersistentPodAnnotation, s conversion.Scope) error {
+	out.Key = in.Key
+	return nil
+}
+
+// Convert_apps_PersistentPodAnnotation_To_v1alpha1_PersistentPodAnnotation is an autogenerated conversion function.
+func Convert_apps_PersistentPodAnnotation_To_v1alpha1_PersistentPodAnnotation(in *apps.PersistentPodAnnotation, out *PersistentPodAnnotation, s conversion.Scope) error {
+	return autoConvert_apps_PersistentPodAnnotation_To_v1alpha1_PersistentPodAnnotation(in, out, s)
+}
+
+func autoConvert_v1alpha1_PersistentPodState_To_apps_PersistentPodState(in *PersistentPodState, out *apps.PersistentPodState, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_PersistentPodStateSpec_To_apps_PersistentPodStateSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_PersistentPodStateStatus_To_apps_PersistentPodStateStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_PersistentPodState_To_apps_PersistentPodState is an autogenerated conversion function.
+func Convert_v1alpha1_PersistentPodState_To_apps_PersistentPodState(in *PersistentPodState, out *apps.PersistentPodState, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PersistentPodState_To_apps_PersistentPodState(in, out, s)
+}
+
+func autoConvert_apps_PersistentPodState_To_v1alpha1_PersistentPodState(in *apps.PersistentPodState, out *PersistentPodState, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_PersistentPodStateSpec_To_v1alpha1_PersistentPodStateSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_PersistentPodStateStatus_To_v1alpha1_PersistentPodStateStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_PersistentPodState_To_v1alpha1_PersistentPodState is an autogenerated conversion function.
+func Convert_apps_PersistentPodState_To_v1alpha1_PersistentPodState(in *apps.PersistentPodState, out *PersistentPodState, s conversion.Scope) error {
+	return autoConvert_apps_PersistentPodState_To_v1alpha1_PersistentPodState(in, out, s)
+}
+
+func autoConvert_v1alpha1_PersistentPodStateList_To_apps_PersistentPodStateList(in *PersistentPodStateList, out *apps.PersistentPodStateList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]apps.PersistentPodState, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_PersistentPodState_To_apps_PersistentPodState(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_PersistentPodStateList_To_apps_PersistentPodStateList is an autogenerated conversion function.
+func Convert_v1alpha1_PersistentPodStateList_To_apps_PersistentPodStateList(in *PersistentPodStateList, out *apps.PersistentPodStateList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PersistentPodStateList_To_apps_PersistentPodStateList(in, out, s)
+}
+
+func autoConvert_apps_PersistentPodStateList_To_v1alpha1_PersistentPodStateList(in *apps.PersistentPodStateList, out *PersistentPodStateList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]PersistentPodState, len(*in))
+		for i := range *in {
+			if err := Convert_apps_PersistentPodState_To_v1alpha1_PersistentPodState(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_apps_PersistentPodStateList_To_v1alpha1_PersistentPodStateList is an autogenerated conversion function.
+func Convert_apps_PersistentPodStateList_To_v1alpha1_PersistentPodStateList(in *apps.PersistentPodStateList, out *PersistentPodStateList, s conversion.Scope) error {
+	return autoConvert_apps_PersistentPodStateList_To_v1alpha1_PersistentPodStateList(in, out, s)
+}
+
+func autoConvert_v1alpha1_PersistentPodStateSpec_To_apps_PersistentPodStateSpec(in *PersistentPodStateSpec, out *apps.PersistentPodStateSpec, s conversion.Scope) error {
+	if err := Convert_v1alpha1_TargetReference_To_apps_TargetReference(&in.TargetRef, &out.TargetRef, s); err != nil {
+		return err
+	}
+	out.PersistentPodAnnotations = *(*[]apps.PersistentPodAnnotation)(unsafe.Pointer(&in.PersistentPodAnnotations))
+	if in.RequiredPersistentTopology != nil {
+		in, out := &in.RequiredPersistentTopology, &out.RequiredPersistentTopology
+		*out = new(apps.NodeTopologyTerm)
+		if err := Convert_v1alpha1_NodeTopologyTerm_To_apps_NodeTopologyTerm(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.RequiredPersistentTopology = nil
+	}
+	if in.PreferredPersistentTopology != nil {
+		in, out := &in.PreferredPersistentTopology, &out.PreferredPersistentTopology
+		*out = make([]apps.PreferredTopologyTerm, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_PreferredTopologyTerm_To_apps_PreferredTopologyTerm(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.PreferredPersistentTopology = nil
+	}
+	out.PersistentPodStateRetentionPolicy = apps.PersistentPodStateRetentionPolicyType(in.PersistentPodStateRetentionPolicy)
+	return nil
+}
+
+// Convert_v1alpha1_PersistentPodStateSpec_To_apps_PersistentPodStateSpec is an autogenerated conversion function.
+func Convert_v1alpha1_PersistentPodStateSpec_To_apps_PersistentPodStateSpec(in *PersistentPodStateSpec, out *apps.PersistentPodStateSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PersistentPodStateSpec_To_apps_PersistentPodStateSpec(in, out, s)
+}
+
+func autoConvert_apps_PersistentPodStateSpec_To_v1alpha1_PersistentPodStateSpec(in *apps.PersistentPodStateSpec, out *PersistentPodStateSpec, s conversion.Scope) error {
+	if err := Convert_apps_TargetReference_To_v1alpha1_TargetReference(&in.TargetRef, &out.TargetRef, s); err != nil {
+		return err
+	}
+	out.PersistentPodAnnotations = *(*[]PersistentPodAnnotation)(unsafe.Pointer(&in.PersistentPodAnnotations))
+	if in.RequiredPersistentTopology != nil {
+		in, out := &in.RequiredPersistentTopology, &out.RequiredPersistentTopology
+		*out = new(NodeTopologyTerm)
+		if err := Convert_apps_NodeTopologyTerm_To_v1alpha1_NodeTopologyTerm(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.RequiredPersistentTopology = nil
+	}
+	if in.PreferredPersistentTopology != nil {
+		in, out := &in.PreferredPersistentTopology, &out.PreferredPersistentTopology
+		*out = make([]PreferredTopologyTerm, len(*in))
+		for i := range *in {
+			if err := Convert_apps_PreferredTopologyTerm_To_v1alpha1_PreferredTopologyTerm(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.PreferredPersistentTopology = nil
+	}
+	out.PersistentPodStateRetentionPolicy = PersistentPodStateRetentionPolicyType(in.PersistentPodStateRetentionPolicy)
+	return nil
+}
+
+// Convert_apps_PersistentPodStateSpec_To_v1alpha1_PersistentPodStateSpec is an autogenerated conversion function.
+func Convert_apps_PersistentPodStateSpec_To_v1alpha1_PersistentPodStateSpec(in *apps.PersistentPodStateSpec, out *PersistentPodStateSpec, s conversion.Scope) error {
+	return autoConvert_apps_PersistentPodStateSpec_To_v1alpha1_PersistentPodStateSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_PersistentPodStateStatus_To_apps_PersistentPodStateStatus(in *PersistentPodStateStatus, out *apps.PersistentPodStateStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.PodStates = *(*map[string]apps.PodState)(unsafe.Pointer(&in.PodStates))
+	return nil
+}
+
+// Convert_v1alpha1_PersistentPodStateStatus_To_apps_PersistentPodStateStatus is an autogenerated conversion function.
+func Convert_v1alpha1_PersistentPodStateStatus_To_apps_PersistentPodStateStatus(in *PersistentPodStateStatus, out *apps.PersistentPodStateStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PersistentPodStateStatus_To_apps_PersistentPodStateStatus(in, out, s)
+}
+
+func autoConvert_apps_PersistentPodStateStatus_To_v1alpha1_PersistentPodStateStatus(in *apps.PersistentPodStateStatus, out *PersistentPodStateStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.PodStates = *(*map[string]PodState)(unsafe.Pointer(&in.PodStates))
+	return nil
+}
+
+// Convert_apps_PersistentPodStateStatus_To_v1alpha1_PersistentPodStateStatus is an autogenerated conversion function.
+func Convert_apps_PersistentPodStateStatus_To_v1alpha1_PersistentPodStateStatus(in *apps.PersistentPodStateStatus, out *PersistentPodStateStatus, s conversion.Scope) error {
+	return autoConvert_apps_PersistentPodStateStatus_To_v1alpha1_PersistentPodStateStatus(in, out, s)
+}
+
 func autoConvert_v1alpha1_PodContainerProbe_To_apps_PodContainerProbe(in *PodContainerProbe, out *apps.PodContainerProbe, s conversion.Scope) error {
 	out.Name = in.Name
 	out.ContainerName = in.ContainerName
@@ -2579,6 +3932,56 @@ func Convert_apps_PodProbeStatus_To_v1alpha1_PodProbeStatus(in *apps.PodProbeSta
 	return autoConvert_apps_PodProbeStatus_To_v1alpha1_PodProbeStatus(in, out, s)
 }
 
+func autoConvert_v1alpha1_PodState_To_apps_PodState(in *PodState, out *apps.PodState, s conversion.Scope) error {
+	out.NodeName = in.NodeName
+	out.NodeTopologyLabels = *(*map[string]string)(unsafe.Pointer(&in.NodeTopologyLabels))
+	out.Annotations = *(*map[string]string)(unsafe.Pointer(&in.Annotations))
+	return nil
+}
+
+// Convert_v1alpha1_PodState_To_apps_PodState is an autogenerated conversion function.
+func Convert_v1alpha1_PodState_To_apps_PodState(in *PodState, out *apps.PodState, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PodState_To_apps_PodState(in, out, s)
+}
+
+func autoConvert_apps_PodState_To_v1alpha1_PodState(in *apps.PodState, out *PodState, s conversion.Scope) error {
+	out.NodeName = in.NodeName
+	out.NodeTopologyLabels = *(*map[string]string)(unsafe.Pointer(&in.NodeTopologyLabels))
+	out.Annotations = *(*map[string]string)(unsafe.Pointer(&in.Annotations))
+	return nil
+}
+
+// Convert_apps_PodState_To_v1alpha1_PodState is an autogenerated conversion function.
+func Convert_apps_PodState_To_v1alpha1_PodState(in *apps.PodState, out *PodState, s conversion.Scope) error {
+	return autoConvert_apps_PodState_To_v1alpha1_PodState(in, out, s)
+}
+
+func autoConvert_v1alpha1_PreferredTopologyTerm_To_apps_PreferredTopologyTerm(in *PreferredTopologyTerm, out *apps.PreferredTopologyTerm, s conversion.Scope) error {
+	out.Weight = in.Weight
+	if err := Convert_v1alpha1_NodeTopologyTerm_To_apps_NodeTopologyTerm(&in.Preference, &out.Preference, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_PreferredTopologyTerm_To_apps_PreferredTopologyTerm is an autogenerated conversion function.
+func Convert_v1alpha1_PreferredTopologyTerm_To_apps_PreferredTopologyTerm(in *PreferredTopologyTerm, out *apps.PreferredTopologyTerm, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PreferredTopologyTerm_To_apps_PreferredTopologyTerm(in, out, s)
+}
+
+func autoConvert_apps_PreferredTopologyTerm_To_v1alpha1_PreferredTopologyTerm(in *apps.PreferredTopologyTerm, out *PreferredTopologyTerm, s conversion.Scope) error {
+	out.Weight = in.Weight
+	if err := Convert_apps_NodeTopologyTerm_To_v1alpha1_NodeTopologyTerm(&in.Preference, &out.Preference, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_PreferredTopologyTerm_To_v1alpha1_PreferredTopologyTerm is an autogenerated conversion function.
+func Convert_apps_PreferredTopologyTerm_To_v1alpha1_PreferredTopologyTerm(in *apps.PreferredTopologyTerm, out *PreferredTopologyTerm, s conversion.Scope) error {
+	return autoConvert_apps_PreferredTopologyTerm_To_v1alpha1_PreferredTopologyTerm(in, out, s)
+}
+
 func autoConvert_v1alpha1_ProbeMarkerPolicy_To_apps_ProbeMarkerPolicy(in *ProbeMarkerPolicy, out *apps.ProbeMarkerPolicy, s conversion.Scope) error {
 	out.State = apps.ProbeState(in.State)
 	out.Labels = *(*map[string]string)(unsafe.Pointer(&in.Labels))
@@ -2640,6 +4043,231 @@ func autoConvert_apps_ReferenceObject_To_v1alpha1_ReferenceObject(in *apps.Refer
 	out.Namespace = in.Namespace
 	out.Name = in.Name
 	// WARNING: in.Mode requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_ResourceDistribution_To_apps_ResourceDistribution(in *ResourceDistribution, out *apps.ResourceDistribution, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_ResourceDistributionStatus_To_apps_ResourceDistributionStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_ResourceDistribution_To_apps_ResourceDistribution is an autogenerated conversion function.
+func Convert_v1alpha1_ResourceDistribution_To_apps_ResourceDistribution(in *ResourceDistribution, out *apps.ResourceDistribution, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ResourceDistribution_To_apps_ResourceDistribution(in, out, s)
+}
+
+func autoConvert_apps_ResourceDistribution_To_v1alpha1_ResourceDistribution(in *apps.ResourceDistribution, out *ResourceDistribution, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_ResourceDistributionSpec_To_v1alpha1_ResourceDistributionSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_ResourceDistributionStatus_To_v1alpha1_ResourceDistributionStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_ResourceDistribution_To_v1alpha1_ResourceDistribution is an autogenerated conversion function.
+func Convert_apps_ResourceDistribution_To_v1alpha1_ResourceDistribution(in *apps.ResourceDistribution, out *ResourceDistribution, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistribution_To_v1alpha1_ResourceDistribution(in, out, s)
+}
+
+func autoConvert_v1alpha1_ResourceDistributionCondition_To_apps_ResourceDistributionCondition(in *ResourceDistributionCondition, out *apps.ResourceDistributionCondition, s conversion.Scope) error {
+	out.Type = apps.ResourceDistributionConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	// WARNING: in.FailedNamespace requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_apps_ResourceDistributionCondition_To_v1alpha1_ResourceDistributionCondition(in *apps.ResourceDistributionCondition, out *ResourceDistributionCondition, s conversion.Scope) error {
+	out.Type = ResourceDistributionConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	// WARNING: in.FailedNamespaces requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_ResourceDistributionList_To_apps_ResourceDistributionList(in *ResourceDistributionList, out *apps.ResourceDistributionList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]apps.ResourceDistribution, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_ResourceDistribution_To_apps_ResourceDistribution(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_ResourceDistributionList_To_apps_ResourceDistributionList is an autogenerated conversion function.
+func Convert_v1alpha1_ResourceDistributionList_To_apps_ResourceDistributionList(in *ResourceDistributionList, out *apps.ResourceDistributionList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ResourceDistributionList_To_apps_ResourceDistributionList(in, out, s)
+}
+
+func autoConvert_apps_ResourceDistributionList_To_v1alpha1_ResourceDistributionList(in *apps.ResourceDistributionList, out *ResourceDistributionList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]ResourceDistribution, len(*in))
+		for i := range *in {
+			if err := Convert_apps_ResourceDistribution_To_v1alpha1_ResourceDistribution(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_apps_ResourceDistributionList_To_v1alpha1_ResourceDistributionList is an autogenerated conversion function.
+func Convert_apps_ResourceDistributionList_To_v1alpha1_ResourceDistributionList(in *apps.ResourceDistributionList, out *ResourceDistributionList, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistributionList_To_v1alpha1_ResourceDistributionList(in, out, s)
+}
+
+func autoConvert_v1alpha1_ResourceDistributionNamespace_To_apps_ResourceDistributionNamespace(in *ResourceDistributionNamespace, out *apps.ResourceDistributionNamespace, s conversion.Scope) error {
+	out.Name = in.Name
+	return nil
+}
+
+// Convert_v1alpha1_ResourceDistributionNamespace_To_apps_ResourceDistributionNamespace is an autogenerated conversion function.
+func Convert_v1alpha1_ResourceDistributionNamespace_To_apps_ResourceDistributionNamespace(in *ResourceDistributionNamespace, out *apps.ResourceDistributionNamespace, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ResourceDistributionNamespace_To_apps_ResourceDistributionNamespace(in, out, s)
+}
+
+func autoConvert_apps_ResourceDistributionNamespace_To_v1alpha1_ResourceDistributionNamespace(in *apps.ResourceDistributionNamespace, out *ResourceDistributionNamespace, s conversion.Scope) error {
+	out.Name = in.Name
+	return nil
+}
+
+// Convert_apps_ResourceDistributionNamespace_To_v1alpha1_ResourceDistributionNamespace is an autogenerated conversion function.
+func Convert_apps_ResourceDistributionNamespace_To_v1alpha1_ResourceDistributionNamespace(in *apps.ResourceDistributionNamespace, out *ResourceDistributionNamespace, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistributionNamespace_To_v1alpha1_ResourceDistributionNamespace(in, out, s)
+}
+
+func autoConvert_v1alpha1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec(in *ResourceDistributionSpec, out *apps.ResourceDistributionSpec, s conversion.Scope) error {
+	out.Resource = in.Resource
+	if err := Convert_v1alpha1_ResourceDistributionTargets_To_apps_ResourceDistributionTargets(&in.Targets, &out.Targets, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_apps_ResourceDistributionSpec_To_v1alpha1_ResourceDistributionSpec(in *apps.ResourceDistributionSpec, out *ResourceDistributionSpec, s conversion.Scope) error {
+	out.Resource = in.Resource
+	if err := Convert_apps_ResourceDistributionTargets_To_v1alpha1_ResourceDistributionTargets(&in.Targets, &out.Targets, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_ResourceDistributionSpec_To_v1alpha1_ResourceDistributionSpec is an autogenerated conversion function.
+func Convert_apps_ResourceDistributionSpec_To_v1alpha1_ResourceDistributionSpec(in *apps.ResourceDistributionSpec, out *ResourceDistributionSpec, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistributionSpec_To_v1alpha1_ResourceDistributionSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_ResourceDistributionStatus_To_apps_ResourceDistributionStatus(in *ResourceDistributionStatus, out *apps.ResourceDistributionStatus, s conversion.Scope) error {
+	out.Desired = in.Desired
+	out.Succeeded = in.Succeeded
+	out.Failed = in.Failed
+	out.ObservedGeneration = in.ObservedGeneration
+	if in.Conditions != nil {
+		in, out := &in.Conditions, &out.Conditions
+		*out = make([]apps.ResourceDistributionCondition, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_ResourceDistributionCondition_To_apps_ResourceDistributionCondition(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Conditions = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_ResourceDistributionStatus_To_apps_ResourceDistributionStatus is an autogenerated conversion function.
+func Convert_v1alpha1_ResourceDistributionStatus_To_apps_ResourceDistributionStatus(in *ResourceDistributionStatus, out *apps.ResourceDistributionStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ResourceDistributionStatus_To_apps_ResourceDistributionStatus(in, out, s)
+}
+
+func autoConvert_apps_ResourceDistributionStatus_To_v1alpha1_ResourceDistributionStatus(in *apps.ResourceDistributionStatus, out *ResourceDistributionStatus, s conversion.Scope) error {
+	out.Desired = in.Desired
+	out.Succeeded = in.Succeeded
+	out.Failed = in.Failed
+	out.ObservedGeneration = in.ObservedGeneration
+	if in.Conditions != nil {
+		in, out := &in.Conditions, &out.Conditions
+		*out = make([]ResourceDistributionCondition, len(*in))
+		for i := range *in {
+			if err := Convert_apps_ResourceDistributionCondition_To_v1alpha1_ResourceDistributionCondition(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Conditions = nil
+	}
+	return nil
+}
+
+// Convert_apps_ResourceDistributionStatus_To_v1alpha1_ResourceDistributionStatus is an autogenerated conversion function.
+func Convert_apps_ResourceDistributionStatus_To_v1alpha1_ResourceDistributionStatus(in *apps.ResourceDistributionStatus, out *ResourceDistributionStatus, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistributionStatus_To_v1alpha1_ResourceDistributionStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces(in *ResourceDistributionTargetNamespaces, out *apps.ResourceDistributionTargetNamespaces, s conversion.Scope) error {
+	out.List = *(*[]apps.ResourceDistributionNamespace)(unsafe.Pointer(&in.List))
+	return nil
+}
+
+// Convert_v1alpha1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces is an autogenerated conversion function.
+func Convert_v1alpha1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces(in *ResourceDistributionTargetNamespaces, out *apps.ResourceDistributionTargetNamespaces, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces(in, out, s)
+}
+
+func autoConvert_apps_ResourceDistributionTargetNamespaces_To_v1alpha1_ResourceDistributionTargetNamespaces(in *apps.ResourceDistributionTargetNamespaces, out *ResourceDistributionTargetNamespaces, s conversion.Scope) error {
+	out.List = *(*[]ResourceDistributionNamespace)(unsafe.Pointer(&in.List))
+	return nil
+}
+
+// Convert_apps_ResourceDistributionTargetNamespaces_To_v1alpha1_ResourceDistributionTargetNamespaces is an autogenerated conversion function.
+func Convert_apps_ResourceDistributionTargetNamespaces_To_v1alpha1_ResourceDistributionTargetNamespaces(in *apps.ResourceDistributionTargetNamespaces, out *ResourceDistributionTargetNamespaces, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistributionTargetNamespaces_To_v1alpha1_ResourceDistributionTargetNamespaces(in, out, s)
+}
+
+func autoConvert_v1alpha1_ResourceDistributionTargets_To_apps_ResourceDistributionTargets(in *ResourceDistributionTargets, out *apps.ResourceDistributionTargets, s conversion.Scope) error {
+	out.AllNamespaces = in.AllNamespaces
+	if err := Convert_v1alpha1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces(&in.ExcludedNamespaces, &out.ExcludedNamespaces, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces(&in.IncludedNamespaces, &out.IncludedNamespaces, s); err != nil {
+		return err
+	}
+	// WARNING: in.NamespaceLabelSelector requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_apps_ResourceDistributionTargets_To_v1alpha1_ResourceDistributionTargets(in *apps.ResourceDistributionTargets, out *ResourceDistributionTargets, s conversion.Scope) error {
+	out.AllNamespaces = in.AllNamespaces
+	if err := Convert_apps_ResourceDistributionTargetNamespaces_To_v1alpha1_ResourceDistributionTargetNamespaces(&in.ExcludedNamespaces, &out.ExcludedNamespaces, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_ResourceDistributionTargetNamespaces_To_v1alpha1_ResourceDistributionTargetNamespaces(&in.IncludedNamespaces, &out.IncludedNamespaces, s); err != nil {
+		return err
+	}
+	// WARNING: in.NamespaceSelector requires manual conversion: does not exist in peer-type
 	return nil
 }
 
@@ -2713,6 +4341,68 @@ func autoConvert_apps_ResourcesPolicy_To_v1alpha1_ResourcesPolicy(in *apps.Resou
 // Convert_apps_ResourcesPolicy_To_v1alpha1_ResourcesPolicy is an autogenerated conversion function.
 func Convert_apps_ResourcesPolicy_To_v1alpha1_ResourcesPolicy(in *apps.ResourcesPolicy, out *ResourcesPolicy, s conversion.Scope) error {
 	return autoConvert_apps_ResourcesPolicy_To_v1alpha1_ResourcesPolicy(in, out, s)
+}
+
+func autoConvert_v1alpha1_RollingUpdateDaemonSet_To_apps_RollingUpdateDaemonSet(in *RollingUpdateDaemonSet, out *apps.RollingUpdateDaemonSet, s conversion.Scope) error {
+	out.RollingUpdateType = apps.RollingUpdateType(in.RollingUpdateType)
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.MaxSurge = (*intstr.IntOrString)(unsafe.Pointer(in.MaxSurge))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Partition = (*intstr.IntOrString)(unsafe.Pointer(in.Partition))
+	out.Paused = (*bool)(unsafe.Pointer(in.Paused))
+	return nil
+}
+
+// Convert_v1alpha1_RollingUpdateDaemonSet_To_apps_RollingUpdateDaemonSet is an autogenerated conversion function.
+func Convert_v1alpha1_RollingUpdateDaemonSet_To_apps_RollingUpdateDaemonSet(in *RollingUpdateDaemonSet, out *apps.RollingUpdateDaemonSet, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RollingUpdateDaemonSet_To_apps_RollingUpdateDaemonSet(in, out, s)
+}
+
+func autoConvert_apps_RollingUpdateDaemonSet_To_v1alpha1_RollingUpdateDaemonSet(in *apps.RollingUpdateDaemonSet, out *RollingUpdateDaemonSet, s conversion.Scope) error {
+	out.RollingUpdateType = RollingUpdateType(in.RollingUpdateType)
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.MaxSurge = (*intstr.IntOrString)(unsafe.Pointer(in.MaxSurge))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Partition = (*intstr.IntOrString)(unsafe.Pointer(in.Partition))
+	out.Paused = (*bool)(unsafe.Pointer(in.Paused))
+	return nil
+}
+
+// Convert_apps_RollingUpdateDaemonSet_To_v1alpha1_RollingUpdateDaemonSet is an autogenerated conversion function.
+func Convert_apps_RollingUpdateDaemonSet_To_v1alpha1_RollingUpdateDaemonSet(in *apps.RollingUpdateDaemonSet, out *RollingUpdateDaemonSet, s conversion.Scope) error {
+	return autoConvert_apps_RollingUpdateDaemonSet_To_v1alpha1_RollingUpdateDaemonSet(in, out, s)
+}
+
+func autoConvert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in *RollingUpdateStatefulSetStrategy, out *apps.RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	out.Partition = (*int32)(unsafe.Pointer(in.Partition))
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.PodUpdatePolicy = pub.PodUpdatePolicyType(in.PodUpdatePolicy)
+	out.Paused = in.Paused
+	out.UnorderedUpdate = (*apps.UnorderedUpdateStrategy)(unsafe.Pointer(in.UnorderedUpdate))
+	out.InPlaceUpdateStrategy = (*pub.InPlaceUpdateStrategy)(unsafe.Pointer(in.InPlaceUpdateStrategy))
+	out.MinReadySeconds = (*int32)(unsafe.Pointer(in.MinReadySeconds))
+	return nil
+}
+
+// Convert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in *RollingUpdateStatefulSetStrategy, out *apps.RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in, out, s)
+}
+
+func autoConvert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy(in *apps.RollingUpdateStatefulSetStrategy, out *RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	out.Partition = (*int32)(unsafe.Pointer(in.Partition))
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.PodUpdatePolicy = pub.PodUpdatePolicyType(in.PodUpdatePolicy)
+	out.Paused = in.Paused
+	out.UnorderedUpdate = (*UnorderedUpdateStrategy)(unsafe.Pointer(in.UnorderedUpdate))
+	out.InPlaceUpdateStrategy = (*pub.InPlaceUpdateStrategy)(unsafe.Pointer(in.InPlaceUpdateStrategy))
+	out.MinReadySeconds = (*int32)(unsafe.Pointer(in.MinReadySeconds))
+	return nil
+}
+
+// Convert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy is an autogenerated conversion function.
+func Convert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy(in *apps.RollingUpdateStatefulSetStrategy, out *RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	return autoConvert_apps_RollingUpdateStatefulSetStrategy_To_v1alpha1_RollingUpdateStatefulSetStrategy(in, out, s)
 }
 
 func autoConvert_v1alpha1_SandboxConfig_To_apps_SandboxConfig(in *SandboxConfig, out *apps.SandboxConfig, s conversion.Scope) error {
@@ -3079,6 +4769,282 @@ func Convert_apps_SourceContainerNameSource_To_v1alpha1_SourceContainerNameSourc
 	return autoConvert_apps_SourceContainerNameSource_To_v1alpha1_SourceContainerNameSource(in, out, s)
 }
 
+func autoConvert_v1alpha1_StatefulSet_To_apps_StatefulSet(in *StatefulSet, out *apps.StatefulSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_StatefulSetSpec_To_apps_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_apps_StatefulSet_To_v1alpha1_StatefulSet(in *apps.StatefulSet, out *StatefulSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_StatefulSetStatus_To_v1alpha1_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1alpha1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSetList, out *apps.StatefulSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]apps.StatefulSet, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_StatefulSet_To_apps_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_StatefulSetList_To_apps_StatefulSetList is an autogenerated conversion function.
+func Convert_v1alpha1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSetList, out *apps.StatefulSetList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_StatefulSetList_To_apps_StatefulSetList(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetList_To_v1alpha1_StatefulSetList(in *apps.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]StatefulSet, len(*in))
+		for i := range *in {
+			if err := Convert_apps_StatefulSet_To_v1alpha1_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_apps_StatefulSetList_To_v1alpha1_StatefulSetList is an autogenerated conversion function.
+func Convert_apps_StatefulSetList_To_v1alpha1_StatefulSetList(in *apps.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetList_To_v1alpha1_StatefulSetList(in, out, s)
+}
+
+func autoConvert_v1alpha1_StatefulSetSpec_To_apps_StatefulSetSpec(in *StatefulSetSpec, out *apps.StatefulSetSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	out.VolumeClaimTemplates = *(*[]v1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
+	out.ServiceName = in.ServiceName
+	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
+	if err := Convert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	return nil
+}
+
+func autoConvert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(in *apps.StatefulSetSpec, out *StatefulSetSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	out.VolumeClaimTemplates = *(*[]v1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
+	// WARNING: in.VolumeClaimUpdateStrategy requires manual conversion: does not exist in peer-type
+	out.ServiceName = in.ServiceName
+	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
+	if err := Convert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	// WARNING: in.ReserveOrdinals requires manual conversion: does not exist in peer-type
+	// WARNING: in.Lifecycle requires manual conversion: does not exist in peer-type
+	// WARNING: in.ScaleStrategy requires manual conversion: does not exist in peer-type
+	// WARNING: in.PersistentVolumeClaimRetentionPolicy requires manual conversion: does not exist in peer-type
+	// WARNING: in.Ordinals requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(in *StatefulSetStatus, out *apps.StatefulSetStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.AvailableReplicas = in.AvailableReplicas
+	out.CurrentReplicas = in.CurrentReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	out.CurrentRevision = in.CurrentRevision
+	out.UpdateRevision = in.UpdateRevision
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]appsv1.StatefulSetCondition)(unsafe.Pointer(&in.Conditions))
+	out.LabelSelector = in.LabelSelector
+	return nil
+}
+
+// Convert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus is an autogenerated conversion function.
+func Convert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(in *StatefulSetStatus, out *apps.StatefulSetStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_StatefulSetStatus_To_apps_StatefulSetStatus(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetStatus_To_v1alpha1_StatefulSetStatus(in *apps.StatefulSetStatus, out *StatefulSetStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.AvailableReplicas = in.AvailableReplicas
+	out.CurrentReplicas = in.CurrentReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	// WARNING: in.UpdatedReadyReplicas requires manual conversion: does not exist in peer-type
+	// WARNING: in.UpdatedAvailableReplicas requires manual conversion: does not exist in peer-type
+	out.CurrentRevision = in.CurrentRevision
+	out.UpdateRevision = in.UpdateRevision
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]appsv1.StatefulSetCondition)(unsafe.Pointer(&in.Conditions))
+	out.LabelSelector = in.LabelSelector
+	// WARNING: in.VolumeClaims requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_StatefulSetTemplateSpec_To_apps_StatefulSetTemplateSpec(in *StatefulSetTemplateSpec, out *apps.StatefulSetTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	return nil
+}
+
+func autoConvert_apps_StatefulSetTemplateSpec_To_v1alpha1_StatefulSetTemplateSpec(in *apps.StatefulSetTemplateSpec, out *StatefulSetTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	return nil
+}
+
+func autoConvert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in *StatefulSetUpdateStrategy, out *apps.StatefulSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = appsv1.StatefulSetUpdateStrategyType(in.Type)
+	out.RollingUpdate = (*apps.RollingUpdateStatefulSetStrategy)(unsafe.Pointer(in.RollingUpdate))
+	return nil
+}
+
+// Convert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in *StatefulSetUpdateStrategy, out *apps.StatefulSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(in *apps.StatefulSetUpdateStrategy, out *StatefulSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = appsv1.StatefulSetUpdateStrategyType(in.Type)
+	out.RollingUpdate = (*RollingUpdateStatefulSetStrategy)(unsafe.Pointer(in.RollingUpdate))
+	return nil
+}
+
+// Convert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(in *apps.StatefulSetUpdateStrategy, out *StatefulSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetUpdateStrategy_To_v1alpha1_StatefulSetUpdateStrategy(in, out, s)
+}
+
+func autoConvert_v1alpha1_Subset_To_apps_Subset(in *Subset, out *apps.Subset, s conversion.Scope) error {
+	out.Name = in.Name
+	out.NodeSelectorTerm = in.NodeSelectorTerm
+	out.Tolerations = *(*[]v1.Toleration)(unsafe.Pointer(&in.Tolerations))
+	out.Replicas = (*intstr.IntOrString)(unsafe.Pointer(in.Replicas))
+	out.MinReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MinReplicas))
+	out.MaxReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MaxReplicas))
+	out.Patch = (*runtime.RawExtension)(unsafe.Pointer(in.Patch))
+	return nil
+}
+
+// Convert_v1alpha1_Subset_To_apps_Subset is an autogenerated conversion function.
+func Convert_v1alpha1_Subset_To_apps_Subset(in *Subset, out *apps.Subset, s conversion.Scope) error {
+	return autoConvert_v1alpha1_Subset_To_apps_Subset(in, out, s)
+}
+
+func autoConvert_apps_Subset_To_v1alpha1_Subset(in *apps.Subset, out *Subset, s conversion.Scope) error {
+	out.Name = in.Name
+	out.NodeSelectorTerm = in.NodeSelectorTerm
+	out.Tolerations = *(*[]v1.Toleration)(unsafe.Pointer(&in.Tolerations))
+	out.Replicas = (*intstr.IntOrString)(unsafe.Pointer(in.Replicas))
+	out.MinReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MinReplicas))
+	out.MaxReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MaxReplicas))
+	out.Patch = (*runtime.RawExtension)(unsafe.Pointer(in.Patch))
+	return nil
+}
+
+// Convert_apps_Subset_To_v1alpha1_Subset is an autogenerated conversion function.
+func Convert_apps_Subset_To_v1alpha1_Subset(in *apps.Subset, out *Subset, s conversion.Scope) error {
+	return autoConvert_apps_Subset_To_v1alpha1_Subset(in, out, s)
+}
+
+func autoConvert_v1alpha1_SubsetTemplate_To_apps_SubsetTemplate(in *SubsetTemplate, out *apps.SubsetTemplate, s conversion.Scope) error {
+	if in.StatefulSetTemplate != nil {
+		in, out := &in.StatefulSetTemplate, &out.StatefulSetTemplate
+		*out = new(apps.StatefulSetTemplateSpec)
+		if err := Convert_v1alpha1_StatefulSetTemplateSpec_To_apps_StatefulSetTemplateSpec(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.StatefulSetTemplate = nil
+	}
+	if in.AdvancedStatefulSetTemplate != nil {
+		in, out := &in.AdvancedStatefulSetTemplate, &out.AdvancedStatefulSetTemplate
+		*out = new(apps.AdvancedStatefulSetTemplateSpec)
+		if err := Convert_v1alpha1_AdvancedStatefulSetTemplateSpec_To_apps_AdvancedStatefulSetTemplateSpec(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.AdvancedStatefulSetTemplate = nil
+	}
+	if in.CloneSetTemplate != nil {
+		in, out := &in.CloneSetTemplate, &out.CloneSetTemplate
+		*out = new(apps.CloneSetTemplateSpec)
+		if err := Convert_v1alpha1_CloneSetTemplateSpec_To_apps_CloneSetTemplateSpec(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.CloneSetTemplate = nil
+	}
+	out.DeploymentTemplate = (*apps.DeploymentTemplateSpec)(unsafe.Pointer(in.DeploymentTemplate))
+	return nil
+}
+
+// Convert_v1alpha1_SubsetTemplate_To_apps_SubsetTemplate is an autogenerated conversion function.
+func Convert_v1alpha1_SubsetTemplate_To_apps_SubsetTemplate(in *SubsetTemplate, out *apps.SubsetTemplate, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SubsetTemplate_To_apps_SubsetTemplate(in, out, s)
+}
+
+func autoConvert_apps_SubsetTemplate_To_v1alpha1_SubsetTemplate(in *apps.SubsetTemplate, out *SubsetTemplate, s conversion.Scope) error {
+	if in.StatefulSetTemplate != nil {
+		in, out := &in.StatefulSetTemplate, &out.StatefulSetTemplate
+		*out = new(StatefulSetTemplateSpec)
+		if err := Convert_apps_StatefulSetTemplateSpec_To_v1alpha1_StatefulSetTemplateSpec(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.StatefulSetTemplate = nil
+	}
+	if in.AdvancedStatefulSetTemplate != nil {
+		in, out := &in.AdvancedStatefulSetTemplate, &out.AdvancedStatefulSetTemplate
+		*out = new(AdvancedStatefulSetTemplateSpec)
+		if err := Convert_apps_AdvancedStatefulSetTemplateSpec_To_v1alpha1_AdvancedStatefulSetTemplateSpec(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.AdvancedStatefulSetTemplate = nil
+	}
+	if in.CloneSetTemplate != nil {
+		in, out := &in.CloneSetTemplate, &out.CloneSetTemplate
+		*out = new(CloneSetTemplateSpec)
+		if err := Convert_apps_CloneSetTemplateSpec_To_v1alpha1_CloneSetTemplateSpec(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.CloneSetTemplate = nil
+	}
+	out.DeploymentTemplate = (*DeploymentTemplateSpec)(unsafe.Pointer(in.DeploymentTemplate))
+	return nil
+}
+
+// Convert_apps_SubsetTemplate_To_v1alpha1_SubsetTemplate is an autogenerated conversion function.
+func Convert_apps_SubsetTemplate_To_v1alpha1_SubsetTemplate(in *apps.SubsetTemplate, out *SubsetTemplate, s conversion.Scope) error {
+	return autoConvert_apps_SubsetTemplate_To_v1alpha1_SubsetTemplate(in, out, s)
+}
+
 func autoConvert_v1alpha1_SyncStatus_To_apps_SyncStatus(in *SyncStatus, out *apps.SyncStatus, s conversion.Scope) error {
 	out.SyncAt = in.SyncAt
 	out.Status = apps.SyncStatusPhase(in.Status)
@@ -3101,6 +5067,78 @@ func autoConvert_apps_SyncStatus_To_v1alpha1_SyncStatus(in *apps.SyncStatus, out
 // Convert_apps_SyncStatus_To_v1alpha1_SyncStatus is an autogenerated conversion function.
 func Convert_apps_SyncStatus_To_v1alpha1_SyncStatus(in *apps.SyncStatus, out *SyncStatus, s conversion.Scope) error {
 	return autoConvert_apps_SyncStatus_To_v1alpha1_SyncStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_TargetFilter_To_apps_TargetFilter(in *TargetFilter, out *apps.TargetFilter, s conversion.Scope) error {
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.ReplicasPathList = *(*[]string)(unsafe.Pointer(&in.ReplicasPathList))
+	return nil
+}
+
+// Convert_v1alpha1_TargetFilter_To_apps_TargetFilter is an autogenerated conversion function.
+func Convert_v1alpha1_TargetFilter_To_apps_TargetFilter(in *TargetFilter, out *apps.TargetFilter, s conversion.Scope) error {
+	return autoConvert_v1alpha1_TargetFilter_To_apps_TargetFilter(in, out, s)
+}
+
+func autoConvert_apps_TargetFilter_To_v1alpha1_TargetFilter(in *apps.TargetFilter, out *TargetFilter, s conversion.Scope) error {
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.ReplicasPathList = *(*[]string)(unsafe.Pointer(&in.ReplicasPathList))
+	return nil
+}
+
+// Convert_apps_TargetFilter_To_v1alpha1_TargetFilter is an autogenerated conversion function.
+func Convert_apps_TargetFilter_To_v1alpha1_TargetFilter(in *apps.TargetFilter, out *TargetFilter, s conversion.Scope) error {
+	return autoConvert_apps_TargetFilter_To_v1alpha1_TargetFilter(in, out, s)
+}
+
+func autoConvert_v1alpha1_TargetReference_To_apps_TargetReference(in *TargetReference, out *apps.TargetReference, s conversion.Scope) error {
+	out.APIVersion = in.APIVersion
+	out.Kind = in.Kind
+	out.Name = in.Name
+	return nil
+}
+
+// Convert_v1alpha1_TargetReference_To_apps_TargetReference is an autogenerated conversion function.
+func Convert_v1alpha1_TargetReference_To_apps_TargetReference(in *TargetReference, out *apps.TargetReference, s conversion.Scope) error {
+	return autoConvert_v1alpha1_TargetReference_To_apps_TargetReference(in, out, s)
+}
+
+func autoConvert_apps_TargetReference_To_v1alpha1_TargetReference(in *apps.TargetReference, out *TargetReference, s conversion.Scope) error {
+	out.APIVersion = in.APIVersion
+	out.Kind = in.Kind
+	out.Name = in.Name
+	return nil
+}
+
+// Convert_apps_TargetReference_To_v1alpha1_TargetReference is an autogenerated conversion function.
+func Convert_apps_TargetReference_To_v1alpha1_TargetReference(in *apps.TargetReference, out *TargetReference, s conversion.Scope) error {
+	return autoConvert_apps_TargetReference_To_v1alpha1_TargetReference(in, out, s)
+}
+
+func autoConvert_v1alpha1_Topology_To_apps_Topology(in *Topology, out *apps.Topology, s conversion.Scope) error {
+	out.Subsets = *(*[]apps.Subset)(unsafe.Pointer(&in.Subsets))
+	if err := Convert_v1alpha1_UnitedDeploymentScheduleStrategy_To_apps_UnitedDeploymentScheduleStrategy(&in.ScheduleStrategy, &out.ScheduleStrategy, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_Topology_To_apps_Topology is an autogenerated conversion function.
+func Convert_v1alpha1_Topology_To_apps_Topology(in *Topology, out *apps.Topology, s conversion.Scope) error {
+	return autoConvert_v1alpha1_Topology_To_apps_Topology(in, out, s)
+}
+
+func autoConvert_apps_Topology_To_v1alpha1_Topology(in *apps.Topology, out *Topology, s conversion.Scope) error {
+	out.Subsets = *(*[]Subset)(unsafe.Pointer(&in.Subsets))
+	if err := Convert_apps_UnitedDeploymentScheduleStrategy_To_v1alpha1_UnitedDeploymentScheduleStrategy(&in.ScheduleStrategy, &out.ScheduleStrategy, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_Topology_To_v1alpha1_Topology is an autogenerated conversion function.
+func Convert_apps_Topology_To_v1alpha1_Topology(in *apps.Topology, out *Topology, s conversion.Scope) error {
+	return autoConvert_apps_Topology_To_v1alpha1_Topology(in, out, s)
 }
 
 func autoConvert_v1alpha1_TransferEnvVar_To_apps_TransferEnvVar(in *TransferEnvVar, out *apps.TransferEnvVar, s conversion.Scope) error {
@@ -3127,4 +5165,584 @@ func autoConvert_apps_TransferEnvVar_To_v1alpha1_TransferEnvVar(in *apps.Transfe
 // Convert_apps_TransferEnvVar_To_v1alpha1_TransferEnvVar is an autogenerated conversion function.
 func Convert_apps_TransferEnvVar_To_v1alpha1_TransferEnvVar(in *apps.TransferEnvVar, out *TransferEnvVar, s conversion.Scope) error {
 	return autoConvert_apps_TransferEnvVar_To_v1alpha1_TransferEnvVar(in, out, s)
+}
+
+func autoConvert_v1alpha1_UnitedDeployment_To_apps_UnitedDeployment(in *UnitedDeployment, out *apps.UnitedDeployment, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_UnitedDeploymentSpec_To_apps_UnitedDeploymentSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_UnitedDeployment_To_apps_UnitedDeployment is an autogenerated conversion function.
+func Convert_v1alpha1_UnitedDeployment_To_apps_UnitedDeployment(in *UnitedDeployment, out *apps.UnitedDeployment, s conversion.Scope) error {
+	return autoConvert_v1alpha1_UnitedDeployment_To_apps_UnitedDeployment(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeployment_To_v1alpha1_UnitedDeployment(in *apps.UnitedDeployment, out *UnitedDeployment, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_UnitedDeploymentSpec_To_v1alpha1_UnitedDeploymentSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_UnitedDeployment_To_v1alpha1_UnitedDeployment is an autogenerated conversion function.
+func Convert_apps_UnitedDeployment_To_v1alpha1_UnitedDeployment(in *apps.UnitedDeployment, out *UnitedDeployment, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeployment_To_v1alpha1_UnitedDeployment(in, out, s)
+}
+
+func autoConvert_v1alpha1_UnitedDeploymentCondition_To_apps_UnitedDeploymentCondition(in *UnitedDeploymentCondition, out *apps.UnitedDeploymentCondition, s conversion.Scope) error {
+	out.Type = apps.UnitedDeploymentConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_v1alpha1_UnitedDeploymentCondition_To_apps_UnitedDeploymentCondition is an autogenerated conversion function.
+func Convert_v1alpha1_UnitedDeploymentCondition_To_apps_UnitedDeploymentCondition(in *UnitedDeploymentCondition, out *apps.UnitedDeploymentCondition, s conversion.Scope) error {
+	return autoConvert_v1alpha1_UnitedDeploymentCondition_To_apps_UnitedDeploymentCondition(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentCondition_To_v1alpha1_UnitedDeploymentCondition(in *apps.UnitedDeploymentCondition, out *UnitedDeploymentCondition, s conversion.Scope) error {
+	out.Type = UnitedDeploymentConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentCondition_To_v1alpha1_UnitedDeploymentCondition is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentCondition_To_v1alpha1_UnitedDeploymentCondition(in *apps.UnitedDeploymentCondition, out *UnitedDeploymentCondition, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentCondition_To_v1alpha1_UnitedDeploymentCondition(in, out, s)
+}
+
+func autoConvert_v1alpha1_UnitedDeploymentList_To_apps_UnitedDeploymentList(in *UnitedDeploymentList, out *apps.UnitedDeploymentList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]apps.UnitedDeployment, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_UnitedDeployment_To_apps_UnitedDeployment(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_UnitedDeploymentList_To_apps_UnitedDeploymentList is an autogenerated conversion function.
+func Convert_v1alpha1_UnitedDeploymentList_To_apps_UnitedDeploymentList(in *UnitedDeploymentList, out *apps.UnitedDeploymentList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_UnitedDeploymentList_To_apps_UnitedDeploymentList(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentList_To_v1alpha1_UnitedDeploymentList(in *apps.UnitedDeploymentList, out *UnitedDeploymentList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]UnitedDeployment, len(*in))
+		for i := range *in {
+			if err := Convert_apps_UnitedDeployment_To_v1alpha1_UnitedDeployment(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentList_To_v1alpha1_UnitedDeploymentList is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentList_To_v1alpha1_UnitedDeploymentList(in *apps.UnitedDeploymentList, out *UnitedDeploymentList, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentList_To_v1alpha1_UnitedDeploymentList(in, out, s)
+}
+
+func autoConvert_v1alpha1_UnitedDeploymentScheduleStrategy_To_apps_UnitedDeploymentScheduleStrategy(in *UnitedDeploymentScheduleStrategy, out *apps.UnitedDeploymentScheduleStrategy, s conversion.Scope) error {
+	out.Type = apps.UnitedDeploymentScheduleStrategyType(in.Type)
+	out.Adaptive = (*apps.AdaptiveUnitedDeploymentStrategy)(unsafe.Pointer(in.Adaptive))
+	return nil
+}
+
+// Convert_v1alpha1_UnitedDeploymentScheduleStrategy_To_apps_UnitedDeploymentScheduleStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_UnitedDeploymentScheduleStrategy_To_apps_UnitedDeploymentScheduleStrategy(in *UnitedDeploymentScheduleStrategy, out *apps.UnitedDeploymentScheduleStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_UnitedDeploymentScheduleStrategy_To_apps_UnitedDeploymentScheduleStrategy(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentScheduleStrategy_To_v1alpha1_UnitedDeploymentScheduleStrategy(in *apps.UnitedDeploymentScheduleStrategy, out *UnitedDeploymentScheduleStrategy, s conversion.Scope) error {
+	out.Type = UnitedDeploymentScheduleStrategyType(in.Type)
+	out.Adaptive = (*AdaptiveUnitedDeploymentStrategy)(unsafe.Pointer(in.Adaptive))
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentScheduleStrategy_To_v1alpha1_UnitedDeploymentScheduleStrategy is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentScheduleStrategy_To_v1alpha1_UnitedDeploymentScheduleStrategy(in *apps.UnitedDeploymentScheduleStrategy, out *UnitedDeploymentScheduleStrategy, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentScheduleStrategy_To_v1alpha1_UnitedDeploymentScheduleStrategy(in, out, s)
+}
+
+func autoConvert_v1alpha1_UnitedDeploymentSpec_To_apps_UnitedDeploymentSpec(in *UnitedDeploymentSpec, out *apps.UnitedDeploymentSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	if err := Convert_v1alpha1_SubsetTemplate_To_apps_SubsetTemplate(&in.Template, &out.Template, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_Topology_To_apps_Topology(&in.Topology, &out.Topology, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_UnitedDeploymentUpdateStrategy_To_apps_UnitedDeploymentUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	return nil
+}
+
+// Convert_v1alpha1_UnitedDeploymentSpec_To_apps_UnitedDeploymentSpec is an autogenerated conversion function.
+func Convert_v1alpha1_UnitedDeploymentSpec_To_apps_UnitedDeploymentSpec(in *UnitedDeploymentSpec, out *apps.UnitedDeploymentSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_UnitedDeploymentSpec_To_apps_UnitedDeploymentSpec(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentSpec_To_v1alpha1_UnitedDeploymentSpec(in *apps.UnitedDeploymentSpec, out *UnitedDeploymentSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	if err := Convert_apps_SubsetTemplate_To_v1alpha1_SubsetTemplate(&in.Template, &out.Template, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_Topology_To_v1alpha1_Topology(&in.Topology, &out.Topology, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_UnitedDeploymentUpdateStrategy_To_v1alpha1_UnitedDeploymentUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentSpec_To_v1alpha1_UnitedDeploymentSpec is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentSpec_To_v1alpha1_UnitedDeploymentSpec(in *apps.UnitedDeploymentSpec, out *UnitedDeploymentSpec, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentSpec_To_v1alpha1_UnitedDeploymentSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(in *UnitedDeploymentStatus, out *apps.UnitedDeploymentStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	out.UpdatedReadyReplicas = in.UpdatedReadyReplicas
+	out.ReservedPods = in.ReservedPods
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.CurrentRevision = in.CurrentRevision
+	out.SubsetReplicas = *(*map[string]int32)(unsafe.Pointer(&in.SubsetReplicas))
+	out.SubsetStatuses = *(*[]apps.UnitedDeploymentSubsetStatus)(unsafe.Pointer(&in.SubsetStatuses))
+	out.Conditions = *(*[]apps.UnitedDeploymentCondition)(unsafe.Pointer(&in.Conditions))
+	out.UpdateStatus = (*apps.UpdateStatus)(unsafe.Pointer(in.UpdateStatus))
+	out.LabelSelector = in.LabelSelector
+	return nil
+}
+
+// Convert_v1alpha1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus is an autogenerated conversion function.
+func Convert_v1alpha1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(in *UnitedDeploymentStatus, out *apps.UnitedDeploymentStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus(in *apps.UnitedDeploymentStatus, out *UnitedDeploymentStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	out.UpdatedReadyReplicas = in.UpdatedReadyReplicas
+	out.ReservedPods = in.ReservedPods
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.CurrentRevision = in.CurrentRevision
+	out.SubsetReplicas = *(*map[string]int32)(unsafe.Pointer(&in.SubsetReplicas))
+	out.SubsetStatuses = *(*[]UnitedDeploymentSubsetStatus)(unsafe.Pointer(&in.SubsetStatuses))
+	out.Conditions = *(*[]UnitedDeploymentCondition)(unsafe.Pointer(&in.Conditions))
+	out.UpdateStatus = (*UpdateStatus)(unsafe.Pointer(in.UpdateStatus))
+	out.LabelSelector = in.LabelSelector
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus(in *apps.UnitedDeploymentStatus, out *UnitedDeploymentStatus, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_UnitedDeploymentSubsetCondition_To_apps_UnitedDeploymentSubsetCondition(in *UnitedDeploymentSubsetCondition, out *apps.UnitedDeploymentSubsetCondition, s conversion.Scope) error {
+	out.Type = apps.UnitedDeploymentSubsetConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_v1alpha1_UnitedDeploymentSubsetCondition_To_apps_UnitedDeploymentSubsetCondition is an autogenerated conversion function.
+func Convert_v1alpha1_UnitedDeploymentSubsetCondition_To_apps_UnitedDeploymentSubsetCondition(in *UnitedDeploymentSubsetCondition, out *apps.UnitedDeploymentSubsetCondition, s conversion.Scope) error {
+	return autoConvert_v1alpha1_UnitedDeploymentSubsetCondition_To_apps_UnitedDeploymentSubsetCondition(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentSubsetCondition_To_v1alpha1_UnitedDeploymentSubsetCondition(in *apps.UnitedDeploymentSubsetCondition, out *UnitedDeploymentSubsetCondition, s conversion.Scope) error {
+	out.Type = UnitedDeploymentSubsetConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentSubsetCondition_To_v1alpha1_UnitedDeploymentSubsetCondition is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentSubsetCondition_To_v1alpha1_UnitedDeploymentSubsetCondition(in *apps.UnitedDeploymentSubsetCondition, out *UnitedDeploymentSubsetCondition, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentSubsetCondition_To_v1alpha1_UnitedDeploymentSubsetCondition(in, out, s)
+}
+
+func autoConvert_v1alpha1_UnitedDeploymentSubsetStatus_To_apps_UnitedDeploymentSubsetStatus(in *UnitedDeploymentSubsetStatus, out *apps.UnitedDeploymentSubsetStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.Partition = in.Partition
+	out.ReservedPods = in.ReservedPods
+	out.Conditions = *(*[]apps.UnitedDeploymentSubsetCondition)(unsafe.Pointer(&in.Conditions))
+	return nil
+}
+
+// Convert_v1alpha1_UnitedDeploymentSubsetStatus_To_apps_UnitedDeploymentSubsetStatus is an autogenerated conversion function.
+func Convert_v1alpha1_UnitedDeploymentSubsetStatus_To_apps_UnitedDeploymentSubsetStatus(in *UnitedDeploymentSubsetStatus, out *apps.UnitedDeploymentSubsetStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_UnitedDeploymentSubsetStatus_To_apps_UnitedDeploymentSubsetStatus(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentSubsetStatus_To_v1alpha1_UnitedDeploymentSubsetStatus(in *apps.UnitedDeploymentSubsetStatus, out *UnitedDeploymentSubsetStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.Partition = in.Partition
+	out.ReservedPods = in.ReservedPods
+	out.Conditions = *(*[]UnitedDeploymentSubsetCondition)(unsafe.Pointer(&in.Conditions))
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentSubsetStatus_To_v1alpha1_UnitedDeploymentSubsetStatus is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentSubsetStatus_To_v1alpha1_UnitedDeploymentSubsetStatus(in *apps.UnitedDeploymentSubsetStatus, out *UnitedDeploymentSubsetStatus, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentSubsetStatus_To_v1alpha1_UnitedDeploymentSubsetStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_UnitedDeploymentUpdateStrategy_To_apps_UnitedDeploymentUpdateStrategy(in *UnitedDeploymentUpdateStrategy, out *apps.UnitedDeploymentUpdateStrategy, s conversion.Scope) error {
+	out.Type = apps.UpdateStrategyType(in.Type)
+	out.ManualUpdate = (*apps.ManualUpdate)(unsafe.Pointer(in.ManualUpdate))
+	return nil
+}
+
+// Convert_v1alpha1_UnitedDeploymentUpdateStrategy_To_apps_UnitedDeploymentUpdateStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_UnitedDeploymentUpdateStrategy_To_apps_UnitedDeploymentUpdateStrategy(in *UnitedDeploymentUpdateStrategy, out *apps.UnitedDeploymentUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_UnitedDeploymentUpdateStrategy_To_apps_UnitedDeploymentUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentUpdateStrategy_To_v1alpha1_UnitedDeploymentUpdateStrategy(in *apps.UnitedDeploymentUpdateStrategy, out *UnitedDeploymentUpdateStrategy, s conversion.Scope) error {
+	out.Type = UpdateStrategyType(in.Type)
+	out.ManualUpdate = (*ManualUpdate)(unsafe.Pointer(in.ManualUpdate))
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentUpdateStrategy_To_v1alpha1_UnitedDeploymentUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentUpdateStrategy_To_v1alpha1_UnitedDeploymentUpdateStrategy(in *apps.UnitedDeploymentUpdateStrategy, out *UnitedDeploymentUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentUpdateStrategy_To_v1alpha1_UnitedDeploymentUpdateStrategy(in, out, s)
+}
+
+func autoConvert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in *UnorderedUpdateStrategy, out *apps.UnorderedUpdateStrategy, s conversion.Scope) error {
+	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+	return nil
+}
+
+// Convert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in *UnorderedUpdateStrategy, out *apps.UnorderedUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(in *apps.UnorderedUpdateStrategy, out *UnorderedUpdateStrategy, s conversion.Scope) error {
+	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+	return nil
+}
+
+// Convert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(in *apps.UnorderedUpdateStrategy, out *UnorderedUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(in, out, s)
+}
+
+func autoConvert_v1alpha1_UpdateStatus_To_apps_UpdateStatus(in *UpdateStatus, out *apps.UpdateStatus, s conversion.Scope) error {
+	out.UpdatedRevision = in.UpdatedRevision
+	out.CurrentPartitions = *(*map[string]int32)(unsafe.Pointer(&in.CurrentPartitions))
+	return nil
+}
+
+// Convert_v1alpha1_UpdateStatus_To_apps_UpdateStatus is an autogenerated conversion function.
+func Convert_v1alpha1_UpdateStatus_To_apps_UpdateStatus(in *UpdateStatus, out *apps.UpdateStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_UpdateStatus_To_apps_UpdateStatus(in, out, s)
+}
+
+func autoConvert_apps_UpdateStatus_To_v1alpha1_UpdateStatus(in *apps.UpdateStatus, out *UpdateStatus, s conversion.Scope) error {
+	out.UpdatedRevision = in.UpdatedRevision
+	out.CurrentPartitions = *(*map[string]int32)(unsafe.Pointer(&in.CurrentPartitions))
+	return nil
+}
+
+// Convert_apps_UpdateStatus_To_v1alpha1_UpdateStatus is an autogenerated conversion function.
+func Convert_apps_UpdateStatus_To_v1alpha1_UpdateStatus(in *apps.UpdateStatus, out *UpdateStatus, s conversion.Scope) error {
+	return autoConvert_apps_UpdateStatus_To_v1alpha1_UpdateStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_WorkloadSpread_To_apps_WorkloadSpread(in *WorkloadSpread, out *apps.WorkloadSpread, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_WorkloadSpreadSpec_To_apps_WorkloadSpreadSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_WorkloadSpread_To_apps_WorkloadSpread is an autogenerated conversion function.
+func Convert_v1alpha1_WorkloadSpread_To_apps_WorkloadSpread(in *WorkloadSpread, out *apps.WorkloadSpread, s conversion.Scope) error {
+	return autoConvert_v1alpha1_WorkloadSpread_To_apps_WorkloadSpread(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpread_To_v1alpha1_WorkloadSpread(in *apps.WorkloadSpread, out *WorkloadSpread, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_WorkloadSpreadSpec_To_v1alpha1_WorkloadSpreadSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_WorkloadSpreadStatus_To_v1alpha1_WorkloadSpreadStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_WorkloadSpread_To_v1alpha1_WorkloadSpread is an autogenerated conversion function.
+func Convert_apps_WorkloadSpread_To_v1alpha1_WorkloadSpread(in *apps.WorkloadSpread, out *WorkloadSpread, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpread_To_v1alpha1_WorkloadSpread(in, out, s)
+}
+
+func autoConvert_v1alpha1_WorkloadSpreadList_To_apps_WorkloadSpreadList(in *WorkloadSpreadList, out *apps.WorkloadSpreadList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]apps.WorkloadSpread, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_WorkloadSpread_To_apps_WorkloadSpread(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_WorkloadSpreadList_To_apps_WorkloadSpreadList is an autogenerated conversion function.
+func Convert_v1alpha1_WorkloadSpreadList_To_apps_WorkloadSpreadList(in *WorkloadSpreadList, out *apps.WorkloadSpreadList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_WorkloadSpreadList_To_apps_WorkloadSpreadList(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpreadList_To_v1alpha1_WorkloadSpreadList(in *apps.WorkloadSpreadList, out *WorkloadSpreadList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]WorkloadSpread, len(*in))
+		for i := range *in {
+			if err := Convert_apps_WorkloadSpread_To_v1alpha1_WorkloadSpread(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_apps_WorkloadSpreadList_To_v1alpha1_WorkloadSpreadList is an autogenerated conversion function.
+func Convert_apps_WorkloadSpreadList_To_v1alpha1_WorkloadSpreadList(in *apps.WorkloadSpreadList, out *WorkloadSpreadList, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpreadList_To_v1alpha1_WorkloadSpreadList(in, out, s)
+}
+
+func autoConvert_v1alpha1_WorkloadSpreadScheduleStrategy_To_apps_WorkloadSpreadScheduleStrategy(in *WorkloadSpreadScheduleStrategy, out *apps.WorkloadSpreadScheduleStrategy, s conversion.Scope) error {
+	out.Type = apps.WorkloadSpreadScheduleStrategyType(in.Type)
+	out.Adaptive = (*apps.AdaptiveWorkloadSpreadStrategy)(unsafe.Pointer(in.Adaptive))
+	return nil
+}
+
+// Convert_v1alpha1_WorkloadSpreadScheduleStrategy_To_apps_WorkloadSpreadScheduleStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_WorkloadSpreadScheduleStrategy_To_apps_WorkloadSpreadScheduleStrategy(in *WorkloadSpreadScheduleStrategy, out *apps.WorkloadSpreadScheduleStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_WorkloadSpreadScheduleStrategy_To_apps_WorkloadSpreadScheduleStrategy(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpreadScheduleStrategy_To_v1alpha1_WorkloadSpreadScheduleStrategy(in *apps.WorkloadSpreadScheduleStrategy, out *WorkloadSpreadScheduleStrategy, s conversion.Scope) error {
+	out.Type = WorkloadSpreadScheduleStrategyType(in.Type)
+	out.Adaptive = (*AdaptiveWorkloadSpreadStrategy)(unsafe.Pointer(in.Adaptive))
+	return nil
+}
+
+// Convert_apps_WorkloadSpreadScheduleStrategy_To_v1alpha1_WorkloadSpreadScheduleStrategy is an autogenerated conversion function.
+func Convert_apps_WorkloadSpreadScheduleStrategy_To_v1alpha1_WorkloadSpreadScheduleStrategy(in *apps.WorkloadSpreadScheduleStrategy, out *WorkloadSpreadScheduleStrategy, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpreadScheduleStrategy_To_v1alpha1_WorkloadSpreadScheduleStrategy(in, out, s)
+}
+
+func autoConvert_v1alpha1_WorkloadSpreadSpec_To_apps_WorkloadSpreadSpec(in *WorkloadSpreadSpec, out *apps.WorkloadSpreadSpec, s conversion.Scope) error {
+	out.TargetRef = (*apps.TargetReference)(unsafe.Pointer(in.TargetRef))
+	out.TargetFilter = (*apps.TargetFilter)(unsafe.Pointer(in.TargetFilter))
+	if in.Subsets != nil {
+		in, out := &in.Subsets, &out.Subsets
+		*out = make([]apps.WorkloadSpreadSubset, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Subsets = nil
+	}
+	if err := Convert_v1alpha1_WorkloadSpreadScheduleStrategy_To_apps_WorkloadSpreadScheduleStrategy(&in.ScheduleStrategy, &out.ScheduleStrategy, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_WorkloadSpreadSpec_To_apps_WorkloadSpreadSpec is an autogenerated conversion function.
+func Convert_v1alpha1_WorkloadSpreadSpec_To_apps_WorkloadSpreadSpec(in *WorkloadSpreadSpec, out *apps.WorkloadSpreadSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_WorkloadSpreadSpec_To_apps_WorkloadSpreadSpec(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpreadSpec_To_v1alpha1_WorkloadSpreadSpec(in *apps.WorkloadSpreadSpec, out *WorkloadSpreadSpec, s conversion.Scope) error {
+	out.TargetRef = (*TargetReference)(unsafe.Pointer(in.TargetRef))
+	out.TargetFilter = (*TargetFilter)(unsafe.Pointer(in.TargetFilter))
+	if in.Subsets != nil {
+		in, out := &in.Subsets, &out.Subsets
+		*out = make([]WorkloadSpreadSubset, len(*in))
+		for i := range *in {
+			if err := Convert_apps_WorkloadSpreadSubset_To_v1alpha1_WorkloadSpreadSubset(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Subsets = nil
+	}
+	if err := Convert_apps_WorkloadSpreadScheduleStrategy_To_v1alpha1_WorkloadSpreadScheduleStrategy(&in.ScheduleStrategy, &out.ScheduleStrategy, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_WorkloadSpreadSpec_To_v1alpha1_WorkloadSpreadSpec is an autogenerated conversion function.
+func Convert_apps_WorkloadSpreadSpec_To_v1alpha1_WorkloadSpreadSpec(in *apps.WorkloadSpreadSpec, out *WorkloadSpreadSpec, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpreadSpec_To_v1alpha1_WorkloadSpreadSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus(in *WorkloadSpreadStatus, out *apps.WorkloadSpreadStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.SubsetStatuses = *(*[]apps.WorkloadSpreadSubsetStatus)(unsafe.Pointer(&in.SubsetStatuses))
+	out.VersionedSubsetStatuses = *(*map[string]apps.WorkloadSpreadSubsetStatuses)(unsafe.Pointer(&in.VersionedSubsetStatuses))
+	return nil
+}
+
+// Convert_v1alpha1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus is an autogenerated conversion function.
+func Convert_v1alpha1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus(in *WorkloadSpreadStatus, out *apps.WorkloadSpreadStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpreadStatus_To_v1alpha1_WorkloadSpreadStatus(in *apps.WorkloadSpreadStatus, out *WorkloadSpreadStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.SubsetStatuses = *(*[]WorkloadSpreadSubsetStatus)(unsafe.Pointer(&in.SubsetStatuses))
+	out.VersionedSubsetStatuses = *(*map[string]WorkloadSpreadSubsetStatuses)(unsafe.Pointer(&in.VersionedSubsetStatuses))
+	return nil
+}
+
+// Convert_apps_WorkloadSpreadStatus_To_v1alpha1_WorkloadSpreadStatus is an autogenerated conversion function.
+func Convert_apps_WorkloadSpreadStatus_To_v1alpha1_WorkloadSpreadStatus(in *apps.WorkloadSpreadStatus, out *WorkloadSpreadStatus, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpreadStatus_To_v1alpha1_WorkloadSpreadStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset(in *WorkloadSpreadSubset, out *apps.WorkloadSpreadSubset, s conversion.Scope) error {
+	out.Name = in.Name
+	// WARNING: in.RequiredNodeSelectorTerm requires manual conversion: does not exist in peer-type
+	// WARNING: in.PreferredNodeSelectorTerms requires manual conversion: does not exist in peer-type
+	out.Tolerations = *(*[]v1.Toleration)(unsafe.Pointer(&in.Tolerations))
+	out.MaxReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MaxReplicas))
+	out.Patch = (*runtime.RawExtension)(unsafe.Pointer(in.Patch))
+	return nil
+}
+
+func autoConvert_apps_WorkloadSpreadSubset_To_v1alpha1_WorkloadSpreadSubset(in *apps.WorkloadSpreadSubset, out *WorkloadSpreadSubset, s conversion.Scope) error {
+	out.Name = in.Name
+	// WARNING: in.RequiredNodeSelector requires manual conversion: does not exist in peer-type
+	// WARNING: in.PreferredNodeSelector requires manual conversion: does not exist in peer-type
+	out.Tolerations = *(*[]v1.Toleration)(unsafe.Pointer(&in.Tolerations))
+	out.MaxReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MaxReplicas))
+	out.Patch = (*runtime.RawExtension)(unsafe.Pointer(in.Patch))
+	return nil
+}
+
+func autoConvert_v1alpha1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition(in *WorkloadSpreadSubsetCondition, out *apps.WorkloadSpreadSubsetCondition, s conversion.Scope) error {
+	out.Type = apps.WorkloadSpreadSubsetConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_v1alpha1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition is an autogenerated conversion function.
+func Convert_v1alpha1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition(in *WorkloadSpreadSubsetCondition, out *apps.WorkloadSpreadSubsetCondition, s conversion.Scope) error {
+	return autoConvert_v1alpha1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpreadSubsetCondition_To_v1alpha1_WorkloadSpreadSubsetCondition(in *apps.WorkloadSpreadSubsetCondition, out *WorkloadSpreadSubsetCondition, s conversion.Scope) error {
+	out.Type = WorkloadSpreadSubsetConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_apps_WorkloadSpreadSubsetCondition_To_v1alpha1_WorkloadSpreadSubsetCondition is an autogenerated conversion function.
+func Convert_apps_WorkloadSpreadSubsetCondition_To_v1alpha1_WorkloadSpreadSubsetCondition(in *apps.WorkloadSpreadSubsetCondition, out *WorkloadSpreadSubsetCondition, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpreadSubsetCondition_To_v1alpha1_WorkloadSpreadSubsetCondition(in, out, s)
+}
+
+func autoConvert_v1alpha1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStatus(in *WorkloadSpreadSubsetStatus, out *apps.WorkloadSpreadSubsetStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Conditions = *(*[]apps.WorkloadSpreadSubsetCondition)(unsafe.Pointer(&in.Conditions))
+	out.Replicas = in.Replicas
+	out.MissingReplicas = in.MissingReplicas
+	out.CreatingPods = *(*map[string]metav1.Time)(unsafe.Pointer(&in.CreatingPods))
+	out.DeletingPods = *(*map[string]metav1.Time)(unsafe.Pointer(&in.DeletingPods))
+	return nil
+}
+
+// Convert_v1alpha1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStatus is an autogenerated conversion function.
+func Convert_v1alpha1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStatus(in *WorkloadSpreadSubsetStatus, out *apps.WorkloadSpreadSubsetStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStatus(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpreadSubsetStatus_To_v1alpha1_WorkloadSpreadSubsetStatus(in *apps.WorkloadSpreadSubsetStatus, out *WorkloadSpreadSubsetStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Conditions = *(*[]WorkloadSpreadSubsetCondition)(unsafe.Pointer(&in.Conditions))
+	out.Replicas = in.Replicas
+	out.MissingReplicas = in.MissingReplicas
+	out.CreatingPods = *(*map[string]metav1.Time)(unsafe.Pointer(&in.CreatingPods))
+	out.DeletingPods = *(*map[string]metav1.Time)(unsafe.Pointer(&in.DeletingPods))
+	return nil
+}
+
+// Convert_apps_WorkloadSpreadSubsetStatus_To_v1alpha1_WorkloadSpreadSubsetStatus is an autogenerated conversion function.
+func Convert_apps_WorkloadSpreadSubsetStatus_To_v1alpha1_WorkloadSpreadSubsetStatus(in *apps.WorkloadSpreadSubsetStatus, out *WorkloadSpreadSubsetStatus, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpreadSubsetStatus_To_v1alpha1_WorkloadSpreadSubsetStatus(in, out, s)
 }

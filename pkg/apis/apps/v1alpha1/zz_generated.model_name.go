@@ -6,6 +6,16 @@
 package v1alpha1
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdaptiveUnitedDeploymentStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.AdaptiveUnitedDeploymentStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdaptiveWorkloadSpreadStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.AdaptiveWorkloadSpreadStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in AdvancedCronJob) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedCronJob"
 }
@@ -23,6 +33,11 @@ func (in AdvancedCronJobSpec) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in AdvancedCronJobStatus) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedCronJobStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdvancedStatefulSetTemplateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedStatefulSetTemplateSpec"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -81,6 +96,11 @@ func (in CloneSetStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in CloneSetTemplateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.CloneSetTemplateSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in CloneSetUpdateStrategy) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.CloneSetUpdateStrategy"
 }
@@ -106,8 +126,78 @@ func (in ContainerProbeState) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequest) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequest"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestContainer) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestContainer"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestContainerContext) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestContainerContext"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestContainerRecreateState) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestContainerRecreateState"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in CronJobTemplate) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.CronJobTemplate"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DaemonSet) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.DaemonSet"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DaemonSetList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.DaemonSetList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DaemonSetSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.DaemonSetSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DaemonSetStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.DaemonSetStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DaemonSetUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.DaemonSetUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DeploymentTemplateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.DeploymentTemplateSpec"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -236,6 +326,11 @@ func (in JobCondition) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ManualUpdate) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ManualUpdate"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in NodeImage) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.NodeImage"
 }
@@ -276,6 +371,36 @@ func (in NodePodProbeStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in NodeTopologyTerm) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.NodeTopologyTerm"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PersistentPodAnnotation) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PersistentPodAnnotation"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PersistentPodState) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PersistentPodState"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PersistentPodStateList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PersistentPodStateList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PersistentPodStateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PersistentPodStateSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PersistentPodStateStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PersistentPodStateStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in PodContainerProbe) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PodContainerProbe"
 }
@@ -311,6 +436,16 @@ func (in PodProbeStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PodState) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PodState"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PreferredTopologyTerm) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.PreferredTopologyTerm"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ProbeMarkerPolicy) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ProbeMarkerPolicy"
 }
@@ -326,6 +461,46 @@ func (in ReferenceObject) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistribution) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistribution"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionCondition) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionCondition"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionNamespace) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionNamespace"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionTargetNamespaces) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionTargetNamespaces"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionTargets) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionTargets"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ResourceExprs) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceExprs"
 }
@@ -338,6 +513,16 @@ func (in ResourcesExpr) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ResourcesPolicy) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourcesPolicy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RollingUpdateDaemonSet) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.RollingUpdateDaemonSet"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RollingUpdateStatefulSetStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.RollingUpdateStatefulSetStrategy"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -406,11 +591,161 @@ func (in SourceContainerNameSource) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSet) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSet"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetTemplateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetTemplateSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Subset) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.Subset"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SubsetTemplate) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SubsetTemplate"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in SyncStatus) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.SyncStatus"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in TargetFilter) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.TargetFilter"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in TargetReference) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.TargetReference"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Topology) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.Topology"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in TransferEnvVar) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.TransferEnvVar"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeployment) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeployment"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentCondition) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentCondition"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentScheduleStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentScheduleStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentSubsetCondition) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentSubsetCondition"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentSubsetStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentSubsetStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnorderedUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.UnorderedUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.UpdateStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpread) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpread"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadScheduleStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadScheduleStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadSubset) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadSubset"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadSubsetCondition) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadSubsetCondition"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadSubsetStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadSubsetStatus"
 }

@@ -72,8 +72,8 @@ type AdvancedCronJobList struct {
 
 // AdvancedCronJobSpec is what is to run, and when.
 type AdvancedCronJobSpec struct {
-	// schedule is when runs are due, in the format of cron: minute, hour, day of the month,
-	// month, day of the week. Or "@hourly" and the like, or "@every 1h30m". It may begin
+	// schedule is when runs are due, in the five fields of cron: minute, hour, day, month,
+	// weekday. Or "@hourly" and the like, or "@every 1h30m". It may begin
 	// with a time zone, like "TZ=Etc/UTC 0 8 * * *", unless timeZone is set.
 	Schedule string `json:"schedule" protobuf:"bytes,1,opt,name=schedule"`
 

@@ -8,6 +8,7 @@ package v1beta1
 import (
 	unsafe "unsafe"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,26 @@ func init() {
 // RegisterConversions adds conversion functions to the given scheme.
 // Public to allow building arbitrary schemes.
 func RegisterConversions(s *runtime.Scheme) error {
+	if err := s.AddGeneratedConversionFunc((*AdaptiveUnitedDeploymentStrategy)(nil), (*apps.AdaptiveUnitedDeploymentStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_AdaptiveUnitedDeploymentStrategy_To_apps_AdaptiveUnitedDeploymentStrategy(a.(*AdaptiveUnitedDeploymentStrategy), b.(*apps.AdaptiveUnitedDeploymentStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.AdaptiveUnitedDeploymentStrategy)(nil), (*AdaptiveUnitedDeploymentStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_AdaptiveUnitedDeploymentStrategy_To_v1beta1_AdaptiveUnitedDeploymentStrategy(a.(*apps.AdaptiveUnitedDeploymentStrategy), b.(*AdaptiveUnitedDeploymentStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*AdaptiveWorkloadSpreadStrategy)(nil), (*apps.AdaptiveWorkloadSpreadStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_AdaptiveWorkloadSpreadStrategy_To_apps_AdaptiveWorkloadSpreadStrategy(a.(*AdaptiveWorkloadSpreadStrategy), b.(*apps.AdaptiveWorkloadSpreadStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.AdaptiveWorkloadSpreadStrategy)(nil), (*AdaptiveWorkloadSpreadStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_AdaptiveWorkloadSpreadStrategy_To_v1beta1_AdaptiveWorkloadSpreadStrategy(a.(*apps.AdaptiveWorkloadSpreadStrategy), b.(*AdaptiveWorkloadSpreadStrategy), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*AdvancedCronJob)(nil), (*apps.AdvancedCronJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_AdvancedCronJob_To_apps_AdvancedCronJob(a.(*AdvancedCronJob), b.(*apps.AdvancedCronJob), scope)
 	}); err != nil {
@@ -62,6 +83,16 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*apps.AdvancedCronJobStatus)(nil), (*AdvancedCronJobStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_AdvancedCronJobStatus_To_v1beta1_AdvancedCronJobStatus(a.(*apps.AdvancedCronJobStatus), b.(*AdvancedCronJobStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*AdvancedStatefulSetTemplateSpec)(nil), (*apps.AdvancedStatefulSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_AdvancedStatefulSetTemplateSpec_To_apps_AdvancedStatefulSetTemplateSpec(a.(*AdvancedStatefulSetTemplateSpec), b.(*apps.AdvancedStatefulSetTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.AdvancedStatefulSetTemplateSpec)(nil), (*AdvancedStatefulSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_AdvancedStatefulSetTemplateSpec_To_v1beta1_AdvancedStatefulSetTemplateSpec(a.(*apps.AdvancedStatefulSetTemplateSpec), b.(*AdvancedStatefulSetTemplateSpec), scope)
 	}); err != nil {
 		return err
 	}
@@ -165,6 +196,16 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*CloneSetTemplateSpec)(nil), (*apps.CloneSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_CloneSetTemplateSpec_To_apps_CloneSetTemplateSpec(a.(*CloneSetTemplateSpec), b.(*apps.CloneSetTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.CloneSetTemplateSpec)(nil), (*CloneSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_CloneSetTemplateSpec_To_v1beta1_CloneSetTemplateSpec(a.(*apps.CloneSetTemplateSpec), b.(*CloneSetTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*CloneSetUpdateStrategy)(nil), (*apps.CloneSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_CloneSetUpdateStrategy_To_apps_CloneSetUpdateStrategy(a.(*CloneSetUpdateStrategy), b.(*apps.CloneSetUpdateStrategy), scope)
 	}); err != nil {
@@ -185,6 +226,96 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequest)(nil), (*apps.ContainerRecreateRequest)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequest_To_apps_ContainerRecreateRequest(a.(*ContainerRecreateRequest), b.(*apps.ContainerRecreateRequest), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequest)(nil), (*ContainerRecreateRequest)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequest_To_v1beta1_ContainerRecreateRequest(a.(*apps.ContainerRecreateRequest), b.(*ContainerRecreateRequest), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestContainer)(nil), (*apps.ContainerRecreateRequestContainer)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestContainer_To_apps_ContainerRecreateRequestContainer(a.(*ContainerRecreateRequestContainer), b.(*apps.ContainerRecreateRequestContainer), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestContainer)(nil), (*ContainerRecreateRequestContainer)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestContainer_To_v1beta1_ContainerRecreateRequestContainer(a.(*apps.ContainerRecreateRequestContainer), b.(*ContainerRecreateRequestContainer), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestContainerContext)(nil), (*apps.ContainerRecreateRequestContainerContext)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestContainerContext_To_apps_ContainerRecreateRequestContainerContext(a.(*ContainerRecreateRequestContainerContext), b.(*apps.ContainerRecreateRequestContainerContext), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestContainerContext)(nil), (*ContainerRecreateRequestContainerContext)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestContainerContext_To_v1beta1_ContainerRecreateRequestContainerContext(a.(*apps.ContainerRecreateRequestContainerContext), b.(*ContainerRecreateRequestContainerContext), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestContainerRecreateState)(nil), (*apps.ContainerRecreateRequestContainerRecreateState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_apps_ContainerRecreateRequestContainerRecreateState(a.(*ContainerRecreateRequestContainerRecreateState), b.(*apps.ContainerRecreateRequestContainerRecreateState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestContainerRecreateState)(nil), (*ContainerRecreateRequestContainerRecreateState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState(a.(*apps.ContainerRecreateRequestContainerRecreateState), b.(*ContainerRecreateRequestContainerRecreateState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestContainerStatus)(nil), (*apps.ContainerRecreateRequestContainerStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestContainerStatus_To_apps_ContainerRecreateRequestContainerStatus(a.(*ContainerRecreateRequestContainerStatus), b.(*apps.ContainerRecreateRequestContainerStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestContainerStatus)(nil), (*ContainerRecreateRequestContainerStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestContainerStatus_To_v1beta1_ContainerRecreateRequestContainerStatus(a.(*apps.ContainerRecreateRequestContainerStatus), b.(*ContainerRecreateRequestContainerStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestList)(nil), (*apps.ContainerRecreateRequestList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestList_To_apps_ContainerRecreateRequestList(a.(*ContainerRecreateRequestList), b.(*apps.ContainerRecreateRequestList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestList)(nil), (*ContainerRecreateRequestList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList(a.(*apps.ContainerRecreateRequestList), b.(*ContainerRecreateRequestList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestSpec)(nil), (*apps.ContainerRecreateRequestSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestSpec_To_apps_ContainerRecreateRequestSpec(a.(*ContainerRecreateRequestSpec), b.(*apps.ContainerRecreateRequestSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestSpec)(nil), (*ContainerRecreateRequestSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(a.(*apps.ContainerRecreateRequestSpec), b.(*ContainerRecreateRequestSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestStatus)(nil), (*apps.ContainerRecreateRequestStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestStatus_To_apps_ContainerRecreateRequestStatus(a.(*ContainerRecreateRequestStatus), b.(*apps.ContainerRecreateRequestStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestStatus)(nil), (*ContainerRecreateRequestStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(a.(*apps.ContainerRecreateRequestStatus), b.(*ContainerRecreateRequestStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestStrategy)(nil), (*apps.ContainerRecreateRequestStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestStrategy_To_apps_ContainerRecreateRequestStrategy(a.(*ContainerRecreateRequestStrategy), b.(*apps.ContainerRecreateRequestStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ContainerRecreateRequestStrategy)(nil), (*ContainerRecreateRequestStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy(a.(*apps.ContainerRecreateRequestStrategy), b.(*ContainerRecreateRequestStrategy), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*CronJobTemplate)(nil), (*apps.CronJobTemplate)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_CronJobTemplate_To_apps_CronJobTemplate(a.(*CronJobTemplate), b.(*apps.CronJobTemplate), scope)
 	}); err != nil {
@@ -192,6 +323,76 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*apps.CronJobTemplate)(nil), (*CronJobTemplate)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_CronJobTemplate_To_v1beta1_CronJobTemplate(a.(*apps.CronJobTemplate), b.(*CronJobTemplate), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*DaemonSet)(nil), (*apps.DaemonSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_DaemonSet_To_apps_DaemonSet(a.(*DaemonSet), b.(*apps.DaemonSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.DaemonSet)(nil), (*DaemonSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_DaemonSet_To_v1beta1_DaemonSet(a.(*apps.DaemonSet), b.(*DaemonSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*DaemonSetList)(nil), (*apps.DaemonSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_DaemonSetList_To_apps_DaemonSetList(a.(*DaemonSetList), b.(*apps.DaemonSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.DaemonSetList)(nil), (*DaemonSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_DaemonSetList_To_v1beta1_DaemonSetList(a.(*apps.DaemonSetList), b.(*DaemonSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*DaemonSetScaleStrategy)(nil), (*apps.DaemonSetScaleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_DaemonSetScaleStrategy_To_apps_DaemonSetScaleStrategy(a.(*DaemonSetScaleStrategy), b.(*apps.DaemonSetScaleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.DaemonSetScaleStrategy)(nil), (*DaemonSetScaleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_DaemonSetScaleStrategy_To_v1beta1_DaemonSetScaleStrategy(a.(*apps.DaemonSetScaleStrategy), b.(*DaemonSetScaleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*DaemonSetSpec)(nil), (*apps.DaemonSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_DaemonSetSpec_To_apps_DaemonSetSpec(a.(*DaemonSetSpec), b.(*apps.DaemonSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.DaemonSetSpec)(nil), (*DaemonSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_DaemonSetSpec_To_v1beta1_DaemonSetSpec(a.(*apps.DaemonSetSpec), b.(*DaemonSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*DaemonSetStatus)(nil), (*apps.DaemonSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_DaemonSetStatus_To_apps_DaemonSetStatus(a.(*DaemonSetStatus), b.(*apps.DaemonSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.DaemonSetStatus)(nil), (*DaemonSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_DaemonSetStatus_To_v1beta1_DaemonSetStatus(a.(*apps.DaemonSetStatus), b.(*DaemonSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*DaemonSetUpdateStrategy)(nil), (*apps.DaemonSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_DaemonSetUpdateStrategy_To_apps_DaemonSetUpdateStrategy(a.(*DaemonSetUpdateStrategy), b.(*apps.DaemonSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.DaemonSetUpdateStrategy)(nil), (*DaemonSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_DaemonSetUpdateStrategy_To_v1beta1_DaemonSetUpdateStrategy(a.(*apps.DaemonSetUpdateStrategy), b.(*DaemonSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*DeploymentTemplateSpec)(nil), (*apps.DeploymentTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_DeploymentTemplateSpec_To_apps_DeploymentTemplateSpec(a.(*DeploymentTemplateSpec), b.(*apps.DeploymentTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.DeploymentTemplateSpec)(nil), (*DeploymentTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_DeploymentTemplateSpec_To_v1beta1_DeploymentTemplateSpec(a.(*apps.DeploymentTemplateSpec), b.(*DeploymentTemplateSpec), scope)
 	}); err != nil {
 		return err
 	}
@@ -405,6 +606,16 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*ManualUpdate)(nil), (*apps.ManualUpdate)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ManualUpdate_To_apps_ManualUpdate(a.(*ManualUpdate), b.(*apps.ManualUpdate), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ManualUpdate)(nil), (*ManualUpdate)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ManualUpdate_To_v1beta1_ManualUpdate(a.(*apps.ManualUpdate), b.(*ManualUpdate), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*NodeImage)(nil), (*apps.NodeImage)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_NodeImage_To_apps_NodeImage(a.(*NodeImage), b.(*apps.NodeImage), scope)
 	}); err != nil {
@@ -445,6 +656,86 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*NodeTopologyTerm)(nil), (*apps.NodeTopologyTerm)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_NodeTopologyTerm_To_apps_NodeTopologyTerm(a.(*NodeTopologyTerm), b.(*apps.NodeTopologyTerm), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.NodeTopologyTerm)(nil), (*NodeTopologyTerm)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_NodeTopologyTerm_To_v1beta1_NodeTopologyTerm(a.(*apps.NodeTopologyTerm), b.(*NodeTopologyTerm), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PersistentPodAnnotation)(nil), (*apps.PersistentPodAnnotation)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_PersistentPodAnnotation_To_apps_PersistentPodAnnotation(a.(*PersistentPodAnnotation), b.(*apps.PersistentPodAnnotation), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PersistentPodAnnotation)(nil), (*PersistentPodAnnotation)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PersistentPodAnnotation_To_v1beta1_PersistentPodAnnotation(a.(*apps.PersistentPodAnnotation), b.(*PersistentPodAnnotation), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PersistentPodState)(nil), (*apps.PersistentPodState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_PersistentPodState_To_apps_PersistentPodState(a.(*PersistentPodState), b.(*apps.PersistentPodState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PersistentPodState)(nil), (*PersistentPodState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PersistentPodState_To_v1beta1_PersistentPodState(a.(*apps.PersistentPodState), b.(*PersistentPodState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PersistentPodStateList)(nil), (*apps.PersistentPodStateList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_PersistentPodStateList_To_apps_PersistentPodStateList(a.(*PersistentPodStateList), b.(*apps.PersistentPodStateList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PersistentPodStateList)(nil), (*PersistentPodStateList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PersistentPodStateList_To_v1beta1_PersistentPodStateList(a.(*apps.PersistentPodStateList), b.(*PersistentPodStateList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PersistentPodStateSpec)(nil), (*apps.PersistentPodStateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_PersistentPodStateSpec_To_apps_PersistentPodStateSpec(a.(*PersistentPodStateSpec), b.(*apps.PersistentPodStateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PersistentPodStateSpec)(nil), (*PersistentPodStateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PersistentPodStateSpec_To_v1beta1_PersistentPodStateSpec(a.(*apps.PersistentPodStateSpec), b.(*PersistentPodStateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PersistentPodStateStatus)(nil), (*apps.PersistentPodStateStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_PersistentPodStateStatus_To_apps_PersistentPodStateStatus(a.(*PersistentPodStateStatus), b.(*apps.PersistentPodStateStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PersistentPodStateStatus)(nil), (*PersistentPodStateStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PersistentPodStateStatus_To_v1beta1_PersistentPodStateStatus(a.(*apps.PersistentPodStateStatus), b.(*PersistentPodStateStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PodState)(nil), (*apps.PodState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_PodState_To_apps_PodState(a.(*PodState), b.(*apps.PodState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PodState)(nil), (*PodState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PodState_To_v1beta1_PodState(a.(*apps.PodState), b.(*PodState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PreferredTopologyTerm)(nil), (*apps.PreferredTopologyTerm)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_PreferredTopologyTerm_To_apps_PreferredTopologyTerm(a.(*PreferredTopologyTerm), b.(*apps.PreferredTopologyTerm), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.PreferredTopologyTerm)(nil), (*PreferredTopologyTerm)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_PreferredTopologyTerm_To_v1beta1_PreferredTopologyTerm(a.(*apps.PreferredTopologyTerm), b.(*PreferredTopologyTerm), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*PullPolicy)(nil), (*apps.PullPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_PullPolicy_To_apps_PullPolicy(a.(*PullPolicy), b.(*apps.PullPolicy), scope)
 	}); err != nil {
@@ -462,6 +753,81 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*apps.ReferenceObject)(nil), (*ReferenceObject)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_ReferenceObject_To_v1beta1_ReferenceObject(a.(*apps.ReferenceObject), b.(*ReferenceObject), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistribution)(nil), (*apps.ResourceDistribution)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistribution_To_apps_ResourceDistribution(a.(*ResourceDistribution), b.(*apps.ResourceDistribution), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistribution)(nil), (*ResourceDistribution)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistribution_To_v1beta1_ResourceDistribution(a.(*apps.ResourceDistribution), b.(*ResourceDistribution), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistributionCondition)(nil), (*apps.ResourceDistributionCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistributionCondition_To_apps_ResourceDistributionCondition(a.(*ResourceDistributionCondition), b.(*apps.ResourceDistributionCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistributionCondition)(nil), (*ResourceDistributionCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionCondition_To_v1beta1_ResourceDistributionCondition(a.(*apps.ResourceDistributionCondition), b.(*ResourceDistributionCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistributionList)(nil), (*apps.ResourceDistributionList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistributionList_To_apps_ResourceDistributionList(a.(*ResourceDistributionList), b.(*apps.ResourceDistributionList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistributionList)(nil), (*ResourceDistributionList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionList_To_v1beta1_ResourceDistributionList(a.(*apps.ResourceDistributionList), b.(*ResourceDistributionList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistributionNamespace)(nil), (*apps.ResourceDistributionNamespace)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistributionNamespace_To_apps_ResourceDistributionNamespace(a.(*ResourceDistributionNamespace), b.(*apps.ResourceDistributionNamespace), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistributionNamespace)(nil), (*ResourceDistributionNamespace)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionNamespace_To_v1beta1_ResourceDistributionNamespace(a.(*apps.ResourceDistributionNamespace), b.(*ResourceDistributionNamespace), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistributionSpec)(nil), (*ResourceDistributionSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionSpec_To_v1beta1_ResourceDistributionSpec(a.(*apps.ResourceDistributionSpec), b.(*ResourceDistributionSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistributionStatus)(nil), (*apps.ResourceDistributionStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistributionStatus_To_apps_ResourceDistributionStatus(a.(*ResourceDistributionStatus), b.(*apps.ResourceDistributionStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistributionStatus)(nil), (*ResourceDistributionStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionStatus_To_v1beta1_ResourceDistributionStatus(a.(*apps.ResourceDistributionStatus), b.(*ResourceDistributionStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistributionTargetNamespaces)(nil), (*apps.ResourceDistributionTargetNamespaces)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces(a.(*ResourceDistributionTargetNamespaces), b.(*apps.ResourceDistributionTargetNamespaces), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistributionTargetNamespaces)(nil), (*ResourceDistributionTargetNamespaces)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionTargetNamespaces_To_v1beta1_ResourceDistributionTargetNamespaces(a.(*apps.ResourceDistributionTargetNamespaces), b.(*ResourceDistributionTargetNamespaces), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistributionTargets)(nil), (*apps.ResourceDistributionTargets)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistributionTargets_To_apps_ResourceDistributionTargets(a.(*ResourceDistributionTargets), b.(*apps.ResourceDistributionTargets), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.ResourceDistributionTargets)(nil), (*ResourceDistributionTargets)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_ResourceDistributionTargets_To_v1beta1_ResourceDistributionTargets(a.(*apps.ResourceDistributionTargets), b.(*ResourceDistributionTargets), scope)
 	}); err != nil {
 		return err
 	}
@@ -502,6 +868,26 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*apps.RollingUpdateCloneSetStrategy)(nil), (*RollingUpdateCloneSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_RollingUpdateCloneSetStrategy_To_v1beta1_RollingUpdateCloneSetStrategy(a.(*apps.RollingUpdateCloneSetStrategy), b.(*RollingUpdateCloneSetStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RollingUpdateDaemonSet)(nil), (*apps.RollingUpdateDaemonSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_RollingUpdateDaemonSet_To_apps_RollingUpdateDaemonSet(a.(*RollingUpdateDaemonSet), b.(*apps.RollingUpdateDaemonSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.RollingUpdateDaemonSet)(nil), (*RollingUpdateDaemonSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_RollingUpdateDaemonSet_To_v1beta1_RollingUpdateDaemonSet(a.(*apps.RollingUpdateDaemonSet), b.(*RollingUpdateDaemonSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RollingUpdateStatefulSetStrategy)(nil), (*apps.RollingUpdateStatefulSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(a.(*RollingUpdateStatefulSetStrategy), b.(*apps.RollingUpdateStatefulSetStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.RollingUpdateStatefulSetStrategy)(nil), (*RollingUpdateStatefulSetStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy(a.(*apps.RollingUpdateStatefulSetStrategy), b.(*RollingUpdateStatefulSetStrategy), scope)
 	}); err != nil {
 		return err
 	}
@@ -620,6 +1006,96 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSet)(nil), (*apps.StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSet_To_apps_StatefulSet(a.(*StatefulSet), b.(*apps.StatefulSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSet)(nil), (*StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSet_To_v1beta1_StatefulSet(a.(*apps.StatefulSet), b.(*StatefulSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetList)(nil), (*apps.StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetList_To_apps_StatefulSetList(a.(*StatefulSetList), b.(*apps.StatefulSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetList)(nil), (*StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetList_To_v1beta1_StatefulSetList(a.(*apps.StatefulSetList), b.(*StatefulSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetOrdinals)(nil), (*apps.StatefulSetOrdinals)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals(a.(*StatefulSetOrdinals), b.(*apps.StatefulSetOrdinals), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetOrdinals)(nil), (*StatefulSetOrdinals)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals(a.(*apps.StatefulSetOrdinals), b.(*StatefulSetOrdinals), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetPersistentVolumeClaimRetentionPolicy)(nil), (*apps.StatefulSetPersistentVolumeClaimRetentionPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy(a.(*StatefulSetPersistentVolumeClaimRetentionPolicy), b.(*apps.StatefulSetPersistentVolumeClaimRetentionPolicy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetPersistentVolumeClaimRetentionPolicy)(nil), (*StatefulSetPersistentVolumeClaimRetentionPolicy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(a.(*apps.StatefulSetPersistentVolumeClaimRetentionPolicy), b.(*StatefulSetPersistentVolumeClaimRetentionPolicy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetScaleStrategy)(nil), (*apps.StatefulSetScaleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy(a.(*StatefulSetScaleStrategy), b.(*apps.StatefulSetScaleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetScaleStrategy)(nil), (*StatefulSetScaleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy(a.(*apps.StatefulSetScaleStrategy), b.(*StatefulSetScaleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetStatus)(nil), (*apps.StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(a.(*StatefulSetStatus), b.(*apps.StatefulSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetStatus)(nil), (*StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(a.(*apps.StatefulSetStatus), b.(*StatefulSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetUpdateStrategy)(nil), (*apps.StatefulSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(a.(*StatefulSetUpdateStrategy), b.(*apps.StatefulSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.StatefulSetUpdateStrategy)(nil), (*StatefulSetUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(a.(*apps.StatefulSetUpdateStrategy), b.(*StatefulSetUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*Subset)(nil), (*apps.Subset)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_Subset_To_apps_Subset(a.(*Subset), b.(*apps.Subset), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.Subset)(nil), (*Subset)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_Subset_To_v1beta1_Subset(a.(*apps.Subset), b.(*Subset), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SubsetTemplate)(nil), (*apps.SubsetTemplate)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SubsetTemplate_To_apps_SubsetTemplate(a.(*SubsetTemplate), b.(*apps.SubsetTemplate), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.SubsetTemplate)(nil), (*SubsetTemplate)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_SubsetTemplate_To_v1beta1_SubsetTemplate(a.(*apps.SubsetTemplate), b.(*SubsetTemplate), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*SyncStatus)(nil), (*apps.SyncStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_SyncStatus_To_apps_SyncStatus(a.(*SyncStatus), b.(*apps.SyncStatus), scope)
 	}); err != nil {
@@ -630,6 +1106,36 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*TargetFilter)(nil), (*apps.TargetFilter)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_TargetFilter_To_apps_TargetFilter(a.(*TargetFilter), b.(*apps.TargetFilter), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.TargetFilter)(nil), (*TargetFilter)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_TargetFilter_To_v1beta1_TargetFilter(a.(*apps.TargetFilter), b.(*TargetFilter), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*TargetReference)(nil), (*apps.TargetReference)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_TargetReference_To_apps_TargetReference(a.(*TargetReference), b.(*apps.TargetReference), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.TargetReference)(nil), (*TargetReference)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_TargetReference_To_v1beta1_TargetReference(a.(*apps.TargetReference), b.(*TargetReference), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*Topology)(nil), (*apps.Topology)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_Topology_To_apps_Topology(a.(*Topology), b.(*apps.Topology), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.Topology)(nil), (*Topology)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_Topology_To_v1beta1_Topology(a.(*apps.Topology), b.(*Topology), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*TransferEnvVar)(nil), (*apps.TransferEnvVar)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_TransferEnvVar_To_apps_TransferEnvVar(a.(*TransferEnvVar), b.(*apps.TransferEnvVar), scope)
 	}); err != nil {
@@ -637,6 +1143,211 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*apps.TransferEnvVar)(nil), (*TransferEnvVar)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_TransferEnvVar_To_v1beta1_TransferEnvVar(a.(*apps.TransferEnvVar), b.(*TransferEnvVar), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeployment)(nil), (*apps.UnitedDeployment)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_UnitedDeployment_To_apps_UnitedDeployment(a.(*UnitedDeployment), b.(*apps.UnitedDeployment), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeployment)(nil), (*UnitedDeployment)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeployment_To_v1beta1_UnitedDeployment(a.(*apps.UnitedDeployment), b.(*UnitedDeployment), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentCondition)(nil), (*apps.UnitedDeploymentCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_UnitedDeploymentCondition_To_apps_UnitedDeploymentCondition(a.(*UnitedDeploymentCondition), b.(*apps.UnitedDeploymentCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentCondition)(nil), (*UnitedDeploymentCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentCondition_To_v1beta1_UnitedDeploymentCondition(a.(*apps.UnitedDeploymentCondition), b.(*UnitedDeploymentCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentList)(nil), (*apps.UnitedDeploymentList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_UnitedDeploymentList_To_apps_UnitedDeploymentList(a.(*UnitedDeploymentList), b.(*apps.UnitedDeploymentList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentList)(nil), (*UnitedDeploymentList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentList_To_v1beta1_UnitedDeploymentList(a.(*apps.UnitedDeploymentList), b.(*UnitedDeploymentList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentScheduleStrategy)(nil), (*apps.UnitedDeploymentScheduleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_UnitedDeploymentScheduleStrategy_To_apps_UnitedDeploymentScheduleStrategy(a.(*UnitedDeploymentScheduleStrategy), b.(*apps.UnitedDeploymentScheduleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentScheduleStrategy)(nil), (*UnitedDeploymentScheduleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentScheduleStrategy_To_v1beta1_UnitedDeploymentScheduleStrategy(a.(*apps.UnitedDeploymentScheduleStrategy), b.(*UnitedDeploymentScheduleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentSpec)(nil), (*apps.UnitedDeploymentSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_UnitedDeploymentSpec_To_apps_UnitedDeploymentSpec(a.(*UnitedDeploymentSpec), b.(*apps.UnitedDeploymentSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentSpec)(nil), (*UnitedDeploymentSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentSpec_To_v1beta1_UnitedDeploymentSpec(a.(*apps.UnitedDeploymentSpec), b.(*UnitedDeploymentSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentStatus)(nil), (*apps.UnitedDeploymentStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(a.(*UnitedDeploymentStatus), b.(*apps.UnitedDeploymentStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentStatus)(nil), (*UnitedDeploymentStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentStatus_To_v1beta1_UnitedDeploymentStatus(a.(*apps.UnitedDeploymentStatus), b.(*UnitedDeploymentStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentSubsetCondition)(nil), (*apps.UnitedDeploymentSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_UnitedDeploymentSubsetCondition_To_apps_UnitedDeploymentSubsetCondition(a.(*UnitedDeploymentSubsetCondition), b.(*apps.UnitedDeploymentSubsetCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentSubsetCondition)(nil), (*UnitedDeploymentSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentSubsetCondition_To_v1beta1_UnitedDeploymentSubsetCondition(a.(*apps.UnitedDeploymentSubsetCondition), b.(*UnitedDeploymentSubsetCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentSubsetStatus)(nil), (*apps.UnitedDeploymentSubsetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_UnitedDeploymentSubsetStatus_To_apps_UnitedDeploymentSubsetStatus(a.(*UnitedDeploymentSubsetStatus), b.(*apps.UnitedDeploymentSubsetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentSubsetStatus)(nil), (*UnitedDeploymentSubsetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentSubsetStatus_To_v1beta1_UnitedDeploymentSubsetStatus(a.(*apps.UnitedDeploymentSubsetStatus), b.(*UnitedDeploymentSubsetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentUpdateStrategy)(nil), (*apps.UnitedDeploymentUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_UnitedDeploymentUpdateStrategy_To_apps_UnitedDeploymentUpdateStrategy(a.(*UnitedDeploymentUpdateStrategy), b.(*apps.UnitedDeploymentUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentUpdateStrategy)(nil), (*UnitedDeploymentUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentUpdateStrategy_To_v1beta1_UnitedDeploymentUpdateStrategy(a.(*apps.UnitedDeploymentUpdateStrategy), b.(*UnitedDeploymentUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UnorderedUpdateStrategy)(nil), (*apps.UnorderedUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(a.(*UnorderedUpdateStrategy), b.(*apps.UnorderedUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UnorderedUpdateStrategy)(nil), (*UnorderedUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy(a.(*apps.UnorderedUpdateStrategy), b.(*UnorderedUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*UpdateStatus)(nil), (*apps.UpdateStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_UpdateStatus_To_apps_UpdateStatus(a.(*UpdateStatus), b.(*apps.UpdateStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.UpdateStatus)(nil), (*UpdateStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UpdateStatus_To_v1beta1_UpdateStatus(a.(*apps.UpdateStatus), b.(*UpdateStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*VolumeClaimStatus)(nil), (*apps.VolumeClaimStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus(a.(*VolumeClaimStatus), b.(*apps.VolumeClaimStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.VolumeClaimStatus)(nil), (*VolumeClaimStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus(a.(*apps.VolumeClaimStatus), b.(*VolumeClaimStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*VolumeClaimUpdateStrategy)(nil), (*apps.VolumeClaimUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(a.(*VolumeClaimUpdateStrategy), b.(*apps.VolumeClaimUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.VolumeClaimUpdateStrategy)(nil), (*VolumeClaimUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(a.(*apps.VolumeClaimUpdateStrategy), b.(*VolumeClaimUpdateStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpread)(nil), (*apps.WorkloadSpread)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpread_To_apps_WorkloadSpread(a.(*WorkloadSpread), b.(*apps.WorkloadSpread), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpread)(nil), (*WorkloadSpread)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpread_To_v1beta1_WorkloadSpread(a.(*apps.WorkloadSpread), b.(*WorkloadSpread), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadList)(nil), (*apps.WorkloadSpreadList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadList_To_apps_WorkloadSpreadList(a.(*WorkloadSpreadList), b.(*apps.WorkloadSpreadList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadList)(nil), (*WorkloadSpreadList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadList_To_v1beta1_WorkloadSpreadList(a.(*apps.WorkloadSpreadList), b.(*WorkloadSpreadList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadScheduleStrategy)(nil), (*apps.WorkloadSpreadScheduleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadScheduleStrategy_To_apps_WorkloadSpreadScheduleStrategy(a.(*WorkloadSpreadScheduleStrategy), b.(*apps.WorkloadSpreadScheduleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadScheduleStrategy)(nil), (*WorkloadSpreadScheduleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadScheduleStrategy_To_v1beta1_WorkloadSpreadScheduleStrategy(a.(*apps.WorkloadSpreadScheduleStrategy), b.(*WorkloadSpreadScheduleStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadSpec)(nil), (*apps.WorkloadSpreadSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadSpec_To_apps_WorkloadSpreadSpec(a.(*WorkloadSpreadSpec), b.(*apps.WorkloadSpreadSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadSpec)(nil), (*WorkloadSpreadSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadSpec_To_v1beta1_WorkloadSpreadSpec(a.(*apps.WorkloadSpreadSpec), b.(*WorkloadSpreadSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadStatus)(nil), (*apps.WorkloadSpreadStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus(a.(*WorkloadSpreadStatus), b.(*apps.WorkloadSpreadStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadStatus)(nil), (*WorkloadSpreadStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadStatus_To_v1beta1_WorkloadSpreadStatus(a.(*apps.WorkloadSpreadStatus), b.(*WorkloadSpreadStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadSubset)(nil), (*WorkloadSpreadSubset)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadSubset_To_v1beta1_WorkloadSpreadSubset(a.(*apps.WorkloadSpreadSubset), b.(*WorkloadSpreadSubset), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadSubsetCondition)(nil), (*apps.WorkloadSpreadSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition(a.(*WorkloadSpreadSubsetCondition), b.(*apps.WorkloadSpreadSubsetCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadSubsetCondition)(nil), (*WorkloadSpreadSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition(a.(*apps.WorkloadSpreadSubsetCondition), b.(*WorkloadSpreadSubsetCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadSubsetStatus)(nil), (*apps.WorkloadSpreadSubsetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStatus(a.(*WorkloadSpreadSubsetStatus), b.(*apps.WorkloadSpreadSubsetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadSubsetStatus)(nil), (*WorkloadSpreadSubsetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadSubsetStatus_To_v1beta1_WorkloadSpreadSubsetStatus(a.(*apps.WorkloadSpreadSubsetStatus), b.(*WorkloadSpreadSubsetStatus), scope)
 	}); err != nil {
 		return err
 	}
@@ -655,8 +1366,23 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*apps.StatefulSetSpec)(nil), (*StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(a.(*apps.StatefulSetSpec), b.(*StatefulSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.StatefulSetTemplateSpec)(nil), (*StatefulSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_StatefulSetTemplateSpec_To_v1beta1_StatefulSetTemplateSpec(a.(*apps.StatefulSetTemplateSpec), b.(*StatefulSetTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*CloneSetSpec)(nil), (*apps.CloneSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_CloneSetSpec_To_apps_CloneSetSpec(a.(*CloneSetSpec), b.(*apps.CloneSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*ResourceDistributionSpec)(nil), (*apps.ResourceDistributionSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec(a.(*ResourceDistributionSpec), b.(*apps.ResourceDistributionSpec), scope)
 	}); err != nil {
 		return err
 	}
@@ -665,7 +1391,68 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*StatefulSetSpec)(nil), (*apps.StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetSpec_To_apps_StatefulSetSpec(a.(*StatefulSetSpec), b.(*apps.StatefulSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*StatefulSetTemplateSpec)(nil), (*apps.StatefulSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetTemplateSpec_To_apps_StatefulSetTemplateSpec(a.(*StatefulSetTemplateSpec), b.(*apps.StatefulSetTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*WorkloadSpreadSubset)(nil), (*apps.WorkloadSpreadSubset)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset(a.(*WorkloadSpreadSubset), b.(*apps.WorkloadSpreadSubset), scope)
+	}); err != nil {
+		return err
+	}
 	return nil
+}
+
+func autoConvert_v1beta1_AdaptiveUnitedDeploymentStrategy_To_apps_AdaptiveUnitedDeploymentStrategy(in *AdaptiveUnitedDeploymentStrategy, out *apps.AdaptiveUnitedDeploymentStrategy, s conversion.Scope) error {
+	out.RescheduleCriticalSeconds = (*int32)(unsafe.Pointer(in.RescheduleCriticalSeconds))
+	out.UnschedulableDuration = (*int32)(unsafe.Pointer(in.UnschedulableDuration))
+	out.ReserveUnschedulablePods = in.ReserveUnschedulablePods
+	return nil
+}
+
+// Convert_v1beta1_AdaptiveUnitedDeploymentStrategy_To_apps_AdaptiveUnitedDeploymentStrategy is an autogenerated conversion function.
+func Convert_v1beta1_AdaptiveUnitedDeploymentStrategy_To_apps_AdaptiveUnitedDeploymentStrategy(in *AdaptiveUnitedDeploymentStrategy, out *apps.AdaptiveUnitedDeploymentStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_AdaptiveUnitedDeploymentStrategy_To_apps_AdaptiveUnitedDeploymentStrategy(in, out, s)
+}
+
+func autoConvert_apps_AdaptiveUnitedDeploymentStrategy_To_v1beta1_AdaptiveUnitedDeploymentStrategy(in *apps.AdaptiveUnitedDeploymentStrategy, out *AdaptiveUnitedDeploymentStrategy, s conversion.Scope) error {
+	out.RescheduleCriticalSeconds = (*int32)(unsafe.Pointer(in.RescheduleCriticalSeconds))
+	out.UnschedulableDuration = (*int32)(unsafe.Pointer(in.UnschedulableDuration))
+	out.ReserveUnschedulablePods = in.ReserveUnschedulablePods
+	return nil
+}
+
+// Convert_apps_AdaptiveUnitedDeploymentStrategy_To_v1beta1_AdaptiveUnitedDeploymentStrategy is an autogenerated conversion function.
+func Convert_apps_AdaptiveUnitedDeploymentStrategy_To_v1beta1_AdaptiveUnitedDeploymentStrategy(in *apps.AdaptiveUnitedDeploymentStrategy, out *AdaptiveUnitedDeploymentStrategy, s conversion.Scope) error {
+	return autoConvert_apps_AdaptiveUnitedDeploymentStrategy_To_v1beta1_AdaptiveUnitedDeploymentStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_AdaptiveWorkloadSpreadStrategy_To_apps_AdaptiveWorkloadSpreadStrategy(in *AdaptiveWorkloadSpreadStrategy, out *apps.AdaptiveWorkloadSpreadStrategy, s conversion.Scope) error {
+	out.DisableSimulationSchedule = in.DisableSimulationSchedule
+	out.RescheduleCriticalSeconds = (*int32)(unsafe.Pointer(in.RescheduleCriticalSeconds))
+	return nil
+}
+
+// Convert_v1beta1_AdaptiveWorkloadSpreadStrategy_To_apps_AdaptiveWorkloadSpreadStrategy is an autogenerated conversion function.
+func Convert_v1beta1_AdaptiveWorkloadSpreadStrategy_To_apps_AdaptiveWorkloadSpreadStrategy(in *AdaptiveWorkloadSpreadStrategy, out *apps.AdaptiveWorkloadSpreadStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_AdaptiveWorkloadSpreadStrategy_To_apps_AdaptiveWorkloadSpreadStrategy(in, out, s)
+}
+
+func autoConvert_apps_AdaptiveWorkloadSpreadStrategy_To_v1beta1_AdaptiveWorkloadSpreadStrategy(in *apps.AdaptiveWorkloadSpreadStrategy, out *AdaptiveWorkloadSpreadStrategy, s conversion.Scope) error {
+	out.DisableSimulationSchedule = in.DisableSimulationSchedule
+	out.RescheduleCriticalSeconds = (*int32)(unsafe.Pointer(in.RescheduleCriticalSeconds))
+	return nil
+}
+
+// Convert_apps_AdaptiveWorkloadSpreadStrategy_To_v1beta1_AdaptiveWorkloadSpreadStrategy is an autogenerated conversion function.
+func Convert_apps_AdaptiveWorkloadSpreadStrategy_To_v1beta1_AdaptiveWorkloadSpreadStrategy(in *apps.AdaptiveWorkloadSpreadStrategy, out *AdaptiveWorkloadSpreadStrategy, s conversion.Scope) error {
+	return autoConvert_apps_AdaptiveWorkloadSpreadStrategy_To_v1beta1_AdaptiveWorkloadSpreadStrategy(in, out, s)
 }
 
 func autoConvert_v1beta1_AdvancedCronJob_To_apps_AdvancedCronJob(in *AdvancedCronJob, out *apps.AdvancedCronJob, s conversion.Scope) error {
@@ -782,6 +1569,32 @@ func autoConvert_apps_AdvancedCronJobStatus_To_v1beta1_AdvancedCronJobStatus(in 
 // Convert_apps_AdvancedCronJobStatus_To_v1beta1_AdvancedCronJobStatus is an autogenerated conversion function.
 func Convert_apps_AdvancedCronJobStatus_To_v1beta1_AdvancedCronJobStatus(in *apps.AdvancedCronJobStatus, out *AdvancedCronJobStatus, s conversion.Scope) error {
 	return autoConvert_apps_AdvancedCronJobStatus_To_v1beta1_AdvancedCronJobStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_AdvancedStatefulSetTemplateSpec_To_apps_AdvancedStatefulSetTemplateSpec(in *AdvancedStatefulSetTemplateSpec, out *apps.AdvancedStatefulSetTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_StatefulSetSpec_To_apps_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_AdvancedStatefulSetTemplateSpec_To_apps_AdvancedStatefulSetTemplateSpec is an autogenerated conversion function.
+func Convert_v1beta1_AdvancedStatefulSetTemplateSpec_To_apps_AdvancedStatefulSetTemplateSpec(in *AdvancedStatefulSetTemplateSpec, out *apps.AdvancedStatefulSetTemplateSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_AdvancedStatefulSetTemplateSpec_To_apps_AdvancedStatefulSetTemplateSpec(in, out, s)
+}
+
+func autoConvert_apps_AdvancedStatefulSetTemplateSpec_To_v1beta1_AdvancedStatefulSetTemplateSpec(in *apps.AdvancedStatefulSetTemplateSpec, out *AdvancedStatefulSetTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_AdvancedStatefulSetTemplateSpec_To_v1beta1_AdvancedStatefulSetTemplateSpec is an autogenerated conversion function.
+func Convert_apps_AdvancedStatefulSetTemplateSpec_To_v1beta1_AdvancedStatefulSetTemplateSpec(in *apps.AdvancedStatefulSetTemplateSpec, out *AdvancedStatefulSetTemplateSpec, s conversion.Scope) error {
+	return autoConvert_apps_AdvancedStatefulSetTemplateSpec_To_v1beta1_AdvancedStatefulSetTemplateSpec(in, out, s)
 }
 
 func autoConvert_v1beta1_BroadcastJob_To_apps_BroadcastJob(in *BroadcastJob, out *apps.BroadcastJob, s conversion.Scope) error {
@@ -1144,6 +1957,32 @@ func Convert_apps_CloneSetStatus_To_v1beta1_CloneSetStatus(in *apps.CloneSetStat
 	return autoConvert_apps_CloneSetStatus_To_v1beta1_CloneSetStatus(in, out, s)
 }
 
+func autoConvert_v1beta1_CloneSetTemplateSpec_To_apps_CloneSetTemplateSpec(in *CloneSetTemplateSpec, out *apps.CloneSetTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_CloneSetSpec_To_apps_CloneSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_CloneSetTemplateSpec_To_apps_CloneSetTemplateSpec is an autogenerated conversion function.
+func Convert_v1beta1_CloneSetTemplateSpec_To_apps_CloneSetTemplateSpec(in *CloneSetTemplateSpec, out *apps.CloneSetTemplateSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_CloneSetTemplateSpec_To_apps_CloneSetTemplateSpec(in, out, s)
+}
+
+func autoConvert_apps_CloneSetTemplateSpec_To_v1beta1_CloneSetTemplateSpec(in *apps.CloneSetTemplateSpec, out *CloneSetTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_CloneSetSpec_To_v1beta1_CloneSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_CloneSetTemplateSpec_To_v1beta1_CloneSetTemplateSpec is an autogenerated conversion function.
+func Convert_apps_CloneSetTemplateSpec_To_v1beta1_CloneSetTemplateSpec(in *apps.CloneSetTemplateSpec, out *CloneSetTemplateSpec, s conversion.Scope) error {
+	return autoConvert_apps_CloneSetTemplateSpec_To_v1beta1_CloneSetTemplateSpec(in, out, s)
+}
+
 func autoConvert_v1beta1_CloneSetUpdateStrategy_To_apps_CloneSetUpdateStrategy(in *CloneSetUpdateStrategy, out *apps.CloneSetUpdateStrategy, s conversion.Scope) error {
 	out.Type = apps.CloneSetUpdateStrategyType(in.Type)
 	out.RollingUpdate = (*apps.RollingUpdateCloneSetStrategy)(unsafe.Pointer(in.RollingUpdate))
@@ -1190,6 +2029,248 @@ func Convert_apps_CompletionPolicy_To_v1beta1_CompletionPolicy(in *apps.Completi
 	return autoConvert_apps_CompletionPolicy_To_v1beta1_CompletionPolicy(in, out, s)
 }
 
+func autoConvert_v1beta1_ContainerRecreateRequest_To_apps_ContainerRecreateRequest(in *ContainerRecreateRequest, out *apps.ContainerRecreateRequest, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_ContainerRecreateRequestSpec_To_apps_ContainerRecreateRequestSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_ContainerRecreateRequestStatus_To_apps_ContainerRecreateRequestStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequest_To_apps_ContainerRecreateRequest is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequest_To_apps_ContainerRecreateRequest(in *ContainerRecreateRequest, out *apps.ContainerRecreateRequest, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequest_To_apps_ContainerRecreateRequest(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequest_To_v1beta1_ContainerRecreateRequest(in *apps.ContainerRecreateRequest, out *ContainerRecreateRequest, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequest_To_v1beta1_ContainerRecreateRequest is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequest_To_v1beta1_ContainerRecreateRequest(in *apps.ContainerRecreateRequest, out *ContainerRecreateRequest, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequest_To_v1beta1_ContainerRecreateRequest(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestContainer_To_apps_ContainerRecreateRequestContainer(in *ContainerRecreateRequestContainer, out *apps.ContainerRecreateRequestContainer, s conversion.Scope) error {
+	out.Name = in.Name
+	out.PreStop = (*v1.LifecycleHandler)(unsafe.Pointer(in.PreStop))
+	out.Ports = *(*[]v1.ContainerPort)(unsafe.Pointer(&in.Ports))
+	out.StatusContext = (*apps.ContainerRecreateRequestContainerContext)(unsafe.Pointer(in.StatusContext))
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestContainer_To_apps_ContainerRecreateRequestContainer is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestContainer_To_apps_ContainerRecreateRequestContainer(in *ContainerRecreateRequestContainer, out *apps.ContainerRecreateRequestContainer, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestContainer_To_apps_ContainerRecreateRequestContainer(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestContainer_To_v1beta1_ContainerRecreateRequestContainer(in *apps.ContainerRecreateRequestContainer, out *ContainerRecreateRequestContainer, s conversion.Scope) error {
+	out.Name = in.Name
+	out.PreStop = (*v1.LifecycleHandler)(unsafe.Pointer(in.PreStop))
+	out.Ports = *(*[]v1.ContainerPort)(unsafe.Pointer(&in.Ports))
+	out.StatusContext = (*ContainerRecreateRequestContainerContext)(unsafe.Pointer(in.StatusContext))
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestContainer_To_v1beta1_ContainerRecreateRequestContainer is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestContainer_To_v1beta1_ContainerRecreateRequestContainer(in *apps.ContainerRecreateRequestContainer, out *ContainerRecreateRequestContainer, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestContainer_To_v1beta1_ContainerRecreateRequestContainer(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestContainerContext_To_apps_ContainerRecreateRequestContainerContext(in *ContainerRecreateRequestContainerContext, out *apps.ContainerRecreateRequestContainerContext, s conversion.Scope) error {
+	out.ContainerID = in.ContainerID
+	out.RestartCount = in.RestartCount
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestContainerContext_To_apps_ContainerRecreateRequestContainerContext is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestContainerContext_To_apps_ContainerRecreateRequestContainerContext(in *ContainerRecreateRequestContainerContext, out *apps.ContainerRecreateRequestContainerContext, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestContainerContext_To_apps_ContainerRecreateRequestContainerContext(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestContainerContext_To_v1beta1_ContainerRecreateRequestContainerContext(in *apps.ContainerRecreateRequestContainerContext, out *ContainerRecreateRequestContainerContext, s conversion.Scope) error {
+	out.ContainerID = in.ContainerID
+	out.RestartCount = in.RestartCount
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestContainerContext_To_v1beta1_ContainerRecreateRequestContainerContext is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestContainerContext_To_v1beta1_ContainerRecreateRequestContainerContext(in *apps.ContainerRecreateRequestContainerContext, out *ContainerRecreateRequestContainerContext, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestContainerContext_To_v1beta1_ContainerRecreateRequestContainerContext(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_apps_ContainerRecreateRequestContainerRecreateState(in *ContainerRecreateRequestContainerRecreateState, out *apps.ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Phase = apps.ContainerRecreateRequestPhase(in.Phase)
+	out.Message = in.Message
+	out.IsKilled = in.IsKilled
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_apps_ContainerRecreateRequestContainerRecreateState is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_apps_ContainerRecreateRequestContainerRecreateState(in *ContainerRecreateRequestContainerRecreateState, out *apps.ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_apps_ContainerRecreateRequestContainerRecreateState(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState(in *apps.ContainerRecreateRequestContainerRecreateState, out *ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Phase = ContainerRecreateRequestPhase(in.Phase)
+	out.Message = in.Message
+	out.IsKilled = in.IsKilled
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState(in *apps.ContainerRecreateRequestContainerRecreateState, out *ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestContainerStatus_To_apps_ContainerRecreateRequestContainerStatus(in *ContainerRecreateRequestContainerStatus, out *apps.ContainerRecreateRequestContainerStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Ready = in.Ready
+	out.RestartCount = in.RestartCount
+	out.ContainerID = in.ContainerID
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestContainerStatus_To_apps_ContainerRecreateRequestContainerStatus is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestContainerStatus_To_apps_ContainerRecreateRequestContainerStatus(in *ContainerRecreateRequestContainerStatus, out *apps.ContainerRecreateRequestContainerStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestContainerStatus_To_apps_ContainerRecreateRequestContainerStatus(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestContainerStatus_To_v1beta1_ContainerRecreateRequestContainerStatus(in *apps.ContainerRecreateRequestContainerStatus, out *ContainerRecreateRequestContainerStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Ready = in.Ready
+	out.RestartCount = in.RestartCount
+	out.ContainerID = in.ContainerID
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestContainerStatus_To_v1beta1_ContainerRecreateRequestContainerStatus is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestContainerStatus_To_v1beta1_ContainerRecreateRequestContainerStatus(in *apps.ContainerRecreateRequestContainerStatus, out *ContainerRecreateRequestContainerStatus, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestContainerStatus_To_v1beta1_ContainerRecreateRequestContainerStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestList_To_apps_ContainerRecreateRequestList(in *ContainerRecreateRequestList, out *apps.ContainerRecreateRequestList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]apps.ContainerRecreateRequest)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestList_To_apps_ContainerRecreateRequestList is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestList_To_apps_ContainerRecreateRequestList(in *ContainerRecreateRequestList, out *apps.ContainerRecreateRequestList, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestList_To_apps_ContainerRecreateRequestList(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList(in *apps.ContainerRecreateRequestList, out *ContainerRecreateRequestList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]ContainerRecreateRequest)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList(in *apps.ContainerRecreateRequestList, out *ContainerRecreateRequestList, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestSpec_To_apps_ContainerRecreateRequestSpec(in *ContainerRecreateRequestSpec, out *apps.ContainerRecreateRequestSpec, s conversion.Scope) error {
+	out.PodName = in.PodName
+	out.Containers = *(*[]apps.ContainerRecreateRequestContainer)(unsafe.Pointer(&in.Containers))
+	out.Strategy = (*apps.ContainerRecreateRequestStrategy)(unsafe.Pointer(in.Strategy))
+	out.ActiveDeadlineSeconds = (*int64)(unsafe.Pointer(in.ActiveDeadlineSeconds))
+	out.TTLSecondsAfterFinished = (*int32)(unsafe.Pointer(in.TTLSecondsAfterFinished))
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestSpec_To_apps_ContainerRecreateRequestSpec is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestSpec_To_apps_ContainerRecreateRequestSpec(in *ContainerRecreateRequestSpec, out *apps.ContainerRecreateRequestSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestSpec_To_apps_ContainerRecreateRequestSpec(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(in *apps.ContainerRecreateRequestSpec, out *ContainerRecreateRequestSpec, s conversion.Scope) error {
+	out.PodName = in.PodName
+	out.Containers = *(*[]ContainerRecreateRequestContainer)(unsafe.Pointer(&in.Containers))
+	out.Strategy = (*ContainerRecreateRequestStrategy)(unsafe.Pointer(in.Strategy))
+	out.ActiveDeadlineSeconds = (*int64)(unsafe.Pointer(in.ActiveDeadlineSeconds))
+	out.TTLSecondsAfterFinished = (*int32)(unsafe.Pointer(in.TTLSecondsAfterFinished))
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(in *apps.ContainerRecreateRequestSpec, out *ContainerRecreateRequestSpec, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestStatus_To_apps_ContainerRecreateRequestStatus(in *ContainerRecreateRequestStatus, out *apps.ContainerRecreateRequestStatus, s conversion.Scope) error {
+	out.Phase = apps.ContainerRecreateRequestPhase(in.Phase)
+	out.CompletionTime = (*metav1.Time)(unsafe.Pointer(in.CompletionTime))
+	out.Message = in.Message
+	out.ContainerRecreateStates = *(*[]apps.ContainerRecreateRequestContainerRecreateState)(unsafe.Pointer(&in.ContainerRecreateStates))
+	out.ContainerStatusSnapshot = *(*[]apps.ContainerRecreateRequestContainerStatus)(unsafe.Pointer(&in.ContainerStatusSnapshot))
+	out.Conditions = *(*[]metav1.Condition)(unsafe.Pointer(&in.Conditions))
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestStatus_To_apps_ContainerRecreateRequestStatus is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestStatus_To_apps_ContainerRecreateRequestStatus(in *ContainerRecreateRequestStatus, out *apps.ContainerRecreateRequestStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestStatus_To_apps_ContainerRecreateRequestStatus(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(in *apps.ContainerRecreateRequestStatus, out *ContainerRecreateRequestStatus, s conversion.Scope) error {
+	out.Phase = ContainerRecreateRequestPhase(in.Phase)
+	out.CompletionTime = (*metav1.Time)(unsafe.Pointer(in.CompletionTime))
+	out.Message = in.Message
+	out.ContainerRecreateStates = *(*[]ContainerRecreateRequestContainerRecreateState)(unsafe.Pointer(&in.ContainerRecreateStates))
+	out.ContainerStatusSnapshot = *(*[]ContainerRecreateRequestContainerStatus)(unsafe.Pointer(&in.ContainerStatusSnapshot))
+	out.Conditions = *(*[]metav1.Condition)(unsafe.Pointer(&in.Conditions))
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(in *apps.ContainerRecreateRequestStatus, out *ContainerRecreateRequestStatus, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestStrategy_To_apps_ContainerRecreateRequestStrategy(in *ContainerRecreateRequestStrategy, out *apps.ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	out.FailurePolicy = apps.ContainerRecreateRequestFailurePolicyType(in.FailurePolicy)
+	out.OrderedRecreate = in.OrderedRecreate
+	out.ForceRecreate = in.ForceRecreate
+	out.TerminationGracePeriodSeconds = (*int64)(unsafe.Pointer(in.TerminationGracePeriodSeconds))
+	out.UnreadyGracePeriodSeconds = (*int64)(unsafe.Pointer(in.UnreadyGracePeriodSeconds))
+	out.MinStartedSeconds = in.MinStartedSeconds
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestStrategy_To_apps_ContainerRecreateRequestStrategy is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestStrategy_To_apps_ContainerRecreateRequestStrategy(in *ContainerRecreateRequestStrategy, out *apps.ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestStrategy_To_apps_ContainerRecreateRequestStrategy(in, out, s)
+}
+
+func autoConvert_apps_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy(in *apps.ContainerRecreateRequestStrategy, out *ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	out.FailurePolicy = ContainerRecreateRequestFailurePolicyType(in.FailurePolicy)
+	out.OrderedRecreate = in.OrderedRecreate
+	out.ForceRecreate = in.ForceRecreate
+	out.TerminationGracePeriodSeconds = (*int64)(unsafe.Pointer(in.TerminationGracePeriodSeconds))
+	out.UnreadyGracePeriodSeconds = (*int64)(unsafe.Pointer(in.UnreadyGracePeriodSeconds))
+	out.MinStartedSeconds = in.MinStartedSeconds
+	return nil
+}
+
+// Convert_apps_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy is an autogenerated conversion function.
+func Convert_apps_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy(in *apps.ContainerRecreateRequestStrategy, out *ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	return autoConvert_apps_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy(in, out, s)
+}
+
 func autoConvert_v1beta1_CronJobTemplate_To_apps_CronJobTemplate(in *CronJobTemplate, out *apps.CronJobTemplate, s conversion.Scope) error {
 	out.JobTemplate = (*batchv1.JobTemplateSpec)(unsafe.Pointer(in.JobTemplate))
 	out.BroadcastJobTemplate = (*apps.BroadcastJobTemplateSpec)(unsafe.Pointer(in.BroadcastJobTemplate))
@@ -1212,6 +2293,206 @@ func autoConvert_apps_CronJobTemplate_To_v1beta1_CronJobTemplate(in *apps.CronJo
 // Convert_apps_CronJobTemplate_To_v1beta1_CronJobTemplate is an autogenerated conversion function.
 func Convert_apps_CronJobTemplate_To_v1beta1_CronJobTemplate(in *apps.CronJobTemplate, out *CronJobTemplate, s conversion.Scope) error {
 	return autoConvert_apps_CronJobTemplate_To_v1beta1_CronJobTemplate(in, out, s)
+}
+
+func autoConvert_v1beta1_DaemonSet_To_apps_DaemonSet(in *DaemonSet, out *apps.DaemonSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_DaemonSetSpec_To_apps_DaemonSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_DaemonSetStatus_To_apps_DaemonSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_DaemonSet_To_apps_DaemonSet is an autogenerated conversion function.
+func Convert_v1beta1_DaemonSet_To_apps_DaemonSet(in *DaemonSet, out *apps.DaemonSet, s conversion.Scope) error {
+	return autoConvert_v1beta1_DaemonSet_To_apps_DaemonSet(in, out, s)
+}
+
+func autoConvert_apps_DaemonSet_To_v1beta1_DaemonSet(in *apps.DaemonSet, out *DaemonSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_DaemonSetSpec_To_v1beta1_DaemonSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_DaemonSetStatus_To_v1beta1_DaemonSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_DaemonSet_To_v1beta1_DaemonSet is an autogenerated conversion function.
+func Convert_apps_DaemonSet_To_v1beta1_DaemonSet(in *apps.DaemonSet, out *DaemonSet, s conversion.Scope) error {
+	return autoConvert_apps_DaemonSet_To_v1beta1_DaemonSet(in, out, s)
+}
+
+func autoConvert_v1beta1_DaemonSetList_To_apps_DaemonSetList(in *DaemonSetList, out *apps.DaemonSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]apps.DaemonSet)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1beta1_DaemonSetList_To_apps_DaemonSetList is an autogenerated conversion function.
+func Convert_v1beta1_DaemonSetList_To_apps_DaemonSetList(in *DaemonSetList, out *apps.DaemonSetList, s conversion.Scope) error {
+	return autoConvert_v1beta1_DaemonSetList_To_apps_DaemonSetList(in, out, s)
+}
+
+func autoConvert_apps_DaemonSetList_To_v1beta1_DaemonSetList(in *apps.DaemonSetList, out *DaemonSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]DaemonSet)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_apps_DaemonSetList_To_v1beta1_DaemonSetList is an autogenerated conversion function.
+func Convert_apps_DaemonSetList_To_v1beta1_DaemonSetList(in *apps.DaemonSetList, out *DaemonSetList, s conversion.Scope) error {
+	return autoConvert_apps_DaemonSetList_To_v1beta1_DaemonSetList(in, out, s)
+}
+
+func autoConvert_v1beta1_DaemonSetScaleStrategy_To_apps_DaemonSetScaleStrategy(in *DaemonSetScaleStrategy, out *apps.DaemonSetScaleStrategy, s conversion.Scope) error {
+	out.PartitionedScaling = in.PartitionedScaling
+	return nil
+}
+
+// Convert_v1beta1_DaemonSetScaleStrategy_To_apps_DaemonSetScaleStrategy is an autogenerated conversion function.
+func Convert_v1beta1_DaemonSetScaleStrategy_To_apps_DaemonSetScaleStrategy(in *DaemonSetScaleStrategy, out *apps.DaemonSetScaleStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_DaemonSetScaleStrategy_To_apps_DaemonSetScaleStrategy(in, out, s)
+}
+
+func autoConvert_apps_DaemonSetScaleStrategy_To_v1beta1_DaemonSetScaleStrategy(in *apps.DaemonSetScaleStrategy, out *DaemonSetScaleStrategy, s conversion.Scope) error {
+	out.PartitionedScaling = in.PartitionedScaling
+	return nil
+}
+
+// Convert_apps_DaemonSetScaleStrategy_To_v1beta1_DaemonSetScaleStrategy is an autogenerated conversion function.
+func Convert_apps_DaemonSetScaleStrategy_To_v1beta1_DaemonSetScaleStrategy(in *apps.DaemonSetScaleStrategy, out *DaemonSetScaleStrategy, s conversion.Scope) error {
+	return autoConvert_apps_DaemonSetScaleStrategy_To_v1beta1_DaemonSetScaleStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_DaemonSetSpec_To_apps_DaemonSetSpec(in *DaemonSetSpec, out *apps.DaemonSetSpec, s conversion.Scope) error {
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	if err := Convert_v1beta1_DaemonSetUpdateStrategy_To_apps_DaemonSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.MinReadySeconds = in.MinReadySeconds
+	out.BurstReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.BurstReplicas))
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.Lifecycle = (*pub.Lifecycle)(unsafe.Pointer(in.Lifecycle))
+	if err := Convert_v1beta1_DaemonSetScaleStrategy_To_apps_DaemonSetScaleStrategy(&in.ScaleStrategy, &out.ScaleStrategy, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_DaemonSetSpec_To_apps_DaemonSetSpec is an autogenerated conversion function.
+func Convert_v1beta1_DaemonSetSpec_To_apps_DaemonSetSpec(in *DaemonSetSpec, out *apps.DaemonSetSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_DaemonSetSpec_To_apps_DaemonSetSpec(in, out, s)
+}
+
+func autoConvert_apps_DaemonSetSpec_To_v1beta1_DaemonSetSpec(in *apps.DaemonSetSpec, out *DaemonSetSpec, s conversion.Scope) error {
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	if err := Convert_apps_DaemonSetUpdateStrategy_To_v1beta1_DaemonSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.MinReadySeconds = in.MinReadySeconds
+	out.BurstReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.BurstReplicas))
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.Lifecycle = (*pub.Lifecycle)(unsafe.Pointer(in.Lifecycle))
+	if err := Convert_apps_DaemonSetScaleStrategy_To_v1beta1_DaemonSetScaleStrategy(&in.ScaleStrategy, &out.ScaleStrategy, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_DaemonSetSpec_To_v1beta1_DaemonSetSpec is an autogenerated conversion function.
+func Convert_apps_DaemonSetSpec_To_v1beta1_DaemonSetSpec(in *apps.DaemonSetSpec, out *DaemonSetSpec, s conversion.Scope) error {
+	return autoConvert_apps_DaemonSetSpec_To_v1beta1_DaemonSetSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_DaemonSetStatus_To_apps_DaemonSetStatus(in *DaemonSetStatus, out *apps.DaemonSetStatus, s conversion.Scope) error {
+	out.CurrentNumberScheduled = in.CurrentNumberScheduled
+	out.NumberMisscheduled = in.NumberMisscheduled
+	out.DesiredNumberScheduled = in.DesiredNumberScheduled
+	out.NumberReady = in.NumberReady
+	out.ObservedGeneration = in.ObservedGeneration
+	out.UpdatedNumberScheduled = in.UpdatedNumberScheduled
+	out.NumberAvailable = in.NumberAvailable
+	out.NumberUnavailable = in.NumberUnavailable
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]appsv1.DaemonSetCondition)(unsafe.Pointer(&in.Conditions))
+	out.UpdateRevision = in.UpdateRevision
+	return nil
+}
+
+// Convert_v1beta1_DaemonSetStatus_To_apps_DaemonSetStatus is an autogenerated conversion function.
+func Convert_v1beta1_DaemonSetStatus_To_apps_DaemonSetStatus(in *DaemonSetStatus, out *apps.DaemonSetStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_DaemonSetStatus_To_apps_DaemonSetStatus(in, out, s)
+}
+
+func autoConvert_apps_DaemonSetStatus_To_v1beta1_DaemonSetStatus(in *apps.DaemonSetStatus, out *DaemonSetStatus, s conversion.Scope) error {
+	out.CurrentNumberScheduled = in.CurrentNumberScheduled
+	out.NumberMisscheduled = in.NumberMisscheduled
+	out.DesiredNumberScheduled = in.DesiredNumberScheduled
+	out.NumberReady = in.NumberReady
+	out.ObservedGeneration = in.ObservedGeneration
+	out.UpdatedNumberScheduled = in.UpdatedNumberScheduled
+	out.NumberAvailable = in.NumberAvailable
+	out.NumberUnavailable = in.NumberUnavailable
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]appsv1.DaemonSetCondition)(unsafe.Pointer(&in.Conditions))
+	out.UpdateRevision = in.UpdateRevision
+	return nil
+}
+
+// Convert_apps_DaemonSetStatus_To_v1beta1_DaemonSetStatus is an autogenerated conversion function.
+func Convert_apps_DaemonSetStatus_To_v1beta1_DaemonSetStatus(in *apps.DaemonSetStatus, out *DaemonSetStatus, s conversion.Scope) error {
+	return autoConvert_apps_DaemonSetStatus_To_v1beta1_DaemonSetStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_DaemonSetUpdateStrategy_To_apps_DaemonSetUpdateStrategy(in *DaemonSetUpdateStrategy, out *apps.DaemonSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = apps.DaemonSetUpdateStrategyType(in.Type)
+	out.RollingUpdate = (*apps.RollingUpdateDaemonSet)(unsafe.Pointer(in.RollingUpdate))
+	return nil
+}
+
+// Convert_v1beta1_DaemonSetUpdateStrategy_To_apps_DaemonSetUpdateStrategy is an autogenerated conversion function.
+func Convert_v1beta1_DaemonSetUpdateStrategy_To_apps_DaemonSetUpdateStrategy(in *DaemonSetUpdateStrategy, out *apps.DaemonSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_DaemonSetUpdateStrategy_To_apps_DaemonSetUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_DaemonSetUpdateStrategy_To_v1beta1_DaemonSetUpdateStrategy(in *apps.DaemonSetUpdateStrategy, out *DaemonSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = DaemonSetUpdateStrategyType(in.Type)
+	out.RollingUpdate = (*RollingUpdateDaemonSet)(unsafe.Pointer(in.RollingUpdate))
+	return nil
+}
+
+// Convert_apps_DaemonSetUpdateStrategy_To_v1beta1_DaemonSetUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_DaemonSetUpdateStrategy_To_v1beta1_DaemonSetUpdateStrategy(in *apps.DaemonSetUpdateStrategy, out *DaemonSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_DaemonSetUpdateStrategy_To_v1beta1_DaemonSetUpdateStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_DeploymentTemplateSpec_To_apps_DeploymentTemplateSpec(in *DeploymentTemplateSpec, out *apps.DeploymentTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	return nil
+}
+
+// Convert_v1beta1_DeploymentTemplateSpec_To_apps_DeploymentTemplateSpec is an autogenerated conversion function.
+func Convert_v1beta1_DeploymentTemplateSpec_To_apps_DeploymentTemplateSpec(in *DeploymentTemplateSpec, out *apps.DeploymentTemplateSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_DeploymentTemplateSpec_To_apps_DeploymentTemplateSpec(in, out, s)
+}
+
+func autoConvert_apps_DeploymentTemplateSpec_To_v1beta1_DeploymentTemplateSpec(in *apps.DeploymentTemplateSpec, out *DeploymentTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	return nil
+}
+
+// Convert_apps_DeploymentTemplateSpec_To_v1beta1_DeploymentTemplateSpec is an autogenerated conversion function.
+func Convert_apps_DeploymentTemplateSpec_To_v1beta1_DeploymentTemplateSpec(in *apps.DeploymentTemplateSpec, out *DeploymentTemplateSpec, s conversion.Scope) error {
+	return autoConvert_apps_DeploymentTemplateSpec_To_v1beta1_DeploymentTemplateSpec(in, out, s)
 }
 
 func autoConvert_v1beta1_FailedImageStatus_To_apps_FailedImageStatus(in *FailedImageStatus, out *apps.FailedImageStatus, s conversion.Scope) error {
@@ -1782,6 +3063,26 @@ func Convert_apps_JobCondition_To_v1beta1_JobCondition(in *apps.JobCondition, ou
 	return autoConvert_apps_JobCondition_To_v1beta1_JobCondition(in, out, s)
 }
 
+func autoConvert_v1beta1_ManualUpdate_To_apps_ManualUpdate(in *ManualUpdate, out *apps.ManualUpdate, s conversion.Scope) error {
+	out.Partitions = *(*map[string]int32)(unsafe.Pointer(&in.Partitions))
+	return nil
+}
+
+// Convert_v1beta1_ManualUpdate_To_apps_ManualUpdate is an autogenerated conversion function.
+func Convert_v1beta1_ManualUpdate_To_apps_ManualUpdate(in *ManualUpdate, out *apps.ManualUpdate, s conversion.Scope) error {
+	return autoConvert_v1beta1_ManualUpdate_To_apps_ManualUpdate(in, out, s)
+}
+
+func autoConvert_apps_ManualUpdate_To_v1beta1_ManualUpdate(in *apps.ManualUpdate, out *ManualUpdate, s conversion.Scope) error {
+	out.Partitions = *(*map[string]int32)(unsafe.Pointer(&in.Partitions))
+	return nil
+}
+
+// Convert_apps_ManualUpdate_To_v1beta1_ManualUpdate is an autogenerated conversion function.
+func Convert_apps_ManualUpdate_To_v1beta1_ManualUpdate(in *apps.ManualUpdate, out *ManualUpdate, s conversion.Scope) error {
+	return autoConvert_apps_ManualUpdate_To_v1beta1_ManualUpdate(in, out, s)
+}
+
 func autoConvert_v1beta1_NodeImage_To_apps_NodeImage(in *NodeImage, out *apps.NodeImage, s conversion.Scope) error {
 	out.ObjectMeta = in.ObjectMeta
 	if err := Convert_v1beta1_NodeImageSpec_To_apps_NodeImageSpec(&in.Spec, &out.Spec, s); err != nil {
@@ -1888,6 +3189,204 @@ func Convert_apps_NodeImageStatus_To_v1beta1_NodeImageStatus(in *apps.NodeImageS
 	return autoConvert_apps_NodeImageStatus_To_v1beta1_NodeImageStatus(in, out, s)
 }
 
+func autoConvert_v1beta1_NodeTopologyTerm_To_apps_NodeTopologyTerm(in *NodeTopologyTerm, out *apps.NodeTopologyTerm, s conversion.Scope) error {
+	out.Keys = *(*[]string)(unsafe.Pointer(&in.Keys))
+	return nil
+}
+
+// Convert_v1beta1_NodeTopologyTerm_To_apps_NodeTopologyTerm is an autogenerated conversion function.
+func Convert_v1beta1_NodeTopologyTerm_To_apps_NodeTopologyTerm(in *NodeTopologyTerm, out *apps.NodeTopologyTerm, s conversion.Scope) error {
+	return autoConvert_v1beta1_NodeTopologyTerm_To_apps_NodeTopologyTerm(in, out, s)
+}
+
+func autoConvert_apps_NodeTopologyTerm_To_v1beta1_NodeTopologyTerm(in *apps.NodeTopologyTerm, out *NodeTopologyTerm, s conversion.Scope) error {
+	out.Keys = *(*[]string)(unsafe.Pointer(&in.Keys))
+	return nil
+}
+
+// Convert_apps_NodeTopologyTerm_To_v1beta1_NodeTopologyTerm is an autogenerated conversion function.
+func Convert_apps_NodeTopologyTerm_To_v1beta1_NodeTopologyTerm(in *apps.NodeTopologyTerm, out *NodeTopologyTerm, s conversion.Scope) error {
+	return autoConvert_apps_NodeTopologyTerm_To_v1beta1_NodeTopologyTerm(in, out, s)
+}
+
+func autoConvert_v1beta1_PersistentPodAnnotation_To_apps_PersistentPodAnnotation(in *PersistentPodAnnotation, out *apps.PersistentPodAnnotation, s conversion.Scope) error {
+	out.Key = in.Key
+	return nil
+}
+
+// Convert_v1beta1_PersistentPodAnnotation_To_apps_PersistentPodAnnotation is an autogenerated conversion function.
+func Convert_v1beta1_PersistentPodAnnotation_To_apps_PersistentPodAnnotation(in *PersistentPodAnnotation, out *apps.PersistentPodAnnotation, s conversion.Scope) error {
+	return autoConvert_v1beta1_PersistentPodAnnotation_To_apps_PersistentPodAnnotation(in, out, s)
+}
+
+func autoConvert_apps_PersistentPodAnnotation_To_v1beta1_PersistentPodAnnotation(in *apps.PersistentPodAnnotation, out *PersistentPodAnnotation, s conversion.Scope) error {
+	out.Key = in.Key
+	return nil
+}
+
+// Convert_apps_PersistentPodAnnotation_To_v1beta1_PersistentPodAnnotation is an autogenerated conversion function.
+func Convert_apps_PersistentPodAnnotation_To_v1beta1_PersistentPodAnnotation(in *apps.PersistentPodAnnotation, out *PersistentPodAnnotation, s conversion.Scope) error {
+	return autoConvert_apps_PersistentPodAnnotation_To_v1beta1_PersistentPodAnnotation(in, out, s)
+}
+
+func autoConvert_v1beta1_PersistentPodState_To_apps_PersistentPodState(in *PersistentPodState, out *apps.PersistentPodState, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_PersistentPodStateSpec_To_apps_PersistentPodStateSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_PersistentPodStateStatus_To_apps_PersistentPodStateStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_PersistentPodState_To_apps_PersistentPodState is an autogenerated conversion function.
+func Convert_v1beta1_PersistentPodState_To_apps_PersistentPodState(in *PersistentPodState, out *apps.PersistentPodState, s conversion.Scope) error {
+	return autoConvert_v1beta1_PersistentPodState_To_apps_PersistentPodState(in, out, s)
+}
+
+func autoConvert_apps_PersistentPodState_To_v1beta1_PersistentPodState(in *apps.PersistentPodState, out *PersistentPodState, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_PersistentPodStateSpec_To_v1beta1_PersistentPodStateSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_PersistentPodStateStatus_To_v1beta1_PersistentPodStateStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_PersistentPodState_To_v1beta1_PersistentPodState is an autogenerated conversion function.
+func Convert_apps_PersistentPodState_To_v1beta1_PersistentPodState(in *apps.PersistentPodState, out *PersistentPodState, s conversion.Scope) error {
+	return autoConvert_apps_PersistentPodState_To_v1beta1_PersistentPodState(in, out, s)
+}
+
+func autoConvert_v1beta1_PersistentPodStateList_To_apps_PersistentPodStateList(in *PersistentPodStateList, out *apps.PersistentPodStateList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]apps.PersistentPodState)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1beta1_PersistentPodStateList_To_apps_PersistentPodStateList is an autogenerated conversion function.
+func Convert_v1beta1_PersistentPodStateList_To_apps_PersistentPodStateList(in *PersistentPodStateList, out *apps.PersistentPodStateList, s conversion.Scope) error {
+	return autoConvert_v1beta1_PersistentPodStateList_To_apps_PersistentPodStateList(in, out, s)
+}
+
+func autoConvert_apps_PersistentPodStateList_To_v1beta1_PersistentPodStateList(in *apps.PersistentPodStateList, out *PersistentPodStateList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]PersistentPodState)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_apps_PersistentPodStateList_To_v1beta1_PersistentPodStateList is an autogenerated conversion function.
+func Convert_apps_PersistentPodStateList_To_v1beta1_PersistentPodStateList(in *apps.PersistentPodStateList, out *PersistentPodStateList, s conversion.Scope) error {
+	return autoConvert_apps_PersistentPodStateList_To_v1beta1_PersistentPodStateList(in, out, s)
+}
+
+func autoConvert_v1beta1_PersistentPodStateSpec_To_apps_PersistentPodStateSpec(in *PersistentPodStateSpec, out *apps.PersistentPodStateSpec, s conversion.Scope) error {
+	if err := Convert_v1beta1_TargetReference_To_apps_TargetReference(&in.TargetRef, &out.TargetRef, s); err != nil {
+		return err
+	}
+	out.PersistentPodAnnotations = *(*[]apps.PersistentPodAnnotation)(unsafe.Pointer(&in.PersistentPodAnnotations))
+	out.RequiredPersistentTopology = (*apps.NodeTopologyTerm)(unsafe.Pointer(in.RequiredPersistentTopology))
+	out.PreferredPersistentTopology = *(*[]apps.PreferredTopologyTerm)(unsafe.Pointer(&in.PreferredPersistentTopology))
+	out.PersistentPodStateRetentionPolicy = apps.PersistentPodStateRetentionPolicyType(in.PersistentPodStateRetentionPolicy)
+	return nil
+}
+
+// Convert_v1beta1_PersistentPodStateSpec_To_apps_PersistentPodStateSpec is an autogenerated conversion function.
+func Convert_v1beta1_PersistentPodStateSpec_To_apps_PersistentPodStateSpec(in *PersistentPodStateSpec, out *apps.PersistentPodStateSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_PersistentPodStateSpec_To_apps_PersistentPodStateSpec(in, out, s)
+}
+
+func autoConvert_apps_PersistentPodStateSpec_To_v1beta1_PersistentPodStateSpec(in *apps.PersistentPodStateSpec, out *PersistentPodStateSpec, s conversion.Scope) error {
+	if err := Convert_apps_TargetReference_To_v1beta1_TargetReference(&in.TargetRef, &out.TargetRef, s); err != nil {
+		return err
+	}
+	out.PersistentPodAnnotations = *(*[]PersistentPodAnnotation)(unsafe.Pointer(&in.PersistentPodAnnotations))
+	out.RequiredPersistentTopology = (*NodeTopologyTerm)(unsafe.Pointer(in.RequiredPersistentTopology))
+	out.PreferredPersistentTopology = *(*[]PreferredTopologyTerm)(unsafe.Pointer(&in.PreferredPersistentTopology))
+	out.PersistentPodStateRetentionPolicy = PersistentPodStateRetentionPolicyType(in.PersistentPodStateRetentionPolicy)
+	return nil
+}
+
+// Convert_apps_PersistentPodStateSpec_To_v1beta1_PersistentPodStateSpec is an autogenerated conversion function.
+func Convert_apps_PersistentPodStateSpec_To_v1beta1_PersistentPodStateSpec(in *apps.PersistentPodStateSpec, out *PersistentPodStateSpec, s conversion.Scope) error {
+	return autoConvert_apps_PersistentPodStateSpec_To_v1beta1_PersistentPodStateSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_PersistentPodStateStatus_To_apps_PersistentPodStateStatus(in *PersistentPodStateStatus, out *apps.PersistentPodStateStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.PodStates = *(*map[string]apps.PodState)(unsafe.Pointer(&in.PodStates))
+	return nil
+}
+
+// Convert_v1beta1_PersistentPodStateStatus_To_apps_PersistentPodStateStatus is an autogenerated conversion function.
+func Convert_v1beta1_PersistentPodStateStatus_To_apps_PersistentPodStateStatus(in *PersistentPodStateStatus, out *apps.PersistentPodStateStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_PersistentPodStateStatus_To_apps_PersistentPodStateStatus(in, out, s)
+}
+
+func autoConvert_apps_PersistentPodStateStatus_To_v1beta1_PersistentPodStateStatus(in *apps.PersistentPodStateStatus, out *PersistentPodStateStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.PodStates = *(*map[string]PodState)(unsafe.Pointer(&in.PodStates))
+	return nil
+}
+
+// Convert_apps_PersistentPodStateStatus_To_v1beta1_PersistentPodStateStatus is an autogenerated conversion function.
+func Convert_apps_PersistentPodStateStatus_To_v1beta1_PersistentPodStateStatus(in *apps.PersistentPodStateStatus, out *PersistentPodStateStatus, s conversion.Scope) error {
+	return autoConvert_apps_PersistentPodStateStatus_To_v1beta1_PersistentPodStateStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_PodState_To_apps_PodState(in *PodState, out *apps.PodState, s conversion.Scope) error {
+	out.NodeName = in.NodeName
+	out.NodeTopologyLabels = *(*map[string]string)(unsafe.Pointer(&in.NodeTopologyLabels))
+	out.Annotations = *(*map[string]string)(unsafe.Pointer(&in.Annotations))
+	return nil
+}
+
+// Convert_v1beta1_PodState_To_apps_PodState is an autogenerated conversion function.
+func Convert_v1beta1_PodState_To_apps_PodState(in *PodState, out *apps.PodState, s conversion.Scope) error {
+	return autoConvert_v1beta1_PodState_To_apps_PodState(in, out, s)
+}
+
+func autoConvert_apps_PodState_To_v1beta1_PodState(in *apps.PodState, out *PodState, s conversion.Scope) error {
+	out.NodeName = in.NodeName
+	out.NodeTopologyLabels = *(*map[string]string)(unsafe.Pointer(&in.NodeTopologyLabels))
+	out.Annotations = *(*map[string]string)(unsafe.Pointer(&in.Annotations))
+	return nil
+}
+
+// Convert_apps_PodState_To_v1beta1_PodState is an autogenerated conversion function.
+func Convert_apps_PodState_To_v1beta1_PodState(in *apps.PodState, out *PodState, s conversion.Scope) error {
+	return autoConvert_apps_PodState_To_v1beta1_PodState(in, out, s)
+}
+
+func autoConvert_v1beta1_PreferredTopologyTerm_To_apps_PreferredTopologyTerm(in *PreferredTopologyTerm, out *apps.PreferredTopologyTerm, s conversion.Scope) error {
+	out.Weight = in.Weight
+	if err := Convert_v1beta1_NodeTopologyTerm_To_apps_NodeTopologyTerm(&in.Preference, &out.Preference, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_PreferredTopologyTerm_To_apps_PreferredTopologyTerm is an autogenerated conversion function.
+func Convert_v1beta1_PreferredTopologyTerm_To_apps_PreferredTopologyTerm(in *PreferredTopologyTerm, out *apps.PreferredTopologyTerm, s conversion.Scope) error {
+	return autoConvert_v1beta1_PreferredTopologyTerm_To_apps_PreferredTopologyTerm(in, out, s)
+}
+
+func autoConvert_apps_PreferredTopologyTerm_To_v1beta1_PreferredTopologyTerm(in *apps.PreferredTopologyTerm, out *PreferredTopologyTerm, s conversion.Scope) error {
+	out.Weight = in.Weight
+	if err := Convert_apps_NodeTopologyTerm_To_v1beta1_NodeTopologyTerm(&in.Preference, &out.Preference, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_PreferredTopologyTerm_To_v1beta1_PreferredTopologyTerm is an autogenerated conversion function.
+func Convert_apps_PreferredTopologyTerm_To_v1beta1_PreferredTopologyTerm(in *apps.PreferredTopologyTerm, out *PreferredTopologyTerm, s conversion.Scope) error {
+	return autoConvert_apps_PreferredTopologyTerm_To_v1beta1_PreferredTopologyTerm(in, out, s)
+}
+
 func autoConvert_v1beta1_PullPolicy_To_apps_PullPolicy(in *PullPolicy, out *apps.PullPolicy, s conversion.Scope) error {
 	out.TimeoutSeconds = (*int32)(unsafe.Pointer(in.TimeoutSeconds))
 	out.BackoffLimit = (*int32)(unsafe.Pointer(in.BackoffLimit))
@@ -1932,6 +3431,231 @@ func autoConvert_apps_ReferenceObject_To_v1beta1_ReferenceObject(in *apps.Refere
 // Convert_apps_ReferenceObject_To_v1beta1_ReferenceObject is an autogenerated conversion function.
 func Convert_apps_ReferenceObject_To_v1beta1_ReferenceObject(in *apps.ReferenceObject, out *ReferenceObject, s conversion.Scope) error {
 	return autoConvert_apps_ReferenceObject_To_v1beta1_ReferenceObject(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourceDistribution_To_apps_ResourceDistribution(in *ResourceDistribution, out *apps.ResourceDistribution, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_ResourceDistributionStatus_To_apps_ResourceDistributionStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_ResourceDistribution_To_apps_ResourceDistribution is an autogenerated conversion function.
+func Convert_v1beta1_ResourceDistribution_To_apps_ResourceDistribution(in *ResourceDistribution, out *apps.ResourceDistribution, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourceDistribution_To_apps_ResourceDistribution(in, out, s)
+}
+
+func autoConvert_apps_ResourceDistribution_To_v1beta1_ResourceDistribution(in *apps.ResourceDistribution, out *ResourceDistribution, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_ResourceDistributionSpec_To_v1beta1_ResourceDistributionSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_ResourceDistributionStatus_To_v1beta1_ResourceDistributionStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_ResourceDistribution_To_v1beta1_ResourceDistribution is an autogenerated conversion function.
+func Convert_apps_ResourceDistribution_To_v1beta1_ResourceDistribution(in *apps.ResourceDistribution, out *ResourceDistribution, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistribution_To_v1beta1_ResourceDistribution(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourceDistributionCondition_To_apps_ResourceDistributionCondition(in *ResourceDistributionCondition, out *apps.ResourceDistributionCondition, s conversion.Scope) error {
+	out.Type = apps.ResourceDistributionConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.FailedNamespaces = *(*[]string)(unsafe.Pointer(&in.FailedNamespaces))
+	return nil
+}
+
+// Convert_v1beta1_ResourceDistributionCondition_To_apps_ResourceDistributionCondition is an autogenerated conversion function.
+func Convert_v1beta1_ResourceDistributionCondition_To_apps_ResourceDistributionCondition(in *ResourceDistributionCondition, out *apps.ResourceDistributionCondition, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourceDistributionCondition_To_apps_ResourceDistributionCondition(in, out, s)
+}
+
+func autoConvert_apps_ResourceDistributionCondition_To_v1beta1_ResourceDistributionCondition(in *apps.ResourceDistributionCondition, out *ResourceDistributionCondition, s conversion.Scope) error {
+	out.Type = ResourceDistributionConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.FailedNamespaces = *(*[]string)(unsafe.Pointer(&in.FailedNamespaces))
+	return nil
+}
+
+// Convert_apps_ResourceDistributionCondition_To_v1beta1_ResourceDistributionCondition is an autogenerated conversion function.
+func Convert_apps_ResourceDistributionCondition_To_v1beta1_ResourceDistributionCondition(in *apps.ResourceDistributionCondition, out *ResourceDistributionCondition, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistributionCondition_To_v1beta1_ResourceDistributionCondition(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourceDistributionList_To_apps_ResourceDistributionList(in *ResourceDistributionList, out *apps.ResourceDistributionList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]apps.ResourceDistribution, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_ResourceDistribution_To_apps_ResourceDistribution(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_ResourceDistributionList_To_apps_ResourceDistributionList is an autogenerated conversion function.
+func Convert_v1beta1_ResourceDistributionList_To_apps_ResourceDistributionList(in *ResourceDistributionList, out *apps.ResourceDistributionList, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourceDistributionList_To_apps_ResourceDistributionList(in, out, s)
+}
+
+func autoConvert_apps_ResourceDistributionList_To_v1beta1_ResourceDistributionList(in *apps.ResourceDistributionList, out *ResourceDistributionList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]ResourceDistribution, len(*in))
+		for i := range *in {
+			if err := Convert_apps_ResourceDistribution_To_v1beta1_ResourceDistribution(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_apps_ResourceDistributionList_To_v1beta1_ResourceDistributionList is an autogenerated conversion function.
+func Convert_apps_ResourceDistributionList_To_v1beta1_ResourceDistributionList(in *apps.ResourceDistributionList, out *ResourceDistributionList, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistributionList_To_v1beta1_ResourceDistributionList(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourceDistributionNamespace_To_apps_ResourceDistributionNamespace(in *ResourceDistributionNamespace, out *apps.ResourceDistributionNamespace, s conversion.Scope) error {
+	out.Name = in.Name
+	return nil
+}
+
+// Convert_v1beta1_ResourceDistributionNamespace_To_apps_ResourceDistributionNamespace is an autogenerated conversion function.
+func Convert_v1beta1_ResourceDistributionNamespace_To_apps_ResourceDistributionNamespace(in *ResourceDistributionNamespace, out *apps.ResourceDistributionNamespace, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourceDistributionNamespace_To_apps_ResourceDistributionNamespace(in, out, s)
+}
+
+func autoConvert_apps_ResourceDistributionNamespace_To_v1beta1_ResourceDistributionNamespace(in *apps.ResourceDistributionNamespace, out *ResourceDistributionNamespace, s conversion.Scope) error {
+	out.Name = in.Name
+	return nil
+}
+
+// Convert_apps_ResourceDistributionNamespace_To_v1beta1_ResourceDistributionNamespace is an autogenerated conversion function.
+func Convert_apps_ResourceDistributionNamespace_To_v1beta1_ResourceDistributionNamespace(in *apps.ResourceDistributionNamespace, out *ResourceDistributionNamespace, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistributionNamespace_To_v1beta1_ResourceDistributionNamespace(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec(in *ResourceDistributionSpec, out *apps.ResourceDistributionSpec, s conversion.Scope) error {
+	out.Resource = in.Resource
+	if err := Convert_v1beta1_ResourceDistributionTargets_To_apps_ResourceDistributionTargets(&in.Targets, &out.Targets, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_apps_ResourceDistributionSpec_To_v1beta1_ResourceDistributionSpec(in *apps.ResourceDistributionSpec, out *ResourceDistributionSpec, s conversion.Scope) error {
+	out.Resource = in.Resource
+	if err := Convert_apps_ResourceDistributionTargets_To_v1beta1_ResourceDistributionTargets(&in.Targets, &out.Targets, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_ResourceDistributionSpec_To_v1beta1_ResourceDistributionSpec is an autogenerated conversion function.
+func Convert_apps_ResourceDistributionSpec_To_v1beta1_ResourceDistributionSpec(in *apps.ResourceDistributionSpec, out *ResourceDistributionSpec, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistributionSpec_To_v1beta1_ResourceDistributionSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourceDistributionStatus_To_apps_ResourceDistributionStatus(in *ResourceDistributionStatus, out *apps.ResourceDistributionStatus, s conversion.Scope) error {
+	out.Desired = in.Desired
+	out.Succeeded = in.Succeeded
+	out.Failed = in.Failed
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Conditions = *(*[]apps.ResourceDistributionCondition)(unsafe.Pointer(&in.Conditions))
+	return nil
+}
+
+// Convert_v1beta1_ResourceDistributionStatus_To_apps_ResourceDistributionStatus is an autogenerated conversion function.
+func Convert_v1beta1_ResourceDistributionStatus_To_apps_ResourceDistributionStatus(in *ResourceDistributionStatus, out *apps.ResourceDistributionStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourceDistributionStatus_To_apps_ResourceDistributionStatus(in, out, s)
+}
+
+func autoConvert_apps_ResourceDistributionStatus_To_v1beta1_ResourceDistributionStatus(in *apps.ResourceDistributionStatus, out *ResourceDistributionStatus, s conversion.Scope) error {
+	out.Desired = in.Desired
+	out.Succeeded = in.Succeeded
+	out.Failed = in.Failed
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Conditions = *(*[]ResourceDistributionCondition)(unsafe.Pointer(&in.Conditions))
+	return nil
+}
+
+// Convert_apps_ResourceDistributionStatus_To_v1beta1_ResourceDistributionStatus is an autogenerated conversion function.
+func Convert_apps_ResourceDistributionStatus_To_v1beta1_ResourceDistributionStatus(in *apps.ResourceDistributionStatus, out *ResourceDistributionStatus, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistributionStatus_To_v1beta1_ResourceDistributionStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces(in *ResourceDistributionTargetNamespaces, out *apps.ResourceDistributionTargetNamespaces, s conversion.Scope) error {
+	out.List = *(*[]apps.ResourceDistributionNamespace)(unsafe.Pointer(&in.List))
+	return nil
+}
+
+// Convert_v1beta1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces is an autogenerated conversion function.
+func Convert_v1beta1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces(in *ResourceDistributionTargetNamespaces, out *apps.ResourceDistributionTargetNamespaces, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces(in, out, s)
+}
+
+func autoConvert_apps_ResourceDistributionTargetNamespaces_To_v1beta1_ResourceDistributionTargetNamespaces(in *apps.ResourceDistributionTargetNamespaces, out *ResourceDistributionTargetNamespaces, s conversion.Scope) error {
+	out.List = *(*[]ResourceDistributionNamespace)(unsafe.Pointer(&in.List))
+	return nil
+}
+
+// Convert_apps_ResourceDistributionTargetNamespaces_To_v1beta1_ResourceDistributionTargetNamespaces is an autogenerated conversion function.
+func Convert_apps_ResourceDistributionTargetNamespaces_To_v1beta1_ResourceDistributionTargetNamespaces(in *apps.ResourceDistributionTargetNamespaces, out *ResourceDistributionTargetNamespaces, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistributionTargetNamespaces_To_v1beta1_ResourceDistributionTargetNamespaces(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourceDistributionTargets_To_apps_ResourceDistributionTargets(in *ResourceDistributionTargets, out *apps.ResourceDistributionTargets, s conversion.Scope) error {
+	out.AllNamespaces = in.AllNamespaces
+	if err := Convert_v1beta1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces(&in.ExcludedNamespaces, &out.ExcludedNamespaces, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_ResourceDistributionTargetNamespaces_To_apps_ResourceDistributionTargetNamespaces(&in.IncludedNamespaces, &out.IncludedNamespaces, s); err != nil {
+		return err
+	}
+	out.NamespaceSelector = in.NamespaceSelector
+	return nil
+}
+
+// Convert_v1beta1_ResourceDistributionTargets_To_apps_ResourceDistributionTargets is an autogenerated conversion function.
+func Convert_v1beta1_ResourceDistributionTargets_To_apps_ResourceDistributionTargets(in *ResourceDistributionTargets, out *apps.ResourceDistributionTargets, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourceDistributionTargets_To_apps_ResourceDistributionTargets(in, out, s)
+}
+
+func autoConvert_apps_ResourceDistributionTargets_To_v1beta1_ResourceDistributionTargets(in *apps.ResourceDistributionTargets, out *ResourceDistributionTargets, s conversion.Scope) error {
+	out.AllNamespaces = in.AllNamespaces
+	if err := Convert_apps_ResourceDistributionTargetNamespaces_To_v1beta1_ResourceDistributionTargetNamespaces(&in.ExcludedNamespaces, &out.ExcludedNamespaces, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_ResourceDistributionTargetNamespaces_To_v1beta1_ResourceDistributionTargetNamespaces(&in.IncludedNamespaces, &out.IncludedNamespaces, s); err != nil {
+		return err
+	}
+	out.NamespaceSelector = in.NamespaceSelector
+	return nil
+}
+
+// Convert_apps_ResourceDistributionTargets_To_v1beta1_ResourceDistributionTargets is an autogenerated conversion function.
+func Convert_apps_ResourceDistributionTargets_To_v1beta1_ResourceDistributionTargets(in *apps.ResourceDistributionTargets, out *ResourceDistributionTargets, s conversion.Scope) error {
+	return autoConvert_apps_ResourceDistributionTargets_To_v1beta1_ResourceDistributionTargets(in, out, s)
 }
 
 func autoConvert_v1beta1_ResourceExprs_To_apps_ResourceExprs(in *ResourceExprs, out *apps.ResourceExprs, s conversion.Scope) error {
@@ -2038,6 +3762,68 @@ func autoConvert_apps_RollingUpdateCloneSetStrategy_To_v1beta1_RollingUpdateClon
 // Convert_apps_RollingUpdateCloneSetStrategy_To_v1beta1_RollingUpdateCloneSetStrategy is an autogenerated conversion function.
 func Convert_apps_RollingUpdateCloneSetStrategy_To_v1beta1_RollingUpdateCloneSetStrategy(in *apps.RollingUpdateCloneSetStrategy, out *RollingUpdateCloneSetStrategy, s conversion.Scope) error {
 	return autoConvert_apps_RollingUpdateCloneSetStrategy_To_v1beta1_RollingUpdateCloneSetStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_RollingUpdateDaemonSet_To_apps_RollingUpdateDaemonSet(in *RollingUpdateDaemonSet, out *apps.RollingUpdateDaemonSet, s conversion.Scope) error {
+	out.RollingUpdateType = apps.RollingUpdateType(in.RollingUpdateType)
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.MaxSurge = (*intstr.IntOrString)(unsafe.Pointer(in.MaxSurge))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Partition = (*intstr.IntOrString)(unsafe.Pointer(in.Partition))
+	out.Paused = (*bool)(unsafe.Pointer(in.Paused))
+	return nil
+}
+
+// Convert_v1beta1_RollingUpdateDaemonSet_To_apps_RollingUpdateDaemonSet is an autogenerated conversion function.
+func Convert_v1beta1_RollingUpdateDaemonSet_To_apps_RollingUpdateDaemonSet(in *RollingUpdateDaemonSet, out *apps.RollingUpdateDaemonSet, s conversion.Scope) error {
+	return autoConvert_v1beta1_RollingUpdateDaemonSet_To_apps_RollingUpdateDaemonSet(in, out, s)
+}
+
+func autoConvert_apps_RollingUpdateDaemonSet_To_v1beta1_RollingUpdateDaemonSet(in *apps.RollingUpdateDaemonSet, out *RollingUpdateDaemonSet, s conversion.Scope) error {
+	out.RollingUpdateType = RollingUpdateType(in.RollingUpdateType)
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.MaxSurge = (*intstr.IntOrString)(unsafe.Pointer(in.MaxSurge))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Partition = (*intstr.IntOrString)(unsafe.Pointer(in.Partition))
+	out.Paused = (*bool)(unsafe.Pointer(in.Paused))
+	return nil
+}
+
+// Convert_apps_RollingUpdateDaemonSet_To_v1beta1_RollingUpdateDaemonSet is an autogenerated conversion function.
+func Convert_apps_RollingUpdateDaemonSet_To_v1beta1_RollingUpdateDaemonSet(in *apps.RollingUpdateDaemonSet, out *RollingUpdateDaemonSet, s conversion.Scope) error {
+	return autoConvert_apps_RollingUpdateDaemonSet_To_v1beta1_RollingUpdateDaemonSet(in, out, s)
+}
+
+func autoConvert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in *RollingUpdateStatefulSetStrategy, out *apps.RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	out.Partition = (*int32)(unsafe.Pointer(in.Partition))
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.PodUpdatePolicy = pub.PodUpdatePolicyType(in.PodUpdatePolicy)
+	out.Paused = in.Paused
+	out.UnorderedUpdate = (*apps.UnorderedUpdateStrategy)(unsafe.Pointer(in.UnorderedUpdate))
+	out.InPlaceUpdateStrategy = (*pub.InPlaceUpdateStrategy)(unsafe.Pointer(in.InPlaceUpdateStrategy))
+	out.MinReadySeconds = (*int32)(unsafe.Pointer(in.MinReadySeconds))
+	return nil
+}
+
+// Convert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy is an autogenerated conversion function.
+func Convert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in *RollingUpdateStatefulSetStrategy, out *apps.RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_RollingUpdateStatefulSetStrategy_To_apps_RollingUpdateStatefulSetStrategy(in, out, s)
+}
+
+func autoConvert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy(in *apps.RollingUpdateStatefulSetStrategy, out *RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	out.Partition = (*int32)(unsafe.Pointer(in.Partition))
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	out.PodUpdatePolicy = pub.PodUpdatePolicyType(in.PodUpdatePolicy)
+	out.Paused = in.Paused
+	out.UnorderedUpdate = (*UnorderedUpdateStrategy)(unsafe.Pointer(in.UnorderedUpdate))
+	out.InPlaceUpdateStrategy = (*pub.InPlaceUpdateStrategy)(unsafe.Pointer(in.InPlaceUpdateStrategy))
+	out.MinReadySeconds = (*int32)(unsafe.Pointer(in.MinReadySeconds))
+	return nil
+}
+
+// Convert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy is an autogenerated conversion function.
+func Convert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy(in *apps.RollingUpdateStatefulSetStrategy, out *RollingUpdateStatefulSetStrategy, s conversion.Scope) error {
+	return autoConvert_apps_RollingUpdateStatefulSetStrategy_To_v1beta1_RollingUpdateStatefulSetStrategy(in, out, s)
 }
 
 func autoConvert_v1beta1_SandboxConfig_To_apps_SandboxConfig(in *SandboxConfig, out *apps.SandboxConfig, s conversion.Scope) error {
@@ -2404,6 +4190,372 @@ func Convert_apps_SourceContainerNameSource_To_v1beta1_SourceContainerNameSource
 	return autoConvert_apps_SourceContainerNameSource_To_v1beta1_SourceContainerNameSource(in, out, s)
 }
 
+func autoConvert_v1beta1_StatefulSet_To_apps_StatefulSet(in *StatefulSet, out *apps.StatefulSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_StatefulSetSpec_To_apps_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_StatefulSet_To_apps_StatefulSet is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSet_To_apps_StatefulSet(in *StatefulSet, out *apps.StatefulSet, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSet_To_apps_StatefulSet(in, out, s)
+}
+
+func autoConvert_apps_StatefulSet_To_v1beta1_StatefulSet(in *apps.StatefulSet, out *StatefulSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_StatefulSet_To_v1beta1_StatefulSet is an autogenerated conversion function.
+func Convert_apps_StatefulSet_To_v1beta1_StatefulSet(in *apps.StatefulSet, out *StatefulSet, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSet_To_v1beta1_StatefulSet(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSetList, out *apps.StatefulSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]apps.StatefulSet, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_StatefulSet_To_apps_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_StatefulSetList_To_apps_StatefulSetList is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSetList_To_apps_StatefulSetList(in *StatefulSetList, out *apps.StatefulSetList, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSetList_To_apps_StatefulSetList(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetList_To_v1beta1_StatefulSetList(in *apps.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]StatefulSet, len(*in))
+		for i := range *in {
+			if err := Convert_apps_StatefulSet_To_v1beta1_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_apps_StatefulSetList_To_v1beta1_StatefulSetList is an autogenerated conversion function.
+func Convert_apps_StatefulSetList_To_v1beta1_StatefulSetList(in *apps.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetList_To_v1beta1_StatefulSetList(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals(in *StatefulSetOrdinals, out *apps.StatefulSetOrdinals, s conversion.Scope) error {
+	out.Start = in.Start
+	return nil
+}
+
+// Convert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals(in *StatefulSetOrdinals, out *apps.StatefulSetOrdinals, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSetOrdinals_To_apps_StatefulSetOrdinals(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals(in *apps.StatefulSetOrdinals, out *StatefulSetOrdinals, s conversion.Scope) error {
+	out.Start = in.Start
+	return nil
+}
+
+// Convert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals is an autogenerated conversion function.
+func Convert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals(in *apps.StatefulSetOrdinals, out *StatefulSetOrdinals, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetOrdinals_To_v1beta1_StatefulSetOrdinals(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy(in *StatefulSetPersistentVolumeClaimRetentionPolicy, out *apps.StatefulSetPersistentVolumeClaimRetentionPolicy, s conversion.Scope) error {
+	out.WhenDeleted = apps.PersistentVolumeClaimRetentionPolicyType(in.WhenDeleted)
+	out.WhenScaled = apps.PersistentVolumeClaimRetentionPolicyType(in.WhenScaled)
+	return nil
+}
+
+// Convert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy(in *StatefulSetPersistentVolumeClaimRetentionPolicy, out *apps.StatefulSetPersistentVolumeClaimRetentionPolicy, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy_To_apps_StatefulSetPersistentVolumeClaimRetentionPolicy(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(in *apps.StatefulSetPersistentVolumeClaimRetentionPolicy, out *StatefulSetPersistentVolumeClaimRetentionPolicy, s conversion.Scope) error {
+	out.WhenDeleted = PersistentVolumeClaimRetentionPolicyType(in.WhenDeleted)
+	out.WhenScaled = PersistentVolumeClaimRetentionPolicyType(in.WhenScaled)
+	return nil
+}
+
+// Convert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy is an autogenerated conversion function.
+func Convert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(in *apps.StatefulSetPersistentVolumeClaimRetentionPolicy, out *StatefulSetPersistentVolumeClaimRetentionPolicy, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetPersistentVolumeClaimRetentionPolicy_To_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy(in *StatefulSetScaleStrategy, out *apps.StatefulSetScaleStrategy, s conversion.Scope) error {
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	return nil
+}
+
+// Convert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy(in *StatefulSetScaleStrategy, out *apps.StatefulSetScaleStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSetScaleStrategy_To_apps_StatefulSetScaleStrategy(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy(in *apps.StatefulSetScaleStrategy, out *StatefulSetScaleStrategy, s conversion.Scope) error {
+	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
+	return nil
+}
+
+// Convert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy is an autogenerated conversion function.
+func Convert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy(in *apps.StatefulSetScaleStrategy, out *StatefulSetScaleStrategy, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetScaleStrategy_To_v1beta1_StatefulSetScaleStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetSpec_To_apps_StatefulSetSpec(in *StatefulSetSpec, out *apps.StatefulSetSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	out.VolumeClaimTemplates = *(*[]v1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
+	out.ServiceName = in.ServiceName
+	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
+	if err := Convert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.ReserveOrdinals = *(*[]intstr.IntOrString)(unsafe.Pointer(&in.ReserveOrdinals))
+	out.Lifecycle = (*pub.Lifecycle)(unsafe.Pointer(in.Lifecycle))
+	out.ScaleStrategy = (*apps.StatefulSetScaleStrategy)(unsafe.Pointer(in.ScaleStrategy))
+	out.PersistentVolumeClaimRetentionPolicy = (*apps.StatefulSetPersistentVolumeClaimRetentionPolicy)(unsafe.Pointer(in.PersistentVolumeClaimRetentionPolicy))
+	out.Ordinals = (*apps.StatefulSetOrdinals)(unsafe.Pointer(in.Ordinals))
+	if err := Convert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(&in.VolumeClaimUpdateStrategy, &out.VolumeClaimUpdateStrategy, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(in *apps.StatefulSetSpec, out *StatefulSetSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	out.VolumeClaimTemplates = *(*[]v1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
+	if err := Convert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(&in.VolumeClaimUpdateStrategy, &out.VolumeClaimUpdateStrategy, s); err != nil {
+		return err
+	}
+	out.ServiceName = in.ServiceName
+	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
+	if err := Convert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.ReserveOrdinals = *(*[]intstr.IntOrString)(unsafe.Pointer(&in.ReserveOrdinals))
+	out.Lifecycle = (*pub.Lifecycle)(unsafe.Pointer(in.Lifecycle))
+	out.ScaleStrategy = (*StatefulSetScaleStrategy)(unsafe.Pointer(in.ScaleStrategy))
+	out.PersistentVolumeClaimRetentionPolicy = (*StatefulSetPersistentVolumeClaimRetentionPolicy)(unsafe.Pointer(in.PersistentVolumeClaimRetentionPolicy))
+	out.Ordinals = (*StatefulSetOrdinals)(unsafe.Pointer(in.Ordinals))
+	return nil
+}
+
+func autoConvert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(in *StatefulSetStatus, out *apps.StatefulSetStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.AvailableReplicas = in.AvailableReplicas
+	out.CurrentReplicas = in.CurrentReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	out.CurrentRevision = in.CurrentRevision
+	out.UpdateRevision = in.UpdateRevision
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]appsv1.StatefulSetCondition)(unsafe.Pointer(&in.Conditions))
+	out.LabelSelector = in.LabelSelector
+	out.UpdatedReadyReplicas = in.UpdatedReadyReplicas
+	out.UpdatedAvailableReplicas = in.UpdatedAvailableReplicas
+	out.VolumeClaims = *(*[]apps.VolumeClaimStatus)(unsafe.Pointer(&in.VolumeClaims))
+	return nil
+}
+
+// Convert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(in *StatefulSetStatus, out *apps.StatefulSetStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSetStatus_To_apps_StatefulSetStatus(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(in *apps.StatefulSetStatus, out *StatefulSetStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.AvailableReplicas = in.AvailableReplicas
+	out.CurrentReplicas = in.CurrentReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	out.UpdatedReadyReplicas = in.UpdatedReadyReplicas
+	out.UpdatedAvailableReplicas = in.UpdatedAvailableReplicas
+	out.CurrentRevision = in.CurrentRevision
+	out.UpdateRevision = in.UpdateRevision
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]appsv1.StatefulSetCondition)(unsafe.Pointer(&in.Conditions))
+	out.LabelSelector = in.LabelSelector
+	out.VolumeClaims = *(*[]VolumeClaimStatus)(unsafe.Pointer(&in.VolumeClaims))
+	return nil
+}
+
+// Convert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus is an autogenerated conversion function.
+func Convert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(in *apps.StatefulSetStatus, out *StatefulSetStatus, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetStatus_To_v1beta1_StatefulSetStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetTemplateSpec_To_apps_StatefulSetTemplateSpec(in *StatefulSetTemplateSpec, out *apps.StatefulSetTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	return nil
+}
+
+func autoConvert_apps_StatefulSetTemplateSpec_To_v1beta1_StatefulSetTemplateSpec(in *apps.StatefulSetTemplateSpec, out *StatefulSetTemplateSpec, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	return nil
+}
+
+func autoConvert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in *StatefulSetUpdateStrategy, out *apps.StatefulSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = appsv1.StatefulSetUpdateStrategyType(in.Type)
+	out.RollingUpdate = (*apps.RollingUpdateStatefulSetStrategy)(unsafe.Pointer(in.RollingUpdate))
+	return nil
+}
+
+// Convert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in *StatefulSetUpdateStrategy, out *apps.StatefulSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSetUpdateStrategy_To_apps_StatefulSetUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(in *apps.StatefulSetUpdateStrategy, out *StatefulSetUpdateStrategy, s conversion.Scope) error {
+	out.Type = appsv1.StatefulSetUpdateStrategyType(in.Type)
+	out.RollingUpdate = (*RollingUpdateStatefulSetStrategy)(unsafe.Pointer(in.RollingUpdate))
+	return nil
+}
+
+// Convert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(in *apps.StatefulSetUpdateStrategy, out *StatefulSetUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_StatefulSetUpdateStrategy_To_v1beta1_StatefulSetUpdateStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_Subset_To_apps_Subset(in *Subset, out *apps.Subset, s conversion.Scope) error {
+	out.Name = in.Name
+	out.NodeSelectorTerm = in.NodeSelectorTerm
+	out.Tolerations = *(*[]v1.Toleration)(unsafe.Pointer(&in.Tolerations))
+	out.Replicas = (*intstr.IntOrString)(unsafe.Pointer(in.Replicas))
+	out.MinReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MinReplicas))
+	out.MaxReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MaxReplicas))
+	out.Patch = (*runtime.RawExtension)(unsafe.Pointer(in.Patch))
+	return nil
+}
+
+// Convert_v1beta1_Subset_To_apps_Subset is an autogenerated conversion function.
+func Convert_v1beta1_Subset_To_apps_Subset(in *Subset, out *apps.Subset, s conversion.Scope) error {
+	return autoConvert_v1beta1_Subset_To_apps_Subset(in, out, s)
+}
+
+func autoConvert_apps_Subset_To_v1beta1_Subset(in *apps.Subset, out *Subset, s conversion.Scope) error {
+	out.Name = in.Name
+	out.NodeSelectorTerm = in.NodeSelectorTerm
+	out.Tolerations = *(*[]v1.Toleration)(unsafe.Pointer(&in.Tolerations))
+	out.Replicas = (*intstr.IntOrString)(unsafe.Pointer(in.Replicas))
+	out.MinReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MinReplicas))
+	out.MaxReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MaxReplicas))
+	out.Patch = (*runtime.RawExtension)(unsafe.Pointer(in.Patch))
+	return nil
+}
+
+// Convert_apps_Subset_To_v1beta1_Subset is an autogenerated conversion function.
+func Convert_apps_Subset_To_v1beta1_Subset(in *apps.Subset, out *Subset, s conversion.Scope) error {
+	return autoConvert_apps_Subset_To_v1beta1_Subset(in, out, s)
+}
+
+func autoConvert_v1beta1_SubsetTemplate_To_apps_SubsetTemplate(in *SubsetTemplate, out *apps.SubsetTemplate, s conversion.Scope) error {
+	if in.StatefulSetTemplate != nil {
+		in, out := &in.StatefulSetTemplate, &out.StatefulSetTemplate
+		*out = new(apps.StatefulSetTemplateSpec)
+		if err := Convert_v1beta1_StatefulSetTemplateSpec_To_apps_StatefulSetTemplateSpec(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.StatefulSetTemplate = nil
+	}
+	if in.AdvancedStatefulSetTemplate != nil {
+		in, out := &in.AdvancedStatefulSetTemplate, &out.AdvancedStatefulSetTemplate
+		*out = new(apps.AdvancedStatefulSetTemplateSpec)
+		if err := Convert_v1beta1_AdvancedStatefulSetTemplateSpec_To_apps_AdvancedStatefulSetTemplateSpec(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.AdvancedStatefulSetTemplate = nil
+	}
+	if in.CloneSetTemplate != nil {
+		in, out := &in.CloneSetTemplate, &out.CloneSetTemplate
+		*out = new(apps.CloneSetTemplateSpec)
+		if err := Convert_v1beta1_CloneSetTemplateSpec_To_apps_CloneSetTemplateSpec(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.CloneSetTemplate = nil
+	}
+	out.DeploymentTemplate = (*apps.DeploymentTemplateSpec)(unsafe.Pointer(in.DeploymentTemplate))
+	return nil
+}
+
+// Convert_v1beta1_SubsetTemplate_To_apps_SubsetTemplate is an autogenerated conversion function.
+func Convert_v1beta1_SubsetTemplate_To_apps_SubsetTemplate(in *SubsetTemplate, out *apps.SubsetTemplate, s conversion.Scope) error {
+	return autoConvert_v1beta1_SubsetTemplate_To_apps_SubsetTemplate(in, out, s)
+}
+
+func autoConvert_apps_SubsetTemplate_To_v1beta1_SubsetTemplate(in *apps.SubsetTemplate, out *SubsetTemplate, s conversion.Scope) error {
+	if in.StatefulSetTemplate != nil {
+		in, out := &in.StatefulSetTemplate, &out.StatefulSetTemplate
+		*out = new(StatefulSetTemplateSpec)
+		if err := Convert_apps_StatefulSetTemplateSpec_To_v1beta1_StatefulSetTemplateSpec(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.StatefulSetTemplate = nil
+	}
+	if in.AdvancedStatefulSetTemplate != nil {
+		in, out := &in.AdvancedStatefulSetTemplate, &out.AdvancedStatefulSetTemplate
+		*out = new(AdvancedStatefulSetTemplateSpec)
+		if err := Convert_apps_AdvancedStatefulSetTemplateSpec_To_v1beta1_AdvancedStatefulSetTemplateSpec(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.AdvancedStatefulSetTemplate = nil
+	}
+	if in.CloneSetTemplate != nil {
+		in, out := &in.CloneSetTemplate, &out.CloneSetTemplate
+		*out = new(CloneSetTemplateSpec)
+		if err := Convert_apps_CloneSetTemplateSpec_To_v1beta1_CloneSetTemplateSpec(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.CloneSetTemplate = nil
+	}
+	out.DeploymentTemplate = (*DeploymentTemplateSpec)(unsafe.Pointer(in.DeploymentTemplate))
+	return nil
+}
+
+// Convert_apps_SubsetTemplate_To_v1beta1_SubsetTemplate is an autogenerated conversion function.
+func Convert_apps_SubsetTemplate_To_v1beta1_SubsetTemplate(in *apps.SubsetTemplate, out *SubsetTemplate, s conversion.Scope) error {
+	return autoConvert_apps_SubsetTemplate_To_v1beta1_SubsetTemplate(in, out, s)
+}
+
 func autoConvert_v1beta1_SyncStatus_To_apps_SyncStatus(in *SyncStatus, out *apps.SyncStatus, s conversion.Scope) error {
 	out.SyncAt = in.SyncAt
 	out.Status = apps.SyncStatusPhase(in.Status)
@@ -2426,6 +4578,78 @@ func autoConvert_apps_SyncStatus_To_v1beta1_SyncStatus(in *apps.SyncStatus, out 
 // Convert_apps_SyncStatus_To_v1beta1_SyncStatus is an autogenerated conversion function.
 func Convert_apps_SyncStatus_To_v1beta1_SyncStatus(in *apps.SyncStatus, out *SyncStatus, s conversion.Scope) error {
 	return autoConvert_apps_SyncStatus_To_v1beta1_SyncStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_TargetFilter_To_apps_TargetFilter(in *TargetFilter, out *apps.TargetFilter, s conversion.Scope) error {
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.ReplicasPathList = *(*[]string)(unsafe.Pointer(&in.ReplicasPathList))
+	return nil
+}
+
+// Convert_v1beta1_TargetFilter_To_apps_TargetFilter is an autogenerated conversion function.
+func Convert_v1beta1_TargetFilter_To_apps_TargetFilter(in *TargetFilter, out *apps.TargetFilter, s conversion.Scope) error {
+	return autoConvert_v1beta1_TargetFilter_To_apps_TargetFilter(in, out, s)
+}
+
+func autoConvert_apps_TargetFilter_To_v1beta1_TargetFilter(in *apps.TargetFilter, out *TargetFilter, s conversion.Scope) error {
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.ReplicasPathList = *(*[]string)(unsafe.Pointer(&in.ReplicasPathList))
+	return nil
+}
+
+// Convert_apps_TargetFilter_To_v1beta1_TargetFilter is an autogenerated conversion function.
+func Convert_apps_TargetFilter_To_v1beta1_TargetFilter(in *apps.TargetFilter, out *TargetFilter, s conversion.Scope) error {
+	return autoConvert_apps_TargetFilter_To_v1beta1_TargetFilter(in, out, s)
+}
+
+func autoConvert_v1beta1_TargetReference_To_apps_TargetReference(in *TargetReference, out *apps.TargetReference, s conversion.Scope) error {
+	out.APIVersion = in.APIVersion
+	out.Kind = in.Kind
+	out.Name = in.Name
+	return nil
+}
+
+// Convert_v1beta1_TargetReference_To_apps_TargetReference is an autogenerated conversion function.
+func Convert_v1beta1_TargetReference_To_apps_TargetReference(in *TargetReference, out *apps.TargetReference, s conversion.Scope) error {
+	return autoConvert_v1beta1_TargetReference_To_apps_TargetReference(in, out, s)
+}
+
+func autoConvert_apps_TargetReference_To_v1beta1_TargetReference(in *apps.TargetReference, out *TargetReference, s conversion.Scope) error {
+	out.APIVersion = in.APIVersion
+	out.Kind = in.Kind
+	out.Name = in.Name
+	return nil
+}
+
+// Convert_apps_TargetReference_To_v1beta1_TargetReference is an autogenerated conversion function.
+func Convert_apps_TargetReference_To_v1beta1_TargetReference(in *apps.TargetReference, out *TargetReference, s conversion.Scope) error {
+	return autoConvert_apps_TargetReference_To_v1beta1_TargetReference(in, out, s)
+}
+
+func autoConvert_v1beta1_Topology_To_apps_Topology(in *Topology, out *apps.Topology, s conversion.Scope) error {
+	out.Subsets = *(*[]apps.Subset)(unsafe.Pointer(&in.Subsets))
+	if err := Convert_v1beta1_UnitedDeploymentScheduleStrategy_To_apps_UnitedDeploymentScheduleStrategy(&in.ScheduleStrategy, &out.ScheduleStrategy, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_Topology_To_apps_Topology is an autogenerated conversion function.
+func Convert_v1beta1_Topology_To_apps_Topology(in *Topology, out *apps.Topology, s conversion.Scope) error {
+	return autoConvert_v1beta1_Topology_To_apps_Topology(in, out, s)
+}
+
+func autoConvert_apps_Topology_To_v1beta1_Topology(in *apps.Topology, out *Topology, s conversion.Scope) error {
+	out.Subsets = *(*[]Subset)(unsafe.Pointer(&in.Subsets))
+	if err := Convert_apps_UnitedDeploymentScheduleStrategy_To_v1beta1_UnitedDeploymentScheduleStrategy(&in.ScheduleStrategy, &out.ScheduleStrategy, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_Topology_To_v1beta1_Topology is an autogenerated conversion function.
+func Convert_apps_Topology_To_v1beta1_Topology(in *apps.Topology, out *Topology, s conversion.Scope) error {
+	return autoConvert_apps_Topology_To_v1beta1_Topology(in, out, s)
 }
 
 func autoConvert_v1beta1_TransferEnvVar_To_apps_TransferEnvVar(in *TransferEnvVar, out *apps.TransferEnvVar, s conversion.Scope) error {
@@ -2452,4 +4676,633 @@ func autoConvert_apps_TransferEnvVar_To_v1beta1_TransferEnvVar(in *apps.Transfer
 // Convert_apps_TransferEnvVar_To_v1beta1_TransferEnvVar is an autogenerated conversion function.
 func Convert_apps_TransferEnvVar_To_v1beta1_TransferEnvVar(in *apps.TransferEnvVar, out *TransferEnvVar, s conversion.Scope) error {
 	return autoConvert_apps_TransferEnvVar_To_v1beta1_TransferEnvVar(in, out, s)
+}
+
+func autoConvert_v1beta1_UnitedDeployment_To_apps_UnitedDeployment(in *UnitedDeployment, out *apps.UnitedDeployment, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_UnitedDeploymentSpec_To_apps_UnitedDeploymentSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_UnitedDeployment_To_apps_UnitedDeployment is an autogenerated conversion function.
+func Convert_v1beta1_UnitedDeployment_To_apps_UnitedDeployment(in *UnitedDeployment, out *apps.UnitedDeployment, s conversion.Scope) error {
+	return autoConvert_v1beta1_UnitedDeployment_To_apps_UnitedDeployment(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeployment_To_v1beta1_UnitedDeployment(in *apps.UnitedDeployment, out *UnitedDeployment, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_UnitedDeploymentSpec_To_v1beta1_UnitedDeploymentSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_UnitedDeploymentStatus_To_v1beta1_UnitedDeploymentStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_UnitedDeployment_To_v1beta1_UnitedDeployment is an autogenerated conversion function.
+func Convert_apps_UnitedDeployment_To_v1beta1_UnitedDeployment(in *apps.UnitedDeployment, out *UnitedDeployment, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeployment_To_v1beta1_UnitedDeployment(in, out, s)
+}
+
+func autoConvert_v1beta1_UnitedDeploymentCondition_To_apps_UnitedDeploymentCondition(in *UnitedDeploymentCondition, out *apps.UnitedDeploymentCondition, s conversion.Scope) error {
+	out.Type = apps.UnitedDeploymentConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_v1beta1_UnitedDeploymentCondition_To_apps_UnitedDeploymentCondition is an autogenerated conversion function.
+func Convert_v1beta1_UnitedDeploymentCondition_To_apps_UnitedDeploymentCondition(in *UnitedDeploymentCondition, out *apps.UnitedDeploymentCondition, s conversion.Scope) error {
+	return autoConvert_v1beta1_UnitedDeploymentCondition_To_apps_UnitedDeploymentCondition(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentCondition_To_v1beta1_UnitedDeploymentCondition(in *apps.UnitedDeploymentCondition, out *UnitedDeploymentCondition, s conversion.Scope) error {
+	out.Type = UnitedDeploymentConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentCondition_To_v1beta1_UnitedDeploymentCondition is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentCondition_To_v1beta1_UnitedDeploymentCondition(in *apps.UnitedDeploymentCondition, out *UnitedDeploymentCondition, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentCondition_To_v1beta1_UnitedDeploymentCondition(in, out, s)
+}
+
+func autoConvert_v1beta1_UnitedDeploymentList_To_apps_UnitedDeploymentList(in *UnitedDeploymentList, out *apps.UnitedDeploymentList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]apps.UnitedDeployment, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_UnitedDeployment_To_apps_UnitedDeployment(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_UnitedDeploymentList_To_apps_UnitedDeploymentList is an autogenerated conversion function.
+func Convert_v1beta1_UnitedDeploymentList_To_apps_UnitedDeploymentList(in *UnitedDeploymentList, out *apps.UnitedDeploymentList, s conversion.Scope) error {
+	return autoConvert_v1beta1_UnitedDeploymentList_To_apps_UnitedDeploymentList(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentList_To_v1beta1_UnitedDeploymentList(in *apps.UnitedDeploymentList, out *UnitedDeploymentList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]UnitedDeployment, len(*in))
+		for i := range *in {
+			if err := Convert_apps_UnitedDeployment_To_v1beta1_UnitedDeployment(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentList_To_v1beta1_UnitedDeploymentList is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentList_To_v1beta1_UnitedDeploymentList(in *apps.UnitedDeploymentList, out *UnitedDeploymentList, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentList_To_v1beta1_UnitedDeploymentList(in, out, s)
+}
+
+func autoConvert_v1beta1_UnitedDeploymentScheduleStrategy_To_apps_UnitedDeploymentScheduleStrategy(in *UnitedDeploymentScheduleStrategy, out *apps.UnitedDeploymentScheduleStrategy, s conversion.Scope) error {
+	out.Type = apps.UnitedDeploymentScheduleStrategyType(in.Type)
+	out.Adaptive = (*apps.AdaptiveUnitedDeploymentStrategy)(unsafe.Pointer(in.Adaptive))
+	return nil
+}
+
+// Convert_v1beta1_UnitedDeploymentScheduleStrategy_To_apps_UnitedDeploymentScheduleStrategy is an autogenerated conversion function.
+func Convert_v1beta1_UnitedDeploymentScheduleStrategy_To_apps_UnitedDeploymentScheduleStrategy(in *UnitedDeploymentScheduleStrategy, out *apps.UnitedDeploymentScheduleStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_UnitedDeploymentScheduleStrategy_To_apps_UnitedDeploymentScheduleStrategy(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentScheduleStrategy_To_v1beta1_UnitedDeploymentScheduleStrategy(in *apps.UnitedDeploymentScheduleStrategy, out *UnitedDeploymentScheduleStrategy, s conversion.Scope) error {
+	out.Type = UnitedDeploymentScheduleStrategyType(in.Type)
+	out.Adaptive = (*AdaptiveUnitedDeploymentStrategy)(unsafe.Pointer(in.Adaptive))
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentScheduleStrategy_To_v1beta1_UnitedDeploymentScheduleStrategy is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentScheduleStrategy_To_v1beta1_UnitedDeploymentScheduleStrategy(in *apps.UnitedDeploymentScheduleStrategy, out *UnitedDeploymentScheduleStrategy, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentScheduleStrategy_To_v1beta1_UnitedDeploymentScheduleStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_UnitedDeploymentSpec_To_apps_UnitedDeploymentSpec(in *UnitedDeploymentSpec, out *apps.UnitedDeploymentSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	if err := Convert_v1beta1_SubsetTemplate_To_apps_SubsetTemplate(&in.Template, &out.Template, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_Topology_To_apps_Topology(&in.Topology, &out.Topology, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_UnitedDeploymentUpdateStrategy_To_apps_UnitedDeploymentUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	return nil
+}
+
+// Convert_v1beta1_UnitedDeploymentSpec_To_apps_UnitedDeploymentSpec is an autogenerated conversion function.
+func Convert_v1beta1_UnitedDeploymentSpec_To_apps_UnitedDeploymentSpec(in *UnitedDeploymentSpec, out *apps.UnitedDeploymentSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_UnitedDeploymentSpec_To_apps_UnitedDeploymentSpec(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentSpec_To_v1beta1_UnitedDeploymentSpec(in *apps.UnitedDeploymentSpec, out *UnitedDeploymentSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*metav1.LabelSelector)(unsafe.Pointer(in.Selector))
+	if err := Convert_apps_SubsetTemplate_To_v1beta1_SubsetTemplate(&in.Template, &out.Template, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_Topology_To_v1beta1_Topology(&in.Topology, &out.Topology, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_UnitedDeploymentUpdateStrategy_To_v1beta1_UnitedDeploymentUpdateStrategy(&in.UpdateStrategy, &out.UpdateStrategy, s); err != nil {
+		return err
+	}
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentSpec_To_v1beta1_UnitedDeploymentSpec is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentSpec_To_v1beta1_UnitedDeploymentSpec(in *apps.UnitedDeploymentSpec, out *UnitedDeploymentSpec, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentSpec_To_v1beta1_UnitedDeploymentSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(in *UnitedDeploymentStatus, out *apps.UnitedDeploymentStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	out.UpdatedReadyReplicas = in.UpdatedReadyReplicas
+	out.ReservedPods = in.ReservedPods
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.CurrentRevision = in.CurrentRevision
+	out.SubsetReplicas = *(*map[string]int32)(unsafe.Pointer(&in.SubsetReplicas))
+	out.SubsetStatuses = *(*[]apps.UnitedDeploymentSubsetStatus)(unsafe.Pointer(&in.SubsetStatuses))
+	out.Conditions = *(*[]apps.UnitedDeploymentCondition)(unsafe.Pointer(&in.Conditions))
+	out.UpdateStatus = (*apps.UpdateStatus)(unsafe.Pointer(in.UpdateStatus))
+	out.LabelSelector = in.LabelSelector
+	return nil
+}
+
+// Convert_v1beta1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus is an autogenerated conversion function.
+func Convert_v1beta1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(in *UnitedDeploymentStatus, out *apps.UnitedDeploymentStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentStatus_To_v1beta1_UnitedDeploymentStatus(in *apps.UnitedDeploymentStatus, out *UnitedDeploymentStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	out.UpdatedReadyReplicas = in.UpdatedReadyReplicas
+	out.ReservedPods = in.ReservedPods
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.CurrentRevision = in.CurrentRevision
+	out.SubsetReplicas = *(*map[string]int32)(unsafe.Pointer(&in.SubsetReplicas))
+	out.SubsetStatuses = *(*[]UnitedDeploymentSubsetStatus)(unsafe.Pointer(&in.SubsetStatuses))
+	out.Conditions = *(*[]UnitedDeploymentCondition)(unsafe.Pointer(&in.Conditions))
+	out.UpdateStatus = (*UpdateStatus)(unsafe.Pointer(in.UpdateStatus))
+	out.LabelSelector = in.LabelSelector
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentStatus_To_v1beta1_UnitedDeploymentStatus is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentStatus_To_v1beta1_UnitedDeploymentStatus(in *apps.UnitedDeploymentStatus, out *UnitedDeploymentStatus, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentStatus_To_v1beta1_UnitedDeploymentStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_UnitedDeploymentSubsetCondition_To_apps_UnitedDeploymentSubsetCondition(in *UnitedDeploymentSubsetCondition, out *apps.UnitedDeploymentSubsetCondition, s conversion.Scope) error {
+	out.Type = apps.UnitedDeploymentSubsetConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_v1beta1_UnitedDeploymentSubsetCondition_To_apps_UnitedDeploymentSubsetCondition is an autogenerated conversion function.
+func Convert_v1beta1_UnitedDeploymentSubsetCondition_To_apps_UnitedDeploymentSubsetCondition(in *UnitedDeploymentSubsetCondition, out *apps.UnitedDeploymentSubsetCondition, s conversion.Scope) error {
+	return autoConvert_v1beta1_UnitedDeploymentSubsetCondition_To_apps_UnitedDeploymentSubsetCondition(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentSubsetCondition_To_v1beta1_UnitedDeploymentSubsetCondition(in *apps.UnitedDeploymentSubsetCondition, out *UnitedDeploymentSubsetCondition, s conversion.Scope) error {
+	out.Type = UnitedDeploymentSubsetConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentSubsetCondition_To_v1beta1_UnitedDeploymentSubsetCondition is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentSubsetCondition_To_v1beta1_UnitedDeploymentSubsetCondition(in *apps.UnitedDeploymentSubsetCondition, out *UnitedDeploymentSubsetCondition, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentSubsetCondition_To_v1beta1_UnitedDeploymentSubsetCondition(in, out, s)
+}
+
+func autoConvert_v1beta1_UnitedDeploymentSubsetStatus_To_apps_UnitedDeploymentSubsetStatus(in *UnitedDeploymentSubsetStatus, out *apps.UnitedDeploymentSubsetStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.Partition = in.Partition
+	out.ReservedPods = in.ReservedPods
+	out.Conditions = *(*[]apps.UnitedDeploymentSubsetCondition)(unsafe.Pointer(&in.Conditions))
+	return nil
+}
+
+// Convert_v1beta1_UnitedDeploymentSubsetStatus_To_apps_UnitedDeploymentSubsetStatus is an autogenerated conversion function.
+func Convert_v1beta1_UnitedDeploymentSubsetStatus_To_apps_UnitedDeploymentSubsetStatus(in *UnitedDeploymentSubsetStatus, out *apps.UnitedDeploymentSubsetStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_UnitedDeploymentSubsetStatus_To_apps_UnitedDeploymentSubsetStatus(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentSubsetStatus_To_v1beta1_UnitedDeploymentSubsetStatus(in *apps.UnitedDeploymentSubsetStatus, out *UnitedDeploymentSubsetStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.Partition = in.Partition
+	out.ReservedPods = in.ReservedPods
+	out.Conditions = *(*[]UnitedDeploymentSubsetCondition)(unsafe.Pointer(&in.Conditions))
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentSubsetStatus_To_v1beta1_UnitedDeploymentSubsetStatus is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentSubsetStatus_To_v1beta1_UnitedDeploymentSubsetStatus(in *apps.UnitedDeploymentSubsetStatus, out *UnitedDeploymentSubsetStatus, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentSubsetStatus_To_v1beta1_UnitedDeploymentSubsetStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_UnitedDeploymentUpdateStrategy_To_apps_UnitedDeploymentUpdateStrategy(in *UnitedDeploymentUpdateStrategy, out *apps.UnitedDeploymentUpdateStrategy, s conversion.Scope) error {
+	out.Type = apps.UpdateStrategyType(in.Type)
+	out.ManualUpdate = (*apps.ManualUpdate)(unsafe.Pointer(in.ManualUpdate))
+	return nil
+}
+
+// Convert_v1beta1_UnitedDeploymentUpdateStrategy_To_apps_UnitedDeploymentUpdateStrategy is an autogenerated conversion function.
+func Convert_v1beta1_UnitedDeploymentUpdateStrategy_To_apps_UnitedDeploymentUpdateStrategy(in *UnitedDeploymentUpdateStrategy, out *apps.UnitedDeploymentUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_UnitedDeploymentUpdateStrategy_To_apps_UnitedDeploymentUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_UnitedDeploymentUpdateStrategy_To_v1beta1_UnitedDeploymentUpdateStrategy(in *apps.UnitedDeploymentUpdateStrategy, out *UnitedDeploymentUpdateStrategy, s conversion.Scope) error {
+	out.Type = UpdateStrategyType(in.Type)
+	out.ManualUpdate = (*ManualUpdate)(unsafe.Pointer(in.ManualUpdate))
+	return nil
+}
+
+// Convert_apps_UnitedDeploymentUpdateStrategy_To_v1beta1_UnitedDeploymentUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_UnitedDeploymentUpdateStrategy_To_v1beta1_UnitedDeploymentUpdateStrategy(in *apps.UnitedDeploymentUpdateStrategy, out *UnitedDeploymentUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_UnitedDeploymentUpdateStrategy_To_v1beta1_UnitedDeploymentUpdateStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in *UnorderedUpdateStrategy, out *apps.UnorderedUpdateStrategy, s conversion.Scope) error {
+	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+	return nil
+}
+
+// Convert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy is an autogenerated conversion function.
+func Convert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in *UnorderedUpdateStrategy, out *apps.UnorderedUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_UnorderedUpdateStrategy_To_apps_UnorderedUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy(in *apps.UnorderedUpdateStrategy, out *UnorderedUpdateStrategy, s conversion.Scope) error {
+	out.PriorityStrategy = (*pub.UpdatePriorityStrategy)(unsafe.Pointer(in.PriorityStrategy))
+	return nil
+}
+
+// Convert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy(in *apps.UnorderedUpdateStrategy, out *UnorderedUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_UnorderedUpdateStrategy_To_v1beta1_UnorderedUpdateStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_UpdateStatus_To_apps_UpdateStatus(in *UpdateStatus, out *apps.UpdateStatus, s conversion.Scope) error {
+	out.UpdatedRevision = in.UpdatedRevision
+	out.CurrentPartitions = *(*map[string]int32)(unsafe.Pointer(&in.CurrentPartitions))
+	return nil
+}
+
+// Convert_v1beta1_UpdateStatus_To_apps_UpdateStatus is an autogenerated conversion function.
+func Convert_v1beta1_UpdateStatus_To_apps_UpdateStatus(in *UpdateStatus, out *apps.UpdateStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_UpdateStatus_To_apps_UpdateStatus(in, out, s)
+}
+
+func autoConvert_apps_UpdateStatus_To_v1beta1_UpdateStatus(in *apps.UpdateStatus, out *UpdateStatus, s conversion.Scope) error {
+	out.UpdatedRevision = in.UpdatedRevision
+	out.CurrentPartitions = *(*map[string]int32)(unsafe.Pointer(&in.CurrentPartitions))
+	return nil
+}
+
+// Convert_apps_UpdateStatus_To_v1beta1_UpdateStatus is an autogenerated conversion function.
+func Convert_apps_UpdateStatus_To_v1beta1_UpdateStatus(in *apps.UpdateStatus, out *UpdateStatus, s conversion.Scope) error {
+	return autoConvert_apps_UpdateStatus_To_v1beta1_UpdateStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus(in *VolumeClaimStatus, out *apps.VolumeClaimStatus, s conversion.Scope) error {
+	out.VolumeClaimName = in.VolumeClaimName
+	out.CompatibleReplicas = in.CompatibleReplicas
+	out.CompatibleReadyReplicas = in.CompatibleReadyReplicas
+	return nil
+}
+
+// Convert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus is an autogenerated conversion function.
+func Convert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus(in *VolumeClaimStatus, out *apps.VolumeClaimStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_VolumeClaimStatus_To_apps_VolumeClaimStatus(in, out, s)
+}
+
+func autoConvert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus(in *apps.VolumeClaimStatus, out *VolumeClaimStatus, s conversion.Scope) error {
+	out.VolumeClaimName = in.VolumeClaimName
+	out.CompatibleReplicas = in.CompatibleReplicas
+	out.CompatibleReadyReplicas = in.CompatibleReadyReplicas
+	return nil
+}
+
+// Convert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus is an autogenerated conversion function.
+func Convert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus(in *apps.VolumeClaimStatus, out *VolumeClaimStatus, s conversion.Scope) error {
+	return autoConvert_apps_VolumeClaimStatus_To_v1beta1_VolumeClaimStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(in *VolumeClaimUpdateStrategy, out *apps.VolumeClaimUpdateStrategy, s conversion.Scope) error {
+	out.Type = apps.VolumeClaimUpdateStrategyType(in.Type)
+	return nil
+}
+
+// Convert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy is an autogenerated conversion function.
+func Convert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(in *VolumeClaimUpdateStrategy, out *apps.VolumeClaimUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_VolumeClaimUpdateStrategy_To_apps_VolumeClaimUpdateStrategy(in, out, s)
+}
+
+func autoConvert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(in *apps.VolumeClaimUpdateStrategy, out *VolumeClaimUpdateStrategy, s conversion.Scope) error {
+	out.Type = VolumeClaimUpdateStrategyType(in.Type)
+	return nil
+}
+
+// Convert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy is an autogenerated conversion function.
+func Convert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(in *apps.VolumeClaimUpdateStrategy, out *VolumeClaimUpdateStrategy, s conversion.Scope) error {
+	return autoConvert_apps_VolumeClaimUpdateStrategy_To_v1beta1_VolumeClaimUpdateStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_WorkloadSpread_To_apps_WorkloadSpread(in *WorkloadSpread, out *apps.WorkloadSpread, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_WorkloadSpreadSpec_To_apps_WorkloadSpreadSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_WorkloadSpread_To_apps_WorkloadSpread is an autogenerated conversion function.
+func Convert_v1beta1_WorkloadSpread_To_apps_WorkloadSpread(in *WorkloadSpread, out *apps.WorkloadSpread, s conversion.Scope) error {
+	return autoConvert_v1beta1_WorkloadSpread_To_apps_WorkloadSpread(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpread_To_v1beta1_WorkloadSpread(in *apps.WorkloadSpread, out *WorkloadSpread, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_apps_WorkloadSpreadSpec_To_v1beta1_WorkloadSpreadSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_apps_WorkloadSpreadStatus_To_v1beta1_WorkloadSpreadStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_WorkloadSpread_To_v1beta1_WorkloadSpread is an autogenerated conversion function.
+func Convert_apps_WorkloadSpread_To_v1beta1_WorkloadSpread(in *apps.WorkloadSpread, out *WorkloadSpread, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpread_To_v1beta1_WorkloadSpread(in, out, s)
+}
+
+func autoConvert_v1beta1_WorkloadSpreadList_To_apps_WorkloadSpreadList(in *WorkloadSpreadList, out *apps.WorkloadSpreadList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]apps.WorkloadSpread, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_WorkloadSpread_To_apps_WorkloadSpread(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_WorkloadSpreadList_To_apps_WorkloadSpreadList is an autogenerated conversion function.
+func Convert_v1beta1_WorkloadSpreadList_To_apps_WorkloadSpreadList(in *WorkloadSpreadList, out *apps.WorkloadSpreadList, s conversion.Scope) error {
+	return autoConvert_v1beta1_WorkloadSpreadList_To_apps_WorkloadSpreadList(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpreadList_To_v1beta1_WorkloadSpreadList(in *apps.WorkloadSpreadList, out *WorkloadSpreadList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]WorkloadSpread, len(*in))
+		for i := range *in {
+			if err := Convert_apps_WorkloadSpread_To_v1beta1_WorkloadSpread(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_apps_WorkloadSpreadList_To_v1beta1_WorkloadSpreadList is an autogenerated conversion function.
+func Convert_apps_WorkloadSpreadList_To_v1beta1_WorkloadSpreadList(in *apps.WorkloadSpreadList, out *WorkloadSpreadList, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpreadList_To_v1beta1_WorkloadSpreadList(in, out, s)
+}
+
+func autoConvert_v1beta1_WorkloadSpreadScheduleStrategy_To_apps_WorkloadSpreadScheduleStrategy(in *WorkloadSpreadScheduleStrategy, out *apps.WorkloadSpreadScheduleStrategy, s conversion.Scope) error {
+	out.Type = apps.WorkloadSpreadScheduleStrategyType(in.Type)
+	out.Adaptive = (*apps.AdaptiveWorkloadSpreadStrategy)(unsafe.Pointer(in.Adaptive))
+	return nil
+}
+
+// Convert_v1beta1_WorkloadSpreadScheduleStrategy_To_apps_WorkloadSpreadScheduleStrategy is an autogenerated conversion function.
+func Convert_v1beta1_WorkloadSpreadScheduleStrategy_To_apps_WorkloadSpreadScheduleStrategy(in *WorkloadSpreadScheduleStrategy, out *apps.WorkloadSpreadScheduleStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_WorkloadSpreadScheduleStrategy_To_apps_WorkloadSpreadScheduleStrategy(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpreadScheduleStrategy_To_v1beta1_WorkloadSpreadScheduleStrategy(in *apps.WorkloadSpreadScheduleStrategy, out *WorkloadSpreadScheduleStrategy, s conversion.Scope) error {
+	out.Type = WorkloadSpreadScheduleStrategyType(in.Type)
+	out.Adaptive = (*AdaptiveWorkloadSpreadStrategy)(unsafe.Pointer(in.Adaptive))
+	return nil
+}
+
+// Convert_apps_WorkloadSpreadScheduleStrategy_To_v1beta1_WorkloadSpreadScheduleStrategy is an autogenerated conversion function.
+func Convert_apps_WorkloadSpreadScheduleStrategy_To_v1beta1_WorkloadSpreadScheduleStrategy(in *apps.WorkloadSpreadScheduleStrategy, out *WorkloadSpreadScheduleStrategy, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpreadScheduleStrategy_To_v1beta1_WorkloadSpreadScheduleStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_WorkloadSpreadSpec_To_apps_WorkloadSpreadSpec(in *WorkloadSpreadSpec, out *apps.WorkloadSpreadSpec, s conversion.Scope) error {
+	out.TargetRef = (*apps.TargetReference)(unsafe.Pointer(in.TargetRef))
+	out.TargetFilter = (*apps.TargetFilter)(unsafe.Pointer(in.TargetFilter))
+	if in.Subsets != nil {
+		in, out := &in.Subsets, &out.Subsets
+		*out = make([]apps.WorkloadSpreadSubset, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Subsets = nil
+	}
+	if err := Convert_v1beta1_WorkloadSpreadScheduleStrategy_To_apps_WorkloadSpreadScheduleStrategy(&in.ScheduleStrategy, &out.ScheduleStrategy, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_WorkloadSpreadSpec_To_apps_WorkloadSpreadSpec is an autogenerated conversion function.
+func Convert_v1beta1_WorkloadSpreadSpec_To_apps_WorkloadSpreadSpec(in *WorkloadSpreadSpec, out *apps.WorkloadSpreadSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_WorkloadSpreadSpec_To_apps_WorkloadSpreadSpec(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpreadSpec_To_v1beta1_WorkloadSpreadSpec(in *apps.WorkloadSpreadSpec, out *WorkloadSpreadSpec, s conversion.Scope) error {
+	out.TargetRef = (*TargetReference)(unsafe.Pointer(in.TargetRef))
+	out.TargetFilter = (*TargetFilter)(unsafe.Pointer(in.TargetFilter))
+	if in.Subsets != nil {
+		in, out := &in.Subsets, &out.Subsets
+		*out = make([]WorkloadSpreadSubset, len(*in))
+		for i := range *in {
+			if err := Convert_apps_WorkloadSpreadSubset_To_v1beta1_WorkloadSpreadSubset(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Subsets = nil
+	}
+	if err := Convert_apps_WorkloadSpreadScheduleStrategy_To_v1beta1_WorkloadSpreadScheduleStrategy(&in.ScheduleStrategy, &out.ScheduleStrategy, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_apps_WorkloadSpreadSpec_To_v1beta1_WorkloadSpreadSpec is an autogenerated conversion function.
+func Convert_apps_WorkloadSpreadSpec_To_v1beta1_WorkloadSpreadSpec(in *apps.WorkloadSpreadSpec, out *WorkloadSpreadSpec, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpreadSpec_To_v1beta1_WorkloadSpreadSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus(in *WorkloadSpreadStatus, out *apps.WorkloadSpreadStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.SubsetStatuses = *(*[]apps.WorkloadSpreadSubsetStatus)(unsafe.Pointer(&in.SubsetStatuses))
+	out.VersionedSubsetStatuses = *(*map[string]apps.WorkloadSpreadSubsetStatuses)(unsafe.Pointer(&in.VersionedSubsetStatuses))
+	return nil
+}
+
+// Convert_v1beta1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus is an autogenerated conversion function.
+func Convert_v1beta1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus(in *WorkloadSpreadStatus, out *apps.WorkloadSpreadStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpreadStatus_To_v1beta1_WorkloadSpreadStatus(in *apps.WorkloadSpreadStatus, out *WorkloadSpreadStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.SubsetStatuses = *(*[]WorkloadSpreadSubsetStatus)(unsafe.Pointer(&in.SubsetStatuses))
+	out.VersionedSubsetStatuses = *(*map[string]WorkloadSpreadSubsetStatuses)(unsafe.Pointer(&in.VersionedSubsetStatuses))
+	return nil
+}
+
+// Convert_apps_WorkloadSpreadStatus_To_v1beta1_WorkloadSpreadStatus is an autogenerated conversion function.
+func Convert_apps_WorkloadSpreadStatus_To_v1beta1_WorkloadSpreadStatus(in *apps.WorkloadSpreadStatus, out *WorkloadSpreadStatus, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpreadStatus_To_v1beta1_WorkloadSpreadStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset(in *WorkloadSpreadSubset, out *apps.WorkloadSpreadSubset, s conversion.Scope) error {
+	out.Name = in.Name
+	out.RequiredNodeSelector = (*v1.NodeSelectorTerm)(unsafe.Pointer(in.RequiredNodeSelector))
+	out.PreferredNodeSelector = *(*[]v1.PreferredSchedulingTerm)(unsafe.Pointer(&in.PreferredNodeSelector))
+	out.Tolerations = *(*[]v1.Toleration)(unsafe.Pointer(&in.Tolerations))
+	out.MaxReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MaxReplicas))
+	out.Patch = (*runtime.RawExtension)(unsafe.Pointer(in.Patch))
+	return nil
+}
+
+func autoConvert_apps_WorkloadSpreadSubset_To_v1beta1_WorkloadSpreadSubset(in *apps.WorkloadSpreadSubset, out *WorkloadSpreadSubset, s conversion.Scope) error {
+	out.Name = in.Name
+	out.RequiredNodeSelector = (*v1.NodeSelectorTerm)(unsafe.Pointer(in.RequiredNodeSelector))
+	out.PreferredNodeSelector = *(*[]v1.PreferredSchedulingTerm)(unsafe.Pointer(&in.PreferredNodeSelector))
+	out.Tolerations = *(*[]v1.Toleration)(unsafe.Pointer(&in.Tolerations))
+	out.MaxReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MaxReplicas))
+	out.Patch = (*runtime.RawExtension)(unsafe.Pointer(in.Patch))
+	return nil
+}
+
+// Convert_apps_WorkloadSpreadSubset_To_v1beta1_WorkloadSpreadSubset is an autogenerated conversion function.
+func Convert_apps_WorkloadSpreadSubset_To_v1beta1_WorkloadSpreadSubset(in *apps.WorkloadSpreadSubset, out *WorkloadSpreadSubset, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpreadSubset_To_v1beta1_WorkloadSpreadSubset(in, out, s)
+}
+
+func autoConvert_v1beta1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition(in *WorkloadSpreadSubsetCondition, out *apps.WorkloadSpreadSubsetCondition, s conversion.Scope) error {
+	out.Type = apps.WorkloadSpreadSubsetConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_v1beta1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition is an autogenerated conversion function.
+func Convert_v1beta1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition(in *WorkloadSpreadSubsetCondition, out *apps.WorkloadSpreadSubsetCondition, s conversion.Scope) error {
+	return autoConvert_v1beta1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition(in *apps.WorkloadSpreadSubsetCondition, out *WorkloadSpreadSubsetCondition, s conversion.Scope) error {
+	out.Type = WorkloadSpreadSubsetConditionType(in.Type)
+	out.Status = v1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	out.Message = in.Message
+	return nil
+}
+
+// Convert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition is an autogenerated conversion function.
+func Convert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition(in *apps.WorkloadSpreadSubsetCondition, out *WorkloadSpreadSubsetCondition, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition(in, out, s)
+}
+
+func autoConvert_v1beta1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStatus(in *WorkloadSpreadSubsetStatus, out *apps.WorkloadSpreadSubsetStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Conditions = *(*[]apps.WorkloadSpreadSubsetCondition)(unsafe.Pointer(&in.Conditions))
+	out.Replicas = in.Replicas
+	out.MissingReplicas = in.MissingReplicas
+	out.CreatingPods = *(*map[string]metav1.Time)(unsafe.Pointer(&in.CreatingPods))
+	out.DeletingPods = *(*map[string]metav1.Time)(unsafe.Pointer(&in.DeletingPods))
+	return nil
+}
+
+// Convert_v1beta1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStatus is an autogenerated conversion function.
+func Convert_v1beta1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStatus(in *WorkloadSpreadSubsetStatus, out *apps.WorkloadSpreadSubsetStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStatus(in, out, s)
+}
+
+func autoConvert_apps_WorkloadSpreadSubsetStatus_To_v1beta1_WorkloadSpreadSubsetStatus(in *apps.WorkloadSpreadSubsetStatus, out *WorkloadSpreadSubsetStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Conditions = *(*[]WorkloadSpreadSubsetCondition)(unsafe.Pointer(&in.Conditions))
+	out.Replicas = in.Replicas
+	out.MissingReplicas = in.MissingReplicas
+	out.CreatingPods = *(*map[string]metav1.Time)(unsafe.Pointer(&in.CreatingPods))
+	out.DeletingPods = *(*map[string]metav1.Time)(unsafe.Pointer(&in.DeletingPods))
+	return nil
+}
+
+// Convert_apps_WorkloadSpreadSubsetStatus_To_v1beta1_WorkloadSpreadSubsetStatus is an autogenerated conversion function.
+func Convert_apps_WorkloadSpreadSubsetStatus_To_v1beta1_WorkloadSpreadSubsetStatus(in *apps.WorkloadSpreadSubsetStatus, out *WorkloadSpreadSubsetStatus, s conversion.Scope) error {
+	return autoConvert_apps_WorkloadSpreadSubsetStatus_To_v1beta1_WorkloadSpreadSubsetStatus(in, out, s)
 }

@@ -19,6 +19,12 @@ func RegisterDefaults(scheme *runtime.Scheme) error {
 	scheme.AddTypeDefaultingFunc(&BroadcastJobList{}, func(obj interface{}) { SetObjectDefaults_BroadcastJobList(obj.(*BroadcastJobList)) })
 	scheme.AddTypeDefaultingFunc(&CloneSet{}, func(obj interface{}) { SetObjectDefaults_CloneSet(obj.(*CloneSet)) })
 	scheme.AddTypeDefaultingFunc(&CloneSetList{}, func(obj interface{}) { SetObjectDefaults_CloneSetList(obj.(*CloneSetList)) })
+	scheme.AddTypeDefaultingFunc(&ContainerRecreateRequest{}, func(obj interface{}) { SetObjectDefaults_ContainerRecreateRequest(obj.(*ContainerRecreateRequest)) })
+	scheme.AddTypeDefaultingFunc(&ContainerRecreateRequestList{}, func(obj interface{}) {
+		SetObjectDefaults_ContainerRecreateRequestList(obj.(*ContainerRecreateRequestList))
+	})
+	scheme.AddTypeDefaultingFunc(&DaemonSet{}, func(obj interface{}) { SetObjectDefaults_DaemonSet(obj.(*DaemonSet)) })
+	scheme.AddTypeDefaultingFunc(&DaemonSetList{}, func(obj interface{}) { SetObjectDefaults_DaemonSetList(obj.(*DaemonSetList)) })
 	scheme.AddTypeDefaultingFunc(&ImageListPullJob{}, func(obj interface{}) { SetObjectDefaults_ImageListPullJob(obj.(*ImageListPullJob)) })
 	scheme.AddTypeDefaultingFunc(&ImageListPullJobList{}, func(obj interface{}) { SetObjectDefaults_ImageListPullJobList(obj.(*ImageListPullJobList)) })
 	scheme.AddTypeDefaultingFunc(&ImagePullJob{}, func(obj interface{}) { SetObjectDefaults_ImagePullJob(obj.(*ImagePullJob)) })
@@ -27,6 +33,10 @@ func RegisterDefaults(scheme *runtime.Scheme) error {
 	scheme.AddTypeDefaultingFunc(&NodeImageList{}, func(obj interface{}) { SetObjectDefaults_NodeImageList(obj.(*NodeImageList)) })
 	scheme.AddTypeDefaultingFunc(&SidecarSet{}, func(obj interface{}) { SetObjectDefaults_SidecarSet(obj.(*SidecarSet)) })
 	scheme.AddTypeDefaultingFunc(&SidecarSetList{}, func(obj interface{}) { SetObjectDefaults_SidecarSetList(obj.(*SidecarSetList)) })
+	scheme.AddTypeDefaultingFunc(&StatefulSet{}, func(obj interface{}) { SetObjectDefaults_StatefulSet(obj.(*StatefulSet)) })
+	scheme.AddTypeDefaultingFunc(&StatefulSetList{}, func(obj interface{}) { SetObjectDefaults_StatefulSetList(obj.(*StatefulSetList)) })
+	scheme.AddTypeDefaultingFunc(&UnitedDeployment{}, func(obj interface{}) { SetObjectDefaults_UnitedDeployment(obj.(*UnitedDeployment)) })
+	scheme.AddTypeDefaultingFunc(&UnitedDeploymentList{}, func(obj interface{}) { SetObjectDefaults_UnitedDeploymentList(obj.(*UnitedDeploymentList)) })
 	return nil
 }
 
@@ -60,6 +70,28 @@ func SetObjectDefaults_CloneSetList(in *CloneSetList) {
 	for i := range in.Items {
 		a := &in.Items[i]
 		SetObjectDefaults_CloneSet(a)
+	}
+}
+
+func SetObjectDefaults_ContainerRecreateRequest(in *ContainerRecreateRequest) {
+	SetDefaults_ContainerRecreateRequestSpec(&in.Spec)
+}
+
+func SetObjectDefaults_ContainerRecreateRequestList(in *ContainerRecreateRequestList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_ContainerRecreateRequest(a)
+	}
+}
+
+func SetObjectDefaults_DaemonSet(in *DaemonSet) {
+	SetDefaults_DaemonSetSpec(&in.Spec)
+}
+
+func SetObjectDefaults_DaemonSetList(in *DaemonSetList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_DaemonSet(a)
 	}
 }
 
@@ -104,5 +136,27 @@ func SetObjectDefaults_SidecarSetList(in *SidecarSetList) {
 	for i := range in.Items {
 		a := &in.Items[i]
 		SetObjectDefaults_SidecarSet(a)
+	}
+}
+
+func SetObjectDefaults_StatefulSet(in *StatefulSet) {
+	SetDefaults_StatefulSetSpec(&in.Spec)
+}
+
+func SetObjectDefaults_StatefulSetList(in *StatefulSetList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_StatefulSet(a)
+	}
+}
+
+func SetObjectDefaults_UnitedDeployment(in *UnitedDeployment) {
+	SetDefaults_UnitedDeploymentSpec(&in.Spec)
+}
+
+func SetObjectDefaults_UnitedDeploymentList(in *UnitedDeploymentList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_UnitedDeployment(a)
 	}
 }

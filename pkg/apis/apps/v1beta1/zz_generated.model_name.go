@@ -6,6 +6,16 @@
 package v1beta1
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdaptiveUnitedDeploymentStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.AdaptiveUnitedDeploymentStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdaptiveWorkloadSpreadStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.AdaptiveWorkloadSpreadStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in AdvancedCronJob) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedCronJob"
 }
@@ -23,6 +33,11 @@ func (in AdvancedCronJobSpec) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in AdvancedCronJobStatus) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedCronJobStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in AdvancedStatefulSetTemplateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedStatefulSetTemplateSpec"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -81,6 +96,11 @@ func (in CloneSetStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in CloneSetTemplateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.CloneSetTemplateSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in CloneSetUpdateStrategy) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.CloneSetUpdateStrategy"
 }
@@ -91,8 +111,88 @@ func (in CompletionPolicy) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequest) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequest"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestContainer) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestContainer"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestContainerContext) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestContainerContext"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestContainerRecreateState) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestContainerRecreateState"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestContainerStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestContainerStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContainerRecreateRequestStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in CronJobTemplate) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.CronJobTemplate"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DaemonSet) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSet"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DaemonSetList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSetList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DaemonSetScaleStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSetScaleStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DaemonSetSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSetSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DaemonSetStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSetStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DaemonSetUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSetUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DeploymentTemplateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.DeploymentTemplateSpec"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -201,6 +301,11 @@ func (in JobCondition) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ManualUpdate) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ManualUpdate"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in NodeImage) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.NodeImage"
 }
@@ -221,6 +326,46 @@ func (in NodeImageStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in NodeTopologyTerm) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.NodeTopologyTerm"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PersistentPodAnnotation) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.PersistentPodAnnotation"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PersistentPodState) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.PersistentPodState"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PersistentPodStateList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.PersistentPodStateList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PersistentPodStateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.PersistentPodStateSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PersistentPodStateStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.PersistentPodStateStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PodState) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.PodState"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PreferredTopologyTerm) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.PreferredTopologyTerm"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in PullPolicy) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.PullPolicy"
 }
@@ -228,6 +373,46 @@ func (in PullPolicy) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ReferenceObject) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ReferenceObject"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistribution) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistribution"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionCondition) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionCondition"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionNamespace) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionNamespace"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionTargetNamespaces) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionTargetNamespaces"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceDistributionTargets) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionTargets"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -248,6 +433,16 @@ func (in ResourcesPolicy) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in RollingUpdateCloneSetStrategy) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateCloneSetStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RollingUpdateDaemonSet) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateDaemonSet"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RollingUpdateStatefulSetStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateStatefulSetStrategy"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -316,11 +511,186 @@ func (in SourceContainerNameSource) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSet) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSet"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetOrdinals) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetOrdinals"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetPersistentVolumeClaimRetentionPolicy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetScaleStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetScaleStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetTemplateSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetTemplateSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in StatefulSetUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Subset) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.Subset"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SubsetTemplate) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SubsetTemplate"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in SyncStatus) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.SyncStatus"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in TargetFilter) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.TargetFilter"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in TargetReference) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.TargetReference"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Topology) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.Topology"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in TransferEnvVar) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.TransferEnvVar"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeployment) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeployment"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentCondition) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentCondition"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentScheduleStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentScheduleStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentSubsetCondition) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentSubsetCondition"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentSubsetStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentSubsetStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnitedDeploymentUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UnorderedUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UnorderedUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UpdateStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VolumeClaimStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VolumeClaimUpdateStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimUpdateStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpread) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpread"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadList) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadScheduleStrategy) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadScheduleStrategy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadSpec) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadSubset) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadSubset"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadSubsetCondition) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadSubsetCondition"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkloadSpreadSubsetStatus) OpenAPIModelName() string {
+	return "io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadSubsetStatus"
 }

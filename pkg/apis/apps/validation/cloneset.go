@@ -1,7 +1,6 @@
 package validation
 
 import (
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -22,11 +21,8 @@ func ValidateCloneSetUpdate(cloneSet, old *apps.CloneSet) field.ErrorList {
 		validateCloneSetSpec(&cloneSet.Spec, &old.Spec, spec),
 		func() field.ErrorList { return validateCloneSetSpec(&old.Spec, &old.Spec, spec) },
 	)...)
-	if !apiequality.Semantic.DeepEqual(cloneSet.Spec.Selector, old.Spec.Selector) {
-		errs = append(errs, field.Forbidden(spec.Child("selector"),
-			"selector cannot be changed; put the stored one back, or create another CloneSet"))
-	}
-	return append(errs, validateInPlaceOnly(&cloneSet.Spec, &old.Spec, spec.Child("template", "spec"))...)
+	errs = append(errs, unchanged("CloneSet", spec.Child("selector"), cloneSet.Spec.Selector, old.Spec.Selector)...)
+	return append(errs, validateCloneSetInPlaceOnly(&cloneSet.Spec, &old.Spec, spec)...)
 }
 
 // ValidateCloneSetStatusUpdate checks a status that is to replace the stored one.
@@ -44,17 +40,4 @@ func ValidateCloneSetStatusUpdate(cloneSet, old *apps.CloneSet) field.ErrorList 
 		{"expectedUpdatedReplicas", status.ExpectedUpdatedReplicas},
 	}, path)...)
 	return append(errs, validateCollisionCount(status.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
-}
-
-func validateCollisionCount(count, old *int32, path *field.Path) field.ErrorList {
-	if count == nil {
-		if old == nil {
-			return nil
-		}
-		return field.ErrorList{field.Required(path, "it is set already and only grows; send the stored value or a larger one")}
-	}
-	if old != nil && *count < *old {
-		return field.ErrorList{field.Invalid(path, *count, "only grows; send the stored value or a larger one")}
-	}
-	return notNegative(int64(*count), path)
 }

@@ -5,6 +5,6 @@
 // A rule that needs other objects, like the existence of the Pods in podsToDelete, is an
 // admission plugin's and not here. Updates are judged by what they change: see package rules.
 //
-// Enter at ValidateCloneSet, ValidateCloneSetUpdate, ValidateCloneSetStatusUpdate. ErrorsIn
-// puts the paths of errors as the version of the request spells them.
+// Enter at Validate<Kind>, Validate<Kind>Update and Validate<Kind>StatusUpdate. <Kind>ErrorsIn,
+// where a kind has it, puts the paths of errors as the version of the request spells them.
 package validation

@@ -8,7 +8,6 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/podtemplate"
 )
@@ -19,13 +18,12 @@ const inPlaceOnlyMessage = "InPlaceOnly lets only the images of containers chang
 // validateInPlaceOnly refuses a change that no Pod could take in place. The metadata of the
 // template may change. Both templates are compared as if defaulted, so that what a user
 // leaves unset is no change.
-func validateInPlaceOnly(spec, old *apps.CloneSetSpec, path *field.Path) field.ErrorList {
-	strategy := &spec.UpdateStrategy
-	if strategy.Type != apps.RollingUpdateCloneSetStrategyType || strategy.RollingUpdate == nil ||
-		strategy.RollingUpdate.PodUpdatePolicy != pub.InPlaceOnlyPodUpdatePolicy {
+func validateInPlaceOnly(policy pub.PodUpdatePolicyType, template, old *corev1.PodTemplateSpec, spec *field.Path) field.ErrorList {
+	if policy != pub.InPlaceOnlyPodUpdatePolicy {
 		return nil
 	}
-	current, stored := spec.Template.DeepCopy(), old.Template.DeepCopy()
+	path := spec.Child("template", "spec")
+	current, stored := template.DeepCopy(), old.DeepCopy()
 	podtemplate.Default(current, nil)
 	podtemplate.Default(stored, nil)
 

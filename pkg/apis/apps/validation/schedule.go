@@ -42,7 +42,8 @@ func parseSchedule(schedule string) (err error) {
 
 func validateTimeZone(zone string, path *field.Path) field.ErrorList {
 	if zone == "" || strings.EqualFold(zone, "Local") {
-		return field.ErrorList{field.Invalid(path, zone, "must name a time zone like Etc/UTC; remove the field for the zone of the controller's machine")}
+		return field.ErrorList{field.Invalid(path, zone,
+			"must name a time zone like Etc/UTC; remove the field for the zone of the controller's machine")}
 	}
 	if _, err := time.LoadLocation(zone); err != nil {
 		return field.ErrorList{field.Invalid(path, zone, err.Error()+"; name a time zone like Etc/UTC")}

@@ -29,14 +29,8 @@ func validateUpdateStrategy(strategy *apps.CloneSetUpdateStrategy, replicas *int
 }
 
 func validateRollingUpdate(rolling *apps.RollingUpdateCloneSetStrategy, replicas int32, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	switch rolling.PodUpdatePolicy {
-	case pub.ReCreatePodUpdatePolicy, pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy:
-	default:
-		errs = append(errs, field.NotSupported(path.Child("podUpdatePolicy"), rolling.PodUpdatePolicy, []pub.PodUpdatePolicyType{
-			pub.ReCreatePodUpdatePolicy, pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy,
-		}))
-	}
+	errs := oneOf(path.Child("podUpdatePolicy"), rolling.PodUpdatePolicy,
+		pub.ReCreatePodUpdatePolicy, pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy)
 	errs = append(errs, validateAmount(rolling.Partition, path.Child("partition"))...)
 	errs = append(errs, validatePace(rolling, replicas, path)...)
 	errs = append(errs, validatePriority(rolling.PriorityStrategy, path.Child("priorityStrategy"))...)

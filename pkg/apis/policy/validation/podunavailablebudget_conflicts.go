@@ -13,10 +13,13 @@ import (
 
 // ValidatePodUnavailableBudgetConflicts checks a new budget against the others of its namespace:
 // none may have the same target, nor a selector that evidently selects the same Pods.
-func ValidatePodUnavailableBudgetConflicts(budget *policy.PodUnavailableBudget, others []*policy.PodUnavailableBudget) (errs field.ErrorList) {
+func ValidatePodUnavailableBudgetConflicts(
+	budget *policy.PodUnavailableBudget, others []*policy.PodUnavailableBudget,
+) (errs field.ErrorList) {
 	spec := field.NewPath("spec")
 	for _, other := range others {
 		switch {
+		case other.Name == budget.Name: // That it exists already, the store says.
 		case sameTarget(budget.Spec.TargetRef, other.Spec.TargetRef):
 			message := fmt.Sprintf("PodUnavailableBudget %s has this target already; change that one, or choose another target", other.Name)
 			errs = append(errs, field.Invalid(spec.Child("targetRef"), *budget.Spec.TargetRef, message))

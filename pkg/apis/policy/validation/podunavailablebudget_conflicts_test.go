@@ -3,6 +3,7 @@ package validation_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/policy"
@@ -55,10 +56,15 @@ func TestSelectorsThatOverlap(t *testing.T) {
 			}
 			requireErrors(t, want, validation.ValidatePodUnavailableBudgetConflicts(budget, []*policy.PodUnavailableBudget{other}))
 			if test.b != nil {
-				requireErrors(t, want, validation.ValidatePodUnavailableBudgetConflicts(other, []*policy.PodUnavailableBudget{named(budget, "other")}))
+				requireErrors(t, want, validation.ValidatePodUnavailableBudgetConflicts(named(other, "new"), []*policy.PodUnavailableBudget{named(budget, "other")}))
 			}
 		})
 	}
+}
+
+// A budget that exists already is no conflict: the store refuses it by its name.
+func TestBudgetDoesNotConflictWithItself(t *testing.T) {
+	require.Empty(t, validation.ValidatePodUnavailableBudgetConflicts(valid(), []*policy.PodUnavailableBudget{valid()}))
 }
 
 func named(budget *policy.PodUnavailableBudget, name string) *policy.PodUnavailableBudget {

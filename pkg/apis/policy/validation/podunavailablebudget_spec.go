@@ -26,7 +26,8 @@ func validateBudget(budget *policy.PodUnavailableBudget) field.ErrorList {
 		}
 	}
 	if total := ptr.Deref(spec.ProtectTotalReplicas, 1); total < 1 {
-		errs = append(errs, field.Invalid(path.Child("protectTotalReplicas"), total, "must be 1 or more; remove it to count the workloads' replicas"))
+		errs = append(errs, field.Invalid(path.Child("protectTotalReplicas"), total,
+			"must be 1 or more; remove it to count the workloads' replicas"))
 	}
 	if spec.IgnoredPodSelector != nil {
 		errs = append(errs, validateSelector(spec.IgnoredPodSelector, path.Child("ignoredPodSelector"))...)
@@ -92,7 +93,8 @@ func validateShare(value *intstr.IntOrString, path *field.Path) field.ErrorList 
 	if value == nil || value.Type == intstr.Int && value.IntVal >= 0 || value.Type == intstr.String && percentage.MatchString(value.StrVal) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path, value.String(), `must be a number like 5 that is not negative, or a percentage from "0%" to "100%"`)}
+	return field.ErrorList{field.Invalid(path, value.String(),
+		`must be a number like 5 that is not negative, or a percentage from "0%" to "100%"`)}
 }
 
 // validateAnnotations checks the annotations that say what fields say.

@@ -23,6 +23,169 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: io.k8s.api.apps.v1.DaemonSetCondition
+  map:
+    fields:
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.k8s.api.apps.v1.DeploymentSpec
+  map:
+    fields:
+    - name: minReadySeconds
+      type:
+        scalar: numeric
+    - name: paused
+      type:
+        scalar: boolean
+    - name: progressDeadlineSeconds
+      type:
+        scalar: numeric
+    - name: replicas
+      type:
+        scalar: numeric
+    - name: revisionHistoryLimit
+      type:
+        scalar: numeric
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: strategy
+      type:
+        namedType: io.k8s.api.apps.v1.DeploymentStrategy
+      default: {}
+    - name: template
+      type:
+        namedType: io.k8s.api.core.v1.PodTemplateSpec
+      default: {}
+- name: io.k8s.api.apps.v1.DeploymentStrategy
+  map:
+    fields:
+    - name: rollingUpdate
+      type:
+        namedType: io.k8s.api.apps.v1.RollingUpdateDeployment
+    - name: type
+      type:
+        scalar: string
+- name: io.k8s.api.apps.v1.RollingUpdateDeployment
+  map:
+    fields:
+    - name: maxSurge
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+- name: io.k8s.api.apps.v1.RollingUpdateStatefulSetStrategy
+  map:
+    fields:
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: partition
+      type:
+        scalar: numeric
+- name: io.k8s.api.apps.v1.StatefulSetCondition
+  map:
+    fields:
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.k8s.api.apps.v1.StatefulSetOrdinals
+  map:
+    fields:
+    - name: start
+      type:
+        scalar: numeric
+      default: 0
+- name: io.k8s.api.apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy
+  map:
+    fields:
+    - name: whenDeleted
+      type:
+        scalar: string
+    - name: whenScaled
+      type:
+        scalar: string
+- name: io.k8s.api.apps.v1.StatefulSetSpec
+  map:
+    fields:
+    - name: minReadySeconds
+      type:
+        scalar: numeric
+    - name: ordinals
+      type:
+        namedType: io.k8s.api.apps.v1.StatefulSetOrdinals
+    - name: persistentVolumeClaimRetentionPolicy
+      type:
+        namedType: io.k8s.api.apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy
+    - name: podManagementPolicy
+      type:
+        scalar: string
+    - name: replicas
+      type:
+        scalar: numeric
+    - name: revisionHistoryLimit
+      type:
+        scalar: numeric
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: serviceName
+      type:
+        scalar: string
+      default: ""
+    - name: template
+      type:
+        namedType: io.k8s.api.core.v1.PodTemplateSpec
+      default: {}
+    - name: updateStrategy
+      type:
+        namedType: io.k8s.api.apps.v1.StatefulSetUpdateStrategy
+      default: {}
+    - name: volumeClaimTemplates
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.PersistentVolumeClaim
+          elementRelationship: atomic
+- name: io.k8s.api.apps.v1.StatefulSetUpdateStrategy
+  map:
+    fields:
+    - name: rollingUpdate
+      type:
+        namedType: io.k8s.api.apps.v1.RollingUpdateStatefulSetStrategy
+    - name: type
+      type:
+        scalar: string
 - name: io.k8s.api.batch.v1.JobSpec
   map:
     fields:
@@ -2431,6 +2594,31 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: string
 - name: io.k8s.apimachinery.pkg.api.resource.Quantity
   scalar: untyped
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
+  map:
+    fields:
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+      default: ""
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: reason
+      type:
+        scalar: string
+      default: ""
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1
   map:
     elementType:
@@ -2590,8 +2778,43 @@ var schemaYAML = typed.YAMLObject(`types:
     elementRelationship: atomic
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.Time
   scalar: untyped
+- name: io.k8s.apimachinery.pkg.runtime.RawExtension
+  map:
+    elementType:
+      scalar: untyped
+      list:
+        elementType:
+          namedType: __untyped_atomic_
+        elementRelationship: atomic
+      map:
+        elementType:
+          namedType: __untyped_deduced_
+        elementRelationship: separable
 - name: io.k8s.apimachinery.pkg.util.intstr.IntOrString
   scalar: untyped
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.AdaptiveUnitedDeploymentStrategy
+  map:
+    fields:
+    - name: rescheduleCriticalSeconds
+      type:
+        scalar: numeric
+      default: 30
+    - name: reserveUnschedulablePods
+      type:
+        scalar: boolean
+    - name: unschedulableDuration
+      type:
+        scalar: numeric
+      default: 300
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.AdaptiveWorkloadSpreadStrategy
+  map:
+    fields:
+    - name: disableSimulationSchedule
+      type:
+        scalar: boolean
+    - name: rescheduleCriticalSeconds
+      type:
+        scalar: numeric
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedCronJob
   map:
     fields:
@@ -2660,6 +2883,17 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: type
       type:
         scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedStatefulSetTemplateSpec
+  map:
+    fields:
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetSpec
+      default: {}
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.BroadcastJob
   map:
     fields:
@@ -2901,6 +3135,17 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.CloneSetTemplateSpec
+  map:
+    fields:
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.CloneSetSpec
+      default: {}
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.CloneSetUpdateStrategy
   map:
     fields:
@@ -3013,6 +3258,141 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
       default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequest
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestContainer
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: ports
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.ContainerPort
+          elementRelationship: atomic
+    - name: preStop
+      type:
+        namedType: io.k8s.api.core.v1.LifecycleHandler
+    - name: statusContext
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestContainerContext
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestContainerContext
+  map:
+    fields:
+    - name: containerID
+      type:
+        scalar: string
+      default: ""
+    - name: restartCount
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestContainerRecreateState
+  map:
+    fields:
+    - name: isKilled
+      type:
+        scalar: boolean
+    - name: message
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: phase
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestSpec
+  map:
+    fields:
+    - name: activeDeadlineSeconds
+      type:
+        scalar: numeric
+    - name: containers
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestContainer
+          elementRelationship: associative
+          keys:
+          - name
+    - name: podName
+      type:
+        scalar: string
+      default: ""
+    - name: strategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestStrategy
+    - name: ttlSecondsAfterFinished
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestStatus
+  map:
+    fields:
+    - name: completionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: containerRecreateStates
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestContainerRecreateState
+          elementRelationship: associative
+          keys:
+          - name
+    - name: message
+      type:
+        scalar: string
+    - name: phase
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ContainerRecreateRequestStrategy
+  map:
+    fields:
+    - name: failurePolicy
+      type:
+        scalar: string
+      default: Fail
+    - name: forceRecreate
+      type:
+        scalar: boolean
+    - name: minStartedSeconds
+      type:
+        scalar: numeric
+    - name: orderedRecreate
+      type:
+        scalar: boolean
+    - name: terminationGracePeriodSeconds
+      type:
+        scalar: numeric
+    - name: unreadyGracePeriodSeconds
+      type:
+        scalar: numeric
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.CronJobTemplate
   map:
     fields:
@@ -3022,6 +3402,122 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: jobTemplate
       type:
         namedType: io.k8s.api.batch.v1.JobTemplateSpec
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.DaemonSet
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.DaemonSetSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.DaemonSetStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.DaemonSetSpec
+  map:
+    fields:
+    - name: burstReplicas
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: lifecycle
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.Lifecycle
+    - name: minReadySeconds
+      type:
+        scalar: numeric
+    - name: revisionHistoryLimit
+      type:
+        scalar: numeric
+      default: 10
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: template
+      type:
+        namedType: io.k8s.api.core.v1.PodTemplateSpec
+      default: {}
+    - name: updateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.DaemonSetUpdateStrategy
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.DaemonSetStatus
+  map:
+    fields:
+    - name: collisionCount
+      type:
+        scalar: numeric
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.apps.v1.DaemonSetCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: currentNumberScheduled
+      type:
+        scalar: numeric
+      default: 0
+    - name: daemonSetHash
+      type:
+        scalar: string
+      default: ""
+    - name: desiredNumberScheduled
+      type:
+        scalar: numeric
+      default: 0
+    - name: numberAvailable
+      type:
+        scalar: numeric
+    - name: numberMisscheduled
+      type:
+        scalar: numeric
+      default: 0
+    - name: numberReady
+      type:
+        scalar: numeric
+      default: 0
+    - name: numberUnavailable
+      type:
+        scalar: numeric
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: updatedNumberScheduled
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.DaemonSetUpdateStrategy
+  map:
+    fields:
+    - name: rollingUpdate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.RollingUpdateDaemonSet
+    - name: type
+      type:
+        scalar: string
+      default: RollingUpdate
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.DeploymentTemplateSpec
+  map:
+    fields:
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.k8s.api.apps.v1.DeploymentSpec
+      default: {}
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.EphemeralContainerTemplateSpec
   map:
     fields:
@@ -3500,6 +3996,14 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
       default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ManualUpdate
+  map:
+    fields:
+    - name: partitions
+      type:
+        map:
+          elementType:
+            scalar: numeric
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodeImage
   map:
     fields:
@@ -3598,6 +4102,81 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeStatus
           elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodeTopologyTerm
+  map:
+    fields:
+    - name: nodeTopologyKeys
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PersistentPodAnnotation
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PersistentPodState
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.PersistentPodStateSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.PersistentPodStateStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PersistentPodStateSpec
+  map:
+    fields:
+    - name: persistentPodAnnotations
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.PersistentPodAnnotation
+          elementRelationship: associative
+          keys:
+          - key
+    - name: persistentPodStateRetentionPolicy
+      type:
+        scalar: string
+    - name: preferredPersistentTopology
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.PreferredTopologyTerm
+          elementRelationship: atomic
+    - name: requiredPersistentTopology
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodeTopologyTerm
+    - name: targetRef
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.TargetReference
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PersistentPodStateStatus
+  map:
+    fields:
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: podStates
+      type:
+        map:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodState
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodContainerProbe
   map:
     fields:
@@ -3714,6 +4293,33 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
       default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodState
+  map:
+    fields:
+    - name: annotations
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: nodeName
+      type:
+        scalar: string
+    - name: nodeTopologyLabels
+      type:
+        map:
+          elementType:
+            scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PreferredTopologyTerm
+  map:
+    fields:
+    - name: preference
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.NodeTopologyTerm
+      default: {}
+    - name: weight
+      type:
+        scalar: numeric
+      default: 0
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ProbeMarkerPolicy
   map:
     fields:
@@ -3751,6 +4357,117 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: namespace
       type:
         scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistribution
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionCondition
+  map:
+    fields:
+    - name: failedNamespace
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionNamespace
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionSpec
+  map:
+    fields:
+    - name: resource
+      type:
+        namedType: __untyped_atomic_
+    - name: targets
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionTargets
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionStatus
+  map:
+    fields:
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionCondition
+          elementRelationship: atomic
+    - name: desired
+      type:
+        scalar: numeric
+    - name: failed
+      type:
+        scalar: numeric
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: succeeded
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionTargetNamespaces
+  map:
+    fields:
+    - name: list
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionNamespace
+          elementRelationship: associative
+          keys:
+          - name
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionTargets
+  map:
+    fields:
+    - name: allNamespaces
+      type:
+        scalar: boolean
+    - name: excludedNamespaces
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionTargetNamespaces
+      default: {}
+    - name: includedNamespaces
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceDistributionTargetNamespaces
+      default: {}
+    - name: namespaceLabelSelector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+      default: {}
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.ResourceExprs
   map:
     fields:
@@ -3784,6 +4501,56 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
       default: .*
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.RollingUpdateDaemonSet
+  map:
+    fields:
+    - name: maxSurge
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: partition
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: paused
+      type:
+        scalar: boolean
+      default: false
+    - name: rollingUpdateType
+      type:
+        scalar: string
+      default: Standard
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.RollingUpdateStatefulSetStrategy
+  map:
+    fields:
+    - name: inPlaceUpdateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.InPlaceUpdateStrategy
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: minReadySeconds
+      type:
+        scalar: numeric
+      default: 0
+    - name: partition
+      type:
+        scalar: numeric
+      default: 0
+    - name: paused
+      type:
+        scalar: boolean
+    - name: podUpdatePolicy
+      type:
+        scalar: string
+      default: ReCreate
+    - name: unorderedUpdate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnorderedUpdateStrategy
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SandboxConfig
   map:
     fields:
@@ -4131,6 +4898,173 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: fieldRef
       type:
         namedType: io.k8s.api.core.v1.ObjectFieldSelector
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSet
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetSpec
+  map:
+    fields:
+    - name: podManagementPolicy
+      type:
+        scalar: string
+      default: OrderedReady
+    - name: replicas
+      type:
+        scalar: numeric
+      default: 1
+    - name: revisionHistoryLimit
+      type:
+        scalar: numeric
+      default: 10
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: serviceName
+      type:
+        scalar: string
+    - name: template
+      type:
+        namedType: io.k8s.api.core.v1.PodTemplateSpec
+      default: {}
+    - name: updateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetUpdateStrategy
+      default: {}
+    - name: volumeClaimTemplates
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.PersistentVolumeClaim
+          elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetStatus
+  map:
+    fields:
+    - name: availableReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: collisionCount
+      type:
+        scalar: numeric
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.apps.v1.StatefulSetCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: currentReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: currentRevision
+      type:
+        scalar: string
+    - name: labelSelector
+      type:
+        scalar: string
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: readyReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: replicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: updateRevision
+      type:
+        scalar: string
+    - name: updatedReplicas
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetTemplateSpec
+  map:
+    fields:
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.k8s.api.apps.v1.StatefulSetSpec
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetUpdateStrategy
+  map:
+    fields:
+    - name: rollingUpdate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.RollingUpdateStatefulSetStrategy
+    - name: type
+      type:
+        scalar: string
+      default: RollingUpdate
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.Subset
+  map:
+    fields:
+    - name: maxReplicas
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: minReplicas
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: nodeSelectorTerm
+      type:
+        namedType: io.k8s.api.core.v1.NodeSelectorTerm
+      default: {}
+    - name: patch
+      type:
+        namedType: __untyped_atomic_
+    - name: replicas
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: tolerations
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.Toleration
+          elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SubsetTemplate
+  map:
+    fields:
+    - name: advancedStatefulSetTemplate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.AdvancedStatefulSetTemplateSpec
+    - name: cloneSetTemplate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.CloneSetTemplateSpec
+    - name: deploymentTemplate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.DeploymentTemplateSpec
+    - name: statefulSetTemplate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.StatefulSetTemplateSpec
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.SyncStatus
   map:
     fields:
@@ -4143,6 +5077,48 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: syncAt
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.TargetFilter
+  map:
+    fields:
+    - name: replicasPathList
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.TargetReference
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+      default: ""
+    - name: kind
+      type:
+        scalar: string
+      default: ""
+    - name: name
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.Topology
+  map:
+    fields:
+    - name: scheduleStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentScheduleStrategy
+      default: {}
+    - name: subsets
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.Subset
+          elementRelationship: associative
+          keys:
+          - name
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.TransferEnvVar
   map:
     fields:
@@ -4161,6 +5137,388 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: sourceContainerNameFrom
       type:
         namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SourceContainerNameSource
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeployment
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentCondition
+  map:
+    fields:
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentScheduleStrategy
+  map:
+    fields:
+    - name: adaptive
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.AdaptiveUnitedDeploymentStrategy
+    - name: type
+      type:
+        scalar: string
+      default: Fixed
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentSpec
+  map:
+    fields:
+    - name: replicas
+      type:
+        scalar: numeric
+    - name: revisionHistoryLimit
+      type:
+        scalar: numeric
+      default: 10
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: template
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.SubsetTemplate
+      default: {}
+    - name: topology
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.Topology
+      default: {}
+    - name: updateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentUpdateStrategy
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentStatus
+  map:
+    fields:
+    - name: collisionCount
+      type:
+        scalar: numeric
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: currentRevision
+      type:
+        scalar: string
+    - name: labelSelector
+      type:
+        scalar: string
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: readyReplicas
+      type:
+        scalar: numeric
+    - name: replicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: reservedPods
+      type:
+        scalar: numeric
+    - name: subsetReplicas
+      type:
+        map:
+          elementType:
+            scalar: numeric
+    - name: subsetStatuses
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentSubsetStatus
+          elementRelationship: associative
+          keys:
+          - name
+    - name: updateStatus
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.UpdateStatus
+    - name: updatedReadyReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: updatedReplicas
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentSubsetCondition
+  map:
+    fields:
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentSubsetStatus
+  map:
+    fields:
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentSubsetCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: partition
+      type:
+        scalar: numeric
+    - name: readyReplicas
+      type:
+        scalar: numeric
+    - name: replicas
+      type:
+        scalar: numeric
+    - name: reservedPods
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnitedDeploymentUpdateStrategy
+  map:
+    fields:
+    - name: manualUpdate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.ManualUpdate
+    - name: type
+      type:
+        scalar: string
+      default: Manual
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.UnorderedUpdateStrategy
+  map:
+    fields:
+    - name: priorityStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.UpdatePriorityStrategy
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.UpdateStatus
+  map:
+    fields:
+    - name: currentPartitions
+      type:
+        map:
+          elementType:
+            scalar: numeric
+    - name: updatedRevision
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpread
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadScheduleStrategy
+  map:
+    fields:
+    - name: adaptive
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.AdaptiveWorkloadSpreadStrategy
+    - name: type
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadSpec
+  map:
+    fields:
+    - name: scheduleStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadScheduleStrategy
+      default: {}
+    - name: subsets
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadSubset
+          elementRelationship: associative
+          keys:
+          - name
+    - name: targetFilter
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.TargetFilter
+    - name: targetRef
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.TargetReference
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadStatus
+  map:
+    fields:
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: subsetStatuses
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadSubsetStatus
+          elementRelationship: atomic
+    - name: versionedSubsetStatuses
+      type:
+        map:
+          elementType:
+            list:
+              elementType:
+                namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadSubsetStatus
+              elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadSubset
+  map:
+    fields:
+    - name: maxReplicas
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: patch
+      type:
+        namedType: __untyped_atomic_
+    - name: preferredNodeSelectorTerms
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.PreferredSchedulingTerm
+          elementRelationship: atomic
+    - name: requiredNodeSelectorTerm
+      type:
+        namedType: io.k8s.api.core.v1.NodeSelectorTerm
+    - name: tolerations
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.Toleration
+          elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadSubsetCondition
+  map:
+    fields:
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadSubsetStatus
+  map:
+    fields:
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1alpha1.WorkloadSpreadSubsetCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: creatingPods
+      type:
+        map:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: deletingPods
+      type:
+        map:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: missingReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: replicas
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.AdaptiveUnitedDeploymentStrategy
+  map:
+    fields:
+    - name: rescheduleCriticalSeconds
+      type:
+        scalar: numeric
+      default: 30
+    - name: reserveUnschedulablePods
+      type:
+        scalar: boolean
+    - name: unschedulableDuration
+      type:
+        scalar: numeric
+      default: 300
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.AdaptiveWorkloadSpreadStrategy
+  map:
+    fields:
+    - name: disableSimulationSchedule
+      type:
+        scalar: boolean
+    - name: rescheduleCriticalSeconds
+      type:
+        scalar: numeric
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedCronJob
   map:
     fields:
@@ -4229,6 +5587,17 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: type
       type:
         scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedStatefulSetTemplateSpec
+  map:
+    fields:
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetSpec
+      default: {}
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.BroadcastJob
   map:
     fields:
@@ -4473,6 +5842,17 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.CloneSetTemplateSpec
+  map:
+    fields:
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.CloneSetSpec
+      default: {}
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.CloneSetUpdateStrategy
   map:
     fields:
@@ -4496,6 +5876,175 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
       default: Always
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequest
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestContainer
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: ports
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.ContainerPort
+          elementRelationship: atomic
+    - name: preStop
+      type:
+        namedType: io.k8s.api.core.v1.LifecycleHandler
+    - name: statusContext
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestContainerContext
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestContainerContext
+  map:
+    fields:
+    - name: containerID
+      type:
+        scalar: string
+      default: ""
+    - name: restartCount
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestContainerRecreateState
+  map:
+    fields:
+    - name: isKilled
+      type:
+        scalar: boolean
+    - name: message
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: phase
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestContainerStatus
+  map:
+    fields:
+    - name: containerID
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: ready
+      type:
+        scalar: boolean
+      default: false
+    - name: restartCount
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestSpec
+  map:
+    fields:
+    - name: activeDeadlineSeconds
+      type:
+        scalar: numeric
+    - name: containers
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestContainer
+          elementRelationship: associative
+          keys:
+          - name
+    - name: podName
+      type:
+        scalar: string
+      default: ""
+    - name: strategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestStrategy
+    - name: ttlSecondsAfterFinished
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestStatus
+  map:
+    fields:
+    - name: completionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: containerRecreateStates
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestContainerRecreateState
+          elementRelationship: associative
+          keys:
+          - name
+    - name: containerStatusSnapshot
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestContainerStatus
+          elementRelationship: associative
+          keys:
+          - name
+    - name: message
+      type:
+        scalar: string
+    - name: phase
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ContainerRecreateRequestStrategy
+  map:
+    fields:
+    - name: failurePolicy
+      type:
+        scalar: string
+      default: Fail
+    - name: forceRecreate
+      type:
+        scalar: boolean
+    - name: minStartedSeconds
+      type:
+        scalar: numeric
+    - name: orderedRecreate
+      type:
+        scalar: boolean
+    - name: terminationGracePeriodSeconds
+      type:
+        scalar: numeric
+    - name: unreadyGracePeriodSeconds
+      type:
+        scalar: numeric
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.CronJobTemplate
   map:
     fields:
@@ -4508,6 +6057,131 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: jobTemplate
       type:
         namedType: io.k8s.api.batch.v1.JobTemplateSpec
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSet
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSetSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSetStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSetScaleStrategy
+  map:
+    fields:
+    - name: partitionedScaling
+      type:
+        scalar: boolean
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSetSpec
+  map:
+    fields:
+    - name: burstReplicas
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: lifecycle
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.Lifecycle
+    - name: minReadySeconds
+      type:
+        scalar: numeric
+    - name: revisionHistoryLimit
+      type:
+        scalar: numeric
+      default: 10
+    - name: scaleStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSetScaleStrategy
+      default: {}
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: template
+      type:
+        namedType: io.k8s.api.core.v1.PodTemplateSpec
+      default: {}
+    - name: updateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSetUpdateStrategy
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSetStatus
+  map:
+    fields:
+    - name: collisionCount
+      type:
+        scalar: numeric
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.apps.v1.DaemonSetCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: currentNumberScheduled
+      type:
+        scalar: numeric
+      default: 0
+    - name: desiredNumberScheduled
+      type:
+        scalar: numeric
+      default: 0
+    - name: numberAvailable
+      type:
+        scalar: numeric
+    - name: numberMisscheduled
+      type:
+        scalar: numeric
+      default: 0
+    - name: numberReady
+      type:
+        scalar: numeric
+      default: 0
+    - name: numberUnavailable
+      type:
+        scalar: numeric
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: updateRevision
+      type:
+        scalar: string
+    - name: updatedNumberScheduled
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.DaemonSetUpdateStrategy
+  map:
+    fields:
+    - name: rollingUpdate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateDaemonSet
+    - name: type
+      type:
+        scalar: string
+      default: RollingUpdate
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.DeploymentTemplateSpec
+  map:
+    fields:
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.k8s.api.apps.v1.DeploymentSpec
+      default: {}
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.FailedImageStatus
   map:
     fields:
@@ -4892,6 +6566,14 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
       default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ManualUpdate
+  map:
+    fields:
+    - name: partitions
+      type:
+        map:
+          elementType:
+            scalar: numeric
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.NodeImage
   map:
     fields:
@@ -4951,6 +6633,108 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: waiting
       type:
         scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.NodeTopologyTerm
+  map:
+    fields:
+    - name: keys
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.PersistentPodAnnotation
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.PersistentPodState
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.PersistentPodStateSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.PersistentPodStateStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.PersistentPodStateSpec
+  map:
+    fields:
+    - name: persistentPodAnnotations
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.PersistentPodAnnotation
+          elementRelationship: associative
+          keys:
+          - key
+    - name: persistentPodStateRetentionPolicy
+      type:
+        scalar: string
+    - name: preferredPersistentTopology
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.PreferredTopologyTerm
+          elementRelationship: atomic
+    - name: requiredPersistentTopology
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.NodeTopologyTerm
+    - name: targetRef
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.TargetReference
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.PersistentPodStateStatus
+  map:
+    fields:
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: podStates
+      type:
+        map:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.PodState
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.PodState
+  map:
+    fields:
+    - name: annotations
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: nodeName
+      type:
+        scalar: string
+    - name: nodeTopologyLabels
+      type:
+        map:
+          elementType:
+            scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.PreferredTopologyTerm
+  map:
+    fields:
+    - name: preference
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.NodeTopologyTerm
+      default: {}
+    - name: weight
+      type:
+        scalar: numeric
+      default: 0
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.PullPolicy
   map:
     fields:
@@ -4974,6 +6758,117 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: namespace
       type:
         scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistribution
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionCondition
+  map:
+    fields:
+    - name: failedNamespaces
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionNamespace
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionSpec
+  map:
+    fields:
+    - name: resource
+      type:
+        namedType: __untyped_atomic_
+    - name: targets
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionTargets
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionStatus
+  map:
+    fields:
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionCondition
+          elementRelationship: atomic
+    - name: desired
+      type:
+        scalar: numeric
+    - name: failed
+      type:
+        scalar: numeric
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: succeeded
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionTargetNamespaces
+  map:
+    fields:
+    - name: list
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionNamespace
+          elementRelationship: associative
+          keys:
+          - name
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionTargets
+  map:
+    fields:
+    - name: allNamespaces
+      type:
+        scalar: boolean
+    - name: excludedNamespaces
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionTargetNamespaces
+      default: {}
+    - name: includedNamespaces
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionTargetNamespaces
+      default: {}
+    - name: namespaceSelector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+      default: {}
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceExprs
   map:
     fields:
@@ -5038,6 +6933,56 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: io.kruise.kruise.pkg.apis.pub.UpdateScatterTerm
           elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateDaemonSet
+  map:
+    fields:
+    - name: maxSurge
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: partition
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: paused
+      type:
+        scalar: boolean
+      default: false
+    - name: rollingUpdateType
+      type:
+        scalar: string
+      default: Standard
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateStatefulSetStrategy
+  map:
+    fields:
+    - name: inPlaceUpdateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.InPlaceUpdateStrategy
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: minReadySeconds
+      type:
+        scalar: numeric
+      default: 0
+    - name: partition
+      type:
+        scalar: numeric
+      default: 0
+    - name: paused
+      type:
+        scalar: boolean
+    - name: podUpdatePolicy
+      type:
+        scalar: string
+      default: ReCreate
+    - name: unorderedUpdate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.UnorderedUpdateStrategy
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.SandboxConfig
   map:
     fields:
@@ -5385,6 +7330,230 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: fieldRef
       type:
         namedType: io.k8s.api.core.v1.ObjectFieldSelector
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSet
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetOrdinals
+  map:
+    fields:
+    - name: start
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy
+  map:
+    fields:
+    - name: whenDeleted
+      type:
+        scalar: string
+    - name: whenScaled
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetScaleStrategy
+  map:
+    fields:
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetSpec
+  map:
+    fields:
+    - name: lifecycle
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.Lifecycle
+    - name: ordinals
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetOrdinals
+    - name: persistentVolumeClaimRetentionPolicy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy
+    - name: podManagementPolicy
+      type:
+        scalar: string
+      default: OrderedReady
+    - name: replicas
+      type:
+        scalar: numeric
+      default: 1
+    - name: reserveOrdinals
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+          elementRelationship: atomic
+    - name: revisionHistoryLimit
+      type:
+        scalar: numeric
+      default: 10
+    - name: scaleStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetScaleStrategy
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: serviceName
+      type:
+        scalar: string
+    - name: template
+      type:
+        namedType: io.k8s.api.core.v1.PodTemplateSpec
+      default: {}
+    - name: updateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetUpdateStrategy
+      default: {}
+    - name: volumeClaimTemplates
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.PersistentVolumeClaim
+          elementRelationship: atomic
+    - name: volumeClaimUpdateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimUpdateStrategy
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetStatus
+  map:
+    fields:
+    - name: availableReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: collisionCount
+      type:
+        scalar: numeric
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.apps.v1.StatefulSetCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: currentReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: currentRevision
+      type:
+        scalar: string
+    - name: labelSelector
+      type:
+        scalar: string
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: readyReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: replicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: updateRevision
+      type:
+        scalar: string
+    - name: updatedAvailableReplicas
+      type:
+        scalar: numeric
+    - name: updatedReadyReplicas
+      type:
+        scalar: numeric
+    - name: updatedReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: volumeClaims
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimStatus
+          elementRelationship: associative
+          keys:
+          - volumeClaimName
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetTemplateSpec
+  map:
+    fields:
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.k8s.api.apps.v1.StatefulSetSpec
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetUpdateStrategy
+  map:
+    fields:
+    - name: rollingUpdate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateStatefulSetStrategy
+    - name: type
+      type:
+        scalar: string
+      default: RollingUpdate
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.Subset
+  map:
+    fields:
+    - name: maxReplicas
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: minReplicas
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: nodeSelectorTerm
+      type:
+        namedType: io.k8s.api.core.v1.NodeSelectorTerm
+      default: {}
+    - name: patch
+      type:
+        namedType: __untyped_atomic_
+    - name: replicas
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: tolerations
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.Toleration
+          elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.SubsetTemplate
+  map:
+    fields:
+    - name: advancedStatefulSetTemplate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.AdvancedStatefulSetTemplateSpec
+    - name: cloneSetTemplate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.CloneSetTemplateSpec
+    - name: deploymentTemplate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.DeploymentTemplateSpec
+    - name: statefulSetTemplate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.StatefulSetTemplateSpec
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.SyncStatus
   map:
     fields:
@@ -5397,6 +7566,48 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: syncAt
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.TargetFilter
+  map:
+    fields:
+    - name: replicasPathList
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.TargetReference
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+      default: ""
+    - name: kind
+      type:
+        scalar: string
+      default: ""
+    - name: name
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.Topology
+  map:
+    fields:
+    - name: scheduleStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentScheduleStrategy
+      default: {}
+    - name: subsets
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.Subset
+          elementRelationship: associative
+          keys:
+          - name
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.TransferEnvVar
   map:
     fields:
@@ -5415,6 +7626,386 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: sourceContainerNameFrom
       type:
         namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SourceContainerNameSource
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeployment
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentCondition
+  map:
+    fields:
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentScheduleStrategy
+  map:
+    fields:
+    - name: adaptive
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.AdaptiveUnitedDeploymentStrategy
+    - name: type
+      type:
+        scalar: string
+      default: Fixed
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentSpec
+  map:
+    fields:
+    - name: replicas
+      type:
+        scalar: numeric
+    - name: revisionHistoryLimit
+      type:
+        scalar: numeric
+      default: 10
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: template
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SubsetTemplate
+      default: {}
+    - name: topology
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.Topology
+      default: {}
+    - name: updateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentUpdateStrategy
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentStatus
+  map:
+    fields:
+    - name: collisionCount
+      type:
+        scalar: numeric
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: currentRevision
+      type:
+        scalar: string
+    - name: labelSelector
+      type:
+        scalar: string
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: readyReplicas
+      type:
+        scalar: numeric
+    - name: replicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: reservedPods
+      type:
+        scalar: numeric
+    - name: subsetReplicas
+      type:
+        map:
+          elementType:
+            scalar: numeric
+    - name: subsetStatuses
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentSubsetStatus
+          elementRelationship: associative
+          keys:
+          - name
+    - name: updateStatus
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.UpdateStatus
+    - name: updatedReadyReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: updatedReplicas
+      type:
+        scalar: numeric
+      default: 0
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentSubsetCondition
+  map:
+    fields:
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentSubsetStatus
+  map:
+    fields:
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentSubsetCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: partition
+      type:
+        scalar: numeric
+    - name: readyReplicas
+      type:
+        scalar: numeric
+    - name: replicas
+      type:
+        scalar: numeric
+    - name: reservedPods
+      type:
+        scalar: numeric
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentUpdateStrategy
+  map:
+    fields:
+    - name: manualUpdate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ManualUpdate
+    - name: type
+      type:
+        scalar: string
+      default: Manual
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.UnorderedUpdateStrategy
+  map:
+    fields:
+    - name: priorityStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.UpdatePriorityStrategy
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.UpdateStatus
+  map:
+    fields:
+    - name: currentPartitions
+      type:
+        map:
+          elementType:
+            scalar: numeric
+    - name: updatedRevision
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimStatus
+  map:
+    fields:
+    - name: compatibleReadyReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: compatibleReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: volumeClaimName
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimUpdateStrategy
+  map:
+    fields:
+    - name: type
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpread
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadStatus
+      default: {}
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadScheduleStrategy
+  map:
+    fields:
+    - name: adaptive
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.AdaptiveWorkloadSpreadStrategy
+    - name: type
+      type:
+        scalar: string
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadSpec
+  map:
+    fields:
+    - name: scheduleStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadScheduleStrategy
+      default: {}
+    - name: subsets
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadSubset
+          elementRelationship: associative
+          keys:
+          - name
+    - name: targetFilter
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.TargetFilter
+    - name: targetRef
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.TargetReference
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadStatus
+  map:
+    fields:
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: subsetStatuses
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadSubsetStatus
+          elementRelationship: atomic
+    - name: versionedSubsetStatuses
+      type:
+        map:
+          elementType:
+            list:
+              elementType:
+                namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadSubsetStatus
+              elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadSubset
+  map:
+    fields:
+    - name: maxReplicas
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: patch
+      type:
+        namedType: __untyped_atomic_
+    - name: preferredNodeSelector
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.PreferredSchedulingTerm
+          elementRelationship: atomic
+    - name: requiredNodeSelector
+      type:
+        namedType: io.k8s.api.core.v1.NodeSelectorTerm
+    - name: tolerations
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.Toleration
+          elementRelationship: atomic
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadSubsetCondition
+  map:
+    fields:
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadSubsetStatus
+  map:
+    fields:
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.WorkloadSpreadSubsetCondition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: creatingPods
+      type:
+        map:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: deletingPods
+      type:
+        map:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: missingReplicas
+      type:
+        scalar: numeric
+      default: 0
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: replicas
+      type:
+        scalar: numeric
+      default: 0
 - name: io.kruise.kruise.pkg.apis.policy.v1alpha1.PodUnavailableBudget
   map:
     fields:

@@ -11,8 +11,8 @@ import (
 //
 // AdvancedCronJobSpec is what is to run, and when.
 type AdvancedCronJobSpecApplyConfiguration struct {
-	// schedule is when runs are due, in the format of cron: minute, hour, day of the month,
-	// month, day of the week. Or "@hourly" and the like, or "@every 1h30m". It may begin
+	// schedule is when runs are due, in the five fields of cron: minute, hour, day, month,
+	// weekday. Or "@hourly" and the like, or "@every 1h30m". It may begin
 	// with a time zone, like "TZ=Etc/UTC 0 8 * * *", unless timeZone is set.
 	Schedule *string `json:"schedule,omitempty"`
 	// timeZone is the time zone of the schedule, by its name in the IANA database, like

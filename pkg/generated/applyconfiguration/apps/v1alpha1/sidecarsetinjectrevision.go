@@ -12,7 +12,7 @@ import (
 // SidecarSetInjectRevision names a stored revision. customVersion, revisionName or both must
 // be set; revisionName wins.
 type SidecarSetInjectRevisionApplyConfiguration struct {
-	// customVersion names a revision by the the label apps.kruise.io/sidecarset-custom-version that the
+	// customVersion names a revision by the label apps.kruise.io/sidecarset-custom-version that the
 	// SidecarSet had. Of several, the newest counts.
 	CustomVersion *string `json:"customVersion,omitempty"`
 	// revisionName names a revision by its ControllerRevision.

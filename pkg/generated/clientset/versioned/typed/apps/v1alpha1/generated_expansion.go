@@ -8,6 +8,10 @@ type BroadcastJobExpansion interface{}
 
 type CloneSetExpansion interface{}
 
+type ContainerRecreateRequestExpansion interface{}
+
+type DaemonSetExpansion interface{}
+
 type EphemeralJobExpansion interface{}
 
 type ImageListPullJobExpansion interface{}
@@ -18,6 +22,16 @@ type NodeImageExpansion interface{}
 
 type NodePodProbeExpansion interface{}
 
+type PersistentPodStateExpansion interface{}
+
 type PodProbeMarkerExpansion interface{}
 
+type ResourceDistributionExpansion interface{}
+
 type SidecarSetExpansion interface{}
+
+type StatefulSetExpansion interface{}
+
+type UnitedDeploymentExpansion interface{}
+
+type WorkloadSpreadExpansion interface{}

@@ -1,0 +1,42 @@
+package app
+
+import (
+	"slices"
+
+	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+
+	"kruise.io/kruise/pkg/admission/plugin/budgetconflicts"
+	"kruise.io/kruise/pkg/admission/plugin/containerrecreaterequest"
+	"kruise.io/kruise/pkg/admission/plugin/nodescope"
+	"kruise.io/kruise/pkg/admission/plugin/ownerreferences"
+	"kruise.io/kruise/pkg/admission/plugin/podstodelete"
+	"kruise.io/kruise/pkg/admission/plugin/resourcedistribution"
+	"kruise.io/kruise/pkg/admission/plugin/sidecarset"
+	"kruise.io/kruise/pkg/admission/plugin/workloadtarget"
+)
+
+// newAdmissionOptions are the generic server's plugins and ours. One that completes objects is
+// before the policies and webhooks of users, so that they see objects whole; those that judge are
+// after them. Quota is last: what another plugin refuses must not be counted.
+func newAdmissionOptions(accounts *AccountOptions) *genericoptions.AdmissionOptions {
+	admission := genericoptions.NewAdmissionOptions()
+	budgetconflicts.Register(admission.Plugins)
+	containerrecreaterequest.Register(admission.Plugins)
+	nodescope.Register(admission.Plugins, accounts.DaemonUser)
+	ownerreferences.Register(admission.Plugins)
+	podstodelete.Register(admission.Plugins)
+	resourcedistribution.Register(admission.Plugins)
+	resourcequota.Register(admission.Plugins)
+	sidecarset.Register(admission.Plugins)
+	workloadtarget.Register(admission.Plugins)
+
+	first := slices.Index(admission.RecommendedPluginOrder, lifecycle.PluginName) + 1
+	admission.RecommendedPluginOrder = slices.Insert(admission.RecommendedPluginOrder, first, containerrecreaterequest.PluginName)
+	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
+		podstodelete.PluginName, nodescope.PluginName, ownerreferences.PluginName, budgetconflicts.PluginName,
+		resourcedistribution.PluginName, sidecarset.PluginName, workloadtarget.PluginName, resourcequota.PluginName)
+	admission.DefaultOffPlugins.Insert(ownerreferences.PluginName)
+	return admission
+}

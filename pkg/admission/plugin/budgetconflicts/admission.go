@@ -1,0 +1,89 @@
+package budgetconflicts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+
+	"kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/apis/policy"
+	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/apis/policy/validation"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+)
+
+// PluginName is the plugin's name in flags.
+const PluginName = "PodUnavailableBudgetConflicts"
+
+// Register adds the plugin.
+func Register(plugins *admission.Plugins) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
+}
+
+// Plugin compares a new budget to the others.
+type Plugin struct {
+	*admission.Handler
+	client versioned.Interface
+}
+
+var (
+	_ admission.ValidationInterface    = &Plugin{}
+	_ initializer.WantsKruiseClientSet = &Plugin{}
+)
+
+// New returns the plugin without what an initializer gives it. What a budget protects cannot be
+// changed, so only creation is judged.
+func New() *Plugin { return &Plugin{Handler: admission.NewHandler(admission.Create)} }
+
+// SetKruiseClientSet implements initializer.WantsKruiseClientSet.
+func (p *Plugin) SetKruiseClientSet(client versioned.Interface) { p.client = client }
+
+// ValidateInitialization implements admission.InitializationValidator.
+func (p *Plugin) ValidateInitialization() error {
+	if p.client == nil {
+		return errors.New(PluginName + " has no client")
+	}
+	return nil
+}
+
+// Validate refuses a budget that conflicts with another.
+func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	budget, ok := attributes.GetObject().(*policy.PodUnavailableBudget)
+	if !ok || attributes.GetSubresource() != "" {
+		return nil
+	}
+	others, err := p.others(ctx, attributes.GetNamespace(), budget.Name)
+	if err != nil {
+		return err
+	}
+	if errs := validation.ValidatePodUnavailableBudgetConflicts(budget, others); len(errs) > 0 {
+		return apierrors.NewInvalid(policy.Kind("PodUnavailableBudget"), budget.Name, errs)
+	}
+	return nil
+}
+
+// others are the budgets of a namespace as they are stored now. One of the same name is none: the
+// store says that it exists.
+func (p *Plugin) others(ctx context.Context, namespace, name string) ([]*policy.PodUnavailableBudget, error) {
+	list, err := p.client.PolicyV1beta1().PodUnavailableBudgets(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list the namespace's PodUnavailableBudgets: %w", err)
+	}
+	others := make([]*policy.PodUnavailableBudget, 0, len(list.Items))
+	for i := range list.Items {
+		if list.Items[i].Name == name {
+			continue
+		}
+		other := &policy.PodUnavailableBudget{}
+		if err := v1beta1.Convert_v1beta1_PodUnavailableBudget_To_policy_PodUnavailableBudget(&list.Items[i], other, nil); err != nil {
+			return nil, fmt.Errorf("convert PodUnavailableBudget %s: %w", list.Items[i].Name, err)
+		}
+		others = append(others, other)
+	}
+	return others, nil
+}

@@ -1,0 +1,51 @@
+package budgetconflicts
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+
+	"kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/apis/policy"
+	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+)
+
+func target(name string) *policy.PodUnavailableBudget {
+	return &policy.PodUnavailableBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "new", Namespace: "ns"},
+		Spec:       policy.PodUnavailableBudgetSpec{TargetRef: &policy.TargetReference{APIVersion: "apps/v1", Kind: "Deployment", Name: name}},
+	}
+}
+
+func TestValidate(t *testing.T) {
+	stored := &v1beta1.PodUnavailableBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "stored", Namespace: "ns"},
+		Spec:       v1beta1.PodUnavailableBudgetSpec{TargetRef: &v1beta1.TargetReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}},
+	}
+	plugin := New()
+	require.Error(t, plugin.ValidateInitialization())
+	initializer.New(fake.NewClientset(stored), nil, "").Initialize(plugin)
+	require.NoError(t, plugin.ValidateInitialization())
+	judge := func(budget *policy.PodUnavailableBudget, namespace, subresource string) error {
+		return plugin.Validate(t.Context(), admission.NewAttributesRecord(
+			budget, nil, policy.SchemeGroupVersion.WithKind("PodUnavailableBudget"), namespace, budget.Name,
+			policy.SchemeGroupVersion.WithResource("podunavailablebudgets"), subresource, admission.Create, nil, false, nil,
+		), nil)
+	}
+
+	err := judge(target("web"), "ns", "")
+	require.True(t, apierrors.IsInvalid(err), "%v", err)
+	assert.ErrorContains(t, err, "spec.targetRef")
+	assert.ErrorContains(t, err, "PodUnavailableBudget stored has this target already")
+	again := target("web")
+	again.Name = "stored"
+	assert.NoError(t, judge(again, "ns", ""), "the store says that it exists")
+	assert.NoError(t, judge(target("other"), "ns", ""))
+	assert.NoError(t, judge(target("web"), "elsewhere", ""))
+	assert.NoError(t, judge(target("web"), "ns", "status"))
+}

@@ -1,0 +1,141 @@
+package containerrecreaterequest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/component-base/featuregate"
+
+	kruiseinitializer "kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/features"
+)
+
+// PluginName is the plugin's name in flags.
+const PluginName = "ContainerRecreateRequest"
+
+const resource = "containerrecreaterequests"
+
+// Register adds the plugin to the list.
+func Register(plugins *admission.Plugins) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
+}
+
+// New returns the plugin. It leaves requests alone while the gate KruiseDaemon is off: the registry
+// refuses them then.
+func New() *Plugin {
+	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
+}
+
+// Plugin is the admission plugin.
+type Plugin struct {
+	*admission.Handler
+	gate featuregate.FeatureGate
+	core corev1client.CoreV1Interface
+}
+
+var (
+	_ admission.MutationInterface            = &Plugin{}
+	_ initializer.WantsExternalKubeClientSet = &Plugin{}
+	_ kruiseinitializer.WantsKruiseFeatures  = &Plugin{}
+)
+
+// SetExternalKubeClientSet takes the client of the host cluster.
+func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) { p.core = client.CoreV1() }
+
+// SetKruiseFeatures takes the gates.
+func (p *Plugin) SetKruiseFeatures(gate featuregate.FeatureGate) { p.gate = gate }
+
+// ValidateInitialization says whether everything was given.
+func (p *Plugin) ValidateInitialization() error {
+	if p.core == nil || p.gate == nil {
+		return fmt.Errorf("%s needs a client of the host cluster and the feature gates", PluginName)
+	}
+	return nil
+}
+
+// Admit implements admission.MutationInterface.
+func (p *Plugin) Admit(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	if attributes.GetResource().GroupResource() != apps.Resource(resource) || attributes.GetSubresource() != "" ||
+		!p.gate.Enabled(features.KruiseDaemon) {
+		return nil
+	}
+	request, ok := attributes.GetObject().(*apps.ContainerRecreateRequest)
+	if !ok {
+		return apierrors.NewInternalError(fmt.Errorf("unexpected type %T of a ContainerRecreateRequest", attributes.GetObject()))
+	}
+	if attributes.GetOperation() == admission.Create {
+		return p.create(ctx, attributes, request)
+	}
+	old, ok := attributes.GetOldObject().(*apps.ContainerRecreateRequest)
+	if !ok {
+		return apierrors.NewInternalError(fmt.Errorf("unexpected type %T of a ContainerRecreateRequest", attributes.GetOldObject()))
+	}
+	return update(attributes, request, old)
+}
+
+// create checks and completes a new request.
+func (p *Plugin) create(ctx context.Context, attributes admission.Attributes, request *apps.ContainerRecreateRequest) error {
+	path := field.NewPath("spec")
+	errs := validation.ValidateContainerRecreateRequestSpec(&request.Spec, path)
+	// In another round, after the webhooks of users, what is filled in is what this plugin filled in.
+	if !attributes.GetReinvocationContext().IsReinvoke() {
+		errs = append(errs, serverOwned(request.Spec.Containers, path.Child("containers"))...)
+	}
+	if len(errs) > 0 {
+		return refusal(request, errs)
+	}
+	pod, problem, err := p.pod(ctx, attributes.GetNamespace(), request.Spec.PodName)
+	if err != nil {
+		return err
+	}
+	if problem != nil {
+		return refusal(request, field.ErrorList{problem})
+	}
+	node, problem, err := p.node(ctx, pod)
+	if err != nil {
+		return err
+	}
+	if problem != nil {
+		return refusal(request, field.ErrorList{problem})
+	}
+	label(request, pod, node)
+	if request.Spec.Strategy.TerminationGracePeriodSeconds == nil {
+		request.Spec.Strategy.TerminationGracePeriodSeconds = pod.Spec.TerminationGracePeriodSeconds
+	}
+	if errs := fillContainers(request.Spec.Containers, pod, path.Child("containers")); len(errs) > 0 {
+		return refusal(request, errs)
+	}
+	return nil
+}
+
+// update refuses to change what is fixed. A write to the object cannot change the status, but for
+// the part that v1alpha1 has in annotations.
+func update(attributes admission.Attributes, request, old *apps.ContainerRecreateRequest) error {
+	changed := *request
+	if attributes.GetKind().Version != v1alpha1.SchemeGroupVersion.Version {
+		changed.Status = old.Status
+	}
+	if errs := validation.ContainerRecreateRequestFixed(&changed, old); len(errs) > 0 {
+		return apierrors.NewForbidden(apps.Resource(resource), request.Name, errs.ToAggregate())
+	}
+	return nil
+}
+
+// refusal is 400 with all problems.
+func refusal(request *apps.ContainerRecreateRequest, errs field.ErrorList) error {
+	refused := apierrors.NewInvalid(apps.Kind("ContainerRecreateRequest"), request.Name, errs)
+	refused.ErrStatus.Code, refused.ErrStatus.Reason = http.StatusBadRequest, metav1.StatusReasonBadRequest
+	return refused
+}

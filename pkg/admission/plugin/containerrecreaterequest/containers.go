@@ -1,0 +1,82 @@
+package containerrecreaterequest
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kruise.io/kruise/pkg/apis/apps"
+)
+
+// serverOwned refuses what only the Pod can say.
+func serverOwned(containers []apps.ContainerRecreateRequestContainer, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range containers {
+		if container := &containers[i]; container.PreStop != nil || len(container.Ports) > 0 || container.StatusContext != nil {
+			// The words are the contract's, spelling included: programs look for them.
+			errs = append(errs, field.Forbidden(path.Index(i),
+				"preStop, ports, statusContext in container are ready-only fields; give the name alone"))
+		}
+	}
+	return errs
+}
+
+// fillContainers copies from the Pod what the agent needs to stop each container, and which instance
+// is to go.
+func fillContainers(containers []apps.ContainerRecreateRequestContainer, pod *corev1.Pod, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range containers {
+		container, at := &containers[i], path.Index(i).Child("name")
+		spec := containerOf(pod, container.Name)
+		if spec == nil {
+			errs = append(errs, field.Invalid(at, container.Name, fmt.Sprintf("container %s not found in Pod", container.Name)))
+			continue
+		}
+		status, problem := statusOf(pod, container.Name, at)
+		if problem != nil {
+			errs = append(errs, problem)
+			continue
+		}
+		container.PreStop, container.Ports = nil, nil
+		if spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil {
+			container.PreStop = spec.Lifecycle.PreStop.DeepCopy()
+			if container.PreStop.HTTPGet != nil {
+				container.Ports = append([]corev1.ContainerPort(nil), spec.Ports...)
+			}
+		}
+		container.StatusContext = &apps.ContainerRecreateRequestContainerContext{
+			ContainerID: status.ContainerID, RestartCount: status.RestartCount,
+		}
+	}
+	return errs
+}
+
+func containerOf(pod *corev1.Pod, name string) *corev1.Container {
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			if list[i].Name == name {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
+
+// statusOf is the status of a container. Those of init containers are not looked at: they cannot be
+// restarted.
+func statusOf(pod *corev1.Pod, name string, at *field.Path) (*corev1.ContainerStatus, *field.Error) {
+	for i := range pod.Status.ContainerStatuses {
+		status := &pod.Status.ContainerStatuses[i]
+		switch {
+		case status.Name != name:
+		case status.ContainerID == "":
+			return nil, field.Invalid(at, name, fmt.Sprintf(
+				"no containerID in %s containerStatus, maybe the container has not been initialized; wait until it runs", name))
+		default:
+			return status, nil
+		}
+	}
+	return nil, field.Invalid(at, name, fmt.Sprintf(
+		"not found %s containerStatus in Pod Status; init and ephemeral containers cannot be restarted", name))
+}

@@ -1,0 +1,74 @@
+package containerrecreaterequest
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// pod reads the Pod and says what keeps its containers from being restarted.
+func (p *Plugin) pod(ctx context.Context, namespace, name string) (*corev1.Pod, *field.Error, error) {
+	path := field.NewPath("spec", "podName")
+	missing := field.Invalid(path, name, fmt.Sprintf("no found Pod named %s in namespace %s", name, namespace))
+	if len(content.IsPathSegmentName(name)) > 0 {
+		return nil, missing, nil
+	}
+	pod, err := p.core.Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, missing, nil
+	case err != nil:
+		return nil, nil, apierrors.NewInternalError(fmt.Errorf("get Pod %s: %w", name, err))
+	case inactive(pod):
+		return nil, field.Invalid(path, name, "not allowed to recreate containers in an inactive Pod: it has ended or is being deleted"), nil
+	case pod.Spec.NodeName == "":
+		return nil, field.Invalid(path, name, "not allowed to recreate containers in a pending Pod; wait until it is on a node"), nil
+	}
+	return pod, nil, nil
+}
+
+// inactive Pods have no containers that would start again. One whose sidecars are being terminated
+// counts as active: its phase says how the main containers ended, while the sidecars still run.
+func inactive(pod *corev1.Pod) bool {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == pub.SidecarTerminatedConditionType {
+			return false
+		}
+	}
+	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// node reads the node of the Pod. Without a node no agent could carry out the request.
+func (p *Plugin) node(ctx context.Context, pod *corev1.Pod) (*corev1.Node, *field.Error, error) {
+	name := pod.Spec.NodeName
+	node, err := p.core.Nodes().Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, field.Invalid(field.NewPath("spec", "podName"), pod.Name,
+			fmt.Sprintf("failed to get Node %s of the Pod: it does not exist", name)), nil
+	case err != nil:
+		return nil, nil, apierrors.NewInternalError(fmt.Errorf("get Node %s: %w", name, err))
+	}
+	return node, nil, nil
+}
+
+// label sets the labels by which the request is found, whatever the user put there.
+func label(request *apps.ContainerRecreateRequest, pod *corev1.Pod, node *corev1.Node) {
+	if request.Labels == nil {
+		request.Labels = map[string]string{}
+	}
+	request.Labels[pub.ContainerRecreateRequestPodUIDKey] = string(pod.UID)
+	request.Labels[pub.ContainerRecreateRequestNodeNameKey] = pod.Spec.NodeName
+	request.Labels[pub.ContainerRecreateRequestActiveKey] = "true"
+	if node.Labels[pub.NodeTypeKey] == pub.NodeTypeVirtualKubelet {
+		request.Labels[pub.NodeTypeKey] = pub.NodeTypeVirtualKubelet
+	}
+}

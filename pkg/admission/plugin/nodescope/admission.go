@@ -1,0 +1,72 @@
+package nodescope
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apiserver/pkg/admission"
+)
+
+// PluginName is the plugin's name in flags.
+const PluginName = "NodeScope"
+
+// Register adds the plugin. account is asked for the node agents' user name once flags are known.
+func Register(plugins *admission.Plugins, account func() string) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(account()), nil })
+}
+
+// Plugin judges writes of node agents.
+type Plugin struct {
+	*admission.Handler
+	account string
+}
+
+var _ admission.ValidationInterface = &Plugin{}
+
+// New returns the plugin for the user name of the node agents' service account, where empty is none.
+func New(account string) *Plugin {
+	all := admission.NewHandler(admission.Create, admission.Update, admission.Delete, admission.Connect)
+	return &Plugin{Handler: all, account: account}
+}
+
+// Validate refuses a node agent's write that is not for its node.
+func (p *Plugin) Validate(_ context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	caller := attributes.GetUserInfo()
+	if p.account == "" || caller.GetName() != p.account {
+		return nil
+	}
+	node := NodeOf(caller)
+	if node == "" {
+		return admission.NewForbidden(attributes, errors.New(NoNode))
+	}
+	if attributes.GetOperation() != admission.Update || attributes.GetSubresource() != "status" {
+		return admission.NewForbidden(attributes, errors.New("a node agent may only update statuses"))
+	}
+	owner, err := nodeOfObject(attributes)
+	if err != nil {
+		return admission.NewForbidden(attributes, err)
+	}
+	if owner != node {
+		return admission.NewForbidden(attributes, fmt.Errorf("it is of node %q, and this agent's token is of node %q", owner, node))
+	}
+	return nil
+}
+
+// nodeOfObject is the node whose agent reports the status of the stored object.
+func nodeOfObject(attributes admission.Attributes) (string, error) {
+	switch attributes.GetResource().Resource {
+	case "nodeimages", "nodepodprobes":
+		return attributes.GetName(), nil
+	case "containerrecreaterequests":
+		stored, err := meta.Accessor(attributes.GetOldObject())
+		if err != nil {
+			return "", fmt.Errorf("read its labels: %w", err)
+		}
+		return stored.GetLabels()[NodeLabel], nil
+	default:
+		return "", errors.New("a node agent reports no status of this kind")
+	}
+}

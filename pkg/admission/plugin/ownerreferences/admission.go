@@ -1,0 +1,154 @@
+package ownerreferences
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
+
+// PluginName is the plugin's name in flags, the same as kube-apiserver's.
+const PluginName = "OwnerReferencesPermissionEnforcement"
+
+// Register adds the plugin.
+func Register(plugins *admission.Plugins) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
+}
+
+// Plugin checks changes of owner references.
+type Plugin struct {
+	*admission.Handler
+	authorizer authorizer.Authorizer
+	mapper     meta.RESTMapper
+}
+
+var (
+	_ admission.ValidationInterface = &Plugin{}
+	_ initializer.WantsAuthorizer   = &Plugin{}
+	_ initializer.WantsRESTMapper   = &Plugin{}
+)
+
+// New returns the plugin without what an initializer gives it.
+func New() *Plugin { return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)} }
+
+// SetAuthorizer implements initializer.WantsAuthorizer.
+func (p *Plugin) SetAuthorizer(authorizer authorizer.Authorizer) { p.authorizer = authorizer }
+
+// SetRESTMapper implements initializer.WantsRESTMapper.
+func (p *Plugin) SetRESTMapper(mapper meta.RESTMapper) { p.mapper = mapper }
+
+// ValidateInitialization implements admission.InitializationValidator.
+func (p *Plugin) ValidateInitialization() error {
+	if p.authorizer == nil || p.mapper == nil {
+		return errors.New(PluginName + " has no authorizer or no mapper")
+	}
+	return nil
+}
+
+// Validate refuses what the user may not say about owners. On create, having an owner is free:
+// who makes an object could as well not make it.
+func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	now, before := owners(attributes.GetObject()), owners(attributes.GetOldObject())
+	if apiequality.Semantic.DeepEqual(now, before) {
+		return nil
+	}
+	if attributes.GetOperation() == admission.Update {
+		if err := p.mayDelete(ctx, attributes); err != nil {
+			return err
+		}
+	}
+	for _, owner := range newlyBlocked(now, before) {
+		if err := p.mayFinalize(ctx, attributes, &owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Plugin) mayDelete(ctx context.Context, attributes admission.Attributes) error {
+	resource := attributes.GetResource()
+	decision, reason, err := p.authorizer.Authorize(ctx, authorizer.AttributesRecord{
+		User: attributes.GetUserInfo(), Verb: "delete", ResourceRequest: true,
+		Namespace: attributes.GetNamespace(), Name: attributes.GetName(),
+		APIGroup: resource.Group, APIVersion: resource.Version, Resource: resource.Resource, Subresource: attributes.GetSubresource(),
+	})
+	if decision == authorizer.DecisionAllow {
+		return nil
+	}
+	return forbidden(attributes, "cannot set an ownerRef on a resource you can't delete; "+
+		"ask for the permission to delete it, or leave metadata.ownerReferences as they are", reason, err)
+}
+
+// mayFinalize asks for every resource that the owner's kind stands for.
+func (p *Plugin) mayFinalize(ctx context.Context, attributes admission.Attributes, owner *metav1.OwnerReference) error {
+	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+	mappings, err := p.mapper.RESTMappings(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return forbidden(attributes, fmt.Sprintf("cannot set blockOwnerDeletion, the cluster does not know owner kind %s of %s; "+
+			"correct the reference, or leave the field out", owner.Kind, owner.APIVersion), "", err)
+	}
+	for _, mapping := range mappings {
+		record := authorizer.AttributesRecord{
+			User: attributes.GetUserInfo(), Verb: "update", ResourceRequest: true, Name: owner.Name,
+			APIGroup: mapping.Resource.Group, APIVersion: mapping.Resource.Version, Resource: mapping.Resource.Resource, Subresource: "finalizers",
+		}
+		if mapping.Scope.Name() == meta.RESTScopeNameNamespace { // an owner is in the same namespace, or in none
+			record.Namespace = attributes.GetNamespace()
+		}
+		decision, reason, err := p.authorizer.Authorize(ctx, record)
+		if decision != authorizer.DecisionAllow {
+			return forbidden(attributes, fmt.Sprintf("cannot set blockOwnerDeletion if an ownerReference refers to "+
+				"a resource you can't set finalizers on; ask for the permission to update %s/finalizers, or leave the field out",
+				mapping.Resource.Resource), reason, err)
+		}
+	}
+	return nil
+}
+
+func forbidden(attributes admission.Attributes, message, reason string, err error) error {
+	if reason != "" {
+		message += ": " + reason
+	}
+	if err != nil {
+		return admission.NewForbidden(attributes, fmt.Errorf("%s: %w", message, err))
+	}
+	return admission.NewForbidden(attributes, errors.New(message))
+}
+
+func owners(obj runtime.Object) []metav1.OwnerReference {
+	if obj == nil {
+		return nil
+	}
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		return nil
+	}
+	return accessor.GetOwnerReferences()
+}
+
+// newlyBlocked are the owners whose deletion is blocked now and was not before.
+func newlyBlocked(now, before []metav1.OwnerReference) (result []metav1.OwnerReference) {
+	blocked := map[string]bool{}
+	for i := range before {
+		blocked[string(before[i].UID)] = blocks(&before[i])
+	}
+	for i := range now {
+		if blocks(&now[i]) && !blocked[string(now[i].UID)] {
+			result = append(result, now[i])
+		}
+	}
+	return result
+}
+
+func blocks(owner *metav1.OwnerReference) bool {
+	return owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion
+}

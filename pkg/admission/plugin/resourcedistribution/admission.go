@@ -1,0 +1,111 @@
+package resourcedistribution
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/kubernetes"
+
+	kruiseinitializer "kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/apis/apps"
+)
+
+// PluginName is the plugin's name in flags.
+const PluginName = "ResourceDistribution"
+
+// Register adds the plugin to the list.
+func Register(plugins *admission.Plugins) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
+}
+
+// New returns the plugin.
+func New() *Plugin {
+	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
+}
+
+// Plugin is the admission plugin.
+type Plugin struct {
+	*admission.Handler
+	host      kubernetes.Interface
+	namespace string
+}
+
+var (
+	_ admission.ValidationInterface          = &Plugin{}
+	_ initializer.WantsExternalKubeClientSet = &Plugin{}
+	_ kruiseinitializer.WantsOwnNamespace    = &Plugin{}
+)
+
+// SetExternalKubeClientSet takes the client of the host cluster.
+func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) { p.host = client }
+
+// SetOwnNamespace takes the namespace in which copies are tried.
+func (p *Plugin) SetOwnNamespace(namespace string) { p.namespace = namespace }
+
+// ValidateInitialization says whether everything was given.
+func (p *Plugin) ValidateInitialization() error {
+	if p.host == nil || p.namespace == "" {
+		return fmt.Errorf("%s needs a client of the host cluster and the own namespace", PluginName)
+	}
+	return nil
+}
+
+// Validate implements admission.ValidationInterface.
+func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	distribution, ok := attributes.GetObject().(*apps.ResourceDistribution)
+	if !ok || attributes.GetSubresource() != "" {
+		return nil
+	}
+	old, ok := attributes.GetOldObject().(*apps.ResourceDistribution)
+	if ok && bytes.Equal(old.Spec.Resource.Raw, distribution.Spec.Resource.Raw) {
+		return nil
+	}
+	err := p.try(ctx, distribution.Spec.Resource.Raw)
+	path := field.NewPath("spec", "resource")
+	switch {
+	// In the cluster of a laptop our namespace may be missing: then nothing can be tried.
+	case err == nil, apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
+		return nil
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return apierrors.NewInvalid(apps.Kind("ResourceDistribution"), distribution.Name,
+			field.ErrorList{field.Forbidden(path, "the cluster refuses such an object: "+err.Error())})
+	case apierrors.IsForbidden(err):
+		return apierrors.NewForbidden(apps.Resource("resourcedistributions"), distribution.Name,
+			fmt.Errorf("%s: the cluster refuses such an object: %w", path, err))
+	}
+	return apierrors.NewInternalError(fmt.Errorf("failed to dry-run the resource in namespace %s: %w", p.namespace, err))
+}
+
+// try creates a copy in our namespace without persisting it.
+func (p *Plugin) try(ctx context.Context, raw []byte) error {
+	options := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	var kind metav1.TypeMeta
+	if err := json.Unmarshal(raw, &kind); err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	if kind.Kind == "Secret" {
+		secret := &corev1.Secret{}
+		if err := json.Unmarshal(raw, secret); err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+		secret.Namespace = p.namespace
+		_, err := p.host.CoreV1().Secrets(p.namespace).Create(ctx, secret, options)
+		return err
+	}
+	configMap := &corev1.ConfigMap{}
+	if err := json.Unmarshal(raw, configMap); err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	configMap.Namespace = p.namespace
+	_, err := p.host.CoreV1().ConfigMaps(p.namespace).Create(ctx, configMap, options)
+	return err
+}

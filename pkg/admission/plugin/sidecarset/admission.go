@@ -1,0 +1,112 @@
+package sidecarset
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/component-base/featuregate"
+
+	kruiseinitializer "kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+)
+
+// PluginName is the plugin's name in flags.
+const PluginName = "SidecarSet"
+
+// Register adds the plugin to the list.
+func Register(plugins *admission.Plugins) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
+}
+
+// New returns the plugin.
+func New() *Plugin {
+	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
+}
+
+// Plugin is the admission plugin.
+type Plugin struct {
+	*admission.Handler
+	host      kubernetes.Interface
+	kruise    versioned.Interface
+	gate      featuregate.FeatureGate
+	namespace string
+}
+
+var (
+	_ admission.ValidationInterface          = &Plugin{}
+	_ initializer.WantsExternalKubeClientSet = &Plugin{}
+	_ kruiseinitializer.WantsKruiseClientSet = &Plugin{}
+	_ kruiseinitializer.WantsKruiseFeatures  = &Plugin{}
+	_ kruiseinitializer.WantsOwnNamespace    = &Plugin{}
+)
+
+// SetExternalKubeClientSet takes the client of the host cluster.
+func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) { p.host = client }
+
+// SetKruiseClientSet takes the client of our own API.
+func (p *Plugin) SetKruiseClientSet(client versioned.Interface) { p.kruise = client }
+
+// SetKruiseFeatures takes the gates.
+func (p *Plugin) SetKruiseFeatures(gate featuregate.FeatureGate) { p.gate = gate }
+
+// SetOwnNamespace takes the namespace of revisions and of the configuration.
+func (p *Plugin) SetOwnNamespace(namespace string) { p.namespace = namespace }
+
+// ValidateInitialization says whether everything was given.
+func (p *Plugin) ValidateInitialization() error {
+	if p.host == nil || p.kruise == nil || p.gate == nil || p.namespace == "" {
+		return fmt.Errorf("%s needs clients of the host cluster and of our API, the feature gates and the own namespace", PluginName)
+	}
+	return nil
+}
+
+// Validate implements admission.ValidationInterface.
+func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	if attributes.GetResource().GroupResource() != apps.Resource("sidecarsets") || attributes.GetSubresource() != "" {
+		return nil
+	}
+	set, ok := attributes.GetObject().(*apps.SidecarSet)
+	if !ok {
+		return apierrors.NewInternalError(fmt.Errorf("unexpected type %T of a SidecarSet", attributes.GetObject()))
+	}
+	old, ok := attributes.GetOldObject().(*apps.SidecarSet)
+	if !ok {
+		old = nil
+	}
+	if old != nil && (set.DeletionTimestamp != nil || sameQuestions(set, old)) {
+		return nil
+	}
+	var errs field.ErrorList
+	for _, check := range []func(context.Context, *apps.SidecarSet, *apps.SidecarSet) (field.ErrorList, error){
+		p.checkOthers, p.checkRevision, p.checkAnnotations,
+	} {
+		found, err := check(ctx, set, old)
+		if err != nil {
+			return apierrors.NewInternalError(fmt.Errorf("admit SidecarSet %s: %w", set.Name, err))
+		}
+		errs = append(errs, found...)
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(apps.Kind("SidecarSet"), set.Name, errs)
+}
+
+// sameQuestions says whether an update leaves alone all that is judged here.
+func sameQuestions(set, old *apps.SidecarSet) bool {
+	for _, key := range []string{pub.SidecarSetCanaryKey, pub.SidecarSetBaseKey} {
+		if set.Annotations[key] != old.Annotations[key] {
+			return false
+		}
+	}
+	return apiequality.Semantic.DeepEqual(set.Spec, old.Spec)
+}

@@ -1,0 +1,213 @@
+package sidecarset
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/ptr"
+
+	kruiseinitializer "kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/features"
+	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+)
+
+const own = "kruise-system"
+
+func newPlugin(t *testing.T, on bool, host []runtime.Object, sets ...runtime.Object) (*Plugin, *fake.Clientset, *kruisefake.Clientset) {
+	t.Helper()
+	gate, err := features.New("")
+	require.NoError(t, err)
+	require.NoError(t, gate.SetFromMap(map[string]bool{string(features.SidecarSetPatchPodMetadataDefaults): on}))
+	plugin, client, kruise := New(), fake.NewClientset(host...), kruisefake.NewClientset(sets...)
+	require.Error(t, plugin.ValidateInitialization())
+	plugin.SetExternalKubeClientSet(client)
+	kruiseinitializer.New(kruise, gate, own).Initialize(plugin)
+	require.NoError(t, plugin.ValidateInitialization())
+	return plugin, client, kruise
+}
+
+func stored(name string, annotations map[string]string, containers ...string) *v1beta1.SidecarSet {
+	set := &v1beta1.SidecarSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations},
+		Spec:       v1beta1.SidecarSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "demo"}}},
+	}
+	for _, container := range containers {
+		set.Spec.Containers = append(set.Spec.Containers, v1beta1.SidecarContainer{Container: corev1.Container{Name: container}})
+	}
+	return set
+}
+
+func newSet(change func(*apps.SidecarSet)) *apps.SidecarSet {
+	set := &apps.SidecarSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "demo", Labels: map[string]string{"team": "a"}},
+		Spec: apps.SidecarSetSpec{
+			Selector:   &metav1.LabelSelector{MatchLabels: map[string]string{"app": "demo"}},
+			Containers: []apps.SidecarContainer{{Container: corev1.Container{Name: "agent"}}},
+		},
+	}
+	if change != nil {
+		change(set)
+	}
+	return set
+}
+
+func attributes(set, old *apps.SidecarSet, subresource string) admission.Attributes {
+	kind, resource := apps.SchemeGroupVersion.WithKind("SidecarSet"), apps.SchemeGroupVersion.WithResource("sidecarsets")
+	if old == nil {
+		return admission.NewAttributesRecord(set, nil, kind, "", set.Name, resource, subresource, admission.Create, nil, false, nil)
+	}
+	return admission.NewAttributesRecord(set, old, kind, "", set.Name, resource, subresource, admission.Update, nil, false, nil)
+}
+
+func requireInvalid(t *testing.T, err error, wants ...string) {
+	t.Helper()
+	if len(wants) == 0 {
+		require.NoError(t, err)
+		return
+	}
+	require.True(t, apierrors.IsInvalid(err), "%v", err)
+	for _, want := range wants {
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// Row 27 of the cases for SidecarSet, beside what is stored.
+func TestConflicts(t *testing.T) {
+	clashing := "spec.containers[0].name: Invalid value: \"agent\": container agent already exists in SidecarSet other"
+	another := func(s *apps.SidecarSet) { s.Spec.Containers[0].Name = "another" }
+	for name, test := range map[string]struct {
+		set, old    *apps.SidecarSet
+		subresource string
+		wants       []string
+	}{
+		"create":                        {newSet(nil), nil, "", []string{clashing}},
+		"create of another":             {newSet(another), nil, "", nil},
+		"update to it":                  {newSet(nil), newSet(another), "", []string{clashing}},
+		"update that leaves it alone":   {newSet(func(s *apps.SidecarSet) { s.Spec.Containers[0].Image = "b" }), newSet(nil), "", nil},
+		"update of metadata":            {newSet(func(s *apps.SidecarSet) { s.Labels = nil }), newSet(nil), "", nil},
+		"status":                        {newSet(nil), newSet(another), "status", nil},
+		"what is being deleted":         {newSet(func(s *apps.SidecarSet) { s.DeletionTimestamp = new(metav1.Now()) }), newSet(another), "", nil},
+		"it does not clash with itself": {newSet(func(s *apps.SidecarSet) { s.Name = "other" }), nil, "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plugin, _, _ := newPlugin(t, false, nil, stored("other", nil, "agent"))
+			requireInvalid(t, plugin.Validate(t.Context(), attributes(test.set, test.old, test.subresource), nil), test.wants...)
+		})
+	}
+}
+
+// A namespace is asked for its labels only where two SidecarSets would clash in it.
+func TestConflictsInANamespace(t *testing.T) {
+	other := stored("other", nil, "agent")
+	other.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}
+	for namespace, wants := range map[string][]string{"prod": {"already exists in SidecarSet other"}, "test": nil, "gone": nil} {
+		plugin, client, _ := newPlugin(t, false, []runtime.Object{
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "prod", Labels: map[string]string{"env": "prod"}}},
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "test"}},
+		}, other)
+		set := newSet(func(s *apps.SidecarSet) { s.Spec.Namespace = namespace })
+		requireInvalid(t, plugin.Validate(t.Context(), attributes(set, nil, ""), nil), wants...)
+		set.Spec.Containers[0].Name, set.Spec.Namespace = "another", "prod"
+		client.ClearActions()
+		requireInvalid(t, plugin.Validate(t.Context(), attributes(set, nil, ""), nil))
+		assert.Empty(t, client.Actions())
+	}
+}
+
+func TestCanary(t *testing.T) {
+	canary := func(base string) *apps.SidecarSet {
+		return newSet(func(s *apps.SidecarSet) {
+			s.Annotations = map[string]string{pub.SidecarSetCanaryKey: "true", pub.SidecarSetBaseKey: base}
+		})
+	}
+	others := []runtime.Object{
+		stored("base", nil, "agent"), stored("canary", map[string]string{pub.SidecarSetCanaryKey: "true", pub.SidecarSetBaseKey: "x"}, "another"),
+	}
+	for base, wants := range map[string][]string{
+		"base":   nil,
+		"gone":   {"already exists in SidecarSet base", `metadata.annotations[apps.kruise.io/sidecarset-base]: Not found: "gone"`},
+		"canary": {"already exists in SidecarSet base", "that SidecarSet is a canary itself"},
+	} {
+		t.Run(base, func(t *testing.T) {
+			plugin, _, _ := newPlugin(t, false, nil, others...)
+			requireInvalid(t, plugin.Validate(t.Context(), attributes(canary(base), nil, ""), nil), wants...)
+			requireInvalid(t, plugin.Validate(t.Context(), attributes(canary(base), newSet(nil), ""), nil), wants[min(1, len(wants)):]...)
+			requireInvalid(t, plugin.Validate(t.Context(), attributes(canary(base), canary(base), ""), nil))
+		})
+	}
+}
+
+// Row 22 of the cases for SidecarSet.
+func TestRevision(t *testing.T) {
+	revision := func(name, set, version string) *appsv1.ControllerRevision {
+		return &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: own, Labels: map[string]string{
+			pub.SidecarSetNameKey: set, pub.SidecarSetCustomVersionKey: version,
+		}}}
+	}
+	const missing = "cannot find specific ControllerRevision"
+	for name, test := range map[string]struct {
+		revisionName, customVersion *string
+		wants                       []string
+	}{
+		"own name":                    {new("demo-1"), nil, nil},
+		"unknown name":                {new("demo-9"), nil, []string{"spec.injectionStrategy.revision.revisionName", missing}},
+		"name of another":             {new("other-1"), nil, []string{"spec.injectionStrategy.revision.revisionName", missing}},
+		"own version":                 {nil, new("v1"), nil},
+		"unknown version":             {nil, new("v9"), []string{"spec.injectionStrategy.revision.customVersion", missing}},
+		"version of another":          {nil, new("v2"), []string{missing}},
+		"version that cannot be":      {nil, ptr.To("a,b"), []string{"is not the value of a label"}},
+		"the name wins":               {new("demo-1"), new("v9"), nil},
+		"the name wins when it fails": {new("demo-9"), new("v1"), []string{missing}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plugin, _, _ := newPlugin(t, false, []runtime.Object{revision("demo-1", "demo", "v1"), revision("other-1", "other", "v2")})
+			set := newSet(func(s *apps.SidecarSet) {
+				s.Spec.InjectionStrategy.Revision = &apps.SidecarSetInjectRevision{RevisionName: test.revisionName, CustomVersion: test.customVersion}
+			})
+			requireInvalid(t, plugin.Validate(t.Context(), attributes(set, nil, ""), nil), test.wants...)
+			requireInvalid(t, plugin.Validate(t.Context(), attributes(set, newSet(nil), ""), nil), test.wants...)
+			again := set.DeepCopy()
+			again.Spec.Containers[0].Image = "b"
+			requireInvalid(t, plugin.Validate(t.Context(), attributes(again, set, ""), nil))
+		})
+	}
+}
+
+func TestUnansweredReadsRefuse(t *testing.T) {
+	set := newSet(func(s *apps.SidecarSet) {
+		s.Spec.InjectionStrategy.Revision = &apps.SidecarSetInjectRevision{RevisionName: new("demo-1")}
+	})
+	broken := func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("no route to host")
+	}
+
+	plugin, client, _ := newPlugin(t, false, nil)
+	client.PrependReactor("*", "*", broken)
+	err := plugin.Validate(t.Context(), attributes(set, nil, ""), nil)
+	assert.True(t, apierrors.IsInternalError(err))
+	assert.ErrorContains(t, err, "no route to host")
+
+	plugin, _, kruise := newPlugin(t, false, nil)
+	kruise.PrependReactor("*", "*", broken)
+	assert.ErrorContains(t, plugin.Validate(t.Context(), attributes(newSet(nil), nil, ""), nil), "list SidecarSets: no route to host")
+}
+
+func TestOtherKindsAreLetAlone(t *testing.T) {
+	plugin, _, _ := newPlugin(t, false, nil)
+	kind, resource := apps.SchemeGroupVersion.WithKind("CloneSet"), apps.SchemeGroupVersion.WithResource("clonesets")
+	other := admission.NewAttributesRecord(&apps.CloneSet{}, nil, kind, "ns", "demo", resource, "", admission.Create, nil, false, nil)
+	assert.NoError(t, plugin.Validate(t.Context(), other, nil))
+}

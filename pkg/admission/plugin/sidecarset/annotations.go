@@ -1,0 +1,147 @@
+package sidecarset
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/features"
+)
+
+// The administrator's list of annotations that SidecarSets may write.
+const (
+	configuration = "kruise-configuration"
+	allowedKey    = "SidecarSet_PatchPodMetadata_WhiteList"
+)
+
+// allowList is that list.
+type allowList struct {
+	Rules []allowRule `json:"rules"`
+}
+
+// allowRule lets the SidecarSets that the selector matches write the keys in which one of the
+// expressions is found. No selector matches all.
+type allowRule struct {
+	Selector    *metav1.LabelSelector `json:"selector,omitempty"`
+	Expressions []string              `json:"allowedAnnotationKeyExprs"`
+}
+
+// checkAnnotations wants each annotation for Pods to be allowed. What the stored SidecarSet writes,
+// in the same way, may stay.
+func (p *Plugin) checkAnnotations(ctx context.Context, set, old *apps.SidecarSet) (field.ErrorList, error) {
+	asked := newAnnotations(set, old)
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	at := field.NewPath("spec", "patchPodMetadata")
+	expressions, err := p.allowed(ctx, set.Labels)
+	if err != nil {
+		return nil, err
+	}
+	if len(expressions) == 0 && p.gate.Enabled(features.SidecarSetPatchPodMetadataDefaults) {
+		return nil, nil
+	}
+	where := fmt.Sprintf("key %s of ConfigMap %s/%s", allowedKey, p.namespace, configuration)
+	var errs field.ErrorList
+	for _, one := range asked {
+		path := at.Index(one.index).Child("annotations").Key(one.key)
+		switch {
+		case len(expressions) == 0:
+			errs = append(errs, field.Forbidden(path,
+				"the annotation is not allowed, because a whitelist for this SidecarSet is not found; add a rule to "+where))
+		case !slices.ContainsFunc(expressions, func(e *regexp.Regexp) bool { return e.MatchString(one.key) }):
+			errs = append(errs, field.Forbidden(path, "the annotation is not allowed; add an expression for it to "+where))
+		}
+	}
+	return errs, nil
+}
+
+// entry is one key of one entry of patchPodMetadata.
+type entry struct {
+	index int
+	key   string
+}
+
+// written is what an entry does to a key.
+type written struct {
+	value  string
+	policy apps.SidecarSetPatchPolicyType
+}
+
+func newAnnotations(set, old *apps.SidecarSet) []entry {
+	stored := map[string]written{}
+	if old != nil {
+		for _, patch := range old.Spec.PatchPodMetadata {
+			for key, value := range patch.Annotations {
+				stored[key] = written{value, patch.PatchPolicy}
+			}
+		}
+	}
+	var result []entry
+	for i, patch := range set.Spec.PatchPodMetadata {
+		for _, key := range slices.Sorted(maps.Keys(patch.Annotations)) {
+			if before, found := stored[key]; !found || before != (written{patch.Annotations[key], patch.PatchPolicy}) {
+				result = append(result, entry{i, key})
+			}
+		}
+	}
+	return result
+}
+
+// allowed are the expressions of the rules for SidecarSets with these labels.
+func (p *Plugin) allowed(ctx context.Context, values map[string]string) ([]*regexp.Regexp, error) {
+	config, err := p.host.CoreV1().ConfigMaps(p.namespace).Get(ctx, configuration, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get ConfigMap %s/%s: %w", p.namespace, configuration, err)
+	}
+	text, found := config.Data[allowedKey]
+	if !found {
+		return nil, nil
+	}
+	list := &allowList{}
+	if err := json.Unmarshal([]byte(text), list); err != nil {
+		return nil, fmt.Errorf("read %s of ConfigMap %s/%s: %w", allowedKey, p.namespace, configuration, err)
+	}
+	var expressions []*regexp.Regexp
+	for i := range list.Rules {
+		of, err := list.Rules[i].expressions(values)
+		if err != nil {
+			return nil, fmt.Errorf("read rule %d in %s of ConfigMap %s/%s: %w", i, allowedKey, p.namespace, configuration, err)
+		}
+		expressions = append(expressions, of...)
+	}
+	return expressions, nil
+}
+
+func (r *allowRule) expressions(values map[string]string) ([]*regexp.Regexp, error) {
+	if r.Selector != nil {
+		selector, err := metav1.LabelSelectorAsSelector(r.Selector)
+		if err != nil {
+			return nil, fmt.Errorf("read its selector: %w", err)
+		}
+		if !selector.Matches(labels.Set(values)) {
+			return nil, nil
+		}
+	}
+	expressions := make([]*regexp.Regexp, 0, len(r.Expressions))
+	for _, text := range r.Expressions {
+		expression, err := regexp.Compile(text)
+		if err != nil {
+			return nil, fmt.Errorf("read expression %q: %w", text, err)
+		}
+		expressions = append(expressions, expression)
+	}
+	return expressions, nil
+}

@@ -1,0 +1,90 @@
+package sidecarset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/apis/rules"
+)
+
+// checkOthers judges the SidecarSet beside all others. A conflict that the stored one has too does
+// not stop an update.
+func (p *Plugin) checkOthers(ctx context.Context, set, old *apps.SidecarSet) (field.ErrorList, error) {
+	others, err := p.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	namespaces := p.namespaceLabels(ctx)
+	errs, err := validation.ValidateSidecarSetConflicts(set, others, namespaces)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil && len(errs) > 0 {
+		stored, err := validation.ValidateSidecarSetConflicts(old, others, namespaces)
+		if err != nil {
+			return nil, err
+		}
+		errs = rules.WithoutStored(errs, func() field.ErrorList { return stored })
+	}
+	if old == nil || set.Annotations[pub.SidecarSetCanaryKey] != old.Annotations[pub.SidecarSetCanaryKey] {
+		errs = append(errs, checkBase(set, others)...)
+	}
+	return errs, nil
+}
+
+// list reads all SidecarSets as they are now.
+func (p *Plugin) list(ctx context.Context) ([]*apps.SidecarSet, error) {
+	stored, err := p.kruise.AppsV1beta1().SidecarSets().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list SidecarSets: %w", err)
+	}
+	sets := make([]*apps.SidecarSet, len(stored.Items))
+	for i := range stored.Items {
+		sets[i] = &apps.SidecarSet{}
+		if err := v1beta1.Convert_v1beta1_SidecarSet_To_apps_SidecarSet(&stored.Items[i], sets[i], nil); err != nil {
+			return nil, fmt.Errorf("read SidecarSet %s: %w", stored.Items[i].Name, err)
+		}
+	}
+	return sets, nil
+}
+
+func (p *Plugin) namespaceLabels(ctx context.Context) validation.NamespaceLabels {
+	return func(name string) (labels.Set, bool, error) {
+		namespace, err := p.host.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil, false, nil
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("get namespace %s: %w", name, err)
+		}
+		return namespace.Labels, true, nil
+	}
+}
+
+// checkBase wants the base of a canary to be there, and to be no canary itself.
+func checkBase(set *apps.SidecarSet, others []*apps.SidecarSet) field.ErrorList {
+	name := set.Annotations[pub.SidecarSetBaseKey]
+	if set.Annotations[pub.SidecarSetCanaryKey] != "true" || name == "" {
+		return nil
+	}
+	at := field.NewPath("metadata", "annotations").Key(pub.SidecarSetBaseKey)
+	i := slices.IndexFunc(others, func(other *apps.SidecarSet) bool { return other.Name == name })
+	switch {
+	case i < 0:
+		return field.ErrorList{field.NotFound(at, name)}
+	case others[i].Annotations[pub.SidecarSetCanaryKey] == "true":
+		return field.ErrorList{field.Invalid(at, name, "that SidecarSet is a canary itself; name its base")}
+	default:
+		return nil
+	}
+}

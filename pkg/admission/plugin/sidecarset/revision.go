@@ -1,0 +1,70 @@
+package sidecarset
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// checkRevision wants the revision that new Pods are to get to be there, and to be one of this
+// SidecarSet: without it no Pod could be created.
+func (p *Plugin) checkRevision(ctx context.Context, set, old *apps.SidecarSet) (field.ErrorList, error) {
+	revision := set.Spec.InjectionStrategy.Revision
+	if revision == nil || old != nil && apiequality.Semantic.DeepEqual(revision, old.Spec.InjectionStrategy.Revision) {
+		return nil, nil
+	}
+	at := field.NewPath("spec", "injectionStrategy", "revision")
+	if name := ptr.Deref(revision.RevisionName, ""); name != "" {
+		return p.checkRevisionName(ctx, set, name, at.Child("revisionName"))
+	}
+	if version := ptr.Deref(revision.CustomVersion, ""); version != "" {
+		return p.checkCustomVersion(ctx, set, version, at.Child("customVersion"))
+	}
+	return nil, nil
+}
+
+func (p *Plugin) checkRevisionName(ctx context.Context, set *apps.SidecarSet, name string, at *field.Path) (field.ErrorList, error) {
+	revision, err := p.host.AppsV1().ControllerRevisions(p.namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return field.ErrorList{p.noRevision(set, at, name)}, nil
+	case err != nil:
+		return nil, fmt.Errorf("get ControllerRevision %s: %w", name, err)
+	case revision.Labels[pub.SidecarSetNameKey] != set.Name:
+		return field.ErrorList{p.noRevision(set, at, name)}, nil
+	default:
+		return nil, nil
+	}
+}
+
+func (p *Plugin) checkCustomVersion(ctx context.Context, set *apps.SidecarSet, version string, at *field.Path) (field.ErrorList, error) {
+	if problems := validation.IsValidLabelValue(version); len(problems) > 0 {
+		return field.ErrorList{field.Invalid(at, version, "is not the value of a label: "+strings.Join(problems, "; "))}, nil
+	}
+	selector := labels.Set{pub.SidecarSetNameKey: set.Name, pub.SidecarSetCustomVersionKey: version}.String()
+	revisions, err := p.host.AppsV1().ControllerRevisions(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: 1})
+	if err != nil {
+		return nil, fmt.Errorf("list ControllerRevisions of version %s: %w", version, err)
+	}
+	if len(revisions.Items) == 0 {
+		return field.ErrorList{p.noRevision(set, at, version)}, nil
+	}
+	return nil, nil
+}
+
+func (p *Plugin) noRevision(set *apps.SidecarSet, at *field.Path, value string) *field.Error {
+	return field.Invalid(at, value, fmt.Sprintf(
+		"cannot find specific ControllerRevision of this SidecarSet; choose one of: kubectl get controllerrevisions -n %s -l %s=%s",
+		p.namespace, pub.SidecarSetNameKey, set.Name))
+}

@@ -1,0 +1,97 @@
+package workloadtarget
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/kubernetes"
+
+	kruiseinitializer "kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+)
+
+// PluginName is the plugin's name in flags.
+const PluginName = "WorkloadTarget"
+
+// Register adds the plugin to the list.
+func Register(plugins *admission.Plugins) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
+}
+
+// New returns the plugin.
+func New() *Plugin {
+	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
+}
+
+// Plugin is the admission plugin.
+type Plugin struct {
+	*admission.Handler
+	host      kubernetes.Interface
+	kruise    versioned.Interface
+	namespace string
+}
+
+var (
+	_ admission.ValidationInterface          = &Plugin{}
+	_ initializer.WantsExternalKubeClientSet = &Plugin{}
+	_ kruiseinitializer.WantsKruiseClientSet = &Plugin{}
+	_ kruiseinitializer.WantsOwnNamespace    = &Plugin{}
+)
+
+// SetExternalKubeClientSet takes the client of the host cluster.
+func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) { p.host = client }
+
+// SetKruiseClientSet takes the client of our own API.
+func (p *Plugin) SetKruiseClientSet(client versioned.Interface) { p.kruise = client }
+
+// SetOwnNamespace takes the namespace of the administrator's ConfigMap.
+func (p *Plugin) SetOwnNamespace(namespace string) { p.namespace = namespace }
+
+// ValidateInitialization says whether everything was given.
+func (p *Plugin) ValidateInitialization() error {
+	if p.host == nil || p.kruise == nil || p.namespace == "" {
+		return fmt.Errorf("%s needs clients of the host cluster and of our API, and the own namespace", PluginName)
+	}
+	return nil
+}
+
+// Validate implements admission.ValidationInterface.
+func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	if attributes.GetSubresource() != "" {
+		return nil
+	}
+	created := attributes.GetOperation() == admission.Create
+	var (
+		errs field.ErrorList
+		err  error
+	)
+	switch object := attributes.GetObject().(type) {
+	case *apps.PersistentPodState:
+		if created {
+			errs, err = p.checkTarget(ctx, &persistentPodStates, object.Namespace, object.Name, &object.Spec.TargetRef)
+		}
+	case *apps.WorkloadSpread:
+		if created {
+			errs, err = p.checkTarget(ctx, &workloadSpreads, object.Namespace, object.Name, object.Spec.TargetRef)
+		}
+		if err == nil && len(errs) == 0 {
+			old, _ := attributes.GetOldObject().(*apps.WorkloadSpread)
+			errs, err = p.checkPatches(ctx, object, old)
+		}
+	default:
+		return nil
+	}
+	switch kind := apps.Kind(attributes.GetKind().Kind); {
+	case err != nil:
+		return apierrors.NewInternalError(fmt.Errorf("admit %s %s: %w", kind.Kind, attributes.GetName(), err))
+	case len(errs) > 0:
+		return apierrors.NewInvalid(kind, attributes.GetName(), errs)
+	}
+	return nil
+}

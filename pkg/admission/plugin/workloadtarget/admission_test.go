@@ -1,0 +1,240 @@
+package workloadtarget
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+)
+
+func target(apiVersion, kind, name string) *apps.TargetReference {
+	return &apps.TargetReference{APIVersion: apiVersion, Kind: kind, Name: name}
+}
+
+func spread(of *apps.TargetReference, patches ...string) *apps.WorkloadSpread {
+	spread := &apps.WorkloadSpread{ObjectMeta: metav1.ObjectMeta{Name: "demo", Namespace: "ns"}, Spec: apps.WorkloadSpreadSpec{TargetRef: of}}
+	for _, patch := range patches {
+		spread.Spec.Subsets = append(spread.Spec.Subsets, apps.WorkloadSpreadSubset{Patch: &runtime.RawExtension{Raw: []byte(patch)}})
+	}
+	return spread
+}
+
+func state(of *apps.TargetReference) *apps.PersistentPodState {
+	return &apps.PersistentPodState{
+		ObjectMeta: metav1.ObjectMeta{Name: "demo", Namespace: "ns"},
+		Spec:       apps.PersistentPodStateSpec{TargetRef: *of},
+	}
+}
+
+// stored are objects that are there already, each with a target.
+func stored() []runtime.Object {
+	first := metav1.ObjectMeta{Name: "first", Namespace: "ns"}
+	theirs := v1beta1.TargetReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "taken"}
+	return []runtime.Object{
+		&v1beta1.WorkloadSpread{ObjectMeta: first, Spec: v1beta1.WorkloadSpreadSpec{TargetRef: &theirs}},
+		&v1beta1.PersistentPodState{ObjectMeta: first, Spec: v1beta1.PersistentPodStateSpec{TargetRef: theirs}},
+		&v1beta1.WorkloadSpread{
+			ObjectMeta: metav1.ObjectMeta{Name: "elsewhere", Namespace: "other"},
+			Spec:       v1beta1.WorkloadSpreadSpec{TargetRef: &v1beta1.TargetReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "free"}},
+		},
+	}
+}
+
+func config(values map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kruise-configuration", Namespace: "kruise-system"}, Data: values}
+}
+
+func newPlugin(t *testing.T, host ...runtime.Object) *Plugin {
+	t.Helper()
+	plugin := New()
+	require.Error(t, plugin.ValidateInitialization())
+	plugin.SetExternalKubeClientSet(fake.NewClientset(host...))
+	plugin.SetKruiseClientSet(kruisefake.NewClientset(stored()...))
+	plugin.SetOwnNamespace("kruise-system")
+	require.NoError(t, plugin.ValidateInitialization())
+	return plugin
+}
+
+func attributes(obj, old runtime.Object, kind, subresource string) admission.Attributes {
+	operation := admission.Create
+	if old != nil {
+		operation = admission.Update
+	}
+	return admission.NewAttributesRecord(obj, old, apps.Kind(kind).WithVersion("v1alpha1"), "ns", "demo",
+		apps.Resource("any").WithVersion("v1alpha1"), subresource, operation, nil, false, nil)
+}
+
+func TestTargets(t *testing.T) {
+	lists := map[string]string{
+		"WorkloadSpread_Watch_Custom_Workload_WhiteList": `{"workloads":[{"group":"example.com","kind":"Game","replicasPath":"spec.replicas"}]}`,
+		"PPS_Watch_Custom_Workload_WhiteList":            `{"workloads":[{"Group":"example.com","Version":"v1","Kind":"Room"}]}`,
+	}
+	tests := map[string]struct {
+		target        *apps.TargetReference
+		config        map[string]string
+		spread, state string
+	}{
+		"Deployment": {
+			target: target("apps/v1", "Deployment", "a"), state: "must be one of StatefulSet.apps, StatefulSet.apps.kruise.io",
+		},
+		"ReplicaSet":           {target: target("apps/v1", "ReplicaSet", "a"), state: "must be one of"},
+		"StatefulSet":          {target: target("apps/v1", "StatefulSet", "a")},
+		"Job":                  {target: target("batch/v1", "Job", "a"), state: "must be one of"},
+		"CloneSet":             {target: target("apps.kruise.io/v1alpha1", "CloneSet", "a"), state: "must be one of"},
+		"Advanced StatefulSet": {target: target("apps.kruise.io/v1beta1", "StatefulSet", "a")},
+		"unknown kind": {
+			target: target("apps/v1", "DaemonSet", "a"), spread: "must be one of Deployment.apps", state: "must be one of",
+		},
+		"kind of another group": {target: target("example.com/v1", "Deployment", "a"), spread: "must be one of", state: "must be one of"},
+		"taken": {
+			target: target("apps/v1", "StatefulSet", "taken"), spread: "WorkloadSpread first has this target already",
+			state: "PersistentPodState first has this target already",
+		},
+		"taken, by its version": {
+			target: target("apps/v1beta2", "StatefulSet", "taken"), spread: "first has this target", state: "first has this target",
+		},
+		"another group's":      {target: target("apps.kruise.io/v1beta1", "StatefulSet", "taken")},
+		"in another namespace": {target: target("apps/v1", "StatefulSet", "free")},
+		"allowed for one": {
+			target: target("example.com/v2", "Game", "a"), config: lists,
+			state: "must be one of StatefulSet.apps, StatefulSet.apps.kruise.io, Room.example.com",
+		},
+		"allowed for the other": {target: target("example.com/v1", "Room", "a"), config: lists, spread: "must be one of"},
+		"the list cannot be read": {
+			target: target("example.com/v1", "Game", "a"), config: map[string]string{"WorkloadSpread_Watch_Custom_Workload_WhiteList": "{"},
+			spread: "cannot be read (ConfigMap kruise-system/kruise-configuration", state: "must be one of",
+		},
+		"the list is not needed": {
+			target: target("apps/v1", "StatefulSet", "a"), config: map[string]string{"PPS_Watch_Custom_Workload_WhiteList": "{"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			plugin := newPlugin(t)
+			if test.config != nil {
+				plugin = newPlugin(t, config(test.config))
+			}
+			requireInvalid(t, test.spread, plugin.Validate(t.Context(), attributes(spread(test.target), nil, "WorkloadSpread", ""), nil))
+			requireInvalid(t, test.state, plugin.Validate(t.Context(), attributes(state(test.target), nil, "PersistentPodState", ""), nil))
+		})
+	}
+}
+
+func requireInvalid(t *testing.T, want string, err error) {
+	t.Helper()
+	if want == "" {
+		require.NoError(t, err)
+		return
+	}
+	require.True(t, apierrors.IsInvalid(err), "%v", err)
+	assert.ErrorContains(t, err, want)
+}
+
+// Updates cannot change the target, so nothing is asked about it.
+func TestUpdatesAreNotJudgedByTheirTarget(t *testing.T) {
+	plugin := newPlugin(t)
+	taken := target("apps/v1", "StatefulSet", "taken")
+	require.NoError(t, plugin.Validate(t.Context(), attributes(spread(taken), spread(taken), "WorkloadSpread", ""), nil))
+	require.NoError(t, plugin.Validate(t.Context(), attributes(state(taken), state(taken), "PersistentPodState", ""), nil))
+	require.NoError(t, plugin.Validate(t.Context(), attributes(spread(taken), nil, "WorkloadSpread", "status"), nil))
+	require.NoError(t, plugin.Validate(t.Context(), attributes(&apps.CloneSet{}, nil, "CloneSet", ""), nil), "another kind")
+}
+
+func TestPatches(t *testing.T) {
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "demo:v1"}}}}
+	broken := corev1.PodTemplateSpec{}
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, Namespace: "ns"} }
+	host := []runtime.Object{
+		&appsv1.Deployment{ObjectMeta: meta("a"), Spec: appsv1.DeploymentSpec{Template: template}},
+		&appsv1.ReplicaSet{ObjectMeta: meta("a"), Spec: appsv1.ReplicaSetSpec{Template: template}},
+		&appsv1.StatefulSet{ObjectMeta: meta("a"), Spec: appsv1.StatefulSetSpec{Template: template}},
+		&batchv1.Job{ObjectMeta: meta("a"), Spec: batchv1.JobSpec{Template: template}},
+		&appsv1.Deployment{ObjectMeta: meta("broken"), Spec: appsv1.DeploymentSpec{Template: broken}},
+	}
+	kruise := append(stored(),
+		&v1beta1.CloneSet{ObjectMeta: meta("a"), Spec: v1beta1.CloneSetSpec{Template: template}},
+		&v1beta1.StatefulSet{ObjectMeta: meta("a"), Spec: v1beta1.StatefulSetSpec{Template: template}},
+	)
+	const (
+		good = `{"metadata":{"labels":{"subset":"a"}},"spec":{"containers":[{"name":"main","env":[{"name":"A","value":"B"}]}]}}`
+		bad  = `{"spec":{"containers":[{"name":"main","imagePullPolicy":"Sometimes"}]}}`
+		more = `{"spec":{"containers":[{"name":"more"}]}}`
+	)
+	tests := map[string]struct {
+		obj, old *apps.WorkloadSpread
+		want     string
+	}{
+		"good": {obj: spread(target("apps/v1", "Deployment", "a"), good, "{}")},
+		"of a Deployment": {
+			obj: spread(target("apps/v1", "Deployment", "a"), good, bad), want: "spec.subsets[1].patch.spec.containers[0].imagePullPolicy",
+		},
+		"of a ReplicaSet":         {obj: spread(target("apps/v1", "ReplicaSet", "a"), bad), want: "spec.subsets[0].patch.spec"},
+		"of a StatefulSet":        {obj: spread(target("apps/v1", "StatefulSet", "a"), bad), want: "spec.subsets[0].patch.spec"},
+		"of a Job":                {obj: spread(target("batch/v1", "Job", "a"), bad), want: "spec.subsets[0].patch.spec"},
+		"of a CloneSet":           {obj: spread(target("apps.kruise.io/v1beta1", "CloneSet", "a"), bad), want: "spec.subsets[0].patch.spec"},
+		"of an Advanced one":      {obj: spread(target("apps.kruise.io/v1beta1", "StatefulSet", "a"), bad), want: "spec.subsets[0].patch.spec"},
+		"container without image": {obj: spread(target("apps/v1", "Deployment", "a"), more), want: "spec.subsets[0].patch.spec.containers"},
+		"no workload yet":         {obj: spread(target("apps/v1", "Deployment", "later"), bad)},
+		"workload broken already": {obj: spread(target("apps/v1", "Deployment", "broken"), bad)},
+		"as it was": {
+			obj: spread(target("apps/v1", "Deployment", "a"), bad), old: spread(target("apps/v1", "Deployment", "a"), "{}", bad),
+		},
+		"new on update": {
+			obj: spread(target("apps/v1", "Deployment", "a"), bad), old: spread(target("apps/v1", "Deployment", "a"), good),
+			want: "spec.subsets[0].patch.spec",
+		},
+		"no merge": {obj: spread(target("apps/v1", "Deployment", "a"), `{"spec":{"containers":{}}}`), want: "cannot be merged"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			plugin := newPlugin(t, host...)
+			plugin.SetKruiseClientSet(kruisefake.NewClientset(kruise...))
+			var old runtime.Object
+			if test.old != nil {
+				old = test.old
+			}
+			requireInvalid(t, test.want, plugin.Validate(t.Context(), attributes(test.obj, old, "WorkloadSpread", ""), nil))
+		})
+	}
+}
+
+func TestUnansweredReadsRefuse(t *testing.T) {
+	fail := func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("no route to host")
+	}
+	for name, test := range map[string]struct{ verb, resource string }{
+		"workload":  {"get", "deployments"},
+		"config":    {"get", "configmaps"},
+		"conflicts": {"list", "workloadspreads"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host, kruise := fake.NewClientset(), kruisefake.NewClientset()
+			host.PrependReactor(test.verb, test.resource, fail)
+			kruise.PrependReactor(test.verb, test.resource, fail)
+			plugin := newPlugin(t)
+			plugin.SetExternalKubeClientSet(host)
+			plugin.SetKruiseClientSet(kruise)
+			object := spread(target("apps/v1", "Deployment", "a"), "{}")
+			if name == "config" {
+				object = spread(target("example.com/v1", "Game", "a"))
+			}
+			err := plugin.Validate(t.Context(), attributes(object, nil, "WorkloadSpread", ""), nil)
+			require.True(t, apierrors.IsInternalError(err), "%v", err)
+			assert.ErrorContains(t, err, "no route to host")
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package workloadtarget
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+)
+
+// holder is a kind whose objects have a workload each.
+type holder struct {
+	kind string
+	// workloads are the kinds that it supports by itself.
+	workloads []schema.GroupKind
+	// allowed is the key of the administrator's list of others.
+	allowed string
+	// others returns the targets of the objects in a namespace, by name.
+	others func(ctx context.Context, client versioned.Interface, namespace string) (map[string]v1beta1.TargetReference, error)
+}
+
+var (
+	workloadSpreads = holder{
+		kind: "WorkloadSpread", allowed: pub.WorkloadSpreadWorkloadsKey, others: targetsOfSpreads,
+		workloads: []schema.GroupKind{
+			{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "ReplicaSet"}, {Group: "apps", Kind: "StatefulSet"},
+			{Group: "batch", Kind: "Job"}, apps.Kind("CloneSet"), apps.Kind("StatefulSet"),
+		},
+	}
+	persistentPodStates = holder{
+		kind: "PersistentPodState", allowed: pub.PersistentPodStateWorkloadsKey, others: targetsOfStates,
+		workloads: []schema.GroupKind{{Group: "apps", Kind: "StatefulSet"}, apps.Kind("StatefulSet")},
+	}
+)
+
+func targetsOfSpreads(ctx context.Context, client versioned.Interface, namespace string) (map[string]v1beta1.TargetReference, error) {
+	list, err := client.AppsV1beta1().WorkloadSpreads(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list WorkloadSpreads: %w", err)
+	}
+	targets := make(map[string]v1beta1.TargetReference, len(list.Items))
+	for i := range list.Items {
+		if target := list.Items[i].Spec.TargetRef; target != nil {
+			targets[list.Items[i].Name] = *target
+		}
+	}
+	return targets, nil
+}
+
+func targetsOfStates(ctx context.Context, client versioned.Interface, namespace string) (map[string]v1beta1.TargetReference, error) {
+	list, err := client.AppsV1beta1().PersistentPodStates(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list PersistentPodStates: %w", err)
+	}
+	targets := make(map[string]v1beta1.TargetReference, len(list.Items))
+	for i := range list.Items {
+		targets[list.Items[i].Name] = list.Items[i].Spec.TargetRef
+	}
+	return targets, nil
+}
+
+// checkTarget judges the target of a new object.
+func (p *Plugin) checkTarget(
+	ctx context.Context, holder *holder, namespace, name string, target *apps.TargetReference,
+) (field.ErrorList, error) {
+	if target == nil {
+		return nil, nil
+	}
+	path := field.NewPath("spec", "targetRef")
+	kind := schema.FromAPIVersionAndKind(target.APIVersion, target.Kind).GroupKind()
+	problem, err := p.checkKind(ctx, holder, kind, path)
+	if problem != nil || err != nil {
+		return field.ErrorList{problem}, err
+	}
+	others, err := holder.others(ctx, p.kruise, namespace)
+	if err != nil {
+		return nil, err
+	}
+	for other, theirs := range others {
+		if other != name && theirs.Name == target.Name &&
+			schema.FromAPIVersionAndKind(theirs.APIVersion, theirs.Kind).GroupKind() == kind {
+			return field.ErrorList{field.Invalid(path, target.Kind+" "+target.Name, fmt.Sprintf(
+				"%s %s has this target already; change that one, or delete it first", holder.kind, other))}, nil
+		}
+	}
+	return nil, nil
+}
+
+// checkKind wants a kind that is supported, or that the administrator allows.
+func (p *Plugin) checkKind(ctx context.Context, holder *holder, kind schema.GroupKind, path *field.Path) (*field.Error, error) {
+	if slices.Contains(holder.workloads, kind) {
+		return nil, nil
+	}
+	text, err := p.allowedText(ctx, holder.allowed)
+	if err != nil {
+		return nil, err
+	}
+	var allowed struct {
+		Workloads []struct{ Group, Kind string } `json:"workloads"`
+	}
+	place := fmt.Sprintf("ConfigMap %s/%s, key %s", p.namespace, pub.ConfigurationName, holder.allowed)
+	if text != "" {
+		if err := json.Unmarshal([]byte(text), &allowed); err != nil {
+			return field.Invalid(path, kind.String(), fmt.Sprintf("the list of allowed kinds cannot be read (%s): %v", place, err)), nil
+		}
+	}
+	supported := make([]string, 0, len(holder.workloads)+len(allowed.Workloads))
+	for _, workload := range holder.workloads {
+		supported = append(supported, workload.String())
+	}
+	for _, workload := range allowed.Workloads {
+		other := schema.GroupKind{Group: workload.Group, Kind: workload.Kind}
+		if other == kind {
+			return nil, nil
+		}
+		supported = append(supported, other.String())
+	}
+	return field.Invalid(path, kind.String(), fmt.Sprintf(
+		"must be one of %s; an administrator can allow more kinds (%s)", strings.Join(supported, ", "), place)), nil
+}
+
+// allowedText is the administrator's list, empty where there is none.
+func (p *Plugin) allowedText(ctx context.Context, key string) (string, error) {
+	config, err := p.host.CoreV1().ConfigMaps(p.namespace).Get(ctx, pub.ConfigurationName, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("get ConfigMap %s: %w", pub.ConfigurationName, err)
+	}
+	return config.Data[key], nil
+}

@@ -1,0 +1,54 @@
+package install
+
+import (
+	"maps"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/podtemplate"
+)
+
+// DefaultSidecarSet fills the containers and volumes of a SidecarSet that a user writes, and
+// writes the hashes that Pods are compared by. old is the stored object, nil on create; what an
+// update leaves alone stays as it is stored.
+func DefaultSidecarSet(set, old *apps.SidecarSet) {
+	parts := sidecarParts(&set.Spec)
+	if old == nil {
+		podtemplate.DefaultParts(parts, nil)
+	} else {
+		podtemplate.DefaultParts(parts, sidecarParts(&old.Spec))
+	}
+	for i := range parts.InitContainers {
+		set.Spec.InitContainers[i].Container = parts.InitContainers[i]
+	}
+	for i := range parts.Containers {
+		set.Spec.Containers[i].Container = parts.Containers[i]
+	}
+	hashSidecarSet(set)
+}
+
+func sidecarParts(spec *apps.SidecarSetSpec) *podtemplate.Parts {
+	return &podtemplate.Parts{
+		InitContainers: apps.CoreContainers(spec.InitContainers), Containers: apps.CoreContainers(spec.Containers), Volumes: spec.Volumes,
+	}
+}
+
+// hashSidecarSet leaves the annotations alone where the containers cannot be hashed: validation
+// says what is wrong with them.
+func hashSidecarSet(set *apps.SidecarSet) {
+	versioned := &v1beta1.SidecarSetSpec{}
+	if err := v1beta1.Convert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec(&set.Spec, versioned, nil); err != nil {
+		return
+	}
+	full, withoutImage, err := versioned.Hashes()
+	if err != nil {
+		return
+	}
+	annotations := maps.Clone(set.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[pub.SidecarSetHashKey], annotations[pub.SidecarSetHashWithoutImageKey] = full, withoutImage
+	set.Annotations = annotations
+}

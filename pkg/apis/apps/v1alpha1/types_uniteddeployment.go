@@ -1,0 +1,445 @@
+package v1alpha1
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+// UpdateStrategyType says how the update of a UnitedDeployment goes.
+// +enum
+//
+// The empty value stands for the default.
+type UpdateStrategyType string
+
+const (
+	// ManualUpdateStrategyType updates each subset as far as its partition lets it.
+	ManualUpdateStrategyType UpdateStrategyType = "Manual"
+)
+
+// UnitedDeploymentScheduleStrategyType says how Pods are given to subsets.
+// +enum
+//
+// The empty value stands for the default.
+type UnitedDeploymentScheduleStrategyType string
+
+const (
+	// FixedUnitedDeploymentScheduleStrategyType gives each subset what topology says.
+	FixedUnitedDeploymentScheduleStrategyType UnitedDeploymentScheduleStrategyType = "Fixed"
+	// AdaptiveUnitedDeploymentScheduleStrategyType moves Pods that no node takes to other subsets.
+	AdaptiveUnitedDeploymentScheduleStrategyType UnitedDeploymentScheduleStrategyType = "Adaptive"
+)
+
+// UnitedDeploymentConditionType is the type of a condition of a UnitedDeployment.
+type UnitedDeploymentConditionType string
+
+const (
+	// SubsetProvisioned says whether the workloads of all subsets exist.
+	SubsetProvisioned UnitedDeploymentConditionType = "SubsetProvisioned"
+	// SubsetUpdated says whether the workloads of all subsets are as they should be.
+	SubsetUpdated UnitedDeploymentConditionType = "SubsetUpdated"
+	// SubsetFailure says that a subset failed.
+	SubsetFailure UnitedDeploymentConditionType = "SubsetFailure"
+	// UnitedDeploymentUpdated says whether all Pods are at the newest revision.
+	UnitedDeploymentUpdated UnitedDeploymentConditionType = "UnitedDeploymentUpdated"
+)
+
+// UnitedDeploymentSubsetConditionType is the type of a condition of a subset.
+type UnitedDeploymentSubsetConditionType string
+
+// UnitedDeploymentSubsetSchedulable says whether nodes take the Pods of the subset.
+const UnitedDeploymentSubsetSchedulable UnitedDeploymentSubsetConditionType = "Schedulable"
+
+// +genclient
+// +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
+// +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
+// +genclient:method=ApplyScale,verb=apply,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// UnitedDeployment keeps one workload for each subset of nodes, a zone for example, from one
+// template. It divides the replicas among the subsets, and each can be updated by itself.
+type UnitedDeployment struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object's metadata.
+	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// spec is the desired state of the UnitedDeployment.
+	// +optional
+	Spec UnitedDeploymentSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
+
+	// status is the state that the controller observed last. It may lag behind.
+	// +optional
+	Status UnitedDeploymentStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// UnitedDeploymentList is a list of UnitedDeployments.
+type UnitedDeploymentList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// items is the list of UnitedDeployments.
+	Items []UnitedDeployment `json:"items" protobuf:"bytes,2,rep,name=items"`
+}
+
+// UnitedDeploymentSpec is the desired state of a UnitedDeployment.
+type UnitedDeploymentSpec struct {
+	// replicas is the number of Pods in all subsets together. Zero is allowed. It may stay
+	// unset when each subset has a number of replicas: their sum counts then.
+	// Otherwise it defaults to 1.
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty" protobuf:"varint,1,opt,name=replicas"`
+
+	// selector selects the workloads of the subsets and their Pods. It must match the labels
+	// of the template and of its Pod template, must not be empty, and cannot be changed.
+	Selector *metav1.LabelSelector `json:"selector" protobuf:"bytes,2,opt,name=selector"`
+
+	// template is the workload of each subset.
+	// +optional
+	Template SubsetTemplate `json:"template,omitempty" protobuf:"bytes,3,opt,name=template"`
+
+	// topology is the subsets and how Pods are given to them.
+	// +optional
+	Topology Topology `json:"topology,omitempty" protobuf:"bytes,4,opt,name=topology"`
+
+	// updateStrategy says how subsets come to a new revision of the template.
+	// +optional
+	UpdateStrategy UnitedDeploymentUpdateStrategy `json:"updateStrategy,omitempty" protobuf:"bytes,5,opt,name=updateStrategy"`
+
+	// revisionHistoryLimit is how many old revisions are kept, beside those that subsets use.
+	// Defaults to 10.
+	// +optional
+	// +default=10
+	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty" protobuf:"varint,6,opt,name=revisionHistoryLimit"`
+}
+
+// SubsetTemplate is the workload of each subset. Exactly one of the templates is set. When
+// another one takes its place, the workloads of the old kind are deleted.
+type SubsetTemplate struct {
+	// statefulSetTemplate makes each subset a StatefulSet of apps/v1.
+	// +optional
+	StatefulSetTemplate *StatefulSetTemplateSpec `json:"statefulSetTemplate,omitempty" protobuf:"bytes,1,opt,name=statefulSetTemplate"`
+
+	// advancedStatefulSetTemplate makes each subset a StatefulSet of apps.kruise.io.
+	// +optional
+	AdvancedStatefulSetTemplate *AdvancedStatefulSetTemplateSpec `json:"advancedStatefulSetTemplate,omitempty" protobuf:"bytes,2,opt,name=advancedStatefulSetTemplate"`
+
+	// cloneSetTemplate makes each subset a CloneSet.
+	// +optional
+	CloneSetTemplate *CloneSetTemplateSpec `json:"cloneSetTemplate,omitempty" protobuf:"bytes,3,opt,name=cloneSetTemplate"`
+
+	// deploymentTemplate makes each subset a Deployment of apps/v1.
+	// +optional
+	DeploymentTemplate *DeploymentTemplateSpec `json:"deploymentTemplate,omitempty" protobuf:"bytes,4,opt,name=deploymentTemplate"`
+}
+
+// StatefulSetTemplateSpec is a StatefulSet of apps/v1.
+type StatefulSetTemplateSpec struct {
+	// metadata of each StatefulSet: labels and annotations count.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// spec of each StatefulSet. replicas and the partition of an update must not be set: they
+	// come from topology and updateStrategy. selector has no effect.
+	Spec appsv1.StatefulSetSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
+}
+
+// AdvancedStatefulSetTemplateSpec is a StatefulSet of apps.kruise.io.
+type AdvancedStatefulSetTemplateSpec struct {
+	// metadata of each StatefulSet: labels and annotations count.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// spec of each StatefulSet, as v1beta1 has it. replicas and the partition of an update must
+	// not be set: they come from topology and updateStrategy. selector has no effect.
+	Spec v1beta1.StatefulSetSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
+}
+
+// CloneSetTemplateSpec is a CloneSet.
+type CloneSetTemplateSpec struct {
+	// metadata of each CloneSet: labels and annotations count.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// spec of each CloneSet, as v1alpha1 has it. replicas, the partition of an update and selector
+	// have no effect: they come from topology, updateStrategy and the UnitedDeployment.
+	Spec CloneSetSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
+}
+
+// DeploymentTemplateSpec is a Deployment.
+type DeploymentTemplateSpec struct {
+	// metadata of each Deployment: labels and annotations count.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// spec of each Deployment. replicas must not be set: it comes from topology. selector has
+	// no effect. A Deployment knows no partition: an update reaches all its Pods.
+	Spec appsv1.DeploymentSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
+}
+
+// Topology is the subsets and how Pods are given to them.
+type Topology struct {
+	// subsets are the parts of the nodes. When one is removed, its workload is deleted.
+	// +optional
+	// +patchMergeKey=name
+	// +patchStrategy=merge
+	// +listType=map
+	// +listMapKey=name
+	Subsets []Subset `json:"subsets,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,1,rep,name=subsets"`
+
+	// scheduleStrategy says how Pods are given to subsets.
+	// +optional
+	ScheduleStrategy UnitedDeploymentScheduleStrategy `json:"scheduleStrategy,omitempty" protobuf:"bytes,2,opt,name=scheduleStrategy"`
+}
+
+// Subset is a part of the nodes and its share of the Pods.
+type Subset struct {
+	// name is a DNS label that no other subset has. It is part of the names of the workload and
+	// its Pods.
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+
+	// nodeSelectorTerm selects the nodes of the subset. It is added to each term of the Pod
+	// template's required node affinity, and cannot be changed.
+	// +optional
+	NodeSelectorTerm corev1.NodeSelectorTerm `json:"nodeSelectorTerm,omitempty" protobuf:"bytes,2,opt,name=nodeSelectorTerm"`
+
+	// tolerations are added to those of the Pod template. They cannot be changed.
+	// +optional
+	// +listType=atomic
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty" protobuf:"bytes,3,rep,name=tolerations"`
+
+	// replicas is the number of Pods of the subset. A number, or a percentage of all replicas
+	// from "0%" to "100%", rounded to the nearest. Subsets without it share the rest evenly. When
+	// all have it, the numbers must add up.
+	// +optional
+	Replicas *intstr.IntOrString `json:"replicas,omitempty" protobuf:"bytes,4,opt,name=replicas"`
+
+	// minReplicas is how many Pods the subset gets before any subset gets more. A number, or a
+	// percentage of all replicas. It cannot be used when any subset has replicas.
+	// Defaults to 0.
+	// +optional
+	MinReplicas *intstr.IntOrString `json:"minReplicas,omitempty" protobuf:"bytes,5,opt,name=minReplicas"`
+
+	// maxReplicas is how many Pods the subset gets at most. A number, or a percentage of all
+	// replicas. It cannot be used when any subset has replicas, and one subset must be without it.
+	// Unset means no limit.
+	// +optional
+	MaxReplicas *intstr.IntOrString `json:"maxReplicas,omitempty" protobuf:"bytes,6,opt,name=maxReplicas"`
+
+	// patch changes the Pod template of the subset. It is a strategic merge patch, written as an
+	// object like {"metadata":{"labels":{"zone":"a"}}}.
+	// +optional
+	Patch *runtime.RawExtension `json:"patch,omitempty" protobuf:"bytes,7,opt,name=patch"`
+}
+
+// UnitedDeploymentScheduleStrategy says how Pods are given to subsets.
+type UnitedDeploymentScheduleStrategy struct {
+	// type is Fixed or Adaptive. Fixed gives each subset what topology says. Adaptive moves Pods
+	// that no node takes to other subsets.
+	// Defaults to Fixed.
+	// +optional
+	// +default="Fixed"
+	Type UnitedDeploymentScheduleStrategyType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=UnitedDeploymentScheduleStrategyType"`
+
+	// adaptive is the settings of type Adaptive.
+	// +optional
+	Adaptive *AdaptiveUnitedDeploymentStrategy `json:"adaptive,omitempty" protobuf:"bytes,2,opt,name=adaptive"`
+}
+
+// AdaptiveUnitedDeploymentStrategy is the settings of type Adaptive.
+type AdaptiveUnitedDeploymentStrategy struct {
+	// rescheduleCriticalSeconds is how long a Pod may wait for a node before its subset counts as
+	// unschedulable.
+	// Defaults to 30.
+	// +optional
+	// +default=30
+	RescheduleCriticalSeconds *int32 `json:"rescheduleCriticalSeconds,omitempty" protobuf:"varint,1,opt,name=rescheduleCriticalSeconds"`
+
+	// unschedulableDuration is for how many seconds a subset then gets no new Pods.
+	// Defaults to 300.
+	// +optional
+	// +default=300
+	UnschedulableDuration *int32 `json:"unschedulableDuration,omitempty" protobuf:"varint,2,opt,name=unschedulableDuration"`
+
+	// reserveUnschedulablePods keeps Pods that no node takes beside their substitutes in other
+	// subsets, so that they may still start. It needs cloneSetTemplate or deploymentTemplate.
+	// Defaults to false.
+	// +optional
+	ReserveUnschedulablePods bool `json:"reserveUnschedulablePods,omitempty" protobuf:"varint,3,opt,name=reserveUnschedulablePods"`
+}
+
+// UnitedDeploymentUpdateStrategy says how subsets come to a new revision.
+type UnitedDeploymentUpdateStrategy struct {
+	// type is Manual: each subset is updated as far as its partition lets it.
+	// Defaults to Manual.
+	// +optional
+	// +default="Manual"
+	Type UpdateStrategyType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=UpdateStrategyType"`
+
+	// manualUpdate is the settings of type Manual.
+	// +optional
+	ManualUpdate *ManualUpdate `json:"manualUpdate,omitempty" protobuf:"bytes,2,opt,name=manualUpdate"`
+}
+
+// ManualUpdate is the settings of type Manual.
+type ManualUpdate struct {
+	// partitions are how many Pods of a subset stay at the old revision, by the name of the
+	// subset. A subset that is not named is updated as a whole.
+	// +optional
+	Partitions map[string]int32 `json:"partitions,omitempty" protobuf:"bytes,1,rep,name=partitions"`
+}
+
+// UnitedDeploymentStatus is what the controller observed.
+type UnitedDeploymentStatus struct {
+	// observedGeneration is the generation of the UnitedDeployment that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
+
+	// replicas is the number of Pods in all subsets, without reserved ones.
+	Replicas int32 `json:"replicas" protobuf:"varint,2,opt,name=replicas"`
+
+	// readyReplicas is how many of them are ready.
+	// +optional
+	ReadyReplicas int32 `json:"readyReplicas,omitempty" protobuf:"varint,3,opt,name=readyReplicas"`
+
+	// updatedReplicas is how many of them are at the newest revision.
+	UpdatedReplicas int32 `json:"updatedReplicas" protobuf:"varint,4,opt,name=updatedReplicas"`
+
+	// updatedReadyReplicas is how many of them are at the newest revision and ready.
+	UpdatedReadyReplicas int32 `json:"updatedReadyReplicas" protobuf:"varint,5,opt,name=updatedReadyReplicas"`
+
+	// reservedPods is the number of Pods that are kept though no node takes them.
+	// +optional
+	ReservedPods int32 `json:"reservedPods,omitempty" protobuf:"varint,6,opt,name=reservedPods"`
+
+	// collisionCount counts collisions of revision names. The controller uses it to find
+	// a free name.
+	// +optional
+	CollisionCount *int32 `json:"collisionCount,omitempty" protobuf:"varint,7,opt,name=collisionCount"`
+
+	// currentRevision is the name of the last revision that reached all Pods.
+	// +optional
+	CurrentRevision string `json:"currentRevision,omitempty" protobuf:"bytes,8,opt,name=currentRevision"`
+
+	// subsetReplicas are the replicas that each subset should have.
+	// +optional
+	SubsetReplicas map[string]int32 `json:"subsetReplicas,omitempty" protobuf:"bytes,9,rep,name=subsetReplicas"`
+
+	// subsetStatuses are the observations about each subset.
+	// +optional
+	// +patchMergeKey=name
+	// +patchStrategy=merge
+	// +listType=map
+	// +listMapKey=name
+	SubsetStatuses []UnitedDeploymentSubsetStatus `json:"subsetStatuses,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,10,rep,name=subsetStatuses"`
+
+	// conditions are the latest observations: SubsetProvisioned, SubsetUpdated, SubsetFailure,
+	// UnitedDeploymentUpdated.
+	// +optional
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	// +listType=map
+	// +listMapKey=type
+	Conditions []UnitedDeploymentCondition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,11,rep,name=conditions"`
+
+	// updateStatus is how far an update has come.
+	// +optional
+	UpdateStatus *UpdateStatus `json:"updateStatus,omitempty" protobuf:"bytes,12,opt,name=updateStatus"`
+
+	// labelSelector is selector as text, for autoscalers.
+	// +optional
+	LabelSelector string `json:"labelSelector,omitempty" protobuf:"bytes,13,opt,name=labelSelector"`
+}
+
+// UpdateStatus is how far an update has come.
+type UpdateStatus struct {
+	// updatedRevision is the name of the revision of the template as it is now.
+	// +optional
+	UpdatedRevision string `json:"updatedRevision,omitempty" protobuf:"bytes,1,opt,name=updatedRevision"`
+
+	// currentPartitions are the partitions that subsets have.
+	// +optional
+	CurrentPartitions map[string]int32 `json:"currentPartitions,omitempty" protobuf:"bytes,2,rep,name=currentPartitions"`
+}
+
+// UnitedDeploymentCondition is one observation about a UnitedDeployment.
+type UnitedDeploymentCondition struct {
+	// type is SubsetProvisioned, SubsetUpdated, SubsetFailure or UnitedDeploymentUpdated.
+	Type UnitedDeploymentConditionType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=UnitedDeploymentConditionType"`
+
+	// status is True, False or Unknown.
+	Status corev1.ConditionStatus `json:"status" protobuf:"bytes,2,opt,name=status,casttype=k8s.io/api/core/v1.ConditionStatus"`
+
+	// lastTransitionTime is when status last changed.
+	// +optional
+	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty" protobuf:"bytes,3,opt,name=lastTransitionTime"`
+
+	// reason is a word for machines that says why.
+	// +optional
+	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
+
+	// message is a sentence for people that says why.
+	// +optional
+	Message string `json:"message,omitempty" protobuf:"bytes,5,opt,name=message"`
+}
+
+// UnitedDeploymentSubsetStatus is what the controller observed of a subset.
+type UnitedDeploymentSubsetStatus struct {
+	// name is the name of the subset.
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+
+	// replicas is the number of Pods of the subset.
+	// +optional
+	Replicas int32 `json:"replicas,omitempty" protobuf:"varint,2,opt,name=replicas"`
+
+	// readyReplicas is how many of them are ready.
+	// +optional
+	ReadyReplicas int32 `json:"readyReplicas,omitempty" protobuf:"varint,3,opt,name=readyReplicas"`
+
+	// partition is how many of them stay at the old revision.
+	// +optional
+	Partition int32 `json:"partition,omitempty" protobuf:"varint,4,opt,name=partition"`
+
+	// reservedPods is how many Pods are kept beside them though no node takes them.
+	// +optional
+	ReservedPods int32 `json:"reservedPods,omitempty" protobuf:"varint,5,opt,name=reservedPods"`
+
+	// conditions are the latest observations: Schedulable.
+	// +optional
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	// +listType=map
+	// +listMapKey=type
+	Conditions []UnitedDeploymentSubsetCondition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,6,rep,name=conditions"`
+}
+
+// UnitedDeploymentSubsetCondition is one observation about a subset.
+type UnitedDeploymentSubsetCondition struct {
+	// type is Schedulable.
+	Type UnitedDeploymentSubsetConditionType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=UnitedDeploymentSubsetConditionType"`
+
+	// status is True, False or Unknown.
+	Status corev1.ConditionStatus `json:"status" protobuf:"bytes,2,opt,name=status,casttype=k8s.io/api/core/v1.ConditionStatus"`
+
+	// lastTransitionTime is when status last changed.
+	// +optional
+	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty" protobuf:"bytes,3,opt,name=lastTransitionTime"`
+
+	// reason is a word for machines that says why.
+	// +optional
+	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
+
+	// message is a sentence for people that says why.
+	// +optional
+	Message string `json:"message,omitempty" protobuf:"bytes,5,opt,name=message"`
+}

@@ -1,0 +1,18 @@
+package v1beta1
+
+import (
+	"k8s.io/apimachinery/pkg/conversion"
+
+	"kruise.io/kruise/pkg/apis/apps"
+)
+
+// Convert_v1beta1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec gives the resource one form.
+func Convert_v1beta1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec(
+	in *ResourceDistributionSpec, out *apps.ResourceDistributionSpec, s conversion.Scope,
+) error {
+	if err := autoConvert_v1beta1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec(in, out, s); err != nil {
+		return err
+	}
+	out.Resource = apps.RawInOneForm(in.Resource)
+	return nil
+}

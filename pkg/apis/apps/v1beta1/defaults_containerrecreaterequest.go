@@ -1,0 +1,13 @@
+package v1beta1
+
+// SetDefaults_ContainerRecreateRequestSpec fills the strategy. It covers the whole spec: ports and
+// hooks are copies of the Pod's, and stay what they were there.
+// +k8s:defaulter-gen=covers
+func SetDefaults_ContainerRecreateRequestSpec(in *ContainerRecreateRequestSpec) {
+	if in.Strategy == nil {
+		in.Strategy = &ContainerRecreateRequestStrategy{}
+	}
+	if in.Strategy.FailurePolicy == "" {
+		in.Strategy.FailurePolicy = FailContainerRecreateRequestFailurePolicy
+	}
+}

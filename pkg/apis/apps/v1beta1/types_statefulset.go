@@ -1,0 +1,351 @@
+package v1beta1
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// VolumeClaimUpdateStrategyType says what brings a changed claim template to existing claims.
+// +enum
+//
+// The empty value stands for OnDelete.
+type VolumeClaimUpdateStrategyType string
+
+const (
+	// OnPodRollingUpdateVolumeClaimUpdateStrategyType grows a claim when its Pod is updated.
+	OnPodRollingUpdateVolumeClaimUpdateStrategyType VolumeClaimUpdateStrategyType = "OnPodRollingUpdate"
+	// OnDeleteVolumeClaimUpdateStrategyType leaves existing claims alone.
+	OnDeleteVolumeClaimUpdateStrategyType VolumeClaimUpdateStrategyType = "OnDelete"
+)
+
+// PersistentVolumeClaimRetentionPolicyType says what becomes of claims.
+// +enum
+//
+// The empty value stands for Retain.
+type PersistentVolumeClaimRetentionPolicyType string
+
+const (
+	// RetainPersistentVolumeClaimRetentionPolicyType keeps claims.
+	RetainPersistentVolumeClaimRetentionPolicyType PersistentVolumeClaimRetentionPolicyType = "Retain"
+	// DeletePersistentVolumeClaimRetentionPolicyType deletes claims.
+	DeletePersistentVolumeClaimRetentionPolicyType PersistentVolumeClaimRetentionPolicyType = "Delete"
+)
+
+// Conditions of a StatefulSet.
+const (
+	// StatefulSetConditionFailedCreatePod says that a Pod or its claims could not be created.
+	StatefulSetConditionFailedCreatePod appsv1.StatefulSetConditionType = "FailedCreatePod"
+	// StatefulSetConditionFailedUpdatePod says that a Pod could not be updated.
+	StatefulSetConditionFailedUpdatePod appsv1.StatefulSetConditionType = "FailedUpdatePod"
+)
+
+// +genclient
+// +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
+// +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
+// +genclient:method=ApplyScale,verb=apply,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// StatefulSet manages Pods that keep their name, their place in an order and their volumes.
+// It does what a StatefulSet of apps/v1 does. Beyond that it updates several Pods at once,
+// updates Pods in place, leaves out numbers that you reserve, and limits how fast it scales.
+type StatefulSet struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object's metadata.
+	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// spec is the desired state of the StatefulSet.
+	// +optional
+	Spec StatefulSetSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
+
+	// status is the state that the controller observed last. It may lag behind.
+	// +optional
+	Status StatefulSetStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// StatefulSetList is a list of StatefulSets.
+type StatefulSetList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// items is the list of StatefulSets.
+	Items []StatefulSet `json:"items" protobuf:"bytes,2,rep,name=items"`
+}
+
+// StatefulSetSpec is the desired state of a StatefulSet.
+type StatefulSetSpec struct {
+	// replicas is the number of Pods. Zero is allowed.
+	// Defaults to 1.
+	// +optional
+	// +default=1
+	Replicas *int32 `json:"replicas,omitempty" protobuf:"varint,1,opt,name=replicas"`
+
+	// selector selects the Pods of the StatefulSet by their labels. It must match the labels
+	// of the template, must not be empty, and cannot be changed.
+	Selector *metav1.LabelSelector `json:"selector" protobuf:"bytes,2,opt,name=selector"`
+
+	// template is the Pod that the StatefulSet creates. restartPolicy must be Always, and
+	// activeDeadlineSeconds must not be set. hostname and subdomain are set for each Pod.
+	Template corev1.PodTemplateSpec `json:"template" protobuf:"bytes,3,opt,name=template"`
+
+	// volumeClaimTemplates are claims that each Pod gets for itself, named after the Pod: the
+	// Pod that later has the same number gets the same claims. A volume of the template with
+	// the same name is replaced by the claim. A change affects only claims created after it,
+	// and starts no update, unless volumeClaimUpdateStrategy says otherwise.
+	// +optional
+	// +listType=atomic
+	VolumeClaimTemplates []corev1.PersistentVolumeClaim `json:"volumeClaimTemplates,omitempty" protobuf:"bytes,4,rep,name=volumeClaimTemplates"`
+
+	// serviceName is the headless Service that gives Pods their names in DNS:
+	// <pod>.<serviceName>.<namespace>.svc. You create it. It cannot be changed.
+	// +optional
+	ServiceName string `json:"serviceName,omitempty" protobuf:"bytes,5,opt,name=serviceName"`
+
+	// podManagementPolicy is OrderedReady or Parallel, and cannot be changed. OrderedReady
+	// creates a Pod when all Pods before it are ready, deletes them in reverse order, and
+	// updates one at a time. Parallel does not wait for other Pods.
+	// Defaults to OrderedReady.
+	// +optional
+	// +default="OrderedReady"
+	PodManagementPolicy appsv1.PodManagementPolicyType `json:"podManagementPolicy,omitempty" protobuf:"bytes,6,opt,name=podManagementPolicy,casttype=k8s.io/api/apps/v1.PodManagementPolicyType"`
+
+	// updateStrategy says how Pods come to a new revision of the template.
+	// +optional
+	UpdateStrategy StatefulSetUpdateStrategy `json:"updateStrategy,omitempty" protobuf:"bytes,7,opt,name=updateStrategy"`
+
+	// revisionHistoryLimit is how many old revisions are kept, beside those that Pods use.
+	// Defaults to 10.
+	// +optional
+	// +default=10
+	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty" protobuf:"varint,8,opt,name=revisionHistoryLimit"`
+
+	// reserveOrdinals are numbers that no Pod gets. An item is a number like 3, or a range as
+	// text like "0-2". A Pod that has a reserved number is deleted, and one with the next free
+	// number takes its place.
+	// +optional
+	// +listType=atomic
+	ReserveOrdinals []intstr.IntOrString `json:"reserveOrdinals,omitempty" protobuf:"bytes,9,rep,name=reserveOrdinals"`
+
+	// lifecycle holds Pods before they are deleted, around an in-place update, or before
+	// they count as available, until you release them.
+	// +optional
+	Lifecycle *pub.Lifecycle `json:"lifecycle,omitempty" protobuf:"bytes,10,opt,name=lifecycle"`
+
+	// scaleStrategy says how Pods are created.
+	// +optional
+	ScaleStrategy *StatefulSetScaleStrategy `json:"scaleStrategy,omitempty" protobuf:"bytes,11,opt,name=scaleStrategy"`
+
+	// persistentVolumeClaimRetentionPolicy says when the claims of volumeClaimTemplates go.
+	// Unset, they stay.
+	// +optional
+	PersistentVolumeClaimRetentionPolicy *StatefulSetPersistentVolumeClaimRetentionPolicy `json:"persistentVolumeClaimRetentionPolicy,omitempty" protobuf:"bytes,12,opt,name=persistentVolumeClaimRetentionPolicy"`
+
+	// ordinals says which numbers Pods get. It has an effect where the feature gate
+	// StatefulSetStartOrdinal is on.
+	// +optional
+	Ordinals *StatefulSetOrdinals `json:"ordinals,omitempty" protobuf:"bytes,13,opt,name=ordinals"`
+
+	// volumeClaimUpdateStrategy says what becomes of existing claims when their template
+	// changes. It has an effect where the feature gate StatefulSetAutoResizePVCGate is on.
+	// +optional
+	VolumeClaimUpdateStrategy VolumeClaimUpdateStrategy `json:"volumeClaimUpdateStrategy,omitempty" protobuf:"bytes,14,opt,name=volumeClaimUpdateStrategy"`
+}
+
+// VolumeClaimUpdateStrategy says what becomes of existing claims when their template changes.
+type VolumeClaimUpdateStrategy struct {
+	// type is OnPodRollingUpdate or OnDelete. OnPodRollingUpdate grows the claims of a Pod
+	// when the Pod is updated: the templates may then only ask for more storage. OnDelete
+	// leaves existing claims alone.
+	// Defaults to OnDelete.
+	// +optional
+	Type VolumeClaimUpdateStrategyType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=VolumeClaimUpdateStrategyType"`
+}
+
+// StatefulSetScaleStrategy says how Pods are created.
+type StatefulSetScaleStrategy struct {
+	// maxUnavailable limits how many Pods may be unavailable for new ones to be created. A
+	// number, or a percentage of replicas like "10%", rounded down, and at least 1. Other
+	// values than the number 1 need podManagementPolicy Parallel.
+	// Defaults to no limit.
+	// +optional
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty" protobuf:"bytes,1,opt,name=maxUnavailable"`
+}
+
+// StatefulSetPersistentVolumeClaimRetentionPolicy says when claims go.
+type StatefulSetPersistentVolumeClaimRetentionPolicy struct {
+	// whenDeleted is Retain or Delete: what becomes of the claims when the StatefulSet is
+	// deleted.
+	// Defaults to Retain.
+	// +optional
+	WhenDeleted PersistentVolumeClaimRetentionPolicyType `json:"whenDeleted,omitempty" protobuf:"bytes,1,opt,name=whenDeleted,casttype=PersistentVolumeClaimRetentionPolicyType"`
+
+	// whenScaled is Retain or Delete: what becomes of the claims of a Pod that goes because
+	// replicas was lowered or its number was reserved.
+	// Defaults to Retain.
+	// +optional
+	WhenScaled PersistentVolumeClaimRetentionPolicyType `json:"whenScaled,omitempty" protobuf:"bytes,2,opt,name=whenScaled,casttype=PersistentVolumeClaimRetentionPolicyType"`
+}
+
+// StatefulSetOrdinals says which numbers Pods get.
+type StatefulSetOrdinals struct {
+	// start is the number of the first Pod.
+	// Defaults to 0.
+	// +optional
+	Start int32 `json:"start,omitempty" protobuf:"varint,1,opt,name=start"`
+}
+
+// StatefulSetUpdateStrategy says how Pods come to a new revision.
+type StatefulSetUpdateStrategy struct {
+	// type is RollingUpdate or OnDelete. RollingUpdate updates Pods step by step.
+	// OnDelete waits until you delete a Pod.
+	// Defaults to RollingUpdate.
+	// +optional
+	// +default="RollingUpdate"
+	Type appsv1.StatefulSetUpdateStrategyType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=k8s.io/api/apps/v1.StatefulSetUpdateStrategyType"`
+
+	// rollingUpdate is the settings of a rolling update. It must not be set with OnDelete.
+	// +optional
+	RollingUpdate *RollingUpdateStatefulSetStrategy `json:"rollingUpdate,omitempty" protobuf:"bytes,2,opt,name=rollingUpdate"`
+}
+
+// RollingUpdateStatefulSetStrategy is the settings of a rolling update.
+type RollingUpdateStatefulSetStrategy struct {
+	// partition is how many Pods stay at the old revision: those with the lowest numbers, or
+	// with unorderedUpdate the last in its order. It is a number, never a percentage.
+	// Defaults to 0.
+	// +optional
+	// +default=0
+	Partition *int32 `json:"partition,omitempty" protobuf:"varint,1,opt,name=partition"`
+
+	// maxUnavailable is how many Pods may be unavailable during an update. A number, or a
+	// percentage of replicas like "20%", rounded down, and at least 1. Other values than the
+	// number 1 need podManagementPolicy Parallel.
+	// Defaults to 1.
+	// +optional
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty" protobuf:"bytes,2,opt,name=maxUnavailable"`
+
+	// podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly.
+	// ReCreate deletes a Pod and creates a new one. InPlaceIfPossible keeps the Pod and
+	// changes its containers where the change allows it, and recreates it otherwise.
+	// InPlaceOnly keeps the Pod and refuses any other change. The two that update in place
+	// need InPlaceUpdateReady in the readinessGates of the template.
+	// Defaults to ReCreate.
+	// +optional
+	// +default="ReCreate"
+	PodUpdatePolicy pub.PodUpdatePolicyType `json:"podUpdatePolicy,omitempty" protobuf:"bytes,3,opt,name=podUpdatePolicy,casttype=kruise.io/kruise/pkg/apis/pub.PodUpdatePolicyType"`
+
+	// paused stops updates. Scaling goes on.
+	// Defaults to false.
+	// +optional
+	Paused bool `json:"paused,omitempty" protobuf:"varint,4,opt,name=paused"`
+
+	// unorderedUpdate updates Pods in another order than from the highest number down. It
+	// needs podManagementPolicy Parallel.
+	// +optional
+	UnorderedUpdate *UnorderedUpdateStrategy `json:"unorderedUpdate,omitempty" protobuf:"bytes,5,opt,name=unorderedUpdate"`
+
+	// inPlaceUpdateStrategy is the settings of an in-place update.
+	// +optional
+	InPlaceUpdateStrategy *pub.InPlaceUpdateStrategy `json:"inPlaceUpdateStrategy,omitempty" protobuf:"bytes,6,opt,name=inPlaceUpdateStrategy"`
+
+	// minReadySeconds is how long a Pod must have been ready to count as available, from 0 to
+	// 300.
+	// Defaults to 0: a Pod is available as soon as it is ready.
+	// +optional
+	// +default=0
+	MinReadySeconds *int32 `json:"minReadySeconds,omitempty" protobuf:"varint,7,opt,name=minReadySeconds"`
+}
+
+// UnorderedUpdateStrategy lets an update go in another order than that of the numbers.
+type UnorderedUpdateStrategy struct {
+	// priorityStrategy says which Pods are updated first. Among equals the highest number
+	// comes first.
+	// +optional
+	PriorityStrategy *pub.UpdatePriorityStrategy `json:"priorityStrategy,omitempty" protobuf:"bytes,1,opt,name=priorityStrategy"`
+}
+
+// StatefulSetStatus is what the controller observed.
+type StatefulSetStatus struct {
+	// observedGeneration is the generation of the StatefulSet that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
+
+	// replicas is the number of Pods that exist.
+	Replicas int32 `json:"replicas" protobuf:"varint,2,opt,name=replicas"`
+
+	// readyReplicas is how many of them run and are ready.
+	ReadyReplicas int32 `json:"readyReplicas" protobuf:"varint,3,opt,name=readyReplicas"`
+
+	// availableReplicas is how many of them have been ready for minReadySeconds and are held
+	// by no lifecycle hook.
+	AvailableReplicas int32 `json:"availableReplicas" protobuf:"varint,4,opt,name=availableReplicas"`
+
+	// currentReplicas is how many of them are at currentRevision.
+	CurrentReplicas int32 `json:"currentReplicas" protobuf:"varint,5,opt,name=currentReplicas"`
+
+	// updatedReplicas is how many of them are at updateRevision.
+	UpdatedReplicas int32 `json:"updatedReplicas" protobuf:"varint,6,opt,name=updatedReplicas"`
+
+	// currentRevision is the name of the last revision that reached all Pods.
+	// +optional
+	CurrentRevision string `json:"currentRevision,omitempty" protobuf:"bytes,7,opt,name=currentRevision"`
+
+	// updateRevision is the name of the revision of the template as it is now.
+	// +optional
+	UpdateRevision string `json:"updateRevision,omitempty" protobuf:"bytes,8,opt,name=updateRevision"`
+
+	// collisionCount counts collisions of revision names. The controller uses it to find
+	// a free name.
+	// +optional
+	CollisionCount *int32 `json:"collisionCount,omitempty" protobuf:"varint,9,opt,name=collisionCount"`
+
+	// conditions are the latest observations: FailedCreatePod, FailedUpdatePod.
+	// +optional
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	// +listType=map
+	// +listMapKey=type
+	Conditions []appsv1.StatefulSetCondition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,10,rep,name=conditions"`
+
+	// labelSelector is selector as text, for autoscalers.
+	// +optional
+	LabelSelector string `json:"labelSelector,omitempty" protobuf:"bytes,11,opt,name=labelSelector"`
+
+	// updatedReadyReplicas is how many Pods are at updateRevision and ready.
+	// +optional
+	UpdatedReadyReplicas int32 `json:"updatedReadyReplicas,omitempty" protobuf:"varint,12,opt,name=updatedReadyReplicas"`
+
+	// updatedAvailableReplicas is how many Pods are at updateRevision and available.
+	// +optional
+	UpdatedAvailableReplicas int32 `json:"updatedAvailableReplicas,omitempty" protobuf:"varint,13,opt,name=updatedAvailableReplicas"`
+
+	// volumeClaims counts the claims of each template of volumeClaimTemplates.
+	// +optional
+	// +patchMergeKey=volumeClaimName
+	// +patchStrategy=merge
+	// +listType=map
+	// +listMapKey=volumeClaimName
+	VolumeClaims []VolumeClaimStatus `json:"volumeClaims,omitempty" patchStrategy:"merge" patchMergeKey:"volumeClaimName" protobuf:"bytes,14,rep,name=volumeClaims"`
+}
+
+// VolumeClaimStatus counts the claims of one template.
+type VolumeClaimStatus struct {
+	// volumeClaimName is the name of the template.
+	VolumeClaimName string `json:"volumeClaimName" protobuf:"bytes,1,opt,name=volumeClaimName"`
+
+	// compatibleReplicas is how many claims are as the template says, and at least as large.
+	CompatibleReplicas int32 `json:"compatibleReplicas" protobuf:"varint,2,opt,name=compatibleReplicas"`
+
+	// compatibleReadyReplicas is how many of them have all the storage that they ask for.
+	CompatibleReadyReplicas int32 `json:"compatibleReadyReplicas" protobuf:"varint,3,opt,name=compatibleReadyReplicas"`
+}

@@ -1,0 +1,18 @@
+package validation
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func validateCollisionCount(count, old *int32, path *field.Path) field.ErrorList {
+	if count == nil {
+		if old == nil {
+			return nil
+		}
+		return field.ErrorList{field.Required(path, "it is set already and only grows; send the stored value or a larger one")}
+	}
+	if old != nil && *count < *old {
+		return field.ErrorList{field.Invalid(path, *count, "only grows; send the stored value or a larger one")}
+	}
+	return notNegative(int64(*count), path)
+}

@@ -1,0 +1,76 @@
+package validation
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps"
+)
+
+// ValidateDaemonSet checks a DaemonSet that is to be created.
+func ValidateDaemonSet(set *apps.DaemonSet) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&set.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	return append(errs, validateDaemonSetSpec(&set.Spec, nil, field.NewPath("spec"))...)
+}
+
+// ValidateDaemonSetUpdate checks a DaemonSet that is to replace the stored one.
+func ValidateDaemonSetUpdate(set, old *apps.DaemonSet) field.ErrorList {
+	spec := field.NewPath("spec")
+	errs := apivalidation.ValidateObjectMetaUpdate(&set.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
+	errs = append(errs, withoutStored(
+		validateDaemonSetSpec(&set.Spec, &old.Spec, spec),
+		func() field.ErrorList { return validateDaemonSetSpec(&old.Spec, &old.Spec, spec) },
+	)...)
+	return append(errs, unchanged("DaemonSet", spec.Child("selector"), set.Spec.Selector, old.Spec.Selector)...)
+}
+
+// ValidateDaemonSetStatusUpdate checks a status that is to replace the stored one.
+func ValidateDaemonSetStatusUpdate(set, old *apps.DaemonSet) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&set.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
+	status, path := &set.Status, field.NewPath("status")
+	errs = append(errs, notNegative(status.ObservedGeneration, path.Child("observedGeneration"))...)
+	errs = append(errs, validateCounts([]count{
+		{"currentNumberScheduled", status.CurrentNumberScheduled},
+		{"numberMisscheduled", status.NumberMisscheduled},
+		{"desiredNumberScheduled", status.DesiredNumberScheduled},
+		{"numberReady", status.NumberReady},
+		{"updatedNumberScheduled", status.UpdatedNumberScheduled},
+		{"numberAvailable", status.NumberAvailable},
+		{"numberUnavailable", status.NumberUnavailable},
+	}, path)...)
+	return append(errs, validateCollisionCount(status.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+}
+
+// validateDaemonSetSpec checks a spec. old is the stored one, nil on create.
+func validateDaemonSetSpec(spec, old *apps.DaemonSetSpec, path *field.Path) field.ErrorList {
+	var oldTemplate *corev1.PodTemplateSpec
+	if old != nil {
+		oldTemplate = &old.Template
+	}
+	errs := validateSelector("daemonset", spec.Selector, &spec.Template, path)
+	errs = append(errs, validateTemplate(&spec.Template, oldTemplate, nil, path.Child("template"))...)
+	errs = append(errs, validateDaemonSetUpdateStrategy(&spec.UpdateStrategy, path.Child("updateStrategy"))...)
+	errs = append(errs, notNegative(int64(spec.MinReadySeconds), path.Child("minReadySeconds"))...)
+	errs = append(errs, validateWholeAmount(spec.BurstReplicas, path.Child("burstReplicas"))...)
+	errs = append(errs, notNegative(int64(ptr.Deref(spec.RevisionHistoryLimit, 0)), path.Child("revisionHistoryLimit"))...)
+	if spec.Lifecycle != nil && spec.Lifecycle.InPlaceUpdate != nil {
+		errs = append(errs, field.Forbidden(path.Child("lifecycle", "inPlaceUpdate"),
+			"a DaemonSet does not support this hook; remove it"))
+	}
+	return errs
+}
+
+// WarnDaemonSet names the one hook that is stored and has no effect, when a write sets it.
+func WarnDaemonSet(_ context.Context, set, old *apps.DaemonSet) []string {
+	hooked := func(set *apps.DaemonSet) bool {
+		return set.Spec.Lifecycle != nil && set.Spec.Lifecycle.PreNormal != nil
+	}
+	if !hooked(set) || old != nil && hooked(old) {
+		return nil
+	}
+	return []string{field.NewPath("spec", "lifecycle", "preNormal").String() + ": stored, but a DaemonSet does not act on it"}
+}

@@ -1,0 +1,144 @@
+package validation_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/validation"
+)
+
+func distribution(resource string) *apps.ResourceDistribution {
+	return &apps.ResourceDistribution{
+		ObjectMeta: metav1.ObjectMeta{Name: "demo", ResourceVersion: "1"},
+		Spec:       apps.ResourceDistributionSpec{Resource: runtime.RawExtension{Raw: []byte(resource)}},
+	}
+}
+
+const plainConfigMap = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"shared"},"data":{"a":"b"}}`
+
+func TestResourceOfADistribution(t *testing.T) {
+	cases := map[string]struct {
+		resource string
+		want     []string
+	}{
+		"ConfigMap":           {plainConfigMap, nil},
+		"Secret":              {`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"shared"},"type":"Opaque","data":{"a":"Yg=="}}`, nil},
+		"Secret without type": {`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"shared"},"stringData":{"a":"b"}}`, nil},
+		"with a namespace":    {`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"shared","namespace":"Not_DNS"}}`, nil},
+		"with what is new":    {`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"shared"},"later":1}`, nil},
+		"empty":               {``, []string{"spec.resource: empty resource is not allowed"}},
+		"no object":           {`[]`, []string{"spec.resource: failed to deserialize"}},
+		"data of another type": {
+			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"shared"},"data":{"a":1}}`, []string{"spec.resource: failed to deserialize"},
+		},
+		"Deployment, row 11": {
+			`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"}}`,
+			[]string{"spec.resource: unknown or unsupported resource GroupKind"},
+		},
+		"Secret of another group": {
+			`{"apiVersion":"example.com/v1","kind":"Secret","metadata":{"name":"a"}}`,
+			[]string{"spec.resource: unknown or unsupported resource GroupKind"},
+		},
+		"no name": {`{"apiVersion":"v1","kind":"ConfigMap"}`, []string{"spec.resource.metadata.name: Required"}},
+		"invalid key, row 16": {
+			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"no key":"b"}}`, []string{"spec.resource.data[no key]: "},
+		},
+		"type that asks for another key": {
+			`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"type":"kubernetes.io/tls"}`,
+			[]string{"spec.resource.data[tls.crt]: Required", "spec.resource.data[tls.key]: Required"},
+		},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			requireErrors(t, test.want, validation.ValidateResourceDistribution(distribution(test.resource)))
+			updated := distribution(test.resource)
+			updated.Labels = map[string]string{"another": "change"}
+			requireErrors(t, nil, validation.ValidateResourceDistributionUpdate(updated, distribution(test.resource)))
+		})
+	}
+}
+
+// Errors show no value of a Secret.
+func TestResourceErrorsKeepSecrets(t *testing.T) {
+	secret := `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"data":{"a":"cGFzc3dvcmQ=","b":"no base64"}}`
+	errs := validation.ValidateResourceDistribution(distribution(secret))
+	require.Len(t, errs, 1)
+	require.NotContains(t, errs[0].Error(), "cGFzc3dvcmQ=")
+}
+
+func TestResourceStays(t *testing.T) {
+	for name, test := range map[string]struct {
+		resource string
+		want     []string
+	}{
+		"data": {`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"shared"},"data":{"a":"c"}}`, nil},
+		"name, row 12": {
+			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"other"}}`,
+			[]string{"spec.resource: resource apiVersion, kind, and name are immutable"},
+		},
+		"kind": {
+			`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"shared"}}`,
+			[]string{"spec.resource: resource apiVersion, kind, and name are immutable"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requireErrors(t, test.want, validation.ValidateResourceDistributionUpdate(distribution(test.resource), distribution(plainConfigMap)))
+		})
+	}
+}
+
+func TestTargetsOfADistribution(t *testing.T) {
+	type targets = apps.ResourceDistributionTargets
+	list := func(names ...string) (result apps.ResourceDistributionTargetNamespaces) {
+		for _, name := range names {
+			result.List = append(result.List, apps.ResourceDistributionNamespace{Name: name})
+		}
+		return result
+	}
+	cases := map[string]struct {
+		targets targets
+		want    []string
+	}{
+		"none":        {},
+		"all but one": {targets: targets{AllNamespaces: true, ExcludedNamespaces: list("a")}},
+		"system":      {targets: targets{IncludedNamespaces: list("kube-system")}},
+		"names": {
+			targets{IncludedNamespaces: list("A_b"), ExcludedNamespaces: list("")},
+			[]string{`spec.targets.includedNamespaces.list[0].name: "A_b"`, `spec.targets.excludedNamespaces.list[0].name: ""`},
+		},
+		"in both, row 4": {
+			targets{IncludedNamespaces: list("a", "b"), ExcludedNamespaces: list("b", "c")},
+			[]string{"spec.targets: ambiguous targets because namespace [b] is in both"},
+		},
+		"selector": {targets: targets{NamespaceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"env": "x"}}}},
+		"selector, wrong": {
+			targets{NamespaceSelector: metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}},
+			[]string{"spec.targets.namespaceLabelSelector.matchExpressions[0].operator: "},
+		},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			object := distribution(plainConfigMap)
+			object.Spec.Targets = test.targets
+			requireErrors(t, test.want, validation.ResourceDistributionErrorsIn("v1alpha1", validation.ValidateResourceDistribution(object)))
+		})
+	}
+}
+
+func TestResourceDistributionName(t *testing.T) {
+	object := distribution(plainConfigMap)
+	object.Name = "Not_DNS"
+	requireErrors(t, []string{"metadata.name: Not_DNS"}, validation.ValidateResourceDistribution(object))
+}
+
+func TestResourceDistributionStatus(t *testing.T) {
+	updated := distribution(plainConfigMap)
+	updated.Status = apps.ResourceDistributionStatus{Desired: -1, Succeeded: -1, Failed: -1, ObservedGeneration: -1}
+	requireErrors(t, []string{"status.desired: ", "status.succeeded: ", "status.failed: ", "status.observedGeneration: "},
+		validation.ValidateResourceDistributionStatusUpdate(updated, distribution(plainConfigMap)))
+	requireErrors(t, nil, validation.ValidateResourceDistributionStatusUpdate(updated, updated))
+}

@@ -1,0 +1,35 @@
+package validation
+
+import (
+	"fmt"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+// defaultedStatefulSet fills an embedded spec as it will be when it is a StatefulSet: rules may
+// then take defaults for granted.
+func defaultedStatefulSet(spec *apps.StatefulSetSpec) (*apps.StatefulSetSpec, error) {
+	shown, result := &v1beta1.StatefulSetSpec{}, &apps.StatefulSetSpec{}
+	if err := v1beta1.Convert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(spec.DeepCopy(), shown, nil); err != nil {
+		return nil, fmt.Errorf("convert statefulset: %w", err)
+	}
+	v1beta1.SetDefaults_StatefulSetSpec(shown)
+	if err := v1beta1.Convert_v1beta1_StatefulSetSpec_To_apps_StatefulSetSpec(shown, result, nil); err != nil {
+		return nil, fmt.Errorf("convert statefulset: %w", err)
+	}
+	return result, nil
+}
+
+// defaultedCloneSet is the same for a CloneSet.
+func defaultedCloneSet(spec *apps.CloneSetSpec) (*apps.CloneSetSpec, error) {
+	shown, result := &v1beta1.CloneSetSpec{}, &apps.CloneSetSpec{}
+	if err := v1beta1.Convert_apps_CloneSetSpec_To_v1beta1_CloneSetSpec(spec.DeepCopy(), shown, nil); err != nil {
+		return nil, fmt.Errorf("convert cloneset: %w", err)
+	}
+	v1beta1.SetDefaults_CloneSetSpec(shown)
+	if err := v1beta1.Convert_v1beta1_CloneSetSpec_To_apps_CloneSetSpec(shown, result, nil); err != nil {
+		return nil, fmt.Errorf("convert cloneset: %w", err)
+	}
+	return result, nil
+}

@@ -1,0 +1,190 @@
+package validation
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/podtemplate"
+)
+
+func validateUnitedTopology(spec *apps.UnitedDeploymentSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	subsets := spec.Topology.Subsets
+	seen := sets.New[string]()
+	for i := range subsets {
+		subset, at := &subsets[i], path.Child("subsets").Index(i)
+		if seen.Has(subset.Name) {
+			errs = append(errs, field.Duplicate(at.Child("name"), subset.Name))
+		}
+		seen.Insert(subset.Name)
+		errs = append(errs, validateSubset(subset, at)...)
+	}
+	if len(errs) == 0 {
+		errs = append(errs, validateAllocation(spec, path.Child("subsets"))...)
+	}
+	return append(errs, validateUnitedSchedule(spec, path.Child("scheduleStrategy"))...)
+}
+
+// validateSubset checks one subset alone.
+func validateSubset(subset *apps.Subset, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if subset.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), "it becomes a part of the names of the workload and its Pods"))
+	} else {
+		for _, message := range validation.IsDNS1123Label(subset.Name) {
+			errs = append(errs, field.Invalid(path.Child("name"), subset.Name, message))
+		}
+	}
+	errs = append(errs, podtemplate.ValidateNodeSelectorTerm(&subset.NodeSelectorTerm, path.Child("nodeSelectorTerm"))...)
+	errs = append(errs, podtemplate.ValidateTolerations(subset.Tolerations, path.Child("tolerations"))...)
+	errs = append(errs, validateShare(subset.Replicas, path.Child("replicas"))...)
+	errs = append(errs, validateShare(subset.MinReplicas, path.Child("minReplicas"))...)
+	errs = append(errs, validateShare(subset.MaxReplicas, path.Child("maxReplicas"))...)
+	return append(errs, validatePatch(subset.Patch, path.Child("patch"))...)
+}
+
+// validatePatch tries the patch on an empty Pod template.
+func validatePatch(patch *runtime.RawExtension, path *field.Path) field.ErrorList {
+	if patch == nil || len(patch.Raw) == 0 {
+		return nil
+	}
+	patched, err := strategicpatch.StrategicMergePatch([]byte("{}"), patch.Raw, &corev1.PodTemplateSpec{})
+	if err == nil {
+		err = json.Unmarshal(patched, &corev1.PodTemplateSpec{})
+	}
+	if err != nil {
+		return field.ErrorList{field.Invalid(path, string(patch.Raw), fmt.Sprintf(
+			"must be a strategic merge patch of a Pod template, like {\"metadata\":{\"labels\":{\"a\":\"b\"}}}: %v", err))}
+	}
+	return nil
+}
+
+// validateAllocation checks whether the shares of all subsets can be given at once.
+func validateAllocation(spec *apps.UnitedDeploymentSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	specified, bounded := 0, false
+	for i := range spec.Topology.Subsets {
+		subset := &spec.Topology.Subsets[i]
+		if subset.Replicas != nil {
+			specified++
+		}
+		bounded = bounded || subset.MinReplicas != nil || subset.MaxReplicas != nil
+	}
+	switch {
+	case bounded:
+		errs = validateBounds(spec, path)
+	case ptr.Deref(spec.Replicas, -1) >= 0:
+		errs = validateSum(spec, specified, path)
+	}
+	if spec.Replicas == nil {
+		errs = append(errs, validateWithoutTotal(spec, path)...)
+	}
+	return errs
+}
+
+// validateSum checks the shares against the total.
+func validateSum(spec *apps.UnitedDeploymentSpec, specified int, path *field.Path) field.ErrorList {
+	total, sum := int64(*spec.Replicas), int64(0)
+	for i := range spec.Topology.Subsets {
+		sum += shareOf(spec.Topology.Subsets[i].Replicas, *spec.Replicas)
+	}
+	switch {
+	case sum > total:
+		return field.ErrorList{field.Invalid(path, sum, fmt.Sprintf(
+			"the subsets have more than the %d of spec.replicas; lower theirs, or raise it", total))}
+	case specified > 0 && specified == len(spec.Topology.Subsets) && sum != total:
+		return field.ErrorList{field.Invalid(path, sum, fmt.Sprintf(
+			"all subsets have replicas, and together less than the %d of spec.replicas; leave one without, or make them add up", total,
+		))}
+	}
+	return nil
+}
+
+// validateBounds checks minReplicas and maxReplicas.
+func validateBounds(spec *apps.UnitedDeploymentSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	unlimited := false
+	for i := range spec.Topology.Subsets {
+		subset, at := &spec.Topology.Subsets[i], path.Index(i)
+		if subset.Replicas != nil {
+			errs = append(errs, field.Forbidden(at.Child("replicas"),
+				"cannot be used together with minReplicas or maxReplicas of any subset; use the one or the others"))
+		}
+		unlimited = unlimited || subset.MaxReplicas == nil
+		if subset.MinReplicas == nil || subset.MaxReplicas == nil {
+			continue
+		}
+		total := ptr.Deref(spec.Replicas, 0)
+		if shareOf(subset.MinReplicas, total) > shareOf(subset.MaxReplicas, total) {
+			errs = append(errs, field.Invalid(at.Child("minReplicas"), subset.MinReplicas.String(),
+				"must not be more than maxReplicas; lower it, or raise maxReplicas"))
+		}
+	}
+	if !unlimited {
+		errs = append(errs, field.Required(path, "one subset must be without maxReplicas, so that all Pods have a place; remove it from one"))
+	}
+	return errs
+}
+
+// validateWithoutTotal checks subsets whose sum is the total.
+func validateWithoutTotal(spec *apps.UnitedDeploymentSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range spec.Topology.Subsets {
+		if replicas := spec.Topology.Subsets[i].Replicas; replicas == nil || replicas.Type != intstr.Int {
+			errs = append(errs, field.Required(path.Index(i).Child("replicas"),
+				"must be a number while spec.replicas is unset; set one of the two"))
+		}
+	}
+	return errs
+}
+
+// shareOf is the number that a share stands for. A percentage is rounded to the nearest number,
+// a half up.
+func shareOf(share *intstr.IntOrString, total int32) int64 {
+	if share == nil {
+		return 0
+	}
+	if share.Type == intstr.Int {
+		return int64(share.IntVal)
+	}
+	percent, _ := resolve(share, 100)
+	return int64(math.Floor(percent*float64(total)/100 + 0.5))
+}
+
+func validateUnitedSchedule(spec *apps.UnitedDeploymentSpec, path *field.Path) field.ErrorList {
+	strategy := &spec.Topology.ScheduleStrategy
+	errs := oneOf(path.Child("type"), strategy.Type,
+		apps.FixedUnitedDeploymentScheduleStrategyType, apps.AdaptiveUnitedDeploymentScheduleStrategyType)
+	if strategy.Type == apps.AdaptiveUnitedDeploymentScheduleStrategyType {
+		for i := range spec.Topology.Subsets {
+			if spec.Topology.Subsets[i].Replicas != nil {
+				errs = append(errs, field.Forbidden(field.NewPath("spec", "topology", "subsets").Index(i).Child("replicas"),
+					"Adaptive moves Pods between subsets; use minReplicas and maxReplicas, or type Fixed"))
+			}
+		}
+	}
+	if strategy.Adaptive == nil {
+		return errs
+	}
+	at := path.Child("adaptive")
+	errs = append(errs, validateCounts([]count{
+		{"rescheduleCriticalSeconds", ptr.Deref(strategy.Adaptive.RescheduleCriticalSeconds, 0)},
+		{"unschedulableDuration", ptr.Deref(strategy.Adaptive.UnschedulableDuration, 0)},
+	}, at)...)
+	if strategy.Adaptive.ReserveUnschedulablePods && spec.Template.CloneSetTemplate == nil && spec.Template.DeploymentTemplate == nil {
+		errs = append(errs, field.Forbidden(at.Child("reserveUnschedulablePods"),
+			"needs cloneSetTemplate or deploymentTemplate; use one of them, or remove it"))
+	}
+	return errs
+}

@@ -1,0 +1,45 @@
+package rules_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/rules"
+)
+
+func TestDisjoint(t *testing.T) {
+	for name, test := range map[string]struct {
+		a, b string
+		want bool
+	}{
+		"equal":                         {"a=1", "a=1", false},
+		"another value":                 {"a=1", "a=2", true},
+		"another key":                   {"a=1", "b=2", false},
+		"one key of two proves it":      {"a=1,b=1", "a=1,b=2", true},
+		"in with a common value":        {"a in (1,2)", "a in (2,3)", false},
+		"in without a common value":     {"a in (1,2)", "a in (3)", true},
+		"all values are excluded":       {"a in (1,2)", "a notin (1,2,3)", true},
+		"a value is left":               {"a in (1,2)", "a notin (1)", false},
+		"equals and absent":             {"a=1", "!a", true},
+		"present and absent":            {"a", "!a", true},
+		"in and absent":                 {"a in (1)", "!a", true},
+		"excluded values and absent":    {"a notin (1)", "!a", false},
+		"both absent":                   {"!a", "!a", false},
+		"present and a value":           {"a", "a=1", false},
+		"present and a key left out":    {"a", "b=1", false},
+		"excluded values on both sides": {"a notin (1)", "a notin (2)", false},
+		"present and an excluded value": {"a", "a notin (1)", false},
+		"nothing is asked":              {"", "a=1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, err := metav1.ParseToLabelSelector(test.a)
+			require.NoError(t, err)
+			b, err := metav1.ParseToLabelSelector(test.b)
+			require.NoError(t, err)
+			require.Equal(t, test.want, rules.Disjoint(a, b))
+			require.Equal(t, test.want, rules.Disjoint(b, a), "the other way round")
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package authorization
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"kruise.io/kruise/pkg/admission/plugin/nodescope"
+)
+
+// scope is how a node agent's requests for a resource are bound to its node.
+type scope int
+
+const (
+	// byName binds to the one object that has the node's name.
+	byName scope = iota
+	// byLabel binds to the objects that have the node's name as a label. Which object a write is
+	// for is not known here: the admission plugin nodescope judges that.
+	byLabel
+)
+
+// nodeActions are all that node agents may do: the scope of each verb on each resource.
+var nodeActions = map[string]map[string]scope{
+	"nodeimages":                       {"get": byName, "list": byName, "watch": byName},
+	"nodeimages/status":                {"update": byName, "patch": byName},
+	"nodepodprobes":                    {"get": byName, "list": byName, "watch": byName},
+	"nodepodprobes/status":             {"update": byName, "patch": byName},
+	"containerrecreaterequests":        {"list": byLabel, "watch": byLabel},
+	"containerrecreaterequests/status": {"update": byLabel, "patch": byLabel},
+}
+
+// NewNodes returns an authorizer that refuses what the node agents' account may not do in the given
+// API groups. It allows nothing: what it lets pass is another authorizer's to allow.
+func NewNodes(groups sets.Set[string], account string) authorizer.Authorizer {
+	return &nodes{groups: groups, account: account}
+}
+
+type nodes struct {
+	groups  sets.Set[string]
+	account string
+}
+
+// Authorize implements authorizer.Authorizer.
+func (n *nodes) Authorize(_ context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
+	caller := attributes.GetUser()
+	if n.account == "" || caller.GetName() != n.account || !attributes.IsResourceRequest() || !n.groups.Has(attributes.GetAPIGroup()) {
+		return authorizer.DecisionNoOpinion, "", nil
+	}
+	if reason := refusal(attributes, nodescope.NodeOf(caller)); reason != "" {
+		return authorizer.DecisionDeny, reason, nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
+}
+
+// refusal says why a node agent may not do what it asks for, or nothing.
+func refusal(attributes authorizer.Attributes, node string) string {
+	if node == "" {
+		return nodescope.NoNode
+	}
+	resource := attributes.GetResource()
+	if attributes.GetSubresource() != "" {
+		resource += "/" + attributes.GetSubresource()
+	}
+	bound, known := nodeActions[resource][attributes.GetVerb()]
+	switch {
+	case !known:
+		return fmt.Sprintf("a node agent may not %s %s", attributes.GetVerb(), resource)
+	case bound == byName && !hasName(attributes, node):
+		return fmt.Sprintf("the agent of node %s may only %s %s of that name; name it, or select metadata.name=%s",
+			node, attributes.GetVerb(), resource, node)
+	case bound == byLabel && isCollection(attributes) && !hasLabel(attributes, node):
+		return fmt.Sprintf("the agent of node %s may only %s %s of that node; select %s=%s",
+			node, attributes.GetVerb(), resource, nodescope.NodeLabel, node)
+	}
+	return ""
+}
+
+func isCollection(attributes authorizer.Attributes) bool {
+	return slices.Contains([]string{"list", "watch"}, attributes.GetVerb())
+}
+
+// hasName says whether a request is for the object with the node's name alone. The name of a list
+// or a watch is that of its field selector.
+func hasName(attributes authorizer.Attributes, node string) bool {
+	if !isCollection(attributes) {
+		return attributes.GetName() == node
+	}
+	requirements, err := attributes.GetFieldSelector()
+	return err == nil && slices.ContainsFunc(requirements, func(r fields.Requirement) bool {
+		return r.Field == "metadata.name" && (r.Operator == selection.Equals || r.Operator == selection.DoubleEquals) && r.Value == node
+	})
+}
+
+func hasLabel(attributes authorizer.Attributes, node string) bool {
+	requirements, err := attributes.GetLabelSelector()
+	return err == nil && slices.ContainsFunc(requirements, func(r labels.Requirement) bool {
+		one := r.Operator() == selection.In || r.Operator() == selection.Equals || r.Operator() == selection.DoubleEquals
+		return one && r.Key() == nodescope.NodeLabel && r.Values().Len() == 1 && r.Values().Has(node)
+	})
+}

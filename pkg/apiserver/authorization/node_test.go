@@ -1,0 +1,117 @@
+package authorization
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
+
+const agent = "system:serviceaccount:kruise-system:kruise-daemon"
+
+func TestNodeAgentsAreBoundToTheirNode(t *testing.T) {
+	type request struct {
+		verb, resource, sub, name, fields, labels string
+	}
+	const (
+		crrs  = "containerrecreaterequests"
+		label = "crr.apps.kruise.io/node-name"
+	)
+	tests := map[string]struct {
+		request request
+		want    string
+	}{
+		"get its NodeImage":       {request{verb: "get", resource: "nodeimages", name: "n1"}, ""},
+		"get another NodeImage":   {request{verb: "get", resource: "nodeimages", name: "n2"}, "may only get nodeimages of that name"},
+		"list its NodeImage":      {request{verb: "list", resource: "nodeimages", name: "n1", fields: "metadata.name=n1"}, ""},
+		"watch its NodeImage":     {request{verb: "watch", resource: "nodeimages", name: "n1", fields: "metadata.name=n1"}, ""},
+		"list another":            {request{verb: "list", resource: "nodeimages", name: "n2", fields: "metadata.name=n2"}, "select metadata.name=n1"},
+		"list all":                {request{verb: "list", resource: "nodeimages"}, "select metadata.name=n1"},
+		"list all others":         {request{verb: "list", resource: "nodeimages", fields: "metadata.name!=n1"}, "select metadata.name=n1"},
+		"watch by label":          {request{verb: "watch", resource: "nodeimages", labels: "metadata.name=n1"}, "select metadata.name=n1"},
+		"report its NodeImage":    {request{verb: "update", resource: "nodeimages", sub: "status", name: "n1"}, ""},
+		"patch its NodeImage":     {request{verb: "patch", resource: "nodeimages", sub: "status", name: "n1"}, ""},
+		"report another":          {request{verb: "patch", resource: "nodeimages", sub: "status", name: "n2"}, "may only patch nodeimages/status of that name"},
+		"write a spec":            {request{verb: "update", resource: "nodeimages", name: "n1"}, "may not update nodeimages"},
+		"delete its NodeImage":    {request{verb: "delete", resource: "nodeimages", name: "n1"}, "may not delete nodeimages"},
+		"create one":              {request{verb: "create", resource: "nodeimages"}, "may not create nodeimages"},
+		"delete all":              {request{verb: "deletecollection", resource: "nodeimages", fields: "metadata.name=n1"}, "may not deletecollection"},
+		"its NodePodProbe":        {request{verb: "watch", resource: "nodepodprobes", name: "n1", fields: "metadata.name=n1"}, ""},
+		"another NodePodProbe":    {request{verb: "get", resource: "nodepodprobes", name: "n2"}, "may only get nodepodprobes"},
+		"report its NodePodProbe": {request{verb: "update", resource: "nodepodprobes", sub: "status", name: "n1"}, ""},
+
+		"its requests":                 {request{verb: "list", resource: crrs, labels: label + "=n1"}, ""},
+		"its active requests":          {request{verb: "watch", resource: crrs, labels: label + "=n1,crr.apps.kruise.io/active=true"}, ""},
+		"its requests, said otherwise": {request{verb: "list", resource: crrs, labels: label + " in (n1)"}, ""},
+		"requests of two nodes":        {request{verb: "list", resource: crrs, labels: label + " in (n1,n2)"}, "select " + label + "=n1"},
+		"requests of another":          {request{verb: "watch", resource: crrs, labels: label + "=n2"}, "select " + label + "=n1"},
+		"all requests":                 {request{verb: "list", resource: crrs}, "select " + label + "=n1"},
+		"requests of all others":       {request{verb: "list", resource: crrs, labels: label + "!=n1"}, "select " + label + "=n1"},
+		"report a request":             {request{verb: "patch", resource: crrs, sub: "status", name: "x"}, ""},
+		"change a request":             {request{verb: "patch", resource: crrs, name: "x"}, "may not patch containerrecreaterequests"},
+		"delete a request":             {request{verb: "delete", resource: crrs, name: "x"}, "may not delete containerrecreaterequests"},
+
+		"other kind": {request{verb: "get", resource: "clonesets", name: "n1"}, "may not get clonesets"},
+		"everything": {request{verb: "*", resource: "*"}, "may not"},
+	}
+	nodes := NewNodes(sets.New("apps.kruise.io"), agent)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := test.request
+			field, err := fields.ParseSelector(r.fields)
+			require.NoError(t, err)
+			byLabel, err := labels.Parse(r.labels)
+			require.NoError(t, err)
+			requirements, _ := byLabel.Requirements()
+			attributes := authorizer.AttributesRecord{
+				Verb: r.verb, APIGroup: "apps.kruise.io", Resource: r.resource, Subresource: r.sub, Name: r.name, ResourceRequest: true,
+				FieldSelectorRequirements: field.Requirements(), LabelSelectorRequirements: requirements,
+			}
+			decide := func(caller user.Info) (authorizer.Decision, string) {
+				attributes.User = caller
+				decision, reason, err := nodes.Authorize(t.Context(), attributes)
+				require.NoError(t, err)
+				return decision, reason
+			}
+			bound := &user.DefaultInfo{Name: agent, Extra: map[string][]string{"authentication.kubernetes.io/node-name": {"n1"}}}
+			for _, caller := range []user.Info{bound, &proxiedUser{Info: bound}} {
+				decision, reason := decide(caller)
+				if test.want == "" {
+					assert.Equal(t, authorizer.DecisionNoOpinion, decision, reason)
+					continue
+				}
+				assert.Equal(t, authorizer.DecisionDeny, decision)
+				assert.Contains(t, reason, test.want)
+			}
+			decision, reason := decide(&user.DefaultInfo{Name: agent})
+			assert.Equal(t, authorizer.DecisionDeny, decision)
+			assert.Contains(t, reason, "names no node")
+
+			decision, _ = decide(&user.DefaultInfo{Name: "jane", Extra: bound.Extra})
+			assert.Equal(t, authorizer.DecisionNoOpinion, decision, "another account")
+		})
+	}
+}
+
+func TestNodeScopeLeavesOtherRequestsAlone(t *testing.T) {
+	nodes := NewNodes(sets.New("apps.kruise.io"), agent)
+	caller := &user.DefaultInfo{Name: agent}
+	for name, attributes := range map[string]authorizer.AttributesRecord{
+		"no resource": {User: caller, Verb: "get", Path: "/readyz"},
+		"other group": {User: caller, Verb: "get", APIGroup: "apps", Resource: "deployments", ResourceRequest: true},
+	} {
+		decision, _, err := nodes.Authorize(t.Context(), attributes)
+		require.NoError(t, err)
+		assert.Equal(t, authorizer.DecisionNoOpinion, decision, name)
+	}
+	decision, _, err := NewNodes(sets.New("apps.kruise.io"), "").Authorize(t.Context(), authorizer.AttributesRecord{
+		User: &user.DefaultInfo{}, Verb: "delete", APIGroup: "apps.kruise.io", Resource: "nodeimages", ResourceRequest: true,
+	})
+	require.NoError(t, err)
+	assert.Equal(t, authorizer.DecisionNoOpinion, decision, "no account is bound")
+}

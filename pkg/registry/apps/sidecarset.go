@@ -1,0 +1,32 @@
+package apps
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/install"
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/registry/rest"
+)
+
+func sidecarSet() rest.Row {
+	type set = apps.SidecarSet
+	return &rest.Kind[*set]{
+		Plural: "sidecarsets", Singular: "sidecarset", ClusterScoped: true,
+		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
+		New: func() *set { return &set{} }, NewList: func() runtime.Object { return &apps.SidecarSetList{} },
+		Spec: func(c *set) any { return &c.Spec }, Status: func(c *set) any { return &c.Status },
+		Default:  install.DefaultSidecarSet,
+		Validate: validation.ValidateSidecarSet, ValidateUpdate: validation.ValidateSidecarSetUpdate,
+		ValidateStatus: validation.ValidateSidecarSetStatusUpdate, ErrorsIn: validation.SidecarSetErrorsIn,
+		Columns: []rest.Column[*set]{
+			number("MATCHED", "Pods that have the containers.", func(c *set) int32 { return c.Status.MatchedPods }),
+			number("UPDATED", "Those of them that are up to date.", func(c *set) int32 { return c.Status.UpdatedPods }),
+			number("READY", "Those of them that are ready.", func(c *set) int32 { return c.Status.ReadyPods }),
+			rest.Age[*set](),
+		},
+	}
+}
