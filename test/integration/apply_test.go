@@ -64,27 +64,6 @@ func TestServerSideApply(t *testing.T) {
 	assert.Equal(t, created.Generation+1, forced.Generation)
 }
 
-// What a resource discards, its writer does not own.
-func TestDiscardedFieldsAreNotOwned(t *testing.T) {
-	namespace := newNamespace(t)
-	client := env.kruise.AppsV1beta1().CloneSets(namespace)
-	withStatus := configuration(namespace, "demo:v1").WithStatus(v1beta1.CloneSetStatus().WithReplicas(5))
-	applied, err := client.Apply(t.Context(), withStatus, metav1.ApplyOptions{FieldManager: "user"})
-	require.NoError(t, err)
-	assert.Zero(t, applied.Status.Replicas)
-	assert.Empty(t, owners(t, client, "f:status"))
-
-	status := v1beta1.CloneSet("demo", namespace).WithLabels(map[string]string{"a": "b"}).
-		WithSpec(v1beta1.CloneSetSpec().WithReplicas(9)).
-		WithStatus(v1beta1.CloneSetStatus().WithReplicas(5))
-	applied, err = client.ApplyStatus(t.Context(), status, metav1.ApplyOptions{FieldManager: "controller"})
-	require.NoError(t, err)
-	assert.Equal(t, int32(5), applied.Status.Replicas)
-	assert.Equal(t, int32(1), *applied.Spec.Replicas)
-	assert.Equal(t, []string{"controller"}, owners(t, client, "f:status"))
-	assert.NotContains(t, owners(t, client, "f:labels"), "controller")
-}
-
 func TestKubectlDiffWaitAndDelete(t *testing.T) {
 	client := cloneSets(t)
 	created := create(t, client, newCloneSet("demo"))

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	certutil "k8s.io/client-go/util/cert"
+
+	"kruise.io/kruise/pkg/apiserver"
 )
 
 const certificateSecret = "kruise-apiserver-certs"
@@ -79,7 +81,7 @@ func TestLostCertificatesAreReplaced(t *testing.T) {
 	assert.True(t, env.server.runs())
 	secret, err := env.kube.CoreV1().Secrets(ownNamespace).Get(t.Context(), certificateSecret, metav1.GetOptions{})
 	require.NoError(t, err)
-	for _, name := range apiServices {
+	for _, name := range apiserver.APIServices(env.gate) {
 		require.NoError(t, waitAvailable(t.Context(), name))
 		service, err := services.Get(t.Context(), name, metav1.GetOptions{})
 		require.NoError(t, err)

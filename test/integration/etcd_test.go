@@ -45,3 +45,7 @@ func withHeader(name, value string) transport.WrapperFunc {
 		})
 	}
 }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -8,13 +8,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/component-base/featuregate"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
 	"kruise.io/kruise/hack/localcluster"
+	"kruise.io/kruise/pkg/apiserver"
+	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
@@ -25,6 +29,8 @@ var env struct {
 	kube       kubernetes.Interface
 	kruise     versioned.Interface
 	aggregator aggregator.Interface
+	// gate decides which kinds there are, here as in the shared server. All of them can be written.
+	gate featuregate.MutableFeatureGate
 	// dir is removed at the end, binary is the apiserver.
 	dir, binary string
 	// hostIP is where the cluster reaches processes of this machine.
@@ -44,6 +50,9 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (code int, err error) {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // TestMain has no context
 	defer cancel()
+	if env.gate, err = features.New(""); err != nil {
+		return 1, err
+	}
 	// A socket's path is short, and so is this one.
 	if env.dir, err = os.MkdirTemp("", "kruise-integration-"); err != nil {
 		return 1, err
@@ -73,7 +82,11 @@ func run(m *testing.M) (code int, err error) {
 	if err := install(ctx); err != nil {
 		return 1, err
 	}
-	if env.server, err = startServer(ctx, "shared"); err != nil {
+	opened, err := openGates()
+	if err != nil {
+		return 1, err
+	}
+	if env.server, err = startServer(ctx, "shared", opened); err != nil {
 		return 1, err
 	}
 	defer env.server.stop()
@@ -81,6 +94,23 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	return m.Run(), nil
+}
+
+// openGates turns those gates on without which objects of some kind cannot be written, and
+// returns the flag that does so for a server.
+func openGates() (string, error) {
+	opened := []string{}
+	for _, row := range apiserver.Kinds(env.gate) {
+		name := row.Describe().Closed
+		if name == "" || env.gate.Enabled(featuregate.Feature(name)) {
+			continue
+		}
+		if err := env.gate.SetFromMap(map[string]bool{name: true}); err != nil {
+			return "", err
+		}
+		opened = append(opened, name+"=true")
+	}
+	return "--feature-gates=" + strings.Join(opened, ","), nil
 }
 
 func startCluster(ctx context.Context) error {

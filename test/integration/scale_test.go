@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,46 +17,8 @@ import (
 	"k8s.io/client-go/scale"
 )
 
-func TestRow34Scale(t *testing.T) {
-	client := cloneSets(t)
-	created := create(t, client, newCloneSet("demo"))
-	created.Status.Replicas = 2
-	_, err := client.UpdateStatus(t.Context(), created, metav1.UpdateOptions{})
-	require.NoError(t, err)
-
-	shown, err := client.GetScale(t.Context(), "demo", metav1.GetOptions{})
-	require.NoError(t, err)
-	assert.Equal(t, int32(2), shown.Spec.Replicas)
-	assert.Equal(t, autoscalingv1.ScaleStatus{Replicas: 2, Selector: "app=demo"}, shown.Status)
-
-	shown.Spec.Replicas = 5
-	scaled, err := client.UpdateScale(t.Context(), "demo", shown, metav1.UpdateOptions{})
-	require.NoError(t, err)
-	assert.Equal(t, int32(5), scaled.Spec.Replicas)
-	after, err := client.Get(t.Context(), "demo", metav1.GetOptions{})
-	require.NoError(t, err)
-	assert.Equal(t, int32(5), *after.Spec.Replicas)
-	assert.Equal(t, int64(2), after.Generation)
-
-	shown.Spec.Replicas = 6
-	_, err = client.UpdateScale(t.Context(), "demo", shown, metav1.UpdateOptions{})
-	assert.True(t, apierrors.IsConflict(err), "an old resourceVersion: %v", err)
-
-	scaled.Spec.Replicas, scaled.UID = 6, "other"
-	_, err = client.UpdateScale(t.Context(), "demo", scaled, metav1.UpdateOptions{})
-	assert.True(t, apierrors.IsConflict(err), "another UID: %v", err)
-
-	scaled.Spec.Replicas, scaled.UID = -1, after.UID
-	_, err = client.UpdateScale(t.Context(), "demo", scaled, metav1.UpdateOptions{})
-	require.True(t, apierrors.IsInvalid(err), "%v", err)
-	assert.ErrorContains(t, err, "spec.replicas")
-
-	_, err = client.GetScale(t.Context(), "nobody", metav1.GetOptions{})
-	assert.True(t, apierrors.IsNotFound(err), "%v", err)
-}
-
 // Autoscalers come by the polymorphic client and ask discovery what /scale speaks.
-func TestScaleOfAnyKind(t *testing.T) {
+func TestRow34ScaleForAutoscalers(t *testing.T) {
 	client := cloneSets(t)
 	created := create(t, client, newCloneSet("demo"))
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(env.kube.Discovery()))

@@ -27,6 +27,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apiserver"
 )
 
 // patience is how long anything may take on a busy machine.
@@ -124,15 +126,12 @@ func (s *server) kill() {
 	<-s.done
 }
 
-// apiServices are the groups and versions that are published.
-var apiServices = []string{"v1alpha1.apps.kruise.io", "v1beta1.apps.kruise.io", "v1alpha1.policy.kruise.io", "v1beta1.policy.kruise.io"}
-
 // publish leads the cluster's Service and APIServices to this server and waits until they are available.
 func (s *server) publish(ctx context.Context) error {
 	if err := applyService(ctx, s.port); err != nil {
 		return fmt.Errorf("publish the Service: %w", err)
 	}
-	for _, name := range apiServices {
+	for _, name := range apiserver.APIServices(env.gate) {
 		version, group, _ := strings.Cut(name, ".")
 		service := &apiregistrationv1.APIService{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -145,7 +144,7 @@ func (s *server) publish(ctx context.Context) error {
 		if existsOr(err) != nil {
 			return fmt.Errorf("create APIService: %w", err)
 		}
-		if err := waitAvailable(ctx, service.Name); err != nil {
+		if err := waitAvailable(ctx, name); err != nil {
 			return err
 		}
 	}

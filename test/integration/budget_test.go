@@ -1,0 +1,78 @@
+//go:build integration
+
+package integration
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
+)
+
+// A target has one budget, whatever version of its kind each names.
+func TestBudgetsDoNotConflict(t *testing.T) {
+	client := env.kruise.PolicyV1beta1().PodUnavailableBudgets(newNamespace(t))
+	_, err := client.Create(t.Context(), newBudget("demo"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	second := newBudget("demo")
+	second.Name, second.Spec.TargetRef.APIVersion = "second", "apps.kruise.io/v1alpha1"
+	_, err = client.Create(t.Context(), second, metav1.CreateOptions{})
+	require.True(t, apierrors.IsInvalid(err), "%v", err)
+	assert.ErrorContains(t, err, "spec.targetRef")
+	assert.ErrorContains(t, err, "PodUnavailableBudget demo has this target already")
+	_, err = client.Get(t.Context(), "second", metav1.GetOptions{})
+	assert.True(t, apierrors.IsNotFound(err), "%v", err)
+}
+
+// Both versions of a budget by kubectl: what v1alpha1 says in annotations, v1beta1 has as fields.
+func TestBudgetByKubectl(t *testing.T) {
+	namespace := newNamespace(t)
+	manifest := `{"apiVersion":"policy.kruise.io/v1alpha1","kind":"PodUnavailableBudget","metadata":{"name":"demo","namespace":"` + namespace + `",
+"annotations":{"kruise.io/pub-protect-operations":"DELETE","pub.kruise.io/protect-total-replicas":"15"}},
+"spec":{"targetRef":{"apiVersion":"apps.kruise.io/v1alpha1","kind":"CloneSet","name":"demo"},"maxUnavailable":"30%"}}`
+	for range 2 {
+		out, err := kubectl(t, manifest, "apply", "-f", "-")
+		require.NoError(t, err, out)
+	}
+	client := env.kruise.PolicyV1beta1().PodUnavailableBudgets(namespace)
+	budget, err := client.Get(t.Context(), "demo", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, int64(1), budget.Generation, "the second time changed nothing")
+	assert.Equal(t, "DELETE", string(budget.Spec.ProtectOperations[0]))
+	assert.Equal(t, int32(15), *budget.Spec.ProtectTotalReplicas)
+	assert.Regexp(t, `NAME +ALLOWED +CURRENT +DESIRED +TOTAL\ndemo +0 +0 +0 +0`, mustKubectl(t, "get", "pub", "demo", "-n", namespace))
+
+	// The way of the older version works through the newer one, which kubectl prefers.
+	mustKubectl(t, "annotate", "pub", "demo", "-n", namespace, "--overwrite", "pub.kruise.io/protect-total-replicas=20")
+	budget, err = client.Get(t.Context(), "demo", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, int32(20), *budget.Spec.ProtectTotalReplicas)
+	mustKubectl(t, "annotate", "pub", "demo", "-n", namespace, "kruise.io/pub-protect-operations-")
+	budget, err = client.Get(t.Context(), "demo", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Empty(t, budget.Spec.ProtectOperations)
+
+	budget.Status.TotalReplicas, budget.Status.UnavailableAllowed = 10, 3
+	budget.Spec.ProtectTotalReplicas = nil
+	_, err = client.UpdateStatus(t.Context(), budget, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	older, err := env.kruise.PolicyV1alpha1().PodUnavailableBudgets(namespace).Get(t.Context(), "demo", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, int32(3), older.Status.UnavailableAllowed)
+	assert.Equal(t, "20", older.Annotations["pub.kruise.io/protect-total-replicas"], "/status changes the status alone")
+}
+
+func newBudget(name string) *policyv1beta1.PodUnavailableBudget {
+	return &policyv1beta1.PodUnavailableBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: policyv1beta1.PodUnavailableBudgetSpec{
+			TargetRef:      &policyv1beta1.TargetReference{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Name: name},
+			MaxUnavailable: new(intstr.FromString("20%")),
+		},
+	}
+}

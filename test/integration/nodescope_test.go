@@ -1,0 +1,124 @@
+//go:build integration
+
+package integration
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+)
+
+// agentOn is a configuration with the token that an agent's Pod on that node has.
+func agentOn(t *testing.T, node string) *rest.Config {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	_, err := env.kube.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = env.kube.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{}) })
+	pods := env.kube.CoreV1().Pods(ownNamespace)
+	pod, err := pods.Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "agent-on-" + node},
+		Spec: corev1.PodSpec{
+			NodeName: node, ServiceAccountName: "kruise-daemon",
+			Containers: []corev1.Container{{Name: "daemon", Image: "kruise.local/node-agent:v0.1.0"}},
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}) })
+	token, err := env.kube.CoreV1().ServiceAccounts(ownNamespace).CreateToken(ctx, "kruise-daemon", &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{
+			BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: pod.Name, UID: pod.UID},
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	config := rest.AnonymousClientConfig(env.config)
+	config.BearerToken = token.Status.Token
+	return config
+}
+
+// past leads an identity past the aggregation layer.
+func past(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Host, config.CAFile, config.CAData, config.Insecure = env.server.url(), "", nil, true
+	return config
+}
+
+// TestAgentsReachTheirNodeAlone uses real tokens, bound to Pods on two nodes, through the
+// aggregation layer and past it.
+func TestAgentsReachTheirNodeAlone(t *testing.T) {
+	const node, other = "scope-a", "scope-b"
+	agent := agentOn(t, node)
+	for _, name := range []string{node, other} {
+		_, err := env.kruise.AppsV1beta1().NodeImages().Create(t.Context(), &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			_ = env.kruise.AppsV1beta1().NodeImages().Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
+		})
+	}
+	for way, config := range map[string]*rest.Config{"through": agent, "past": past(agent)} {
+		t.Run(way, func(t *testing.T) {
+			client, err := versioned.NewForConfig(config)
+			require.NoError(t, err)
+			images := client.AppsV1beta1().NodeImages()
+			selected := func(name string) metav1.ListOptions {
+				return metav1.ListOptions{FieldSelector: "metadata.name=" + name}
+			}
+
+			image, err := images.Get(t.Context(), node, metav1.GetOptions{})
+			require.NoError(t, err)
+			list, err := images.List(t.Context(), selected(node))
+			require.NoError(t, err)
+			require.Len(t, list.Items, 1)
+			watcher, err := images.Watch(t.Context(), selected(node))
+			require.NoError(t, err)
+			watcher.Stop()
+			image.Status.Desired++
+			_, err = images.UpdateStatus(t.Context(), image, metav1.UpdateOptions{})
+			require.NoError(t, err)
+			_, err = images.Patch(t.Context(), node, types.MergePatchType, []byte(`{"status":{"desired":7}}`), metav1.PatchOptions{}, "status")
+			require.NoError(t, err)
+
+			refusals := map[string]func() error{
+				"get another":    func() error { _, err := images.Get(t.Context(), other, metav1.GetOptions{}); return err },
+				"list all":       func() error { _, err := images.List(t.Context(), metav1.ListOptions{}); return err },
+				"list another":   func() error { _, err := images.List(t.Context(), selected(other)); return err },
+				"watch all":      func() error { _, err := images.Watch(t.Context(), metav1.ListOptions{}); return err },
+				"watch another":  func() error { _, err := images.Watch(t.Context(), selected(other)); return err },
+				"write its spec": func() error { _, err := images.Update(t.Context(), image, metav1.UpdateOptions{}); return err },
+				"delete its own": func() error { return images.Delete(t.Context(), node, metav1.DeleteOptions{}) },
+				"report another": func() error {
+					_, err := images.Patch(t.Context(), other, types.MergePatchType, []byte(`{"status":{"desired":7}}`), metav1.PatchOptions{}, "status")
+					return err
+				},
+				"read another kind": func() error {
+					_, err := client.AppsV1beta1().CloneSets("default").List(t.Context(), metav1.ListOptions{})
+					return err
+				},
+			}
+			for name, refused := range refusals {
+				err := refused()
+				assert.True(t, apierrors.IsForbidden(err), "%s: %v", name, err)
+			}
+			assert.ErrorContains(t, refusals["list all"](), "the agent of node scope-a may only list nodeimages of that name; name it, or select metadata.name=scope-a")
+			assert.ErrorContains(t, refusals["report another"](), "the agent of node scope-a may only patch nodeimages/status of that name")
+		})
+	}
+
+	unbound, err := versioned.NewForConfig(as(t, "kruise-daemon"))
+	require.NoError(t, err)
+	_, err = unbound.AppsV1beta1().NodeImages().Get(t.Context(), node, metav1.GetOptions{})
+	require.True(t, apierrors.IsForbidden(err), "%v", err)
+	assert.ErrorContains(t, err, "the node agent's token names no node")
+}

@@ -1,0 +1,91 @@
+//go:build integration
+
+package integration
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// used is the quota's count of a resource, -1 where it has none.
+func used(t *testing.T, namespace string, name corev1.ResourceName) int64 {
+	t.Helper()
+	quota, err := env.kube.CoreV1().ResourceQuotas(namespace).Get(t.Context(), "few", metav1.GetOptions{})
+	require.NoError(t, err)
+	quantity, found := quota.Status.Used[name]
+	if !found {
+		return -1
+	}
+	return quantity.Value()
+}
+
+// waitCounted waits until kube-controller-manager counts a kind. It looks for new kinds every 30 s,
+// and then counts them for the quotas that change, which this one does meanwhile.
+func waitCounted(t *testing.T, namespace string, name corev1.ResourceName) {
+	t.Helper()
+	limit := 100
+	eventually(t, func() bool {
+		limit++
+		patch := fmt.Sprintf(`{"spec":{"hard":{"count/configmaps":"%d"}}}`, limit)
+		_, err := env.kube.CoreV1().ResourceQuotas(namespace).Patch(t.Context(), "few", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		require.NoError(t, err)
+		return used(t, namespace, name) == 0
+	})
+}
+
+// TestConformanceOfQuota fills a quota of each kind. The count is enforced here, and counted anew by
+// kube-controller-manager.
+func TestConformanceOfQuota(t *testing.T) {
+	namespace := newNamespace(t)
+	counted := map[corev1.ResourceName]*kind{}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{}}}
+	for _, k := range kinds(t) {
+		if k.about.ClusterScoped {
+			continue
+		}
+		k.run, k.namespace = namespace, namespace
+		k.prepare(t, namespace)
+		name := corev1.ResourceName("count/" + k.Resource().String())
+		counted[name], quota.Spec.Hard[name] = k, resource.MustParse("2")
+	}
+	_, err := env.kube.CoreV1().ResourceQuotas(namespace).Create(t.Context(), quota, metav1.CreateOptions{})
+	require.NoError(t, err)
+	for name := range counted {
+		waitCounted(t, namespace, name)
+	}
+	for name, k := range counted {
+		t.Run(k.gvk.Kind, func(t *testing.T) { k.exceed(t, name) })
+	}
+}
+
+// exceed makes one object more than the quota has room for.
+func (k *kind) exceed(t *testing.T, name corev1.ResourceName) {
+	t.Helper()
+	k.create(t, "quota-1")
+	k.create(t, "quota-2")
+	assert.Equal(t, int64(2), used(t, k.namespace, name), "shown at once")
+	third := func(dryRun ...string) error {
+		_, err := k.client().Create(t.Context(), k.object("quota-3"), metav1.CreateOptions{DryRun: dryRun})
+		return err
+	}
+	for _, dryRun := range [][]string{nil, {metav1.DryRunAll}} {
+		err := third(dryRun...)
+		require.True(t, apierrors.IsForbidden(err), "%v", err)
+		for _, want := range []string{"exceeded quota: few", "requested: " + string(name) + "=1", "used: " + string(name) + "=2", "limited: " + string(name) + "=2"} {
+			assert.ErrorContains(t, err, want)
+		}
+	}
+	require.NoError(t, k.client().Delete(t.Context(), k.name("quota-1"), metav1.DeleteOptions{}))
+	eventually(t, func() bool { return used(t, k.namespace, name) == 1 })
+	eventually(t, func() bool { return third(metav1.DryRunAll) == nil }) // the server hears of it a moment later
+	assert.Equal(t, int64(1), used(t, k.namespace, name), "a dry run counts nothing")
+	eventually(t, func() bool { return third() == nil })
+}
