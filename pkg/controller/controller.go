@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -44,6 +45,9 @@ func New(name string, options Options, reconcile Reconcile) *Controller {
 
 // Name returns the name in logs, events and metrics.
 func (c *Controller) Name() string { return c.name }
+
+// Add reconciles a key soon, for callers whose watch Watch does not fit.
+func (c *Controller) Add(key types.NamespacedName) { c.queue.Add(key) }
 
 // Run works until the context ends, and returns when the last worker has. Informers are started by the caller.
 func (c *Controller) Run(ctx context.Context) error {
@@ -114,9 +118,12 @@ func unavailable(err error) bool {
 
 // logFailure keeps what every controller meets in normal operation out of the error log.
 func (c *Controller) logFailure(logger klog.Logger, err error) {
-	if apierrors.IsConflict(err) {
+	switch {
+	case apierrors.IsConflict(err):
 		logger.V(4).Info("Object changed meanwhile, retrying", "err", err)
-		return
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		logger.V(4).Info("Namespace goes, the object will too", "err", err)
+	default:
+		logger.Error(err, "Reconcile failed, retrying")
 	}
-	logger.Error(err, "Reconcile failed, retrying")
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -144,6 +145,7 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 		return nil, fmt.Errorf("load the cluster's address and credentials: %w", err)
 	}
 	config.QPS, config.Burst = o.QPS, o.Burst
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	config = rest.AddUserAgent(config, component)
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

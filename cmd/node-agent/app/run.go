@@ -5,11 +5,18 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/nodeagent/containermeta"
 	"kruise.io/kruise/pkg/nodeagent/cri"
 	"kruise.io/kruise/pkg/nodeagent/server"
 	"kruise.io/kruise/pkg/nodeagent/status"
@@ -26,8 +33,16 @@ func Run(ctx context.Context, config *Config) (err error) {
 	cri.RegisterMetrics()
 
 	var check *cri.Check
-	ready := server.Check{Name: "cri", Run: func(ctx context.Context) error { return check.Check(ctx) }}
-	servers := []*server.Server{server.New(config.Addr, nil, []server.Check{ready})}
+	synced := func() bool { return true }
+	servers := []*server.Server{server.New(config.Addr, nil, []server.Check{
+		{Name: "cri", Run: func(ctx context.Context) error { return check.Check(ctx) }},
+		{Name: "podInformerSynced", Run: func(context.Context) error {
+			if !synced() {
+				return errors.New("not synced")
+			}
+			return nil
+		}},
+	})}
 	if config.EnablePprof {
 		servers = append(servers, server.NewPprof(config.PprofAddr))
 	}
@@ -43,12 +58,45 @@ func Run(ctx context.Context, config *Config) (err error) {
 	defer func() { err = errors.Join(err, runtimes.Close(context.WithoutCancel(ctx))) }()
 	check = cri.NewCheck(runtimes, clock.RealClock{})
 
-	return serve(ctx, servers, func(ctx context.Context) {
-		reporter := status.Reporter{
-			Events: config.Client.CoreV1().Events(metav1.NamespaceDefault), Node: config.NodeName, Clock: clock.RealClock{},
-		}
+	reporter := status.Reporter{
+		Events: config.Client.CoreV1().Events(metav1.NamespaceDefault), Node: config.NodeName, Clock: clock.RealClock{},
+	}
+	work := []func(context.Context) error{func(ctx context.Context) error {
 		reporter.Report(ctx, describe(runtimes))
+		return nil
+	}}
+	if config.Gates.Enabled(features.DaemonWatchingPod) {
+		meta, stop, err := containerMeta(ctx, config, runtimes)
+		if err != nil {
+			return errors.Join(err, closeAll(servers))
+		}
+		defer stop()
+		synced = meta.Synced
+		work = append(work, meta.Run)
+	}
+	return serve(ctx, servers, work)
+}
+
+// containerMeta makes what reports on Pods. The function returned ends its events.
+func containerMeta(ctx context.Context, config *Config, runtimes cri.Runtimes) (*containermeta.Controller, func(), error) {
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: config.Client.CoreV1().Events("")})
+	c, err := containermeta.New(containermeta.Config{
+		Node: config.NodeName, Client: config.Client, Clock: clock.RealClock{},
+		Environment: config.Gates.Enabled(features.InPlaceUpdateEnvFromMetadata),
+		Recorder:    broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component + "-containermeta", Host: config.NodeName}),
+		Runtime: func(name string) containermeta.Runtime {
+			if runtime := runtimes.Named(name); runtime != nil {
+				return runtime.Containers
+			}
+			return nil
+		},
 	})
+	if err != nil {
+		broadcaster.Shutdown()
+		return nil, nil, err
+	}
+	return c, broadcaster.Shutdown, nil
 }
 
 func findRuntimes(ctx context.Context, config *Config) (cri.Runtimes, error) {
@@ -67,31 +115,19 @@ func describe(runtimes cri.Runtimes) status.Report {
 	return report
 }
 
-// serve runs the servers and the report side by side. The first server to fail ends the others.
-func serve(ctx context.Context, servers []*server.Server, report func(context.Context)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	reported := make(chan struct{})
-	go func() {
-		defer close(reported)
-		report(ctx)
-	}()
-	ended := make(chan error)
+// serve runs the servers and the work side by side, until the context ends. The first to fail ends the others.
+func serve(ctx context.Context, servers []*server.Server, work []func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
 	for _, s := range servers {
 		klog.FromContext(ctx).V(2).Info("Serving", "address", s.Addr())
-		go func() {
-			defer cancel()
-			ended <- s.Run(ctx)
-		}()
+		group.Go(func() error { return s.Run(ctx) })
 	}
-	var errs []error
-	for range servers {
-		errs = append(errs, <-ended)
+	for _, run := range work {
+		group.Go(func() error { return run(ctx) })
 	}
-	cancel()
-	<-reported
+	err := group.Wait()
 	klog.FromContext(ctx).Info("Stopped the node agent")
-	return errors.Join(errs...)
+	return err
 }
 
 func closeAll(servers []*server.Server) error {

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/nodeagent/cri/critest"
 )
 
@@ -26,7 +27,9 @@ func setup(t *testing.T) (*Config, *fake.Clientset) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(runDir)) })
 	client := fake.NewClientset()
-	return &Config{Options: Options{NodeName: "node-1", Addr: freeAddr(t), PprofAddr: freeAddr(t), RunDir: runDir}, Client: client}, client
+	gates, err := features.New("")
+	require.NoError(t, err)
+	return &Config{Options: Options{NodeName: "node-1", Gates: gates, Addr: freeAddr(t), PprofAddr: freeAddr(t), RunDir: runDir}, Client: client}, client
 }
 
 func freeAddr(t *testing.T) string {

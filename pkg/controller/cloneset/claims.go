@@ -74,6 +74,19 @@ func (v *view) claimsOf(pod *corev1.Pod) (owned []*corev1.PersistentVolumeClaim)
 	return owned
 }
 
+// returning is how many lost Pods come back with their claims, but not yet: while the lost Pod still goes, none of its name
+// can be created, and its node may still write to its volume. One created meanwhile would have a claim of its own, and the
+// lost Pod's would be left over.
+func (v *view) returning() (pods int) {
+	if !v.set.Spec.ScaleStrategy.EnablePVCReuse || len(v.set.Spec.VolumeClaimTemplates) == 0 {
+		return 0
+	}
+	for _, pod := range v.inactive {
+		pods += one(pod.DeletionTimestamp != nil && len(v.claimsOf(pod)) > 0)
+	}
+	return pods
+}
+
 // handedOver leaves the claims of Pods that were let go out of the view, and remembers their instances: in this very pass a
 // claim that is theirs now must be neither deleted nor reused, nor their names.
 func (v *view) handedOver(leave []*corev1.Pod) {

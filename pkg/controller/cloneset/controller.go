@@ -44,6 +44,7 @@ type Reconciler struct {
 	clock     clock.PassiveClock
 	recorder  record.EventRecorder
 	metrics   *controller.Metrics
+	pace      *pace
 
 	lock sync.Mutex
 	// sightings are the view's, by the CloneSet's UID. There is no entry where there is none.
@@ -95,8 +96,8 @@ func newReconciler(deps controller.Deps) (*Reconciler, error) {
 	return &Reconciler{
 		sets: setInformer.Lister(), pods: owned[pods].GetIndexer(), claims: owned[claims].GetIndexer(),
 		revisions: owned[revisions].GetIndexer(), nodes: deps.KubeInformers.Core().V1().Nodes().Lister(),
-		sightings: map[types.UID]map[types.UID]sighting{},
-		guard:     guard, settings: settings, clock: deps.Clock, recorder: recorder, metrics: deps.Options.Metrics,
+		sightings: map[types.UID]map[types.UID]sighting{}, pace: newPace(deps.Clock),
+		guard: guard, settings: settings, clock: deps.Clock, recorder: recorder, metrics: deps.Options.Metrics,
 		write: &writer{kube: deps.Kube, kruise: deps.Kruise, guard: guard, recorder: recorder},
 	}, nil
 }
@@ -119,6 +120,7 @@ func (r *Reconciler) watch(c *controller.Controller, deps controller.Deps) error
 		if set, ok := obj.(metav1.Object); ok {
 			r.guard.Forget(set.GetUID())
 			r.keepSightings(set.GetUID(), nil)
+			r.pace.forget(set.GetUID())
 		}
 	}})
 	if err != nil {

@@ -1,11 +1,16 @@
 package cloneset
 
 import (
+	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/containermeta"
 )
 
 // node stands in for the scheduler and the kubelet of every Pod: it changes what they would change, and nothing else.
@@ -13,8 +18,14 @@ type node struct {
 	now time.Time
 	// broken tells whether an image never becomes ready.
 	broken func(image string) bool
+	// agent is true where an agent reports on containers, and restarts those whose environment reads changed metadata.
+	agent bool
+	// small is true where a node cannot give more processor or memory than it gave.
+	small bool
 	// starts counts the containers that were ever started, for their IDs.
 	starts int
+	// created says by container ID what an instance was created from.
+	created map[string]containermeta.Hashes
 }
 
 // run brings the status of a Pod to its spec in one step.
@@ -27,7 +38,7 @@ func (n *node) run(pod *corev1.Pod) {
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
 		status := containerStatusOf(pod, c.Name)
-		if status.Image != c.Image {
+		if status.Image != c.Image || n.restarts(pod, c, status.ContainerID) {
 			n.starts++
 			restarts := status.RestartCount
 			if status.ContainerID != "" {
@@ -36,7 +47,12 @@ func (n *node) run(pod *corev1.Pod) {
 			*status = corev1.ContainerStatus{
 				Name: c.Name, Image: c.Image, ImageID: "id:" + c.Image, ContainerID: fmt.Sprintf("test://%d", n.starts),
 				RestartCount: restarts, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+				Resources: status.Resources,
 			}
+			n.create(pod, c, status.ContainerID)
+		}
+		if status.Resources == nil || !n.small {
+			status.Resources = c.Resources.DeepCopy()
 		}
 		status.Ready = n.broken == nil || !n.broken(c.Image)
 		containersReady = containersReady && status.Ready
@@ -52,6 +68,43 @@ func (n *node) run(pod *corev1.Pod) {
 		status = corev1.ConditionTrue
 	}
 	setConditionOf(pod, corev1.PodReady, status, n.now)
+	n.report(pod)
+}
+
+func expected(pod *corev1.Pod, c *corev1.Container) uint64 {
+	return containermeta.Expected(containermeta.VariablesOf(c), pod.Labels, pod.Annotations)
+}
+
+// restarts tells whether the agent ends the container.
+func (n *node) restarts(pod *corev1.Pod, c *corev1.Container, id string) bool {
+	held := conditionOf(pod, pub.InPlaceUpdateReadyConditionType)
+	return n.agent && held != nil && held.Status == corev1.ConditionFalse && n.created[id].ExtractedEnvFromMetadataHash != expected(pod, c)
+}
+
+func (n *node) create(pod *corev1.Pod, c *corev1.Container, id string) {
+	if n.created == nil {
+		n.created = map[string]containermeta.Hashes{}
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(c.Name + c.Image))
+	n.created[id] = containermeta.Hashes{PlainHash: uint64(hash.Sum32()), ExtractedEnvFromMetadataHash: expected(pod, c)}
+}
+
+func (n *node) report(pod *corev1.Pod) {
+	if !n.agent {
+		return
+	}
+	report := containermeta.Report{}
+	for _, s := range pod.Status.ContainerStatuses {
+		report.Containers = append(report.Containers, containermeta.Container{
+			Name: s.Name, ContainerID: s.ContainerID, RestartCount: s.RestartCount, Hashes: n.created[s.ContainerID],
+		})
+	}
+	text, err := json.Marshal(report)
+	if err != nil {
+		panic(err)
+	}
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, pub.RuntimeContainerMetaKey, string(text))
 }
 
 func containerStatusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {

@@ -52,20 +52,7 @@ func (v *view) progressing(status *v1beta1.CloneSetStatus, now metav1.Time) {
 	after := before
 	advanced := advanced(&v.set.Status, status)
 	exceeded := before.Reason == reasonExceeded || before.Reason == reasonUpdated && now.Sub(before.LastUpdateTime.Time) > deadline
-	after.Status = corev1.ConditionTrue
-	switch {
-	case v.complete(status):
-		after.Reason, after.Message = reasonAvailable, "CloneSet is available"
-	case v.rolling().Paused:
-		after.Reason, after.Message = reasonPaused, "CloneSet is paused"
-	case int(status.ExpectedUpdatedReplicas) < v.replicas() && status.ExpectedUpdatedReplicas <= status.UpdatedAvailableReplicas:
-		after.Reason, after.Message = reasonPartition, "CloneSet has been paused due to partition ready"
-	case exceeded && !advanced:
-		after.Status, after.Reason = corev1.ConditionFalse, reasonExceeded
-		after.Message = fmt.Sprintf("CloneSet revision %s has timed out progressing", status.UpdateRevision)
-	default:
-		after.Reason, after.Message = reasonUpdated, "CloneSet is progressing"
-	}
+	after.Status, after.Reason, after.Message = v.verdict(status, exceeded && !advanced)
 	if after.Status != before.Status {
 		after.LastTransitionTime = now
 	}
@@ -73,6 +60,22 @@ func (v *view) progressing(status *v1beta1.CloneSetStatus, now metav1.Time) {
 		after.LastUpdateTime = now
 	}
 	status.Conditions[index] = after
+}
+
+// verdict is what the condition says of a rollout, stuck or not.
+func (v *view) verdict(status *v1beta1.CloneSetStatus, stuck bool) (progressing corev1.ConditionStatus, reason, message string) {
+	switch {
+	case v.complete(status):
+		return corev1.ConditionTrue, reasonAvailable, "CloneSet is available"
+	case v.rolling().Paused:
+		return corev1.ConditionTrue, reasonPaused, "CloneSet is paused"
+	case int(status.ExpectedUpdatedReplicas) < v.replicas() && status.ExpectedUpdatedReplicas <= status.UpdatedAvailableReplicas:
+		return corev1.ConditionTrue, reasonPartition, "CloneSet has been paused due to partition ready"
+	case stuck:
+		return corev1.ConditionFalse, reasonExceeded, fmt.Sprintf("CloneSet revision %s has timed out progressing", status.UpdateRevision)
+	default:
+		return corev1.ConditionTrue, reasonUpdated, "CloneSet is progressing"
+	}
 }
 
 func isProgressing(c v1beta1.CloneSetCondition) bool {

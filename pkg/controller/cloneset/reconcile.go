@@ -39,6 +39,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if wait, stale := r.stale(ctx, set); stale {
 		return controller.Result{RequeueAfter: wait}, nil
 	}
+	if wait := r.pace.passIn(set); wait > 0 {
+		return controller.Result{RequeueAfter: wait}, nil
+	}
+	defer r.pace.passed(set)
 	v, err := r.observe(set)
 	if err != nil {
 		return controller.Result{}, err
@@ -112,13 +116,18 @@ func (r *Reconciler) sync(ctx context.Context, v *view, selector labels.Selector
 	}
 	recheck, result := r.act(ctx, v)
 	status := v.status(selector.String(), result, collisions)
+	var reported error
+	report := r.pace.reportIn(v.set, &status)
+	if report == 0 {
+		reported = r.write.status(ctx, v.set, status)
+	}
+	recheck = sooner(sooner(recheck, report), sooner(v.availableIn(), v.deadlineIn(&status)))
 	err = errors.Join(
-		result.scale, result.update,
-		r.write.status(ctx, v.set, status),
+		result.scale, result.update, reported,
 		r.write.clearPodsToDelete(ctx, v),
 		r.trimHistory(ctx, v),
 	)
-	return controller.Result{RequeueAfter: sooner(sooner(recheck, v.availableIn()), v.deadlineIn(&status))}, err
+	return controller.Result{RequeueAfter: recheck}, err
 }
 
 // reportDeleted only counts: the garbage collector has what is left of a CloneSet that is being deleted.

@@ -2,6 +2,7 @@ package cloneset
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,8 @@ type change struct {
 	status bool
 	// exact refuses the write when the Pod changed meanwhile.
 	exact bool
+	// resize writes to the subresource of amounts of processor and memory.
+	resize bool
 	// trial only asks whether the server would take the write.
 	trial bool
 }
@@ -36,6 +39,7 @@ type sighting struct {
 // it back into service. Both together are one write. It also returns when to look again though nothing changes.
 func (v *view) refresh() (changes []change, recheck time.Duration, err error) {
 	var failures []error
+	awaited := v.awaited()
 	before := v.sightings
 	v.sightings = map[types.UID]sighting{}
 	for _, pod := range v.pods {
@@ -48,7 +52,7 @@ func (v *view) refresh() (changes []change, recheck time.Duration, err error) {
 			continue
 		}
 		var progress inplace.Progress
-		if !inplace.Released(pod) || lifecycle.Of(pod) == pub.LifecycleStateUpdating {
+		if (!inplace.Released(pod) || lifecycle.Of(pod) == pub.LifecycleStateUpdating) && !lifecycle.SpecifiedDelete(pod) {
 			// For the others, what their update came to was decided before.
 			var err error
 			if progress, err = inplace.Evaluate(pod, v.watch(pod, before)); err != nil {
@@ -57,7 +61,14 @@ func (v *view) refresh() (changes []change, recheck time.Duration, err error) {
 			}
 		}
 		recheck = sooner(recheck, progress.Recheck)
-		if c, due := v.refreshOne(pod, progress.Complete); due {
+		if progress.Next || progress.Hopeless != "" {
+			c, err := v.goOn(pod, progress)
+			if failures = append(failures, err); err == nil {
+				changes = append(changes, c)
+			}
+			continue
+		}
+		if c, due := v.refreshOne(pod, progress.Complete, awaited); due {
 			changes = append(changes, c)
 		}
 	}
@@ -82,22 +93,41 @@ func (v *view) resume(pod *corev1.Pod) (change, time.Duration, error) {
 	remaining, err := inplace.Resume(after, func(revision string) bool {
 		return history.Matches(pod.Labels[pub.ControllerRevisionHashKey], revision)
 	}, v.now)
-	return change{before: pod, after: after, exact: true}, remaining, err
+	return inSteps(pod, after), remaining, err
 }
 
-func (v *view) refreshOne(pod *corev1.Pod, complete bool) (change, bool) {
+// inSteps writes other amounts first, where there are any: the next pass makes the rest of the change.
+func inSteps(before, after *corev1.Pod) change {
+	if resized, _ := inplace.Split(before, after); resized != nil {
+		return change{before: before, after: resized, resize: true}
+	}
+	return change{before: before, after: after, exact: true}
+}
+
+// goOn changes the containers whose turn is next. A Pod that its node will never update is replaced, unless the user ruled
+// that out.
+func (v *view) goOn(pod *corev1.Pod, progress inplace.Progress) (change, error) {
+	if progress.Next {
+		after := pod.DeepCopy()
+		err := inplace.Advance(after, v.now)
+		return inSteps(pod, after), err
+	}
+	if v.rolling().PodUpdatePolicy == pub.InPlaceOnlyPodUpdatePolicy {
+		return change{}, fmt.Errorf("pod %s cannot be updated in place: %s; set podUpdatePolicy to InPlaceIfPossible, or delete the Pod",
+			pod.Name, progress.Hopeless)
+	}
+	return recreated(pod), nil
+}
+
+func (v *view) refreshOne(pod *corev1.Pod, complete bool, awaited map[types.UID]bool) (change, bool) {
 	scheduled := podstate.Scheduled(pod)
 	state := lifecycle.Next(v.set.Spec.Lifecycle, pod, lifecycle.Progress{
-		Scheduled: scheduled, AtTarget: v.updated(pod), Complete: complete,
+		Scheduled: scheduled, AtTarget: !awaited[pod.UID], Complete: complete,
 	})
-	moves := state != lifecycle.Of(pod)
-	// A new Pod cannot be ready before it has a node, so its condition waits for the write that its state needs then.
-	releases := complete && scheduled && !inplace.Released(pod)
-	drains := readiness.DrainDue(v.set.Spec.Lifecycle, pod, state)
-	begins := scheduled && readiness.Unset(pod)
 	label, hash := pod.Labels[pub.ControllerRevisionHashKey], pod.Labels[pub.PodTemplateHashKey]
-	fills := hash == "" && label != ""
-	if !moves && !releases && !drains && !begins && !fills {
+	statuses := v.statusWrites(pod, state, scheduled, complete)
+	moves, fills := state != lifecycle.Of(pod), hash == "" && label != ""
+	if !moves && !fills && len(statuses) == 0 {
 		return change{}, false
 	}
 	after := pod.DeepCopy()
@@ -107,17 +137,26 @@ func (v *view) refreshOne(pod *corev1.Pod, complete bool) (change, bool) {
 	if fills {
 		after.Labels[pub.PodTemplateHashKey] = history.ShortHash(label)
 	}
-	if begins {
-		readiness.Begin(after, v.now)
+	for _, write := range statuses {
+		write(after)
 	}
-	if drains {
-		readiness.Drain(v.set.Spec.Lifecycle, after, v.now)
-	}
-	if releases {
-		inplace.Release(after, v.now)
-	}
-	status := releases || drains || begins
+	status := len(statuses) > 0
 	return change{before: pod, after: after, status: status, exact: status}, true
+}
+
+// statusWrites are what is due in the Pod's conditions. A new Pod cannot be ready before it has a node, so its conditions wait
+// for the write that its state needs then.
+func (v *view) statusWrites(pod *corev1.Pod, state pub.LifecycleStateType, scheduled, complete bool) (writes []func(*corev1.Pod)) {
+	if scheduled && readiness.Unset(pod) {
+		writes = append(writes, func(after *corev1.Pod) { readiness.Begin(after, v.now) })
+	}
+	if readiness.DrainDue(v.set.Spec.Lifecycle, pod, state) {
+		writes = append(writes, func(after *corev1.Pod) { readiness.Drain(v.set.Spec.Lifecycle, after, v.now) })
+	}
+	if complete && scheduled && !inplace.Released(pod) {
+		writes = append(writes, func(after *corev1.Pod) { inplace.Release(after, v.now) })
+	}
+	return writes
 }
 
 // sooner returns the shorter of two delays, of which zero is none.

@@ -60,7 +60,7 @@ func (r *Reconciler) syncRevisions(ctx context.Context, v *view) (*int32, error)
 	}
 	history.Sort(v.revisions)
 	v.current = history.Find(v.revisions, v.set.Status.CurrentRevision)
-	if v.current == nil {
+	if v.current == nil || v.rolledOut() {
 		v.current = v.update
 	}
 	return collisions, nil

@@ -44,6 +44,34 @@ func TestRow22TerminatingClaimHoldsUpNothing(t *testing.T) {
 	assert.Empty(t, w.set().Status.Conditions)
 }
 
+func TestRow21ClaimWaitsForItsTerminatingPod(t *testing.T) {
+	for name, reuse := range map[string]bool{"reused": true, "not reused": false} {
+		t.Run(name, func(t *testing.T) {
+			w := rolled(t, "", newSet(2, dataClaims("1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = reuse }))
+			lost := w.names()[0]
+			w.change(lost, func(p *corev1.Pod) {
+				p.DeletionTimestamp, p.Finalizers = new(metav1.NewTime(w.Clock.Now())), []string{"example.com/stops"}
+			})
+			w.step()
+			if !reuse {
+				assert.Len(t, w.names(), 3, "nothing is waited for")
+				return
+			}
+			assert.Len(t, w.names(), 2, "its instance comes back with its data")
+			w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](3) })
+			w.step()
+			assert.Len(t, w.names(), 3, "another one waits for nobody")
+			w.lose(lost)
+			w.settle()
+			assert.Contains(t, w.names(), lost)
+			assert.Len(t, w.names(), 3)
+			claims, err := w.Kube.CoreV1().PersistentVolumeClaims("ns").List(t.Context(), metav1.ListOptions{})
+			require.NoError(t, err)
+			assert.Len(t, claims.Items, 3)
+		})
+	}
+}
+
 func TestRow35FewerReplicasInTheGracePeriod(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "100%", ""), func(s *v1beta1.CloneSetSpec) {
 		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}

@@ -43,9 +43,9 @@ func (v *view) scale(mayCreate bool) (scaling, error) {
 	if diff.Up > diff.UpLimit {
 		plan.limit = diff.UpLimit
 	}
-	if diff.UpLimit > 0 && mayCreate {
-		plan.createOld = min(diff.UpOld, diff.UpLimit)
-		plan.createNew = diff.UpLimit - plan.createOld
+	if create := diff.UpLimit - v.returning(); create > 0 && mayCreate {
+		plan.createOld = min(diff.UpOld, create)
+		plan.createNew = create - plan.createOld
 		return plan, nil
 	}
 	limit := diff.DeleteReadyLimit
@@ -67,15 +67,18 @@ func (v *view) scale(mayCreate bool) (scaling, error) {
 func (v *view) deleteStray(plan *scaling) {
 	room := len(v.pods) - v.replicas()
 	for _, pod := range v.pods {
-		if room > 0 && !v.available(pod) && !preparingDelete(pod) && !at(pod, v.update) && !at(pod, v.current) {
+		if room > 0 && !v.available(pod) && !preparingDelete(pod) && v.stray(pod) {
 			v.deleteOne(plan, pod)
 			room--
 		}
 	}
 }
 
+// stray tells whether a Pod is at a revision that nobody wants any more.
+func (v *view) stray(pod *corev1.Pod) bool { return !at(pod, v.update) && !at(pod, v.current) }
+
 // regret takes back the deletion of Pods that a hook holds, when they are wanted again. A Pod that was drained meanwhile is
-// not taken back.
+// not taken back, nor one that would have to make room again.
 func (v *view) regret() (changes []change) {
 	if drains(v.set.Spec.Lifecycle) {
 		return nil
@@ -87,7 +90,7 @@ func (v *view) regret() (changes []change) {
 		if specified || preparingDelete(pod) {
 			leaving++
 		}
-		if preparingDelete(pod) && !specified {
+		if preparingDelete(pod) && !specified && (!v.stray(pod) || len(v.pods) <= v.replicas()) {
 			held = append(held, pod)
 		}
 	}
@@ -158,18 +161,23 @@ func (v *view) surplus(diff rollout.Diff) []*corev1.Pod {
 	if diff.Down <= 0 {
 		return nil
 	}
-	var older, newer []*corev1.Pod
+	var older, preparing, newer []*corev1.Pod
 	for _, pod := range v.pods {
 		switch {
 		case v.specified(pod) || preparingDelete(pod):
 		case v.updated(pod):
 			newer = append(newer, pod)
+		case v.preparingUpdateAsUpdate && lifecycle.Of(pod) == pub.LifecycleStatePreparingUpdate:
+			preparing = append(preparing, pod)
 		default:
 			older = append(older, pod)
 		}
 	}
 	fromOld := min(diff.DownOld, diff.Down, len(older))
-	return append(v.cheapest(older, fromOld), v.cheapest(newer, diff.Down-fromOld)...)
+	// What counts as updated and is not yet goes first: an updated Pod would have to be made again.
+	fromPreparing := min(diff.Down-fromOld, len(preparing))
+	return slices.Concat(v.cheapest(older, fromOld), v.cheapest(preparing, fromPreparing),
+		v.cheapest(newer, diff.Down-fromOld-fromPreparing))
 }
 
 func (v *view) cheapest(pods []*corev1.Pod, n int) []*corev1.Pod {

@@ -40,8 +40,7 @@ func (v *view) status(selector string, result outcome, collisionCount *int32) v1
 	if partition, err := rollout.Partition(v.rolling().Partition, v.replicas()); err == nil {
 		status.ExpectedUpdatedReplicas = int32(v.replicas() - partition)
 	}
-	// Pods that are missing are not proof that a revision has reached all.
-	if status.UpdatedReplicas == status.Replicas && int(status.Replicas) == v.replicas() {
+	if v.rolledOut() {
 		status.CurrentRevision = status.UpdateRevision
 	}
 	now := metav1.NewTime(v.now).Rfc3339Copy()

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/history"
@@ -42,18 +43,11 @@ func (v *view) updates() (updating, error) {
 	if v.onDelete() || v.rolling().Paused {
 		return plan, nil
 	}
-	diff, err := v.diff()
-	if err != nil || diff.UpdateNum == 0 {
+	ordered, target, diff, err := v.candidates()
+	if err != nil || len(ordered) == 0 {
 		return plan, err
 	}
-	plan.target = v.update
-	if diff.UpdateNum < 0 {
-		plan.target = v.current
-	}
-	ordered, err := v.updateOrder(v.outdated(plan.target))
-	if err != nil {
-		return plan, err
-	}
+	plan.target = target
 	var failures []error
 	for _, i := range v.updateBudget(diff, ordered, plan.target) {
 		if err := v.updateOne(&plan, ordered[i]); err != nil {
@@ -61,6 +55,44 @@ func (v *view) updates() (updating, error) {
 		}
 	}
 	return plan, errors.Join(failures...)
+}
+
+// awaited are the Pods in PreparingUpdate whose update is still wanted: neither has the template come back to what they are,
+// nor does the partition hold them now. A pause keeps them waiting.
+func (v *view) awaited() map[types.UID]bool {
+	waiting := map[types.UID]bool{}
+	for _, pod := range v.pods {
+		if lifecycle.Of(pod) == pub.LifecycleStatePreparingUpdate {
+			waiting[pod.UID] = true
+		}
+	}
+	if len(waiting) == 0 || v.onDelete() {
+		return nil
+	}
+	ordered, _, _, err := v.candidates()
+	if err != nil {
+		// What cannot be decided is reported with the updates, and changes nothing here.
+		return waiting
+	}
+	wanted := map[types.UID]bool{}
+	for _, pod := range ordered {
+		wanted[pod.UID] = waiting[pod.UID]
+	}
+	return wanted
+}
+
+// candidates are the Pods to bring to the target, in the order in which they are, and no more of them than are wanted there.
+func (v *view) candidates() (ordered []*corev1.Pod, target *appsv1.ControllerRevision, diff rollout.Diff, err error) {
+	diff, err = v.diff()
+	if err != nil || diff.UpdateNum == 0 {
+		return nil, nil, diff, err
+	}
+	target, wanted := v.update, diff.UpdateNum
+	if wanted < 0 {
+		target, wanted = v.current, -wanted
+	}
+	ordered, err = v.updateOrder(v.outdated(target))
+	return ordered[:min(wanted, len(ordered))], target, diff, err
 }
 
 func at(pod *corev1.Pod, revision *appsv1.ControllerRevision) bool {
@@ -149,7 +181,7 @@ func (v *view) updateOne(plan *updating, pod *corev1.Pod) error {
 			return v.updateInPlace(plan, pod, change)
 		}
 		if policy == pub.InPlaceOnlyPodUpdatePolicy {
-			return fmt.Errorf("pod %s cannot be updated in place to revision %s: more than images and metadata differ; "+
+			return fmt.Errorf("pod %s cannot be updated in place to revision %s: more differs than can be changed in place; "+
 				"set podUpdatePolicy to InPlaceIfPossible, or delete the Pod", pod.Name, plan.target.Name)
 		}
 	}
@@ -157,8 +189,7 @@ func (v *view) updateOne(plan *updating, pod *corev1.Pod) error {
 	return nil
 }
 
-// inPlaceChange returns what changes in the Pod, or nil when it must be recreated. A container keeps the environment it was
-// started with: where that reads changed metadata, an in-place change would leave the old value in it.
+// inPlaceChange returns what changes in the Pod, or nil when it must be recreated.
 func (v *view) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision) (*inplace.Change, error) {
 	from := v.revisionOf(pod)
 	ifPossible := v.rolling().PodUpdatePolicy == pub.InPlaceIfPossiblePodUpdatePolicy
@@ -173,11 +204,8 @@ func (v *view) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision)
 	if err != nil {
 		return nil, err
 	}
-	change, possible := inplace.Plan(before, after)
+	change, possible := inplace.Plan(before, after, v.inPlace)
 	if !possible {
-		return nil, nil
-	}
-	if v.envFromMetadata && ifPossible && change.FeedsEnv(after) {
 		return nil, nil
 	}
 	return change, nil
@@ -218,7 +246,7 @@ func (v *view) updateInPlace(plan *updating, pod *corev1.Pod, change *inplace.Ch
 func (v *view) applied(pod *corev1.Pod, update inPlaceUpdate, target *appsv1.ControllerRevision) (*corev1.Pod, error) {
 	after := pod.DeepCopy()
 	var err error
-	if seconds := v.graceSeconds(); seconds > 0 && update.change.TouchesContainers() {
+	if seconds := v.graceSeconds(); seconds > 0 && update.change.Interrupts(pod) {
 		err = update.change.Delay(after, target.Name, seconds, v.now)
 	} else {
 		err = update.change.Apply(after, target.Name, v.now)

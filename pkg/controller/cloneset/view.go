@@ -17,6 +17,7 @@ import (
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/workload/history"
+	"kruise.io/kruise/pkg/workload/inplace"
 	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/podstate"
 	"kruise.io/kruise/pkg/workload/rollout"
@@ -27,7 +28,7 @@ type settings struct {
 	shortHash               bool
 	rollback                bool
 	preparingUpdateAsUpdate bool
-	envFromMetadata         bool
+	inPlace                 inplace.Options
 	excludePreparingDelete  bool
 	// recreateForClaims recreates Pods where claim templates changed together with the template.
 	recreateForClaims bool
@@ -42,11 +43,14 @@ func settingsFrom(deps controller.Deps) settings {
 		shortHash:               deps.Features.Enabled(features.CloneSetShortHash),
 		rollback:                deps.Features.Enabled(features.CloneSetPartitionRollback),
 		preparingUpdateAsUpdate: deps.Features.Enabled(features.PreparingUpdateAsUpdate),
-		envFromMetadata:         deps.Features.Enabled(features.InPlaceUpdateEnvFromMetadata),
-		excludePreparingDelete:  deps.ScalingExcludePreparingDelete,
-		recreateForClaims:       deps.Features.Enabled(features.RecreatePodWhenChangeVCTInCloneSetGate),
-		giveUpWaiting:           deps.Features.Enabled(features.ForceDeleteTimeoutExpectationGate),
-		fewerEvents:             deps.Features.Enabled(features.CloneSetEventHandlerOptimization),
+		inPlace: inplace.Options{
+			EnvFromMetadata: deps.Features.Enabled(features.InPlaceUpdateEnvFromMetadata),
+			Resources:       deps.Features.Enabled(features.InPlaceWorkloadVerticalScaling),
+		},
+		excludePreparingDelete: deps.ScalingExcludePreparingDelete,
+		recreateForClaims:      deps.Features.Enabled(features.RecreatePodWhenChangeVCTInCloneSetGate),
+		giveUpWaiting:          deps.Features.Enabled(features.ForceDeleteTimeoutExpectationGate),
+		fewerEvents:            deps.Features.Enabled(features.CloneSetEventHandlerOptimization),
 	}
 }
 
@@ -112,6 +116,12 @@ func (v *view) onDelete() bool {
 // updated tells whether a Pod is at the update revision.
 func (v *view) updated(pod *corev1.Pod) bool {
 	return history.Matches(pod.Labels[pub.ControllerRevisionHashKey], v.update.Name)
+}
+
+// rolledOut tells whether the update revision has reached all. Pods that are missing are no proof of it. It is asked before
+// anything is decided: with a partition, Pods that are where the template came back to would be taken to another revision.
+func (v *view) rolledOut() bool {
+	return len(v.pods) == v.replicas() && !slices.ContainsFunc(v.pods, func(pod *corev1.Pod) bool { return !v.updated(pod) })
 }
 
 func (v *view) available(pod *corev1.Pod) bool {

@@ -66,8 +66,11 @@ func (w *writer) patchPod(ctx context.Context, set *v1beta1.CloneSet, c change) 
 		return nil, err
 	}
 	var subresources []string
-	if c.status {
+	switch {
+	case c.status:
 		subresources = []string{"status"}
+	case c.resize:
+		subresources = []string{"resize"}
 	}
 	var options metav1.PatchOptions
 	if c.trial {
@@ -112,14 +115,15 @@ func (w *writer) updates(ctx context.Context, v *view, plan updating) error {
 	return errors.Join(held, inPlace, recreate)
 }
 
-// updateInPlace takes the Pod out of service, if a container changes, and then changes it. The second write replaces the very
-// version that the first returned, so that it records the instances that it puts an end to.
+// updateInPlace takes the Pod out of service, if a container must end, and then changes it. The last write replaces the very
+// version that the one before it returned, so that it records the instances that it puts an end to.
 func (w *writer) updateInPlace(ctx context.Context, v *view, update inPlaceUpdate, plan updating) error {
-	base := update.pod
-	if update.change.TouchesContainers() {
-		if err := w.try(ctx, v, update, plan); err != nil {
-			return err
-		}
+	if err := w.try(ctx, v, update, plan); err != nil {
+		return err
+	}
+	base, interrupts := update.pod, update.change.Interrupts(update.pod)
+	delays := interrupts && v.graceSeconds() > 0
+	if interrupts && !delays {
 		held := base.DeepCopy()
 		inplace.Hold(held, v.now)
 		var err error
@@ -128,11 +132,7 @@ func (w *writer) updateInPlace(ctx context.Context, v *view, update inPlaceUpdat
 		}
 	}
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		after, err := v.applied(base, update, plan.target)
-		if err != nil {
-			return err
-		}
-		_, err = w.patchPod(ctx, v.set, change{before: base, after: after, exact: true})
+		err := w.writeUpdate(ctx, v, &base, update, plan)
 		if apierrors.IsConflict(err) {
 			fresh, getErr := w.kube.CoreV1().Pods(base.Namespace).Get(ctx, base.Name, metav1.GetOptions{})
 			if getErr != nil {
@@ -147,17 +147,49 @@ func (w *writer) updateInPlace(ctx context.Context, v *view, update inPlaceUpdat
 	})
 }
 
+// writeUpdate writes the update over the very version of base. A change that waits for its grace period is metadata alone, so
+// the write that takes the Pod out of service takes it along. Other amounts of processor and memory come first.
+func (w *writer) writeUpdate(ctx context.Context, v *view, base **corev1.Pod, update inPlaceUpdate, plan updating) error {
+	after, err := v.applied(*base, update, plan.target)
+	if err != nil {
+		return err
+	}
+	if inplace.Delayed(after) {
+		inplace.Hold(after, v.now)
+		_, err := w.patchPod(ctx, v.set, change{before: *base, after: after, status: true, exact: true})
+		return err
+	}
+	if resized, _ := inplace.Split(*base, after); resized != nil {
+		written, err := w.patchPod(ctx, v.set, change{before: *base, after: resized, resize: true})
+		if err != nil {
+			return err
+		}
+		*base = written
+		if after, err = v.applied(written, update, plan.target); err != nil {
+			return err
+		}
+	}
+	_, err = w.patchPod(ctx, v.set, change{before: *base, after: after, exact: true})
+	return err
+}
+
 // try asks the server whether it would take the change, if updates failed before. A Pod whose change is refused must not go
 // out of service at each try for nothing; and taking it out would bring on the next try at once.
 func (w *writer) try(ctx context.Context, v *view, update inPlaceUpdate, plan updating) error {
-	if !v.failed(v1beta1.CloneSetConditionFailedUpdate) {
+	if !v.failed(v1beta1.CloneSetConditionFailedUpdate) || !update.change.Interrupts(update.pod) {
 		return nil
 	}
 	after, err := v.tried(update, plan.target)
 	if err != nil {
 		return err
 	}
-	_, err = w.patchPod(ctx, v.set, change{before: update.pod, after: after, trial: true})
+	resized, rest := inplace.Split(update.pod, after)
+	if resized != nil {
+		if _, err := w.patchPod(ctx, v.set, change{before: update.pod, after: resized, resize: true, trial: true}); err != nil {
+			return err
+		}
+	}
+	_, err = w.patchPod(ctx, v.set, change{before: update.pod, after: rest, trial: true})
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func TestHoldAndRelease(t *testing.T) {
-	pod := running("A")
+	pod := runningPod("A")
 	assert.True(t, Released(pod), "a Pod without the gate is never held")
 	pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: pub.InPlaceUpdateReadyConditionType}}
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}

@@ -2,10 +2,13 @@ package inplace
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/containermeta"
 )
 
 const (
@@ -13,11 +16,17 @@ const (
 	settleMargin = 10 * time.Second
 	// defaultGracePeriod is that of a Pod which names none.
 	defaultGracePeriod = 30 * time.Second
+	// agentPatience is how long a node's agent may take to report on an instance that the kubelet has reported.
+	agentPatience = 10 * time.Second
 )
 
 // Progress is how far an in-place update has come.
 type Progress struct {
 	Complete bool
+	// Next is true when the containers whose turn it was are done and those whose turn is next may change.
+	Next bool
+	// Hopeless is why the node will never carry the update out, or empty.
+	Hopeless string
 	// Recheck is when the same Pod may evaluate otherwise though nothing about it changed; zero when it will not.
 	Recheck time.Duration
 }
@@ -39,44 +48,42 @@ func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
 	if state == nil {
 		return Progress{Complete: true}, nil
 	}
-	if grace != nil || state.waits() {
+	if grace != nil {
 		return Progress{}, nil
 	}
-	var unsure []string
-	for i := range pod.Spec.Containers {
-		container := &pod.Spec.Containers[i]
-		recorded, found := state.LastContainerStatuses[container.Name]
-		if !found {
-			continue
-		}
-		switch judge(pod, container, recorded) {
-		case done:
-		case unnamed:
-			unsure = append(unsure, container.Name+"="+containerStatus(pod, container.Name).ContainerID)
-		case pending:
+	report, err := containermeta.Read(pod)
+	if err != nil {
+		report = nil // it will be replaced
+	}
+	findings := examine(pod, state, report)
+	if findings.hopeless != "" {
+		return Progress{Hopeless: findings.hopeless}, nil
+	}
+	if findings.pending {
+		return Progress{}, nil
+	}
+	if remaining := findings.patience - sightedFor(pod, state, &findings, watched); remaining > 0 {
+		if watched == nil {
 			return Progress{}, nil
 		}
+		return Progress{Recheck: remaining}, nil
 	}
-	if len(unsure) == 0 {
-		return Progress{Complete: true}, nil
+	if findings.agentless {
+		return Progress{Hopeless: "no node agent has reported on it, which alone restarts containers for changed metadata"}, nil
 	}
-	return settle(pod, fmt.Sprintf("%d %s %s", pod.Generation, state.Revision, strings.Join(unsure, " ")), watched), nil
+	if state.waits() {
+		return Progress{Next: readyForNext(pod, state)}, nil
+	}
+	return Progress{Complete: true}, nil
 }
 
-// settle decides on instances that are not the recorded ones and do not say that they run the spec's image. A runtime names
-// one tag of an image that has several, and not always the one asked for; but such an instance may also be one that crashed
-// and came back before the node knew better. The node puts an end to that one within its grace period. So what we have
-// watched run for longer, since the node first reported on this spec, is the new one: an update never hangs on a name.
-func settle(pod *corev1.Pod, sighting string, watched Watched) Progress {
-	if watched == nil {
-		return Progress{}
+// sightedFor is how long what needs patience has been seen. Since the node first reported on this spec, and for these
+// instances: others begin anew.
+func sightedFor(pod *corev1.Pod, state *State, findings *findings, watched Watched) time.Duration {
+	if findings.patience == 0 || watched == nil {
+		return 0
 	}
-	patience := defaultGracePeriod + settleMargin
-	if seconds := pod.Spec.TerminationGracePeriodSeconds; seconds != nil {
-		patience = time.Duration(*seconds)*time.Second + settleMargin
-	}
-	remaining := patience - watched(sighting)
-	return Progress{Complete: remaining <= 0, Recheck: max(0, remaining)}
+	return watched(fmt.Sprintf("%d %s %s", pod.Generation, state.Revision, strings.Join(findings.doubts, " ")))
 }
 
 // waits tells whether a later batch of containers is still to change.
@@ -84,51 +91,88 @@ func (s *State) waits() bool {
 	return len(s.NextContainerImages) > 0 || len(s.NextContainerMetadata) > 0 || len(s.NextContainerResources) > 0
 }
 
-// verdict is what the node's report says of one container.
-type verdict int
+func readyForNext(pod *corev1.Pod, state *State) bool {
+	return state.PreCheckBeforeNext == nil || !slices.ContainsFunc(state.PreCheckBeforeNext.ContainersRequiredReady, func(name string) bool {
+		status := containerStatus(pod, name)
+		return status == nil || !status.Ready
+	})
+}
 
-const (
-	pending verdict = iota
-	// unnamed is an instance that must be the new one unless the node is about to replace it.
-	unnamed
-	done
-)
+// findings are what the node's reports say of the containers whose turn it was.
+type findings struct {
+	// pending is true when something is known not to be done.
+	pending  bool
+	hopeless string
+	// agentless is true when only an agent could carry the update out, and none has reported on the Pod.
+	agentless bool
+	// doubts are what only time decides, and patience how long.
+	doubts   []string
+	patience time.Duration
+}
 
-// judge decides by the instance that the node reports.
-//
-// Another instance than the recorded one that runs the spec's image is the new one. The recorded instance itself is right
-// only when the update came back to what it was created from before the node saw anything else. Whatever the node reports
-// counts once it has seen the spec as we wrote it, where it says what it saw.
-func judge(pod *corev1.Pod, container *corev1.Container, recorded ContainerStatus) verdict {
-	status := containerStatus(pod, container.Name)
-	if status == nil || status.ContainerID == "" || !nodeSawSpec(pod) {
-		return pending
+func (f *findings) doubt(patience time.Duration, format string, args ...any) {
+	f.doubts = append(f.doubts, fmt.Sprintf(format, args...))
+	f.patience = max(f.patience, patience)
+}
+
+func examine(pod *corev1.Pod, state *State, report *containermeta.Report) (f findings) {
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		recorded, found := state.LastContainerStatuses[container.Name]
+		if !found {
+			continue
+		}
+		switch judge(pod, container, recorded, report) {
+		case done:
+		case unnamed:
+			f.doubt(replacedWithin(pod), "%s=%s", container.Name, containerStatus(pod, container.Name).ContainerID)
+		case unreported:
+			f.doubt(agentPatience, "%s=%s unreported", container.Name, containerStatus(pod, container.Name).ContainerID)
+		case pending:
+			f.pending = true
+		}
 	}
-	runs := status.State.Running != nil
-	runsImage := sameImage(container.Image, status.Image, status.ImageID)
-	switch {
-	case recorded.ContainerID == "" && recorded.Image == "":
-		return doneIf(runsImage || status.ImageID != recorded.ImageID)
-	case status.ContainerID != recorded.ContainerID && runsImage:
-		return done
-	case !runs:
-		return pending
-	case status.ContainerID != recorded.ContainerID, recorded.Image == "":
-		return unnamed
-	case recorded.Image == container.Image:
-		return done
-	case runsImage:
-		return unnamed
-	default:
-		return pending
+	if state.UpdateEnvFromMetadata {
+		f.examineEnvironment(pod, report)
+	}
+	if state.UpdateResources && (!nodeSawSpec(pod) || !resized(pod)) {
+		f.pending, f.hopeless = true, infeasible(pod)
+	}
+	return f
+}
+
+// examineEnvironment asks of each container that reads metadata whether its instance was started with what the Pod has now.
+// Nothing but the agent's word proves that.
+func (f *findings) examineEnvironment(pod *corev1.Pod, report *containermeta.Report) {
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		variables := containermeta.VariablesOf(container)
+		if len(variables) == 0 {
+			continue
+		}
+		if report == nil {
+			f.agentless = true
+			f.doubt(replacedWithin(pod), "%s without a report", container.Name)
+			continue
+		}
+		status, entry := containerStatus(pod, container.Name), report.Find(container.Name)
+		if status == nil || entry == nil || entry.ContainerID != status.ContainerID ||
+			entry.Hashes.ExtractedEnvFromMetadataHash != containermeta.Expected(variables, pod.Labels, pod.Annotations) {
+			f.pending = true
+		}
 	}
 }
 
-func doneIf(condition bool) verdict {
-	if condition {
-		return done
+// replacedWithin is the time within which a node has put an end to what it was told to.
+//
+// A runtime names one tag of an image that has several, and not always the one asked for; but an instance without the spec's
+// name may also be one that crashed and came back before the node knew better. The node puts an end to that one within the
+// grace period. So what we have watched run for longer is the new one: an update never hangs on a name.
+func replacedWithin(pod *corev1.Pod) time.Duration {
+	if seconds := pod.Spec.TerminationGracePeriodSeconds; seconds != nil {
+		return time.Duration(*seconds)*time.Second + settleMargin
 	}
-	return pending
+	return defaultGracePeriod + settleMargin
 }
 
 // nodeSawSpec is true as well where a node does not say which generation it reports on.

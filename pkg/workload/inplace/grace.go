@@ -22,18 +22,22 @@ type metadataPatch struct {
 // Delay records the change in the object given, which the caller owns, to be made after so many seconds: the Pod is out of
 // service from now on, and endpoints have that long to lose it.
 func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time.Time) error {
+	c = c.withWaiting(pod)
 	var patch metadataPatch
 	patch.Metadata.Labels, patch.Metadata.Annotations = c.Labels.nullable(), c.Annotations.nullable()
 	metadata, err := json.Marshal(patch)
 	if err != nil {
 		return fmt.Errorf("encode metadata of Pod %q: %w", pod.Name, err)
 	}
-	grace, err := json.Marshal(Grace{Revision: revision, ContainerImages: c.Images, MetaDataPatch: metadata, GraceSeconds: seconds})
+	grace, err := json.Marshal(Grace{
+		Revision: revision, ContainerImages: c.Images, ContainerRefMetadata: c.Env, ContainerResources: c.Resources,
+		MetaDataPatch: metadata, UpdateEnvFromMetadata: len(c.Env) > 0, GraceSeconds: seconds,
+	})
 	if err != nil {
 		return fmt.Errorf("encode annotation %q of Pod %q: %w", pub.InPlaceUpdateGraceKey, pod.Name, err)
 	}
 	// Nothing of this change is under way yet, but something of an earlier one may be.
-	pending := (&Change{}).record(pod)
+	pending := c.unfinished(pod)
 	dropGrace(pod)
 	if err := writeState(pod, &State{
 		Revision: revision, UpdateTimestamp: metav1.NewTime(now.UTC()), LastContainerStatuses: pending,
@@ -58,7 +62,7 @@ func Resume(pod *corev1.Pod, atRevision func(string) bool, now time.Time) (remai
 	if wait := due.Sub(now); wait > 0 {
 		return (wait + time.Second - 1).Truncate(time.Second), nil
 	}
-	change := Change{Images: grace.ContainerImages}
+	change := Change{Images: grace.ContainerImages, Env: grace.ContainerRefMetadata, Resources: grace.ContainerResources}
 	if len(grace.MetaDataPatch) > 0 {
 		var patch metadataPatch
 		if err := json.Unmarshal(grace.MetaDataPatch, &patch); err != nil {

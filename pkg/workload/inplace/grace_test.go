@@ -11,7 +11,7 @@ import (
 )
 
 func TestRow7Grace(t *testing.T) {
-	pod := running("A")
+	pod := runningPod("A")
 	change := images("main:2")
 	change.Labels = MapChange{Set: map[string]string{"new": "1"}, Remove: []string{"app"}}
 	require.NoError(t, change.Delay(pod, "rev2", 30, now))
@@ -44,7 +44,7 @@ func TestRow7Grace(t *testing.T) {
 func TestRow8GraceThatIsOvertakenOrBrokenIsDropped(t *testing.T) {
 	for name, annotation := range map[string]string{"overtaken": "", "broken": "{", "broken patch": `{"revision":"rev2","metaDataPatch":"eA=="}`} {
 		t.Run(name, func(t *testing.T) {
-			pod := running("A")
+			pod := runningPod("A")
 			require.NoError(t, images("main:2").Delay(pod, "rev2", 0, now))
 			if annotation != "" {
 				pod.Annotations[pub.InPlaceUpdateGraceKey] = annotation

@@ -29,10 +29,6 @@ func template(edit func(*corev1.PodTemplateSpec)) *corev1.PodTemplateSpec {
 	return t
 }
 
-func fieldEnv(path string) []corev1.EnvVar {
-	return []corev1.EnvVar{{Name: "E", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}}
-}
-
 func TestPlan(t *testing.T) {
 	tests := map[string]struct {
 		edit   func(*corev1.PodTemplateSpec)
@@ -61,7 +57,7 @@ func TestPlan(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			change, ok := Plan(template(nil), template(tc.edit))
+			change, ok := Plan(template(nil), template(tc.edit), Options{})
 			require.Equal(t, tc.want, ok)
 			if ok {
 				assert.Equal(t, tc.images, change.Images)
@@ -72,37 +68,15 @@ func TestPlan(t *testing.T) {
 
 func TestRow36PlanWithoutAnyMetadata(t *testing.T) {
 	bare := &corev1.PodTemplateSpec{}
-	change, ok := Plan(bare, bare)
+	change, ok := Plan(bare, bare, Options{})
 	require.True(t, ok)
 	pod := &corev1.Pod{}
 	require.NoError(t, change.Apply(pod, "rev", now))
 	assert.Contains(t, pod.Annotations, pub.InPlaceUpdateStateKey)
 }
 
-func TestFeedsEnv(t *testing.T) {
-	tests := map[string]struct {
-		path string
-		want bool
-	}{
-		"row 5: a changed annotation": {"metadata.annotations['v']", true},
-		"another annotation":          {"metadata.annotations['w']", false},
-		"a label of that name":        {"metadata.labels['v']", false},
-		"the name":                    {"metadata.name", false},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			from := template(func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Env = fieldEnv(tc.path) })
-			to := from.DeepCopy()
-			to.Annotations["v"] = "2"
-			change, ok := Plan(from, to)
-			require.True(t, ok)
-			assert.Equal(t, tc.want, change.FeedsEnv(to))
-		})
-	}
-}
-
-// running builds a Pod whose containers run what their spec says, as instances with the suffix.
-func running(instance string) *corev1.Pod {
+// runningPod builds a Pod whose containers run what their spec says, as instances with the suffix.
+func runningPod(instance string) *corev1.Pod {
 	tpl := template(nil)
 	pod := &corev1.Pod{ObjectMeta: tpl.ObjectMeta, Spec: tpl.Spec}
 	pod.Labels["other"] = "kept"
@@ -126,9 +100,9 @@ func TestRow3And4MetadataAlone(t *testing.T) {
 	change, ok := Plan(template(nil), template(func(t *corev1.PodTemplateSpec) {
 		t.Labels["new"] = "1"
 		delete(t.Labels, "app")
-	}))
+	}), Options{})
 	require.True(t, ok)
-	pod := running("A")
+	pod := runningPod("A")
 	require.NoError(t, change.Apply(pod, "rev2", now))
 	assert.Equal(t, map[string]string{"new": "1", "other": "kept"}, pod.Labels)
 	assert.JSONEq(t, `{"revision":"rev2","updateTimestamp":"2026-01-01T12:00:00Z","lastContainerStatuses":null}`, pod.Annotations[pub.InPlaceUpdateStateKey])
@@ -138,7 +112,7 @@ func TestRow3And4MetadataAlone(t *testing.T) {
 }
 
 func TestApplyRecordsWhatRan(t *testing.T) {
-	pod := running("A")
+	pod := runningPod("A")
 	pod.Annotations["inplace-update-state"] = `{"revision":"old"}`
 	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
 	assert.Equal(t, "main:2", pod.Spec.Containers[0].Image)
@@ -179,7 +153,7 @@ func TestEvaluate(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			pod := running("A")
+			pod := runningPod("A")
 			require.NoError(t, images(tc.update).Apply(pod, "rev2", now))
 			tc.report(pod)
 			progress, err := Evaluate(pod, func(string) time.Duration { return tc.after })
@@ -190,7 +164,7 @@ func TestEvaluate(t *testing.T) {
 }
 
 func TestRow22RegistryWithAPort(t *testing.T) {
-	pod := running("A")
+	pod := runningPod("A")
 	pod.Spec.Containers[0].Image = "registry:5000/app"
 	setMain(pod, "A", "registry:5000/app:latest", "registry:5000/app@sha256:1")
 	require.NoError(t, images("registry:5000/app:v2").Apply(pod, "rev2", now))
@@ -201,7 +175,7 @@ func TestRow22RegistryWithAPort(t *testing.T) {
 }
 
 func TestRollbackBeforeTheNodeSawAnything(t *testing.T) {
-	pod := running("A")
+	pod := runningPod("A")
 	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
 	require.NoError(t, images("main:1").Apply(pod, "rev1", now))
 	progress, err := Evaluate(pod, nil)
@@ -210,7 +184,7 @@ func TestRollbackBeforeTheNodeSawAnything(t *testing.T) {
 }
 
 func TestRollbackWhileTheNodeReplacesTheContainer(t *testing.T) {
-	pod := running("A")
+	pod := runningPod("A")
 	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}
 	require.NoError(t, images("main:1").Apply(pod, "rev1", now))
@@ -224,7 +198,7 @@ func TestRollbackWhileTheNodeReplacesTheContainer(t *testing.T) {
 }
 
 func TestAnotherContainerChangesWhileTheFirstIsUnderWay(t *testing.T) {
-	pod := running("A")
+	pod := runningPod("A")
 	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
 	require.NoError(t, (&Change{Images: map[string]string{"side": "side:2"}}).Apply(pod, "rev3", now))
 	s := &pod.Status.ContainerStatuses[1]
@@ -252,7 +226,7 @@ func TestEvaluateRecordsOfOtherReleases(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			pod := running("A")
+			pod := runningPod("A")
 			pod.Annotations = tc.annotations
 			progress, err := Evaluate(pod, nil)
 			if tc.err != "" {
@@ -272,7 +246,7 @@ func TestAnotherChangeWhileACrashedInstanceIsBack(t *testing.T) {
 		"side":     {Images: map[string]string{"side": "side:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod := running("A")
+			pod := runningPod("A")
 			require.NoError(t, images("main:2").Apply(pod, "rev2", now))
 			setMain(pod, "B", "main:1", "main:1@sha256:1")
 			require.NoError(t, later.Apply(pod, "rev3", now))
@@ -288,7 +262,7 @@ func TestAnotherChangeWhileACrashedInstanceIsBack(t *testing.T) {
 }
 
 func TestAnInstanceMustBeSeenForLong(t *testing.T) {
-	pod := running("A")
+	pod := runningPod("A")
 	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
 	var seen []string
 	watch := func() Progress {

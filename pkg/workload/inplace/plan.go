@@ -2,16 +2,32 @@ package inplace
 
 import (
 	"maps"
-	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/containermeta"
 )
+
+// Options say what beside images and metadata may change in place.
+type Options struct {
+	// EnvFromMetadata restarts containers whose environment reads changed metadata; without it they keep what they have.
+	EnvFromMetadata bool
+	// Resources allows other amounts of processor and memory.
+	Resources bool
+}
 
 // Change is what an in-place update makes of a Pod.
 type Change struct {
 	// Images are the new references by container name.
-	Images      map[string]string
+	Images map[string]string
+	// Env is the metadata that containers' environments read, by container name. It changes with the containers' turn, and the
+	// node agent restarts them.
+	Env map[string]metav1.ObjectMeta
+	// Resources are the amounts that change, by container name.
+	Resources map[string]corev1.ResourceRequirements
+	// Labels and Annotations are the other metadata, which change at once.
 	Labels      MapChange
 	Annotations MapChange
 }
@@ -22,17 +38,31 @@ type MapChange struct {
 	Remove []string
 }
 
+// Interrupts tells whether the update ends a container of the Pod: then the Pod must be out of service before.
+func (c *Change) Interrupts(pod *corev1.Pod) bool {
+	if len(c.Images) > 0 || len(c.Env) > 0 {
+		return true
+	}
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		if amounts, found := c.Resources[container.Name]; found && restartsToResize(container, amounts) {
+			return true
+		}
+	}
+	return false
+}
+
 // TouchesContainers tells whether the node has anything to do.
-func (c *Change) TouchesContainers() bool { return len(c.Images) > 0 }
+func (c *Change) TouchesContainers() bool { return len(c.Images)+len(c.Env)+len(c.Resources) > 0 }
 
 // Plan compares the templates of two revisions and returns the change between them when it can be made in place: images of
-// containers, and metadata. Anything else, a container that comes, goes or moves included, is refused.
-func Plan(from, to *corev1.PodTemplateSpec) (*Change, bool) {
+// containers, metadata, and what the options allow. Anything else, a container that comes, goes or moves included, is refused.
+func Plan(from, to *corev1.PodTemplateSpec, options Options) (*Change, bool) {
 	if len(from.Spec.Containers) != len(to.Spec.Containers) {
 		return nil, false
 	}
 	change := &Change{
-		Images:      map[string]string{},
+		Images: map[string]string{}, Env: map[string]metav1.ObjectMeta{}, Resources: map[string]corev1.ResourceRequirements{},
 		Labels:      diffMaps(from.Labels, to.Labels),
 		Annotations: diffMaps(from.Annotations, to.Annotations),
 	}
@@ -40,6 +70,9 @@ func Plan(from, to *corev1.PodTemplateSpec) (*Change, bool) {
 	for i := range aligned.Containers {
 		before, after := &from.Spec.Containers[i], &aligned.Containers[i]
 		if before.Name != after.Name {
+			return nil, false
+		}
+		if options.Resources && !change.takeResources(before, after) {
 			return nil, false
 		}
 		if before.Image == after.Image {
@@ -54,7 +87,49 @@ func Plan(from, to *corev1.PodTemplateSpec) (*Change, bool) {
 	if !apiequality.Semantic.DeepEqual(&from.Spec, aligned) {
 		return nil, false
 	}
+	if len(change.Resources) > 0 && qosClass(&from.Spec) != qosClass(&to.Spec) {
+		return nil, false
+	}
+	if options.EnvFromMetadata {
+		change.takeEnv(&to.Spec)
+	}
 	return change, true
+}
+
+// takeEnv moves metadata that environments read from what changes at once to what changes with a container. A key that goes
+// restarts nothing.
+func (c *Change) takeEnv(to *corev1.PodSpec) {
+	taken := metav1.ObjectMeta{Labels: map[string]string{}, Annotations: map[string]string{}}
+	for i := range to.Containers {
+		var read metav1.ObjectMeta
+		for _, v := range containermeta.VariablesOf(&to.Containers[i]) {
+			if value, found := c.Labels.Set[v.Key]; found && v.Label {
+				read.Labels = with(read.Labels, v.Key, value)
+			}
+			if value, found := c.Annotations.Set[v.Key]; found && !v.Label {
+				read.Annotations = with(read.Annotations, v.Key, value)
+			}
+		}
+		if len(read.Labels)+len(read.Annotations) > 0 {
+			c.Env[to.Containers[i].Name] = read
+			maps.Copy(taken.Labels, read.Labels)
+			maps.Copy(taken.Annotations, read.Annotations)
+		}
+	}
+	for key := range taken.Labels {
+		delete(c.Labels.Set, key)
+	}
+	for key := range taken.Annotations {
+		delete(c.Annotations.Set, key)
+	}
+}
+
+func with(values map[string]string, key, value string) map[string]string {
+	if values == nil {
+		values = map[string]string{}
+	}
+	values[key] = value
+	return values
 }
 
 func diffMaps(from, to map[string]string) MapChange {
@@ -81,32 +156,4 @@ func (m MapChange) apply(to map[string]string) map[string]string {
 		delete(to, key)
 	}
 	return to
-}
-
-var metadataPath = regexp.MustCompile(`^metadata\.(labels|annotations)\['(.+)'\]$`)
-
-// FeedsEnv tells whether a container's environment reads metadata that the change sets. A running container keeps the old
-// value, so the node must restart it.
-func (c *Change) FeedsEnv(to *corev1.PodTemplateSpec) bool {
-	for i := range to.Spec.Containers {
-		for _, env := range to.Spec.Containers[i].Env {
-			if env.Value == "" && env.ValueFrom != nil && env.ValueFrom.FieldRef != nil && c.sets(env.ValueFrom.FieldRef.FieldPath) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (c *Change) sets(fieldPath string) bool {
-	parts := metadataPath.FindStringSubmatch(fieldPath)
-	if parts == nil {
-		return false
-	}
-	changed := c.Labels.Set
-	if parts[1] == "annotations" {
-		changed = c.Annotations.Set
-	}
-	_, found := changed[parts[2]]
-	return found
 }

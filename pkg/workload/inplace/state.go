@@ -33,6 +33,8 @@ type ContainerStatus struct {
 	ContainerID string `json:"containerID,omitempty"`
 	// Image is the reference in the spec that the instance was created from, empty when that is not known.
 	Image string `json:"image,omitempty"`
+	// PlainHash is what the node's agent reported of the instance, zero when that is not known.
+	PlainHash uint64 `json:"plainHash,omitempty"`
 }
 
 // PreCheck names the containers that must be ready before the next batch.

@@ -9,7 +9,7 @@ import (
 // Progress is what a transition depends on beside the Pod's own markers.
 type Progress struct {
 	Scheduled bool
-	// AtTarget is true when the Pod is at the revision that its workload updates to.
+	// AtTarget is true when the Pod is to be updated no more: it is where it is wanted.
 	AtTarget bool
 	// Complete is true when no in-place update is under way in the Pod's containers.
 	Complete bool

@@ -35,11 +35,11 @@ func TestAdd(t *testing.T) {
 		changed bool
 		message string
 	}{
-		"row 8: the first key":                   {serving("True", ""), true, preDelete},
-		"no condition yet":                       {serving("", ""), true, preDelete},
-		"it stands already":                      {serving("False", preDelete), false, preDelete},
-		"it stands, and the condition is True":   {serving("True", preDelete), true, preDelete},
-		"a message that nobody can read":         {serving("True", "{"), true, preDelete},
+		"row 8: the first key":                 {serving("True", ""), true, preDelete},
+		"no condition yet":                     {serving("", ""), true, preDelete},
+		"it stands already":                    {serving("False", preDelete), false, preDelete},
+		"it stands, and the condition is True": {serving("True", preDelete), true, preDelete},
+		"a message that nobody can read":       {serving("True", "{"), true, preDelete},
 		"sorted by agent and key, whoever comes": {
 			serving("False", `[{"userAgent":"Z","key":"a"},{"userAgent":"Lifecycle","key":"z"}]`), true,
 			`[{"userAgent":"Lifecycle","key":"preDeleteHook"},{"userAgent":"Lifecycle","key":"z"},{"userAgent":"Z","key":"a"}]`,

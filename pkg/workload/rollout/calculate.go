@@ -185,8 +185,12 @@ func surge(k knobs, c counts, oldDiff, newDiff int, paused bool) (use, useOld in
 	return use, min(use, useOld)
 }
 
-// updateNum is the smaller of what is too much on one side and missing on the other, with its sign.
+// updateNum is the smaller of what is too much on one side and missing on the other, with its sign. Where both miss Pods, or
+// both have too many, that is for scaling to put right: an update would only move what is wrong to the other side.
 func updateNum(oldDiff, newDiff int) int {
+	if oldDiff*newDiff > 0 {
+		return 0
+	}
 	if abs(oldDiff) <= abs(newDiff) {
 		return oldDiff
 	}

@@ -134,6 +134,16 @@ func TestCalculateWorkedExamples(t *testing.T) {
 			pods: pods(times(2, oldReady), times(3, newReady)),
 			want: Diff{Partition: 4, UpdateMaxUnavailable: 1, UpOld: 2},
 		},
+		"a rollback moves no Pod from where Pods are missing": {
+			spec: Spec{Replicas: 6, Partition: value("5"), Rollback: true, ScaleMaxUnavailable: value("1")},
+			pods: times(1, Pod{}),
+			want: Diff{Partition: 5, Up: 5, UpOld: 4, UpdateMaxUnavailable: -3},
+		},
+		"a rollback moves no Pod to where there are too many": {
+			spec: Spec{Replicas: 2, Partition: value("1"), Rollback: true},
+			pods: pods(times(2, oldReady), times(3, newReady)),
+			want: Diff{Partition: 1, Down: 3, DownOld: 1, DeleteReadyLimit: 4, UpdateMaxUnavailable: 4},
+		},
 		"o: creation is throttled": {
 			spec: same(Spec{Replicas: 5, ScaleMaxUnavailable: value("1")}),
 			pods: times(3, newReady),

@@ -1,0 +1,236 @@
+package cloneset
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller/controllertest"
+)
+
+// readsAnnotation makes the first container read the annotation v.
+func readsAnnotation(s *v1beta1.CloneSetSpec) {
+	s.Template.Annotations = map[string]string{"v": "1"}
+	s.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "V", ValueFrom: &corev1.EnvVarSource{
+		FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations['v']"},
+	}}}
+}
+
+func annotation(value string) func(*v1beta1.CloneSetSpec) {
+	return func(s *v1beta1.CloneSetSpec) { s.Template.Annotations["v"] = value }
+}
+
+func TestInPlaceRow5EnvFromMetadata(t *testing.T) {
+	for _, policyType := range []pub.PodUpdatePolicyType{pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy} {
+		t.Run(string(policyType), func(t *testing.T) {
+			w := newWorld(t, "", newSet(2, policy(policyType), knobs("", "1", ""), readsAnnotation))
+			w.node.agent = true
+			w.settle()
+			before := w.Pods()
+			w.edit(annotation("2"))
+			w.step()
+			held := slices.DeleteFunc(w.Pods(), func(p *corev1.Pod) bool { return p.Annotations["v"] == "1" })
+			require.Len(t, held, 1)
+			assert.Equal(t, corev1.ConditionFalse, conditionOf(held[0], pub.InPlaceUpdateReadyConditionType).Status)
+			assert.Contains(t, held[0].Annotations[pub.InPlaceUpdateStateKey], `"updateEnvFromMetadata":true`)
+			w.step()
+			assert.Len(t, slices.DeleteFunc(w.Pods(), func(p *corev1.Pod) bool { return p.Annotations["v"] == "1" }), 1,
+				"the next one waits until the agent says that the container was restarted")
+			w.settle()
+			for i, pod := range w.Pods() {
+				assert.Equal(t, before[i].UID, pod.UID)
+				assert.Equal(t, "2", pod.Annotations["v"])
+				assert.Equal(t, int32(1), pod.Status.ContainerStatuses[0].RestartCount)
+				assert.Equal(t, corev1.ConditionTrue, conditionOf(pod, pub.InPlaceUpdateReadyConditionType).Status)
+			}
+			assert.Equal(t, int32(2), w.set().Status.UpdatedAvailableReplicas)
+		})
+	}
+}
+
+func TestInPlaceRow6EnvFromMetadataWithTheGateOff(t *testing.T) {
+	w := newWorld(t, "InPlaceUpdateEnvFromMetadata=false", newSet(1, inPlaceIfPossible, readsAnnotation))
+	w.node.agent = true
+	w.settle()
+	w.edit(annotation("2"))
+	w.settle()
+	assert.Equal(t, "2", w.Pods()[0].Annotations["v"])
+	assert.Zero(t, w.Pods()[0].Status.ContainerStatuses[0].RestartCount)
+	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
+}
+
+// Without an agent nobody restarts the container: the rollout goes on without the Pod, or says why it does not.
+func TestEnvFromMetadataWithoutAnAgent(t *testing.T) {
+	late := func(w *world) {
+		w.settle()
+		w.Clock.SetTime(controllertest.Now.Add(time.Minute))
+	}
+	w := rolled(t, "", newSet(1, inPlaceIfPossible, readsAnnotation))
+	before := w.names()[0]
+	w.edit(annotation("2"))
+	late(w)
+	assert.Equal(t, []string{before}, w.names(), "the agent may only be late")
+	w.settle()
+	assert.NotContains(t, w.names(), before)
+	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
+
+	w = rolled(t, "", newSet(1, policy(pub.InPlaceOnlyPodUpdatePolicy), readsAnnotation))
+	w.edit(annotation("2"))
+	late(w)
+	w.Observe()
+	_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	require.ErrorContains(t, err, "no node agent has reported on it")
+	assert.Equal(t, v1beta1.CloneSetConditionFailedUpdate, w.set().Status.Conditions[0].Type)
+}
+
+// barriers gives containers launch priorities as the admission of Pods does.
+func barriers(priorities map[string]string) func(*v1beta1.CloneSetSpec) {
+	return func(s *v1beta1.CloneSetSpec) {
+		for name, key := range priorities {
+			s.Template.Spec.Containers = append(s.Template.Spec.Containers, corev1.Container{Name: name, Image: "app:1", Env: []corev1.EnvVar{{
+				Name: pub.ContainerLaunchBarrierEnv, ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{Key: key}},
+			}}})
+		}
+		slices.SortFunc(s.Template.Spec.Containers, func(a, b corev1.Container) int { return strings.Compare(a.Name, b.Name) })
+	}
+}
+
+func imagesOf(pod *corev1.Pod) (images []string) {
+	for i := range pod.Spec.Containers {
+		images = append(images, pod.Spec.Containers[i].Image)
+	}
+	return images
+}
+
+func TestInPlaceRow9ContainersByPriority(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) { s.Template.Spec.Containers = nil },
+		barriers(map[string]string{"a": "p_1", "b": "p_5"})))
+	name := w.names()[0]
+	w.node.broken = func(image string) bool { return image == "app:2" }
+	w.edit(func(s *v1beta1.CloneSetSpec) {
+		for i := range s.Template.Spec.Containers {
+			s.Template.Spec.Containers[i].Image = "app:2"
+		}
+	})
+	w.settle()
+	assert.Equal(t, []string{"app:1", "app:2"}, imagesOf(w.Pods()[0]), "b runs its new image and is not ready")
+	assert.Contains(t, w.Pods()[0].Annotations[pub.InPlaceUpdateStateKey], `"preCheckBeforeNext":{"containersRequiredReady":["b"]}`)
+
+	w.node.broken = nil
+	w.kubelet()
+	w.settle()
+	assert.Equal(t, []string{name}, w.names())
+	assert.Equal(t, []string{"app:2", "app:2"}, imagesOf(w.Pods()[0]))
+	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
+}
+
+const vertical = "InPlaceWorkloadVerticalScaling=true"
+
+// amounts sets the first container's request and limit of processor time, and the policy of resizing it.
+func amounts(request string, restart corev1.ResourceResizeRestartPolicy) func(*v1beta1.CloneSetSpec) {
+	return func(s *v1beta1.CloneSetSpec) {
+		c := &s.Template.Spec.Containers[0]
+		c.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(request)}
+		c.ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU, RestartPolicy: restart}}
+	}
+}
+
+func TestInPlaceRow17And18Resources(t *testing.T) {
+	for restart, want := range map[corev1.ResourceResizeRestartPolicy][]string{
+		corev1.NotRequired:      {"patch pods", "patch pods", "patch pods/resize"},
+		corev1.RestartContainer: {"patch pods", "patch pods/resize", "patch pods/status", "patch pods/status"},
+	} {
+		t.Run(string(restart), func(t *testing.T) {
+			w := rolled(t, vertical, newSet(1, inPlaceIfPossible, amounts("100m", restart)))
+			before := w.Pods()[0]
+			w.edit(amounts("200m", restart))
+			var toPod []string
+			for _, write := range w.settle() {
+				if written, found := strings.CutSuffix(write, " "+before.Name); found {
+					toPod = append(toPod, written)
+				}
+			}
+			slices.Sort(toPod)
+			assert.Equal(t, want, toPod)
+			pod := w.Pods()[0]
+			assert.Equal(t, before.UID, pod.UID)
+			assert.Equal(t, "200m", pod.Spec.Containers[0].Resources.Requests.Cpu().String())
+			assert.Equal(t, "Normal", pod.Labels[pub.LifecycleStateKey])
+			assert.Equal(t, restart == corev1.NotRequired, w.least == 1, "in service all the time")
+		})
+	}
+}
+
+func TestResourcesWaitForTheNode(t *testing.T) {
+	w := rolled(t, vertical, newSet(1, inPlaceIfPossible, amounts("100m", corev1.NotRequired)))
+	name := w.names()[0]
+	w.node.small = true
+	w.edit(amounts("200m", corev1.NotRequired))
+	w.settle()
+	assert.Equal(t, "Updating", w.Pods()[0].Labels[pub.LifecycleStateKey])
+	w.change(name, func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonInfeasible,
+		})
+	})
+	w.settle()
+	assert.NotContains(t, w.names(), name, "what the node will never give needs another node")
+	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
+}
+
+func TestResourcesRecreateWithTheGateOff(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlaceIfPossible, amounts("100m", corev1.NotRequired)))
+	name := w.names()[0]
+	w.edit(amounts("200m", corev1.NotRequired))
+	w.settle()
+	assert.NotContains(t, w.names(), name)
+}
+
+func TestResourcesWithAGracePeriod(t *testing.T) {
+	w := rolled(t, vertical, newSet(1, inPlaceIfPossible, amounts("100m", corev1.RestartContainer), func(s *v1beta1.CloneSetSpec) {
+		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
+	}))
+	w.edit(amounts("200m", corev1.RestartContainer))
+	w.settle()
+	assert.Equal(t, "100m", w.Pods()[0].Spec.Containers[0].Resources.Requests.Cpu().String())
+	w.Clock.SetTime(controllertest.Now.Add(30 * time.Second))
+	w.settle()
+	assert.Equal(t, "200m", w.Pods()[0].Spec.Containers[0].Resources.Requests.Cpu().String())
+	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
+}
+
+// The write that puts a Pod back into service is for the very version that was judged, and is not tried again.
+func TestInPlaceRow16ANewUpdateWinsOverARelease(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlaceIfPossible))
+	name := w.names()[0]
+	w.edit(image("app:2"))
+	w.step()
+	w.kubelet()
+	w.change(name, func(p *corev1.Pod) { p.ResourceVersion = "7" })
+	w.Writes()
+	tries := 0
+	w.Kube.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		patch := action.(clienttesting.PatchActionImpl)
+		if patch.Subresource != "status" || !strings.Contains(string(patch.Patch), `"status":"True"`) {
+			return false, nil, nil
+		}
+		tries++
+		assert.Contains(t, string(patch.Patch), `"resourceVersion":"7"`)
+		return true, nil, apierrors.NewConflict(pods, name, nil)
+	})
+	w.step()
+	assert.Equal(t, 1, tries)
+	assert.Equal(t, corev1.ConditionFalse, conditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status)
+}

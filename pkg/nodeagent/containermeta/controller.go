@@ -1,0 +1,157 @@
+package containermeta
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/nodeagent/containerstop"
+)
+
+const (
+	reporterName  = "runtime_container_meta"
+	restarterName = "runtime_container_meta_restarter"
+
+	// leastResync heals what was lost, at other times on each node.
+	leastResync = 5 * time.Minute
+)
+
+// Config is what the controller needs.
+type Config struct {
+	Node    string
+	Client  kubernetes.Interface
+	Runtime func(name string) Runtime
+	// Environment says whether variables that read metadata are reported, and containers restarted for them.
+	Environment bool
+	Recorder    record.EventRecorder
+	Clock       clock.WithTicker
+}
+
+// Controller reports on the Pods of one node.
+type Controller struct {
+	config    Config
+	informer  cache.SharedIndexInformer
+	reports   *controller.Controller
+	restarts  *controller.Controller
+	stopper   containerstop.Stopper
+	mu        sync.Mutex
+	lastWrite map[types.NamespacedName]write
+}
+
+// New makes a controller that does nothing until Run.
+func New(config Config) (*Controller, error) {
+	resync := leastResync + rand.N(leastResync) //nolint:gosec // Spreading load needs no secret.
+	c := &Controller{
+		config: config, stopper: containerstop.Stopper{Clock: config.Clock}, lastWrite: map[types.NamespacedName]write{},
+		informer: cache.NewSharedIndexInformer(podsOf(config.Client, config.Node), &corev1.Pod{}, resync, cache.Indexers{}),
+	}
+	c.reports = controller.New(reporterName, controller.Options{
+		Workers: 5, BaseDelay: 500 * time.Millisecond, MaxDelay: 55 * time.Second, Clock: config.Clock,
+	}, c.reconcile)
+	c.restarts = controller.New(restarterName, controller.Options{
+		Workers: 10, BaseDelay: 3 * time.Second, MaxDelay: 10 * time.Minute, Clock: config.Clock,
+	}, c.restart)
+	if err := c.informer.SetTransform(trim); err != nil {
+		return nil, fmt.Errorf("trim Pods: %w", err)
+	}
+	_, err := c.informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) { c.seen(nil, obj, initial) }, UpdateFunc: func(before, after any) { c.seen(before, after, false) },
+		DeleteFunc: c.forget,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch Pods: %w", err)
+	}
+	return c, nil
+}
+
+func podsOf(client kubernetes.Interface, node string) cache.ListerWatcher {
+	selector := fields.OneTermEqualSelector("spec.nodeName", node).String()
+	pods := client.CoreV1().Pods(metav1.NamespaceAll)
+	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.FieldSelector = selector
+			return pods.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.FieldSelector = selector
+			return pods.Watch(ctx, options)
+		},
+	}, client)
+}
+
+// Synced tells whether the Pods of the node are known.
+func (c *Controller) Synced() bool { return c.informer.HasSynced() }
+
+// Run works until the context ends.
+func (c *Controller) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	running.Go(func() { c.informer.RunWithContext(ctx) })
+	var restartErr error
+	running.Go(func() { restartErr = c.restarts.Run(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), c.informer.HasSynced) {
+		return nil
+	}
+	if err := c.reports.Run(ctx); err != nil {
+		return err
+	}
+	cancel()
+	running.Wait()
+	return restartErr
+}
+
+// seen enqueues a Pod whose report is outdated. A Pod without a report that was there before the agent is left alone until
+// it changes: an agent that comes to a cluster does not write to every Pod in it.
+func (c *Controller) seen(before, obj any, initial bool) {
+	after, ok := obj.(*knownPod)
+	if !ok || !after.outdated(c.config.Environment) {
+		return
+	}
+	changed := before == nil && !initial
+	if old, ok := before.(*knownPod); ok {
+		changed = !after.sameAs(old)
+	}
+	if changed || after.report != nil || after.held {
+		c.reports.Add(types.NamespacedName{Namespace: after.Namespace, Name: after.Name})
+	}
+}
+
+func (c *Controller) forget(obj any) {
+	if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = unknown.Obj
+	}
+	if gone, ok := obj.(*knownPod); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.lastWrite, types.NamespacedName{Namespace: gone.Namespace, Name: gone.Name})
+	}
+}
+
+// get returns what is known of a Pod, or nil.
+func (c *Controller) get(key types.NamespacedName) *knownPod {
+	item, exists, err := c.informer.GetIndexer().GetByKey(key.String())
+	if err != nil || !exists {
+		return nil
+	}
+	r, ok := item.(*knownPod)
+	if !ok {
+		return nil
+	}
+	return r
+}

@@ -1,0 +1,153 @@
+package containermeta
+
+import (
+	"encoding/json"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/containermeta"
+)
+
+const (
+	kruiseGroup = "apps.kruise.io"
+	// sidecarSetHashKey is on Pods with injected sidecars.
+	sidecarSetHashKey = "kruise.io/sidecarset-hash"
+)
+
+// knownPod is what the agent keeps of a Pod: of one that it does not report on, its name alone.
+type knownPod struct {
+	// ObjectMeta holds what identifies the Pod and its version, and no more.
+	metav1.ObjectMeta
+	reports bool
+	// held is true while an in-place update keeps the Pod out of service.
+	held       bool
+	ip         string
+	report     *containermeta.Report
+	containers []instance
+}
+
+// instance is a container of the spec and what the status says runs of it.
+type instance struct {
+	name string
+	// id is empty while the status names none.
+	id        string
+	variables []containermeta.Variable
+	// expected is the hash of the variables in an instance that would start now.
+	expected uint64
+	// replaced is true while the kubelet itself is about to replace the instance.
+	replaced bool
+}
+
+// trim is the transform of the informer.
+func trim(obj any) (any, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return obj, nil
+	}
+	r := &knownPod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+	}}
+	if !concerns(pod) || pod.DeletionTimestamp != nil {
+		return r, nil
+	}
+	r.reports = true
+	r.held = held(pod)
+	// A report that cannot be read is replaced.
+	if report, err := containermeta.Read(pod); err == nil {
+		r.report = report
+	}
+	reads := false
+	r.containers = make([]instance, 0, len(pod.Spec.Containers))
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		variables := containermeta.VariablesOf(container)
+		if len(variables) > 0 {
+			reads, r.ip = true, pod.Status.PodIP
+		}
+		r.containers = append(r.containers, instance{
+			name: container.Name, id: containerID(pod, container.Name), variables: variables,
+			expected: containermeta.Expected(variables, pod.Labels, pod.Annotations),
+		})
+	}
+	if r.held && reads {
+		r.markReplaced(pod)
+	}
+	return r, nil
+}
+
+func concerns(pod *corev1.Pod) bool {
+	if _, injected := pod.Annotations[sidecarSetHashKey]; injected {
+		return true
+	}
+	ref := metav1.GetControllerOfNoCopy(pod)
+	if ref == nil {
+		return false
+	}
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == kruiseGroup
+}
+
+func held(pod *corev1.Pod) bool {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == pub.InPlaceUpdateReadyConditionType {
+			return c.Status == corev1.ConditionFalse
+		}
+	}
+	return false
+}
+
+func containerID(pod *corev1.Pod, name string) string {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Name == name {
+			return pod.Status.ContainerStatuses[i].ContainerID
+		}
+	}
+	return ""
+}
+
+// markReplaced finds the instances whose image the update changed too. The kubelet replaces them: ended by both, a container
+// would run its hook twice.
+func (r *knownPod) markReplaced(pod *corev1.Pod) {
+	var state struct {
+		LastContainerStatuses map[string]struct{ ContainerID, Image string }
+	}
+	if json.Unmarshal([]byte(pod.Annotations[pub.InPlaceUpdateStateKey]), &state) != nil {
+		return
+	}
+	for i := range r.containers {
+		before, found := state.LastContainerStatuses[r.containers[i].name]
+		r.containers[i].replaced = found && before.Image != "" && before.Image != pod.Spec.Containers[i].Image &&
+			before.ContainerID == r.containers[i].id
+	}
+}
+
+// outdated tells whether the report does not say all of the instances in the status, or an instance was started with metadata
+// that is no longer the Pod's.
+func (r *knownPod) outdated(env bool) bool {
+	if !r.reports {
+		return false
+	}
+	started := 0
+	for i := range r.containers {
+		c := &r.containers[i]
+		if c.id == "" {
+			continue
+		}
+		started++
+		entry := r.report.Find(c.name)
+		if entry == nil || entry.ContainerID != c.id || env && entry.Hashes.ExtractedEnvFromMetadataHash != c.expected {
+			return true
+		}
+	}
+	return r.report != nil && started == len(r.containers) && len(r.report.Containers) != started
+}
+
+// sameAs tells whether nothing that matters differs.
+func (r *knownPod) sameAs(other *knownPod) bool {
+	return r.reports == other.reports && r.held == other.held && r.ip == other.ip &&
+		reflect.DeepEqual(r.report, other.report) && reflect.DeepEqual(r.containers, other.containers)
+}

@@ -1,0 +1,103 @@
+package containermeta
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/controller"
+)
+
+const (
+	// writeTimeout is how long the watch may take to show an own write.
+	writeTimeout = 30 * time.Second
+	// environmentRetry is when an environment that could not be read is asked for again.
+	environmentRetry = 3 * time.Second
+)
+
+// write is the last one to a Pod.
+type write struct {
+	version string
+	at      time.Time
+}
+
+// reconcile reports on one Pod.
+func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+	r := c.get(key)
+	if r == nil || !r.outdated(c.config.Environment) {
+		return controller.Result{}, nil
+	}
+	if wait := c.unseen(key, r); wait > 0 {
+		return controller.Result{RequeueAfter: wait}, nil
+	}
+	report, known, err := c.report(ctx, r)
+	if err != nil {
+		return controller.Result{}, err
+	}
+	if !reflect.DeepEqual(report, r.report) {
+		if err := c.write(ctx, key, r, report); err != nil {
+			return controller.Result{}, err
+		}
+	}
+	if c.config.Environment && r.held {
+		c.restarts.Add(key)
+	}
+	if !known {
+		return controller.Result{RequeueAfter: environmentRetry}, nil
+	}
+	return controller.Result{}, nil
+}
+
+// unseen returns how long to wait for the watch to show our last write. What is decided before that would be decided twice.
+func (c *Controller) unseen(key types.NamespacedName, r *knownPod) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last, found := c.lastWrite[key]
+	if !found {
+		return 0
+	}
+	if newer, err := resourceversion.CompareResourceVersion(last.version, r.ResourceVersion); err == nil && newer > 0 {
+		if wait := writeTimeout - c.config.Clock.Since(last.at); wait > 0 {
+			return wait
+		}
+	}
+	delete(c.lastWrite, key)
+	return 0
+}
+
+// write replaces the report, in the very Pod that was read. Nobody else writes it, so no version needs to match.
+func (c *Controller) write(ctx context.Context, key types.NamespacedName, r *knownPod, report *containermeta.Report) error {
+	text, err := json.Marshal(report)
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": r.UID, "annotations": map[string]string{pub.RuntimeContainerMetaKey: string(text)},
+	}})
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	pod, err := c.config.Client.CoreV1().Pods(key.Namespace).Patch(ctx, key.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{}, "status")
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // the Pod is gone, or another one has its name
+	}
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	klog.FromContext(ctx).V(4).Info("Reported", "report", string(text))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastWrite[key] = write{version: pod.ResourceVersion, at: c.config.Clock.Now()}
+	return nil
+}

@@ -1,0 +1,193 @@
+package inplace
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// priorityPrefix begins the key that a container's barrier waits for; its priority follows.
+const priorityPrefix = "p_"
+
+// priority returns the launch priority of a container, if it has one. It is the barrier that tells, not what the user wrote.
+func priority(container *corev1.Container) (int, bool) {
+	for i := len(container.Env) - 1; i >= 0; i-- {
+		env := &container.Env[i]
+		if env.Name != pub.ContainerLaunchBarrierEnv {
+			continue
+		}
+		if env.ValueFrom == nil || env.ValueFrom.ConfigMapKeyRef == nil {
+			return 0, false
+		}
+		text, found := strings.CutPrefix(env.ValueFrom.ConfigMapKeyRef.Key, priorityPrefix)
+		number, err := strconv.Atoi(text)
+		return number, found && err == nil
+	}
+	return 0, false
+}
+
+// split takes the containers whose turn it is out of the change: those without a priority, and of the others those with the
+// highest. Containers that read metadata of theirs come along whatever their priority: a label changes once for all.
+func (c *Change) split(pod *corev1.Pod) (first, later *Change) {
+	var turn []string
+	highest, ordered := 0, map[string]int{}
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		if !c.touches(container.Name) {
+			continue
+		}
+		number, found := priority(container)
+		if !found {
+			turn = append(turn, container.Name)
+			continue
+		}
+		if len(ordered) == 0 || number > highest {
+			highest = number
+		}
+		ordered[container.Name] = number
+	}
+	for name, number := range ordered {
+		if number == highest {
+			turn = append(turn, name)
+		}
+	}
+	turn = c.withSharedMetadata(turn)
+	return c.only(func(name string) bool { return slices.Contains(turn, name) }),
+		c.only(func(name string) bool { return !slices.Contains(turn, name) })
+}
+
+func (c *Change) touches(name string) bool {
+	_, image := c.Images[name]
+	_, env := c.Env[name]
+	_, resources := c.Resources[name]
+	return image || env || resources
+}
+
+func (c *Change) withSharedMetadata(turn []string) []string {
+	for grew := true; grew; {
+		grew = false
+		for name, reads := range c.Env {
+			if !slices.Contains(turn, name) && slices.ContainsFunc(turn, func(other string) bool { return shareKeys(reads, c.Env[other]) }) {
+				turn, grew = append(turn, name), true
+			}
+		}
+	}
+	return turn
+}
+
+func shareKeys(a, b metav1.ObjectMeta) bool {
+	for key := range a.Labels {
+		if _, found := b.Labels[key]; found {
+			return true
+		}
+	}
+	for key := range a.Annotations {
+		if _, found := b.Annotations[key]; found {
+			return true
+		}
+	}
+	return false
+}
+
+// only returns the part of the change that is about containers of some names.
+func (c *Change) only(wanted func(name string) bool) *Change {
+	return &Change{Images: pick(c.Images, wanted), Env: pick(c.Env, wanted), Resources: pick(c.Resources, wanted)}
+}
+
+func pick[V any](all map[string]V, wanted func(name string) bool) map[string]V {
+	var picked map[string]V
+	for name, value := range all {
+		if !wanted(name) {
+			continue
+		}
+		if picked == nil {
+			picked = map[string]V{}
+		}
+		picked[name] = value
+	}
+	return picked
+}
+
+// withWaiting adds what an earlier update left for containers whose turn never came. The change is the difference from that
+// update's revision, so it does not know of them; where it does, its own word counts.
+func (c *Change) withWaiting(pod *corev1.Pod) *Change {
+	previous, err := ReadState(pod)
+	if err != nil || previous == nil || !previous.waits() {
+		return c
+	}
+	all := &Change{Labels: c.Labels, Annotations: c.Annotations}
+	all.Images = overlaid(previous.NextContainerImages, c.Images)
+	all.Resources = maps.Clone(c.Resources)
+	for name, amounts := range previous.NextContainerResources {
+		own := all.Resources[name]
+		amounts.Limits, amounts.Requests = overlaid(amounts.Limits, own.Limits), overlaid(amounts.Requests, own.Requests)
+		all.Resources = overlaid(all.Resources, map[string]corev1.ResourceRequirements{name: amounts})
+	}
+	all.Env = maps.Clone(c.Env)
+	for name, waits := range previous.NextContainerMetadata {
+		labels, annotations := maps.Clone(waits.Labels), maps.Clone(waits.Annotations)
+		maps.DeleteFunc(labels, func(key, _ string) bool { return c.decidesLabel(key) })
+		maps.DeleteFunc(annotations, func(key, _ string) bool { return c.decidesAnnotation(key) })
+		if len(labels)+len(annotations) > 0 {
+			own := all.Env[name]
+			own.Labels, own.Annotations = overlaid(labels, own.Labels), overlaid(annotations, own.Annotations)
+			all.Env = overlaid(all.Env, map[string]metav1.ObjectMeta{name: own})
+		}
+	}
+	return all
+}
+
+// overlaid is a map with the entries of both, where both have one that of over.
+func overlaid[M ~map[K]V, K comparable, V any](under, over M) M {
+	if len(under)+len(over) == 0 {
+		return nil
+	}
+	all := M{}
+	maps.Copy(all, under)
+	maps.Copy(all, over)
+	return all
+}
+
+func (c *Change) decidesLabel(key string) bool {
+	for _, read := range c.Env {
+		if _, sets := read.Labels[key]; sets {
+			return true
+		}
+	}
+	return c.Labels.decides(key)
+}
+
+func (c *Change) decidesAnnotation(key string) bool {
+	for _, read := range c.Env {
+		if _, sets := read.Annotations[key]; sets {
+			return true
+		}
+	}
+	return c.Annotations.decides(key)
+}
+
+func (m MapChange) decides(key string) bool {
+	_, sets := m.Set[key]
+	return sets || slices.Contains(m.Remove, key)
+}
+
+// names are the containers that the change touches, sorted.
+func (c *Change) names() []string {
+	touched := map[string]bool{}
+	for name := range c.Images {
+		touched[name] = true
+	}
+	for name := range c.Env {
+		touched[name] = true
+	}
+	for name := range c.Resources {
+		touched[name] = true
+	}
+	return slices.Sorted(maps.Keys(touched))
+}

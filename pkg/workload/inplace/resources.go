@@ -1,0 +1,158 @@
+package inplace
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// resizable are the resources whose amount a running container can change.
+var resizable = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
+
+// takeResources moves other amounts of what a container has into the change, and refuses an amount that comes or goes: whether
+// there is one at all decides more than how much the container gets.
+func (c *Change) takeResources(before, after *corev1.Container) bool {
+	amounts := corev1.ResourceRequirements{}
+	for _, name := range resizable {
+		if !takeAmount(before.Resources.Limits, after.Resources.Limits, name, &amounts.Limits) ||
+			!takeAmount(before.Resources.Requests, after.Resources.Requests, name, &amounts.Requests) {
+			return false
+		}
+	}
+	if len(amounts.Limits)+len(amounts.Requests) > 0 {
+		c.Resources[after.Name] = amounts
+	}
+	return true
+}
+
+func takeAmount(before, after corev1.ResourceList, name corev1.ResourceName, into *corev1.ResourceList) bool {
+	was, had := before[name]
+	is, has := after[name]
+	if had != has {
+		return false
+	}
+	if has && !was.Equal(is) {
+		if *into == nil {
+			*into = corev1.ResourceList{}
+		}
+		(*into)[name] = is
+		after[name] = was
+	}
+	return true
+}
+
+// restartsToResize tells whether a container must start anew to get other amounts.
+func restartsToResize(container *corev1.Container, amounts corev1.ResourceRequirements) bool {
+	for _, policy := range container.ResizePolicy {
+		_, limit := amounts.Limits[policy.ResourceName]
+		_, request := amounts.Requests[policy.ResourceName]
+		if policy.RestartPolicy == corev1.RestartContainer && (limit || request) {
+			return true
+		}
+	}
+	return false
+}
+
+func setAmounts(container *corev1.Container, amounts corev1.ResourceRequirements) {
+	container.Resources.Limits = merged(container.Resources.Limits, amounts.Limits)
+	container.Resources.Requests = merged(container.Resources.Requests, amounts.Requests)
+}
+
+func merged(into, from corev1.ResourceList) corev1.ResourceList {
+	if into == nil && len(from) > 0 {
+		into = corev1.ResourceList{}
+	}
+	maps.Copy(into, from)
+	return into
+}
+
+// Split tells apart what two requests must write: resized is the Pod before with the amounts of the Pod after, nil when they
+// are the same; rest is the Pod after with the amounts of the Pod before. Amounts have a subresource of their own.
+func Split(before, after *corev1.Pod) (resized, rest *corev1.Pod) {
+	for i := range after.Spec.Containers {
+		if i >= len(before.Spec.Containers) ||
+			apiequality.Semantic.DeepEqual(before.Spec.Containers[i].Resources, after.Spec.Containers[i].Resources) {
+			continue
+		}
+		if resized == nil {
+			resized, rest = before.DeepCopy(), after.DeepCopy()
+		}
+		after.Spec.Containers[i].Resources.DeepCopyInto(&resized.Spec.Containers[i].Resources)
+		before.Spec.Containers[i].Resources.DeepCopyInto(&rest.Spec.Containers[i].Resources)
+	}
+	if resized == nil {
+		return nil, after
+	}
+	return resized, rest
+}
+
+// resized tells whether the node has given each container what its spec says.
+func resized(pod *corev1.Pod) bool {
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		status := containerStatus(pod, container.Name)
+		if status == nil || status.Resources == nil && len(container.Resources.Limits)+len(container.Resources.Requests) > 0 {
+			return false
+		}
+		if status.Resources == nil {
+			continue
+		}
+		if !given(container.Resources.Limits, status.Resources.Limits) || !given(container.Resources.Requests, status.Resources.Requests) {
+			return false
+		}
+	}
+	return true
+}
+
+func given(spec, status corev1.ResourceList) bool {
+	for _, name := range resizable {
+		if want, found := spec[name]; found && !want.Equal(status[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// infeasible returns why the node will never give what the spec says, or nothing.
+func infeasible(pod *corev1.Pod) string {
+	for i := range pod.Status.Conditions {
+		c := &pod.Status.Conditions[i]
+		if c.Type == corev1.PodResizePending && c.Reason == corev1.PodReasonInfeasible && c.Status == corev1.ConditionTrue {
+			return "its node cannot resize it: " + c.Message
+		}
+	}
+	return ""
+}
+
+// qosClass is the class of Pods with the spec. A running Pod cannot change it.
+func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
+	guaranteed, any := true, false
+	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+		for i := range containers {
+			resources := &containers[i].Resources
+			for _, name := range resizable {
+				limit, request := positive(resources.Limits, name), positive(resources.Requests, name)
+				any = any || limit != nil || request != nil
+				// A request that is not there is what the limit is.
+				guaranteed = guaranteed && limit != nil && (request == nil || request.Equal(*limit))
+			}
+		}
+	}
+	switch {
+	case !any:
+		return corev1.PodQOSBestEffort
+	case guaranteed:
+		return corev1.PodQOSGuaranteed
+	default:
+		return corev1.PodQOSBurstable
+	}
+}
+
+func positive(amounts corev1.ResourceList, name corev1.ResourceName) *resource.Quantity {
+	if amount, found := amounts[name]; found && amount.Sign() > 0 {
+		return &amount
+	}
+	return nil
+}
