@@ -78,7 +78,7 @@ func diff(t *testing.T, e *env) {
 // patchStrategic changes one container by its name and leaves the other as it is.
 func patchStrategic(t *testing.T, e *env) {
 	e.apply(manifest("two", "replicas: 3", "replicas: 0",
-		"      - name: main", "      - name: side\n        image: kruise.local/demo:v1\n      - name: main"))
+		"      - name: main", "      - name: side\n        image: kruise.local/demo:v1\n        imagePullPolicy: IfNotPresent\n      - name: main"))
 	e.kubectl("patch", "cloneset", "two", "--type=strategic", "-p",
 		`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"kruise.local/demo:v2"}]}}}}`)
 	containers := e.cloneSet("two").Spec.Template.Spec.Containers

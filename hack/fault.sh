@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Kills the controller at random moments during 50 rollouts on the local cluster, whose Pods are simulated ones.
+# The cluster goes at the end unless it was up before. usage: fault.sh [go test flags]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [[ ! -e .local/kubeconfig ]]; then
+  trap 'go run ./hack/local down' EXIT
+fi
+KWOK_NODES=${KWOK_NODES:-3} go run ./hack/local up
+export KUBECONFIG=$PWD/.local/kubeconfig KUBECTL=$PWD/.local/bin/kubectl
+go test -tags 'e2e fault' -count=1 -timeout 30m -v -run 'TestControllerIsKilledDuringRollouts' "$@" ./test/e2e/

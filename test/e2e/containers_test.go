@@ -1,0 +1,173 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/containermeta"
+)
+
+const readsLabel = "        env: [{name: LEVEL, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['level']\"}}}]\n        ports:"
+
+// TestEnvFromMetadata changes a label that a container's environment reads: the same Pods, each container restarted by the
+// agent of its node, and the new value in it.
+func TestEnvFromMetadata(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"InPlaceIfPossible", "InPlaceOnly"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			at := func(level string) string {
+				return manifest("web", "type: InPlaceIfPossible", "type: "+policy, "        ports:", readsLabel,
+					"        app: NAME\n    spec:", "        app: web\n        level: "+level+"\n    spec:")
+			}
+			e.apply(at("one"))
+			e.ready("web", 3)
+			old := byUID(e.pods("web"))
+			e.apply(at("two"))
+			e.ready("web", 3)
+			updated := byUID(e.pods("web"))
+			require.Len(t, updated, 3)
+			for uid, pod := range updated {
+				require.Contains(t, old, uid, "the same Pods")
+				assert.Equal(t, "two", pod.Labels["level"])
+				// Once, or again where the kubelet had not seen the label yet when it made the next instance.
+				assert.Positive(t, pod.Status.ContainerStatuses[0].RestartCount, pod.Name)
+				report, err := containermeta.Read(&pod)
+				require.NoError(t, err)
+				variables := containermeta.VariablesOf(&pod.Spec.Containers[0])
+				require.Len(t, variables, 1)
+				entry := report.Find("main")
+				assert.Equal(t, pod.Status.ContainerStatuses[0].ContainerID, entry.ContainerID)
+				assert.Equal(t, containermeta.Expected(variables, map[string]string{"level": "two"}, nil), entry.Hashes.ExtractedEnvFromMetadataHash)
+			}
+			assert.Contains(t, e.kubectl("get", "events", "--field-selector", "reason=Killing"), "by container meta restarter")
+
+			pod := e.pods("web")[0]
+			e.kubectl("label", "pod", pod.Name, "level=three", "--overwrite")
+			e.kubectl("patch", "cloneset", "web", "--type=merge", "-p", `{"spec":{"replicas":4}}`)
+			e.ready("web", 4)
+			again, err := e.core.CoreV1().Pods(e.namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
+			require.NoError(t, err)
+			assert.Equal(t, pod.Status.ContainerStatuses[0].RestartCount, again.Status.ContainerStatuses[0].RestartCount,
+				"a label changed by hand restarts nothing that serves")
+		})
+	}
+}
+
+const ordered = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: barrier}
+data: {p_1: "true", p_5: "true"}
+---
+apiVersion: apps.kruise.io/v1alpha1
+kind: CloneSet
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  updateStrategy: {type: InPlaceOnly, maxUnavailable: 100%}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 5
+      containers:
+      - name: main
+        image: kruise.local/demo:v1
+        imagePullPolicy: IfNotPresent
+        env:
+        - {name: KRUISE_CONTAINER_BARRIER, valueFrom: {configMapKeyRef: {name: barrier, key: p_1}}}
+      - name: side
+        image: kruise.local/demo:v1
+        imagePullPolicy: IfNotPresent
+        readinessProbe: {httpGet: {path: /, port: 8081}, initialDelaySeconds: 2, periodSeconds: 1}
+        env:
+        - {name: ADDRESS, value: ":8081"}
+        - {name: KRUISE_CONTAINER_BARRIER, valueFrom: {configMapKeyRef: {name: barrier, key: p_5}}}
+`
+
+// TestOrderedContainers updates the container of the higher launch priority first, and the other one when it is ready.
+func TestOrderedContainers(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.apply(ordered)
+	e.ready("web", 2)
+	old := byUID(e.pods("web"))
+	history := e.watchPods()
+	e.apply(replaced(ordered, "demo:v1", "demo:v2"))
+	e.eventually("both containers are updated", func(c *require.Assertions, _ context.Context) {
+		for _, pod := range e.pods("web") {
+			c.Contains(old, string(pod.UID))
+			for _, status := range pod.Status.ContainerStatuses {
+				c.Equal("kruise.local/demo:v2", status.Image)
+			}
+		}
+	})
+	e.ready("web", 2)
+	turns := 0
+	for _, pod := range history() {
+		images := map[string]string{}
+		for _, container := range pod.Spec.Containers {
+			images[container.Name] = container.Image
+		}
+		if images["side"] == "kruise.local/demo:v2" && images["main"] == "kruise.local/demo:v1" {
+			turns++
+		}
+		assert.False(t, images["main"] == "kruise.local/demo:v2" && images["side"] == "kruise.local/demo:v1", "side first")
+	}
+	assert.Positive(t, turns)
+	for _, pod := range e.pods("web") {
+		var state struct {
+			ContainerBatchesRecord []struct{ Containers []string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(pod.Annotations[pub.InPlaceUpdateStateKey]), &state))
+		require.Len(t, state.ContainerBatchesRecord, 2)
+		assert.Equal(t, []string{"side"}, state.ContainerBatchesRecord[0].Containers)
+		assert.Equal(t, []string{"main"}, state.ContainerBatchesRecord[1].Containers)
+		assert.Equal(t, corev1.PodRunning, pod.Status.Phase)
+	}
+}
+
+// TestResources gives containers other amounts: without a restart where their policy allows it, else out of service.
+// The gate is off by default, so the controller is started with it.
+func TestResources(t *testing.T) {
+	e := newEnv(t)
+	restore := e.controllerArgs("--feature-gates=InPlaceWorkloadVerticalScaling=true")
+	defer restore()
+	at := func(cpu, policy string) string {
+		return manifest("web", "cpu: 10m", "cpu: "+cpu, "        resources:", "        resizePolicy: [{resourceName: cpu, restartPolicy: "+policy+"}]\n        resources:")
+	}
+	for _, policy := range []string{"NotRequired", "RestartContainer"} {
+		t.Run(policy, func(t *testing.T) {
+			e.apply(at("10m", policy))
+			e.ready("web", 3)
+			old := byUID(e.pods("web"))
+			history := e.watchPods()
+			e.apply(at("25m", policy))
+			e.ready("web", 3)
+			for uid, pod := range byUID(e.pods("web")) {
+				require.Contains(t, old, uid, "the same Pods")
+				status := pod.Status.ContainerStatuses[0]
+				assert.Equal(t, "25m", status.Resources.Requests.Cpu().String())
+				assert.Equal(t, policy == "RestartContainer", status.RestartCount == old[uid].Status.ContainerStatuses[0].RestartCount+1)
+			}
+			held := false
+			for _, pod := range history() {
+				for _, condition := range pod.Status.Conditions {
+					held = held || condition.Type == pub.InPlaceUpdateReadyConditionType && condition.Status == corev1.ConditionFalse
+				}
+			}
+			assert.Equal(t, policy == "RestartContainer", held, "out of service")
+			e.kubectl("delete", "cloneset", "web", "--cascade=foreground", "--wait")
+		})
+	}
+}

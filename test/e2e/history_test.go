@@ -1,0 +1,66 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// seenPod is a version of a Pod and when it was seen.
+type seenPod struct {
+	corev1.Pod
+	at time.Time
+}
+
+// watchPods remembers every version of the namespace's Pods from now on. The function returned ends that and tells them.
+func (e *env) watchPods() func() []seenPod {
+	e.t.Helper()
+	ctx, cancel := context.WithCancel(e.t.Context())
+	watch, err := e.core.CoreV1().Pods(e.namespace).Watch(ctx, metav1.ListOptions{})
+	require.NoError(e.t, err)
+	var seen []seenPod
+	var group sync.WaitGroup
+	group.Go(func() {
+		for event := range watch.ResultChan() {
+			if pod, ok := event.Object.(*corev1.Pod); ok {
+				seen = append(seen, seenPod{*pod, time.Now()})
+			}
+		}
+	})
+	return func() []seenPod {
+		watch.Stop()
+		cancel()
+		group.Wait()
+		return seen
+	}
+}
+
+// controllerArgs starts the controller with further arguments, until the function returned is called.
+func (e *env) controllerArgs(args ...string) (restore func()) {
+	e.t.Helper()
+	const deployment = "deployment/kruise-controller-manager"
+	before := e.kubectl("-n", "kruise-system", "get", deployment, "-o", "jsonpath={.spec.template.spec.containers[0].args}")
+	write := func(args []string) {
+		patch, err := json.Marshal([]any{map[string]any{"op": "replace", "path": "/spec/template/spec/containers/0/args", "value": args}})
+		require.NoError(e.t, err)
+		e.kubectl("-n", "kruise-system", "patch", deployment, "--type=json", "-p", string(patch))
+		e.kubectl("-n", "kruise-system", "rollout", "status", deployment, "--timeout=180s")
+	}
+	var old []string
+	require.NoError(e.t, json.Unmarshal([]byte(before), &old))
+	write(append(append([]string{}, old...), args...))
+	return func() { write(old) }
+}
+
+// replaced applies old, new pairs of text.
+func replaced(text string, pairs ...string) string {
+	return strings.NewReplacer(pairs...).Replace(text)
+}

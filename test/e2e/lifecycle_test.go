@@ -1,0 +1,165 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const lifecycleState = "lifecycle.apps.kruise.io/state"
+
+// condition returns a Pod's condition, empty when it has none of that type.
+func condition(pod *corev1.Pod, conditionType corev1.PodConditionType) corev1.PodCondition {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == conditionType {
+			return c
+		}
+	}
+	return corev1.PodCondition{}
+}
+
+// held waits until a Pod of the CloneSet is in the state, and returns it.
+func (e *env) held(name, state string) (found corev1.Pod) {
+	e.t.Helper()
+	e.eventually("a Pod in "+state, func(c *require.Assertions, ctx context.Context) {
+		list, err := e.core.CoreV1().Pods(e.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name + "," + lifecycleState + "=" + state})
+		c.NoError(err)
+		c.NotEmpty(list.Items)
+		found = list.Items[0]
+	})
+	return found
+}
+
+// TestDrainingHooks holds a Pod before its update and another before its deletion. While it is held, the kubelet keeps it out
+// of service, and afterwards puts it back by itself.
+func TestDrainingHooks(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.apply(manifest("web", "spec:\n  replicas: 3", `spec:
+  lifecycle:
+    inPlaceUpdate: {labelsHandler: {update-hook: "on"}, markPodNotReady: true}
+    preDelete: {labelsHandler: {delete-hook: "on"}, markPodNotReady: true}
+  replicas: 2`, "labels:\n        app: NAME", "labels:\n        app: web\n        update-hook: \"on\"\n        delete-hook: \"on\""))
+	e.ready("web", 2)
+	for _, pod := range e.pods("web") {
+		require.Equal(t, corev1.ConditionTrue, condition(&pod, "KruisePodReady").Status)
+	}
+
+	e.image("web", "kruise.local/demo:v2")
+	pod := e.held("web", "PreparingUpdate")
+	assert.Equal(t, `[{"userAgent":"Lifecycle","key":"preUpdateHook"}]`, condition(&pod, "KruisePodReady").Message)
+	assert.Contains(t, e.outOfService(pod.Name).Spec.Containers[0].Image, "demo:v1")
+	e.answerUpdates("web", 2)
+	set := e.ready("web", 2)
+	assert.Equal(t, int32(2), set.Status.ReadyReplicas)
+
+	e.kubectl("scale", "cloneset", "web", "--replicas=1")
+	pod = e.held("web", "PreparingDelete")
+	assert.Equal(t, `[{"userAgent":"Lifecycle","key":"preDeleteHook"}]`, condition(&pod, "KruisePodReady").Message)
+	e.outOfService(pod.Name)
+	e.kubectl("label", "pod", pod.Name, "delete-hook-")
+	e.ready("web", 1)
+	assert.NotEqual(t, pod.Name, e.pods("web")[0].Name)
+}
+
+// outOfService waits until the kubelet sees the gate too: until then it may call the Pod ready once more.
+func (e *env) outOfService(pod string) (held *corev1.Pod) {
+	e.t.Helper()
+	e.eventually("the Pod is out of service", func(c *require.Assertions, ctx context.Context) {
+		var err error
+		held, err = e.core.CoreV1().Pods(e.namespace).Get(ctx, pod, metav1.GetOptions{})
+		c.NoError(err)
+		c.Equal(corev1.ConditionFalse, condition(held, corev1.PodReady).Status)
+	})
+	return held
+}
+
+// answerUpdates lets each Pod that waits for its update go, and confirms each that is updated, until so many are.
+func (e *env) answerUpdates(name string, count int) {
+	e.t.Helper()
+	e.eventually("all updates are answered", func(c *require.Assertions, ctx context.Context) {
+		confirmed := 0
+		for _, pod := range e.pods(name) {
+			switch pod.Labels[lifecycleState] {
+			case "PreparingUpdate":
+				e.kubectl("label", "pod", pod.Name, "update-hook-")
+			case "Updated":
+				e.kubectl("label", "pod", pod.Name, "update-hook=on")
+			case "Normal":
+				if pod.Spec.Containers[0].Image == "kruise.local/demo:v2" {
+					confirmed++
+				}
+			}
+		}
+		c.Equal(count, confirmed)
+	})
+}
+
+// TestSurge replaces Pods without ever having fewer than the replicas in service.
+func TestSurge(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	s := stress{"web", "{type: ReCreate, maxUnavailable: 0, maxSurge: 1}", 3, 1, 0}
+	e.apply(manifest("web", "updateStrategy:\n    type: InPlaceIfPossible\n    maxUnavailable: 1", "updateStrategy: "+s.strategy))
+	e.ready("web", 3)
+	o := e.observe([]stress{s})
+	e.image("web", "kruise.local/demo:v2")
+	e.ready("web", 3)
+	o.report(t)
+}
+
+// TestRollback goes back in the middle of a rollout: what had not changed is left alone.
+func TestRollback(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.apply(manifest("web", "maxUnavailable: 1", "maxUnavailable: 1\n    partition: 2"))
+	first := e.ready("web", 3).Status.UpdateRevision
+	before := e.pods("web")
+	e.image("web", "kruise.local/demo:v2")
+	e.eventually("one Pod is updated", func(c *require.Assertions, _ context.Context) {
+		c.Equal(int32(1), e.cloneSet("web").Status.UpdatedAvailableReplicas)
+	})
+	e.kubectl("patch", "cloneset", "web", "--type=merge", "-p", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`)
+	e.image("web", "kruise.local/demo:v1")
+	set := e.ready("web", 3)
+	assert.Equal(t, first, set.Status.UpdateRevision, "no revision is made anew")
+	after, restarted := restarts(e.pods("web")), 0
+	for container, count := range restarts(before) {
+		require.Contains(t, after, container, "every Pod is the same")
+		if after[container] != count {
+			restarted++
+		}
+	}
+	assert.LessOrEqual(t, restarted, 1+1, "the one that had changed, and at most one more that was on its way")
+}
+
+// TestProgressDeadline tells of a rollout that does not get on, and takes it back when it does.
+func TestProgressDeadline(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.apply(manifest("web", "replicas: 3", "progressDeadlineSeconds: 5\n  replicas: 1"))
+	e.ready("web", 1)
+	reason := func(wanted string) {
+		e.eventually("Progressing says "+wanted, func(c *require.Assertions, _ context.Context) {
+			for _, condition := range e.cloneSet("web").Status.Conditions {
+				if condition.Type == "Progressing" {
+					c.Equal(wanted, condition.Reason)
+					return
+				}
+			}
+			c.Fail("no condition Progressing")
+		})
+	}
+	reason("CloneSetAvailable")
+	e.image("web", "kruise.local/none:v1")
+	reason("ProgressDeadlineExceeded")
+	e.image("web", "kruise.local/demo:v2")
+	reason("CloneSetAvailable")
+	e.ready("web", 1)
+}

@@ -1,0 +1,143 @@
+//go:build e2e && fault
+
+package e2e
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/test/hostcontroller"
+)
+
+// rollouts of each CloneSet; together they are the fifty of the test.
+const rolloutsEach = 5
+
+// stresses are the ways in which an update changes Pods.
+var stresses = []stress{
+	{"recreate", "{type: ReCreate, maxUnavailable: 1}", 6, 0, 1},
+	{"recreate-half", "{type: ReCreate, maxUnavailable: 50%}", 6, 0, 3},
+	{"recreate-surge", "{type: ReCreate, maxUnavailable: 0, maxSurge: 2}", 6, 2, 0},
+	{"recreate-both", "{type: ReCreate, maxUnavailable: 1, maxSurge: 1}", 6, 1, 1},
+	{"in-place", "{type: InPlaceIfPossible, maxUnavailable: 1}", 6, 0, 1},
+	{"in-place-all", "{type: InPlaceIfPossible, maxUnavailable: 100%}", 20, 0, 20},
+	{"in-place-surge", "{type: InPlaceIfPossible, maxUnavailable: 0, maxSurge: 2}", 6, 2, 0},
+	{"in-place-grace", "{type: InPlaceIfPossible, maxUnavailable: 2, inPlaceUpdateStrategy: {gracePeriodSeconds: 1}}", 6, 0, 2},
+	{"in-place-only", "{type: InPlaceOnly, maxUnavailable: 2}", 6, 0, 2},
+	{"scatter", "{type: InPlaceIfPossible, maxUnavailable: 2, scatterStrategy: [{key: zone, value: a}]}", 6, 0, 2},
+}
+
+func (s stress) manifest() string {
+	return manifest(s.name, "replicas: 3", sprintf("replicas: %d", s.replicas),
+		"updateStrategy:\n    type: InPlaceIfPossible\n    maxUnavailable: 1", "updateStrategy: "+s.strategy,
+		"      terminationGracePeriodSeconds: 5",
+		"      nodeSelector: {type: kwok}\n      tolerations: [{operator: Exists}]\n      terminationGracePeriodSeconds: 5")
+}
+
+// TestControllerIsKilledDuringRollouts kills the controller at random moments while ten CloneSets roll out five times each.
+// Every rollout converges, and at no moment that a watch shows are there more Pods, or fewer that serve, than the user allowed.
+func TestControllerIsKilledDuringRollouts(t *testing.T) {
+	e := newEnv(t)
+	giveBack, err := hostcontroller.TakeOver(t.Context(), e.core)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, giveBack(context.WithoutCancel(t.Context()))) })
+
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	binary, err := hostcontroller.Build(t.Context(), root, t.TempDir())
+	require.NoError(t, err)
+	process, err := hostcontroller.New(t.Context(), binary, os.Getenv("KUBECONFIG"), filepath.Join(root, ".local", "log", "killed-controller.log"))
+	require.NoError(t, err)
+	killer := startKiller(t, process)
+
+	for _, s := range stresses {
+		e.apply(s.manifest())
+	}
+	for _, s := range stresses {
+		e.ready(s.name, int32(s.replicas))
+	}
+	observer := e.observe(stresses)
+	for round := range rolloutsEach {
+		for _, s := range stresses {
+			e.image(s.name, sprintf("kruise.local/demo:r%d", round))
+		}
+		for _, s := range stresses {
+			e.ready(s.name, int32(s.replicas))
+		}
+		t.Logf("round %d: %d kills so far", round+1, killer.count())
+	}
+	kills := killer.stop()
+	observer.report(t)
+	for _, s := range stresses {
+		require.Len(t, e.pods(s.name), s.replicas, s.name)
+		history, err := e.core.AppsV1().ControllerRevisions(e.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + s.name})
+		require.NoError(t, err)
+		require.Len(t, history.Items, rolloutsEach+1, "%s: one revision for each template", s.name)
+	}
+	t.Logf("%d rollouts, the controller was killed %d times", len(stresses)*rolloutsEach, kills)
+	require.Greater(t, kills, rolloutsEach)
+}
+
+// killer lets the controller run for a moment, kills it, and starts it again.
+type killer struct {
+	t      *testing.T
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	lock   sync.Mutex
+	kills  int
+	failed error
+}
+
+func startKiller(t *testing.T, process *hostcontroller.Process) *killer {
+	t.Helper()
+	k := &killer{t: t}
+	k.ctx, k.cancel = context.WithCancel(t.Context())
+	require.NoError(t, process.Start(context.WithoutCancel(t.Context())))
+	k.done.Go(func() { k.failed = k.run(process) })
+	t.Cleanup(func() { k.cancel(); k.done.Wait(); _ = process.Kill() })
+	return k
+}
+
+func (k *killer) run(process *hostcontroller.Process) error {
+	const shortest, longest = 100 * time.Millisecond, 2500 * time.Millisecond
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	for {
+		select {
+		case <-k.ctx.Done():
+			return nil
+		case <-time.After(shortest + time.Duration(random.Int64N(int64(longest-shortest)))):
+		}
+		if err := process.Kill(); err != nil {
+			return err
+		}
+		k.lock.Lock()
+		k.kills++
+		k.lock.Unlock()
+		if err := process.Start(context.WithoutCancel(k.ctx)); err != nil {
+			return err
+		}
+	}
+}
+
+func (k *killer) count() int {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	return k.kills
+}
+
+// stop leaves the controller running.
+func (k *killer) stop() int {
+	k.t.Helper()
+	k.cancel()
+	k.done.Wait()
+	require.NoError(k.t, k.failed)
+	return k.count()
+}

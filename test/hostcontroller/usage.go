@@ -1,0 +1,63 @@
+package hostcontroller
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Metrics is the text that a process answers at /metrics.
+type Metrics string
+
+// Sum adds up the values of a metric over all of its series that have these labels, each written as name="value".
+func (m Metrics) Sum(name string, labels ...string) (total float64) {
+	lines := bufio.NewScanner(strings.NewReader(string(m)))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		series, text, found := cutLast(lines.Text(), " ")
+		if !found || series != name && !strings.HasPrefix(series, name+"{") || !hasAll(series, labels) {
+			continue
+		}
+		if value, err := strconv.ParseFloat(text, 64); err == nil {
+			total += value
+		}
+	}
+	return total
+}
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(text, separator)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(separator):], true
+}
+
+func hasAll(series string, labels []string) bool {
+	for _, label := range labels {
+		if !strings.Contains(series, label) {
+			return false
+		}
+	}
+	return true
+}
+
+// PeakMemory is the most memory in bytes that the process ever had resident.
+func (p *Process) PeakMemory() (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+	if err != nil {
+		return 0, fmt.Errorf("read the controller's memory: %w", err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if text, found := strings.CutPrefix(line, "VmHWM:"); found {
+			kilobytes, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "kB")), 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("read the controller's memory: %w", err)
+			}
+			return kilobytes << 10, nil
+		}
+	}
+	return 0, fmt.Errorf("read the controller's memory: no VmHWM for process %d", p.PID())
+}
