@@ -44,8 +44,13 @@ e2e: binaries ## Test the local cluster itself, then run the e2e suite on it; it
 	go test -tags e2e -count=1 -timeout 15m ./hack/...
 	@hack/test-e2e.sh
 
+.PHONY: fault
+fault: binaries ## Kill the controller at random moments during 50 rollouts on the local cluster; it goes again if it was not up.
+	@hack/fault.sh
+
 .PHONY: bench
-bench: up ## Compare the verbs' latency for CloneSets with that for Deployments, on the local cluster.
+bench: export KWOK_NODES ?= 5
+bench: up ## Compare verbs and memory of CloneSets with Deployments and custom resources, then measure the controller at scale.
 	KUBECONFIG=.local/kubeconfig go run -tags bench ./test/benchmark
 
 .PHONY: fuzz

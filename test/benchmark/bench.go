@@ -3,15 +3,11 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -19,14 +15,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
-// bench runs every verb over the same number of objects of each kind, the two kinds interleaved call by call, so that
-// whatever else the machine does falls on both.
+// bench runs every verb over the same number of objects of each kind, the kinds interleaved call by call, so that whatever
+// else the machine does falls on all.
 type bench struct {
-	core                    kubernetes.Interface
-	clients, objects, lists int
+	limits
+	config *rest.Config
+	core   kubernetes.Interface
 }
+
+// verb is one kind of request, to an object by its name.
+type verb func(ctx context.Context, namespace, name string) error
 
 // call is one timed request of the workload with that index.
 type call struct {
@@ -34,49 +35,65 @@ type call struct {
 	do       func(ctx context.Context) error
 }
 
-func (b *bench) compare(ctx context.Context, left, right workload) error {
-	namespace, err := b.core.CoreV1().Namespaces().Create(ctx,
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "bench-"}}, metav1.CreateOptions{})
+// namespace makes one, and returns how to remove it and what is in it.
+func (b *bench) namespace(ctx context.Context) (name string, remove func(), err error) {
+	namespaces := b.core.CoreV1().Namespaces()
+	created, err := namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "bench-"}}, metav1.CreateOptions{})
 	if err != nil {
-		return fmt.Errorf("create namespace: %w", err)
+		return "", nil, fmt.Errorf("create namespace: %w", err)
 	}
-	defer func() {
-		_ = b.core.CoreV1().Namespaces().Delete(context.WithoutCancel(ctx), namespace.Name, metav1.DeleteOptions{})
-	}()
-	pair := []workload{left, right}
-	verbs := []struct {
-		name  string
-		count int
-		of    func(workload) func(ctx context.Context, namespace, name string) error
-	}{
-		{"create", b.objects, func(w workload) func(context.Context, string, string) error { return w.create }},
-		{"get", b.objects, func(w workload) func(context.Context, string, string) error { return w.get }},
-		{"patch", b.objects, func(w workload) func(context.Context, string, string) error { return w.patch }},
-		{"list", b.lists, func(w workload) func(context.Context, string, string) error { return w.list }},
-		{"delete", b.objects, func(w workload) func(context.Context, string, string) error { return w.remove }},
+	return created.Name, func() {
+		_ = namespaces.Delete(context.WithoutCancel(ctx), created.Name, metav1.DeleteOptions{})
+	}, nil
+}
+
+// verbs compares the latency of the first workload with that of the others, the custom resource's with its webhooks among them.
+func (b *bench) verbs(ctx context.Context, custom *custom, first workload, others ...workload) error {
+	namespace, remove, err := b.namespace(ctx)
+	if err != nil {
+		return err
 	}
-	reviews, err := b.reviews(ctx)
+	defer remove()
+	if err := custom.addWebhooks(ctx, namespace); err != nil {
+		return err
+	}
+	all := append([]workload{first}, append(others, custom.workload())...)
+	before, err := b.reviews(ctx)
 	if err != nil {
 		return err
 	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintf(out, "ms\t%s p50\tp99\t%s p50\tp99\tratio p50\tp99\t\n", left.kind, right.kind)
-	for _, verb := range verbs {
-		var calls []call
-		for i := range verb.count {
-			for side, w := range pair {
-				calls = append(calls, call{side, func(ctx context.Context) error {
-					return verb.of(w)(ctx, namespace.Name, fmt.Sprintf("bench-%04d", i))
-				}})
+	_, _ = fmt.Fprint(out, "ms\t")
+	for i, w := range all {
+		_, _ = fmt.Fprintf(out, "%s p50\tp99\t", w.kind)
+		if i > 0 {
+			_, _ = fmt.Fprint(out, "ratio p50\tp99\t")
+		}
+	}
+	_, _ = fmt.Fprintln(out)
+	for _, row := range []struct {
+		name  string
+		count int
+		of    func(workload) verb
+	}{
+		{"create", b.objects, func(w workload) verb { return w.create }},
+		{"get", b.objects, func(w workload) verb { return w.get }},
+		{"patch", b.objects, func(w workload) verb { return w.patch }},
+		{"list", b.lists, func(w workload) verb { return w.list }},
+		{"delete", b.objects, func(w workload) verb { return w.remove }},
+	} {
+		times, err := b.time(ctx, all, namespace, row.count, row.of)
+		if err != nil {
+			return fmt.Errorf("%s: %w", row.name, err)
+		}
+		_, _ = fmt.Fprintf(out, "%s\t", row.name)
+		for i, t := range times {
+			_, _ = fmt.Fprintf(out, "%.1f\t%.1f\t", at(t, 50), at(t, 99))
+			if i > 0 {
+				_, _ = fmt.Fprintf(out, "%.2f\t%.2f\t", at(times[0], 50)/at(t, 50), at(times[0], 99)/at(t, 99))
 			}
 		}
-		times, err := b.run(ctx, calls)
-		if err != nil {
-			return fmt.Errorf("%s: %w", verb.name, err)
-		}
-		a, d := times[0], times[1]
-		_, _ = fmt.Fprintf(out, "%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.2f\t%.2f\t\n", verb.name, at(a, 50), at(a, 99), at(d, 50), at(d, 99),
-			at(a, 50)/at(d, 50), at(a, 99)/at(d, 99))
+		_, _ = fmt.Fprintln(out)
 	}
 	if err := out.Flush(); err != nil {
 		return err
@@ -85,19 +102,35 @@ func (b *bench) compare(ctx context.Context, left, right workload) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d objects of each kind, %d clients, %d lists; subject access reviews per CloneSet request: %.3f\n",
-		b.objects, b.clients, b.lists, (after-reviews)/float64(4*b.objects+b.lists))
+	fmt.Printf("%d objects of each kind, %d clients, %d lists; a ratio is %s's time over the other's; %d webhook calls;\n"+
+		"subject access reviews per %s request: %.3f\n",
+		b.objects, b.clients, b.lists, first.kind, custom.calls.Load(), first.kind, (after-before)/float64(4*b.objects+b.lists))
 	return nil
 }
 
+// time carries a verb out on that many objects of each workload and returns the sorted milliseconds, by workload.
+func (b *bench) time(ctx context.Context, all []workload, namespace string, count int, of func(workload) verb) ([][]float64, error) {
+	var calls []call
+	for i := range count {
+		for side, w := range all {
+			calls = append(calls, call{side, func(ctx context.Context) error {
+				return of(w)(ctx, namespace, fmt.Sprintf("bench-%05d", i))
+			}})
+		}
+	}
+	return b.run(ctx, len(all), calls)
+}
+
 // run carries the calls out with the bench's clients and returns the sorted latencies in milliseconds, by workload.
-func (b *bench) run(ctx context.Context, calls []call) ([2][]float64, error) {
+func (b *bench) run(ctx context.Context, workloads int, calls []call) ([][]float64, error) {
 	var (
 		group  sync.WaitGroup
 		mu     sync.Mutex
-		times  [2][]float64
+		times  = make([][]float64, workloads)
 		failed error
 	)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	work := make(chan call)
 	for range b.clients {
 		group.Go(func() {
@@ -107,43 +140,32 @@ func (b *bench) run(ctx context.Context, calls []call) ([2][]float64, error) {
 				took := float64(time.Since(begin).Microseconds()) / 1000
 				mu.Lock()
 				times[c.workload] = append(times[c.workload], took)
-				failed = errors.Join(failed, err)
+				if err != nil {
+					cancel() // The rest would only fail too, and each say so.
+					if failed == nil || !errors.Is(err, context.Canceled) {
+						failed = err
+					}
+				}
 				mu.Unlock()
 			}
 		})
 	}
 	for _, c := range calls {
+		if ctx.Err() != nil {
+			break
+		}
 		work <- c
 	}
 	close(work)
 	group.Wait()
-	slices.Sort(times[0])
-	slices.Sort(times[1])
+	for i := range times {
+		slices.Sort(times[i])
+	}
+	if failed == nil {
+		failed = ctx.Err()
+	}
 	return times, failed
 }
 
 // at is the percentile p of sorted values.
 func at(sorted []float64, p int) float64 { return sorted[min(len(sorted)*p/100, len(sorted)-1)] }
-
-// reviews counts the SubjectAccessReviews that kube-apiserver has answered so far.
-func (b *bench) reviews(ctx context.Context) (float64, error) {
-	metrics, err := b.core.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("read kube-apiserver's metrics: %w", err)
-	}
-	total := 0.0
-	lines := bufio.NewScanner(bytes.NewReader(metrics))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		line := lines.Text()
-		if !strings.HasPrefix(line, "apiserver_request_total{") || !strings.Contains(line, `resource="subjectaccessreviews"`) {
-			continue
-		}
-		value, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
-		if err != nil {
-			return 0, fmt.Errorf("read metric %q: %w", line, err)
-		}
-		total += value
-	}
-	return total, lines.Err()
-}

@@ -1,7 +1,9 @@
 //go:build bench
 
-// Command benchmark prints, for one cluster in one run, the latency of the basic verbs for CloneSets and for apps/v1
-// Deployments and the ratio of the two. It judges nothing: single machines are noisy, ratios in one run are what counts.
+// Command benchmark prints, for one cluster in one run, what the verbs take for CloneSets, for apps/v1 Deployments and for a
+// custom resource of the CloneSet's own schema behind a mutating and a validating webhook; what many CloneSets take of
+// their apiserver's memory beside what the same objects as custom resources take of kube-apiserver's; and what the controller
+// costs with many Pods on simulated nodes. It judges nothing: single machines are noisy, ratios in one run are what counts.
 package main
 
 import (
@@ -10,42 +12,88 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
+// limits bound the run.
+type limits struct {
+	clients, objects, lists int
+	stored, watchers        int
+}
+
 func main() {
-	objects := flag.Int("objects", 1000, "objects of each kind")
-	clients := flag.Int("clients", 10, "concurrent clients")
-	lists := flag.Int("lists", 50, "full lists of each kind")
+	var l limits
+	flag.IntVar(&l.objects, "objects", 1000, "objects of each kind whose verbs are timed; 0 leaves that out")
+	flag.IntVar(&l.clients, "clients", 10, "concurrent clients")
+	flag.IntVar(&l.lists, "lists", 50, "full lists of each kind")
+	flag.IntVar(&l.stored, "stored", 10000, "objects of each kind whose memory is measured; 0 leaves that out")
+	flag.IntVar(&l.watchers, "watchers", 20, "watches open on each kind meanwhile")
+	var shape scaleShape
+	flag.IntVar(&shape.large, "scale-large", 1000, "Pods of the large CloneSet on simulated nodes; 0 measures no scale")
+	flag.IntVar(&shape.sets, "scale-sets", 200, "small CloneSets on simulated nodes")
+	flag.IntVar(&shape.each, "scale-each", 5, "Pods of each small CloneSet")
+	timeout := flag.Duration("timeout", 40*time.Minute, "when to give up")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *objects, *clients, *lists); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, *timeout)
+	defer cancel()
+	if err := run(ctx, l, shape); err != nil {
 		fmt.Fprintln(os.Stderr, "benchmark:", err)
 		os.Exit(1) //nolint:gocritic // Nothing is left to undo.
 	}
 }
 
-func run(ctx context.Context, objects, clients, lists int) error {
+func run(ctx context.Context, l limits, shape scaleShape) error {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err != nil {
 		return fmt.Errorf("read KUBECONFIG: %w", err)
 	}
 	config.QPS = -1
-	config.ContentType = "application/vnd.kubernetes.protobuf"
-	config.AcceptContentTypes = config.ContentType + ",application/json"
-	core, err := kubernetes.NewForConfig(config)
+	protobuf := rest.CopyConfig(config)
+	protobuf.ContentType = "application/vnd.kubernetes.protobuf"
+	protobuf.AcceptContentTypes = protobuf.ContentType + ",application/json"
+	core, err := kubernetes.NewForConfig(protobuf)
 	if err != nil {
 		return err
 	}
-	kruise, err := versioned.NewForConfig(config)
+	kruise, err := versioned.NewForConfig(protobuf)
 	if err != nil {
 		return err
 	}
-	b := &bench{core: core, clients: clients, objects: objects, lists: lists}
-	return b.compare(ctx, cloneSets(kruise), deployments(core))
+	b := &bench{limits: l, config: config, core: core}
+	if err := b.api(ctx, kruise); err != nil {
+		return err
+	}
+	if shape.large == 0 {
+		return nil
+	}
+	return measureScale(ctx, core, kruise, shape)
+}
+
+// api measures the servers: what verbs take, and what objects take of memory.
+func (b *bench) api(ctx context.Context, kruise versioned.Interface) error {
+	if b.objects == 0 && b.stored == 0 {
+		return nil
+	}
+	custom, err := newCustom(ctx, b.config)
+	if err != nil {
+		return err
+	}
+	defer func() { custom.remove(context.WithoutCancel(ctx)) }()
+	if b.objects > 0 {
+		if err := b.verbs(ctx, custom, cloneSets(kruise), deployments(b.core)); err != nil {
+			return err
+		}
+	}
+	if b.stored == 0 {
+		return nil
+	}
+	return b.memory(ctx, cloneSets(kruise), custom.workload())
 }

@@ -10,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
@@ -20,22 +22,27 @@ import (
 
 // workload is one kind under measurement, verb by verb.
 type workload struct {
-	kind   string
-	create func(ctx context.Context, namespace, name string) error
-	get    func(ctx context.Context, namespace, name string) error
-	patch  func(ctx context.Context, namespace, name string) error
-	list   func(ctx context.Context, namespace, _ string) error
-	remove func(ctx context.Context, namespace, name string) error
+	kind                        string
+	create, patch, list, remove verb
+	read                        func(ctx context.Context, namespace, name string) (runtime.Object, error)
+	// clear deletes all, watch shows them as they come. Deployments need neither.
+	clear func(ctx context.Context, namespace string) error
+	watch func(ctx context.Context, namespace string) (watch.Interface, error)
 }
 
-const imagePatch = `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"kruise.local/demo:v2"}]}}}}`
+func (w workload) get(ctx context.Context, namespace, name string) error {
+	_, err := w.read(ctx, namespace, name)
+	return err
+}
 
-// template is the Pod template of every object: about 1.9 KB as JSON.
+const imagePatch = `[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"kruise.local/demo:v2"}]`
+
+// template is the Pod template of every object, which then is about 3 KiB of JSON as the server shows it.
 func template(name string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{
 			Labels:      map[string]string{"app": name},
-			Annotations: map[string]string{"benchmark/filler": strings.Repeat("0123456789abcdef", 64)},
+			Annotations: map[string]string{"benchmark/filler": strings.Repeat("0123456789abcdef", 96)},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "main", Image: "kruise.local/demo:v1",
@@ -51,23 +58,26 @@ func selector(name string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
 }
 
+func cloneSet(name string) *v1beta1.CloneSet {
+	return &v1beta1.CloneSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       v1beta1.CloneSetSpec{Replicas: ptr.To[int32](0), Selector: selector(name), Template: template(name)},
+	}
+}
+
 func cloneSets(client versioned.Interface) workload {
 	api := client.AppsV1beta1()
 	return workload{
 		kind: "CloneSet",
 		create: func(ctx context.Context, namespace, name string) error {
-			_, err := api.CloneSets(namespace).Create(ctx, &v1beta1.CloneSet{
-				ObjectMeta: metav1.ObjectMeta{Name: name},
-				Spec:       v1beta1.CloneSetSpec{Replicas: ptr.To[int32](0), Selector: selector(name), Template: template(name)},
-			}, metav1.CreateOptions{})
+			_, err := api.CloneSets(namespace).Create(ctx, cloneSet(name), metav1.CreateOptions{})
 			return err
 		},
-		get: func(ctx context.Context, namespace, name string) error {
-			_, err := api.CloneSets(namespace).Get(ctx, name, metav1.GetOptions{})
-			return err
+		read: func(ctx context.Context, namespace, name string) (runtime.Object, error) {
+			return api.CloneSets(namespace).Get(ctx, name, metav1.GetOptions{})
 		},
 		patch: func(ctx context.Context, namespace, name string) error {
-			_, err := api.CloneSets(namespace).Patch(ctx, name, types.StrategicMergePatchType, []byte(imagePatch), metav1.PatchOptions{})
+			_, err := api.CloneSets(namespace).Patch(ctx, name, types.JSONPatchType, []byte(imagePatch), metav1.PatchOptions{})
 			return err
 		},
 		list: func(ctx context.Context, namespace, _ string) error {
@@ -76,6 +86,12 @@ func cloneSets(client versioned.Interface) workload {
 		},
 		remove: func(ctx context.Context, namespace, name string) error {
 			return api.CloneSets(namespace).Delete(ctx, name, metav1.DeleteOptions{})
+		},
+		clear: func(ctx context.Context, namespace string) error {
+			return api.CloneSets(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+		},
+		watch: func(ctx context.Context, namespace string) (watch.Interface, error) {
+			return api.CloneSets(namespace).Watch(ctx, metav1.ListOptions{})
 		},
 	}
 }
@@ -91,12 +107,11 @@ func deployments(client kubernetes.Interface) workload {
 			}, metav1.CreateOptions{})
 			return err
 		},
-		get: func(ctx context.Context, namespace, name string) error {
-			_, err := api.Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
-			return err
+		read: func(ctx context.Context, namespace, name string) (runtime.Object, error) {
+			return api.Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
 		},
 		patch: func(ctx context.Context, namespace, name string) error {
-			_, err := api.Deployments(namespace).Patch(ctx, name, types.StrategicMergePatchType, []byte(imagePatch), metav1.PatchOptions{})
+			_, err := api.Deployments(namespace).Patch(ctx, name, types.JSONPatchType, []byte(imagePatch), metav1.PatchOptions{})
 			return err
 		},
 		list: func(ctx context.Context, namespace, _ string) error {

@@ -1,0 +1,168 @@
+//go:build bench
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// manager acts on CloneSets and, by that, would add to the objects and to kube-apiserver: it rests while memory is measured.
+const manager = "kruise-controller-manager"
+
+// memory stores many objects of both kinds, one kind after the other, with watches open, and prints how the memory of the
+// server that holds them grows. Custom resources are without webhooks here.
+func (b *bench) memory(ctx context.Context, ours, custom workload) error {
+	restore, err := b.rest(ctx)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	kruise, kube, err := b.servers(ctx)
+	if err != nil {
+		return err
+	}
+	left, err := b.store(ctx, ours, kruise)
+	if err != nil {
+		return fmt.Errorf("store %ss: %w", ours.kind, err)
+	}
+	right, err := b.store(ctx, custom, kube)
+	if err != nil {
+		return fmt.Errorf("store %ss: %w", custom.kind, err)
+	}
+	return b.printMemory(left, right)
+}
+
+// stored is what one kind's objects took.
+type stored struct {
+	kind, server  string
+	object        int
+	before, after use
+}
+
+func (s stored) perObject(count int, of func(use) float64) float64 {
+	return (of(s.after) - of(s.before)) / float64(count) / 1024
+}
+
+func (b *bench) printMemory(left, right stored) error {
+	resident, heap := func(u use) float64 { return u.resident }, func(u use) float64 { return u.heap }
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(out, "MiB\tRSS before\tafter\tlive heap before\tafter\tKiB per object: JSON\tRSS\tlive heap\t")
+	for _, s := range []stored{left, right} {
+		_, _ = fmt.Fprintf(out, "%s in %s\t%.0f\t%.0f\t%.0f\t%.0f\t%.1f\t%.1f\t%.1f\t\n", s.kind, s.server,
+			s.before.resident/(1<<20), s.after.resident/(1<<20), s.before.heap/(1<<20), s.after.heap/(1<<20),
+			float64(s.object)/1024, s.perObject(b.stored, resident), s.perObject(b.stored, heap))
+	}
+	_, _ = fmt.Fprintf(out, "ratio\t\t\t\t\t\t%.2f\t%.2f\t\n",
+		left.perObject(b.stored, resident)/right.perObject(b.stored, resident), left.perObject(b.stored, heap)/right.perObject(b.stored, heap))
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	fmt.Printf("%d objects of each kind, %d watches on each, after a garbage collection; "+
+		"where kruise-apiserver embeds its store, its figures contain the store's\n", b.stored, b.watchers)
+	return nil
+}
+
+// store creates the objects of a kind under open watches, waits until every watch has shown them, and measures. It deletes
+// them again, because a full namespace would take long to go.
+func (b *bench) store(ctx context.Context, w workload, s server) (result stored, err error) {
+	result.kind, result.server = w.kind, s.name
+	namespace, remove, err := b.namespace(ctx)
+	if err != nil {
+		return result, err
+	}
+	defer remove()
+	if result.before, err = s.use(ctx); err != nil {
+		return result, err
+	}
+	watches, cancel := context.WithCancel(ctx)
+	defer cancel()
+	seen := make(chan error, b.watchers)
+	for range b.watchers {
+		events, err := w.watch(watches, namespace)
+		if err != nil {
+			return result, fmt.Errorf("watch: %w", err)
+		}
+		go func() { seen <- shown(watches, events, b.stored) }()
+	}
+	begin := time.Now()
+	if _, err := b.time(ctx, []workload{w}, namespace, b.stored, func(w workload) verb { return w.create }); err != nil {
+		return result, err
+	}
+	for range b.watchers {
+		if err := <-seen; err != nil {
+			return result, err
+		}
+	}
+	fmt.Printf("%d %ss created and seen by %d watches in %.0f s\n", b.stored, w.kind, b.watchers, time.Since(begin).Seconds())
+	if result.after, err = s.use(ctx); err != nil {
+		return result, err
+	}
+	object, err := w.read(ctx, namespace, "bench-00000")
+	if err != nil {
+		return result, err
+	}
+	text, err := json.Marshal(object)
+	result.object = len(text)
+	return result, errors.Join(err, w.clear(ctx, namespace))
+}
+
+// shown reads a watch until it has shown that many new objects.
+func shown(ctx context.Context, events watch.Interface, count int) error {
+	for count > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case event, open := <-events.ResultChan():
+			if !open {
+				return errors.New("a watch ended before it had shown all objects")
+			}
+			if event.Type == watch.Added {
+				count--
+			}
+		}
+	}
+	go func() { // It stays open while memory is measured.
+		<-ctx.Done()
+		events.Stop()
+	}()
+	return nil
+}
+
+// rest stops the manager and returns how to start it again.
+func (b *bench) rest(ctx context.Context) (restore func(), err error) {
+	deployments := b.core.AppsV1().Deployments("kruise-system")
+	scale, err := deployments.GetScale(ctx, manager, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("stop %s: %w", manager, err)
+	}
+	set := func(ctx context.Context, replicas int32) error {
+		_, err := deployments.UpdateScale(ctx, manager, &autoscalingv1.Scale{
+			ObjectMeta: metav1.ObjectMeta{Name: manager}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas},
+		}, metav1.UpdateOptions{})
+		return err
+	}
+	if err := set(ctx, 0); err != nil {
+		return nil, fmt.Errorf("stop %s: %w", manager, err)
+	}
+	restore = func() { _ = set(context.WithoutCancel(ctx), scale.Spec.Replicas) }
+	err = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+		deployment, err := deployments.Get(ctx, manager, metav1.GetOptions{})
+		return err == nil && deployment.Status.Replicas == 0, err
+	})
+	if err != nil {
+		restore()
+		return nil, fmt.Errorf("wait until %s has stopped: %w", manager, err)
+	}
+	return restore, nil
+}

@@ -1,0 +1,295 @@
+//go:build bench
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/test/hostcontroller"
+)
+
+// scaleBench measures the CloneSet controller on simulated nodes. The controller works as a process of this machine, alone and
+// without a lease, so that what it costs can be told from what the cluster costs.
+type scaleBench struct {
+	core       kubernetes.Interface
+	kruise     versioned.Interface
+	process    *hostcontroller.Process
+	namespace  string
+	sets, each int
+	out        *tabwriter.Writer
+}
+
+const (
+	scalePatience = 10 * time.Minute
+	scalePoll     = 100 * time.Millisecond
+)
+
+// scaleShape is one large CloneSet, and many small ones.
+type scaleShape struct{ large, sets, each int }
+
+// measureScale takes over from the cluster's controller, measures one large CloneSet and many small ones, and gives back.
+func measureScale(ctx context.Context, core kubernetes.Interface, kruise versioned.Interface, shape scaleShape) (err error) {
+	nodes, err := core.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "type=kwok"})
+	if err != nil {
+		return fmt.Errorf("list nodes: %w", err)
+	}
+	if len(nodes.Items) == 0 {
+		return fmt.Errorf("no node is simulated: start the cluster with KWOK_NODES=%d", max(shape.large, shape.sets*shape.each)/500+1)
+	}
+	giveBack, err := hostcontroller.TakeOver(ctx, core)
+	if err != nil {
+		return err
+	}
+	defer func() { err = joined(err, giveBack(context.WithoutCancel(ctx))) }()
+	dir, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = joined(err, os.RemoveAll(dir)) }()
+	checkout, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	binary, err := hostcontroller.Build(ctx, checkout, dir)
+	if err != nil {
+		return err
+	}
+	b := &scaleBench{core: core, kruise: kruise, out: tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)}
+	const header = "controller\ts\tCPU s\tCPU ms/Pod\tpeak MiB\trequests\tper Pod\twrites/Pod\tstatus writes\tKiB/Pod\t"
+	fmt.Fprintln(b.out, header) //nolint:errcheck // Standard output.
+	for _, next := range []struct{ sets, each int }{{1, shape.large}, {shape.sets, shape.each}} {
+		b.sets, b.each = next.sets, next.each
+		if err := b.shape(ctx, binary, filepath.Join(dir, "controller.log")); err != nil {
+			return err
+		}
+	}
+	return b.out.Flush()
+}
+
+// shape measures one number of CloneSets of one size: their creation, an update in place, and a start of the controller among them.
+func (b *scaleBench) shape(ctx context.Context, binary, logFile string) (err error) {
+	namespace, err := b.core.CoreV1().Namespaces().Create(ctx,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "bench-"}}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create namespace: %w", err)
+	}
+	b.namespace = namespace.Name
+	defer func() { err = joined(err, b.remove(context.WithoutCancel(ctx))) }()
+	if b.process, err = hostcontroller.New(ctx, binary, os.Getenv("KUBECONFIG"), logFile); err != nil {
+		return err
+	}
+	if err := b.process.Start(ctx); err != nil {
+		return err
+	}
+	defer func() { err = joined(err, b.process.Kill()) }()
+	empty, err := b.process.Heap(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.step(ctx, "ready", b.create); err != nil {
+		return err
+	}
+	full, err := b.process.Heap(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d CloneSets of %d: %.1f KiB on the controller's heap for each Pod\n", b.sets, b.each,
+		float64(full-empty)/1024/float64(b.sets*b.each))
+	if err := b.step(ctx, "updated in place", b.update); err != nil {
+		return err
+	}
+	return b.restart(ctx)
+}
+
+// step measures what it takes until every CloneSet is as its spec says.
+func (b *scaleBench) step(ctx context.Context, name string, act func(context.Context) error) error {
+	before, err := b.process.Metrics(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := act(ctx); err != nil {
+		return err
+	}
+	if err := b.settled(ctx); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	took := time.Since(began)
+	after, err := b.process.Metrics(ctx)
+	if err != nil {
+		return err
+	}
+	peak, err := b.process.PeakMemory()
+	if err != nil {
+		return err
+	}
+	b.row(name, took, before, after, peak)
+	return nil
+}
+
+func (b *scaleBench) row(name string, took time.Duration, before, after hostcontroller.Metrics, peak int64) {
+	spent := func(metric string, labels ...string) float64 {
+		return after.Sum(metric, labels...) - before.Sum(metric, labels...)
+	}
+	pods := float64(b.sets * b.each)
+	cpu := spent("process_cpu_seconds_total")
+	requests, writes := spent("rest_client_requests_total"), 0.0
+	for _, verb := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+		writes += spent("rest_client_requests_total", `method="`+verb+`"`)
+	}
+	status := spent("rest_client_requests_total", `method="PUT"`)
+	bytes := spent("rest_client_request_size_bytes_sum") + spent("rest_client_response_size_bytes_sum")
+	_, _ = fmt.Fprintf(b.out, "%d of %d: %s\t%.1f\t%.2f\t%.2f\t%d\t%.0f\t%.2f\t%.2f\t%.0f\t%.1f\t\n", b.sets, b.each, name, took.Seconds(),
+		cpu, cpu*1000/pods, peak>>20, requests, requests/pods, writes/pods, status, bytes/1024/pods)
+}
+
+func joined(first, second error) error {
+	if first == nil {
+		return second
+	}
+	return first
+}
+
+func (b *scaleBench) name(i int) string { return fmt.Sprintf("bench-%03d", i) }
+
+func (b *scaleBench) create(ctx context.Context) error {
+	all := intstr.FromString("100%")
+	for i := range b.sets {
+		set := &v1beta1.CloneSet{
+			ObjectMeta: metav1.ObjectMeta{Name: b.name(i)},
+			Spec: v1beta1.CloneSetSpec{
+				Replicas: new(int32(b.each)), Selector: selector(b.name(i)), Template: template(b.name(i)),
+				UpdateStrategy: v1beta1.CloneSetUpdateStrategy{RollingUpdate: &v1beta1.RollingUpdateCloneSetStrategy{
+					PodUpdatePolicy: pub.InPlaceIfPossiblePodUpdatePolicy, MaxUnavailable: &all,
+				}},
+			},
+		}
+		set.Spec.Template.Spec.NodeSelector = map[string]string{"type": "kwok"}
+		set.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		if _, err := b.kruise.AppsV1beta1().CloneSets(b.namespace).Create(ctx, set, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("create CloneSet %s: %w", set.Name, err)
+		}
+	}
+	return nil
+}
+
+func (b *scaleBench) update(ctx context.Context) error {
+	patch := cloneSets(b.kruise).patch
+	for i := range b.sets {
+		if err := patch(ctx, b.namespace, b.name(i)); err != nil {
+			return fmt.Errorf("update CloneSet %s: %w", b.name(i), err)
+		}
+	}
+	return nil
+}
+
+// settled waits until every CloneSet reports all its Pods updated and available.
+func (b *scaleBench) settled(ctx context.Context) error {
+	return wait.PollUntilContextTimeout(ctx, scalePoll, scalePatience, true, func(ctx context.Context) (bool, error) {
+		list, err := b.kruise.AppsV1beta1().CloneSets(b.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, nil //nolint:nilerr // It is asked again.
+		}
+		for i := range list.Items {
+			set := &list.Items[i]
+			if set.Status.ObservedGeneration != set.Generation || set.Status.UpdatedAvailableReplicas != *set.Spec.Replicas {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+// restart kills the controller, asks for one more Pod, starts the controller and waits for that Pod.
+func (b *scaleBench) restart(ctx context.Context) error {
+	if err := b.process.Kill(); err != nil {
+		return err
+	}
+	sets := b.kruise.AppsV1beta1().CloneSets(b.namespace)
+	scale, err := sets.GetScale(ctx, b.name(0), metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("get scale: %w", err)
+	}
+	scale.Spec.Replicas++
+	if _, err := sets.UpdateScale(ctx, b.name(0), scale, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("scale: %w", err)
+	}
+	pods := b.core.CoreV1().Pods(b.namespace)
+	now, err := pods.List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return fmt.Errorf("list Pods: %w", err)
+	}
+	events, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: now.ResourceVersion})
+	if err != nil {
+		return fmt.Errorf("watch Pods: %w", err)
+	}
+	defer events.Stop()
+	began := time.Now()
+	if err := b.process.Start(ctx); err != nil {
+		return err
+	}
+	if err := created(ctx, events); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	metrics, err := b.process.Metrics(ctx)
+	if err != nil {
+		return err
+	}
+	peak, err := b.process.PeakMemory()
+	if err != nil {
+		return err
+	}
+	b.row("useful after a restart", took, "", metrics, peak)
+	return nil
+}
+
+// created waits for the first Pod that is new.
+func created(ctx context.Context, events watch.Interface) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(scalePatience):
+			return errors.New("no Pod came after the restart")
+		case event, open := <-events.ResultChan():
+			if !open {
+				return errors.New("the watch for a Pod after the restart ended")
+			}
+			if event.Type == watch.Added {
+				return nil
+			}
+		}
+	}
+}
+
+// remove deletes the namespace and waits until its Pods are gone, so that they cost the next measurement nothing.
+func (b *scaleBench) remove(ctx context.Context) error {
+	if err := b.core.CoreV1().Namespaces().Delete(ctx, b.namespace, metav1.DeleteOptions{}); err != nil {
+		return fmt.Errorf("delete namespace: %w", err)
+	}
+	err := wait.PollUntilContextTimeout(ctx, time.Second, scalePatience, true, func(ctx context.Context) (bool, error) {
+		pods, err := b.core.CoreV1().Pods(b.namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		return err == nil && len(pods.Items) == 0, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the Pods of %s to go: %w", b.namespace, err)
+	}
+	return nil
+}
