@@ -57,7 +57,7 @@ func TestPriority(t *testing.T) {
 		"a barrier":                    {[]corev1.EnvVar{barrier("p_3")}, 3, true},
 		"a negative one":               {[]corev1.EnvVar{barrier("p_-2147483647")}, -2147483647, true},
 		"the last of several":          {[]corev1.EnvVar{barrier("p_3"), barrier("p_4")}, 4, true},
-		"wart 4: no key":               {[]corev1.EnvVar{literal}, 0, false},
+		"no key of a barrier":          {[]corev1.EnvVar{literal}, 0, false},
 		"a key of something else":      {[]corev1.EnvVar{barrier("c_3")}, 0, false},
 		"a key that is not a priority": {[]corev1.EnvVar{barrier("p_high")}, 0, false},
 	}
@@ -173,7 +173,7 @@ func TestRow10SharedMetadataIsOneTurn(t *testing.T) {
 	}
 }
 
-// A later turn that only has other amounts, or only metadata, is a turn as well (wart 3).
+// A later turn that only has other amounts, or only metadata, is a turn as well.
 func TestEveryKindOfChangeHasItsTurn(t *testing.T) {
 	pod := podOf(map[string][]corev1.EnvVar{
 		"side": {barrier("p_5")}, "main": {barrier("p_1"), reads("K", "metadata.labels['k']")}, "slow": {barrier("p_0")},
