@@ -21,6 +21,12 @@ func Disjoint(a, b *metav1.LabelSelector) bool {
 	return false
 }
 
+// SameKeys says whether two selectors ask about exactly the same label keys, one at least.
+func SameKeys(a, b *metav1.LabelSelector) bool {
+	keys := sets.KeySet(requirements(a))
+	return keys.Len() > 0 && keys.Equal(sets.KeySet(requirements(b)))
+}
+
 // requirements are the parts of a selector, by the label's key.
 func requirements(selector *metav1.LabelSelector) map[string][]metav1.LabelSelectorRequirement {
 	result := map[string][]metav1.LabelSelectorRequirement{}

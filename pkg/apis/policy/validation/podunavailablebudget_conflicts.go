@@ -5,10 +5,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kruise.io/kruise/pkg/apis/policy"
+	"kruise.io/kruise/pkg/apis/rules"
 )
 
 // ValidatePodUnavailableBudgetConflicts checks a new budget against the others of its namespace:
@@ -42,59 +42,5 @@ func sameTarget(a, b *policy.TargetReference) bool {
 // overlap says whether two selectors use exactly the same keys and can hold together for each of
 // them. Selectors with different keys are let alone: whether one Pod has both is up to its labels.
 func overlap(a, b *metav1.LabelSelector) bool {
-	if a == nil || b == nil {
-		return false
-	}
-	ours, theirs := byKey(a), byKey(b)
-	if !sets.KeySet(ours).Equal(sets.KeySet(theirs)) {
-		return false
-	}
-	for key := range ours {
-		for _, one := range ours[key] {
-			for _, other := range theirs[key] {
-				if !holdTogether(one, other) {
-					return false
-				}
-			}
-		}
-	}
-	return len(ours) > 0
-}
-
-// byKey are the requirements of a selector, by the label's key.
-func byKey(selector *metav1.LabelSelector) map[string][]metav1.LabelSelectorRequirement {
-	result := map[string][]metav1.LabelSelectorRequirement{}
-	for key, value := range selector.MatchLabels {
-		requirement := metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: []string{value}}
-		result[key] = append(result[key], requirement)
-	}
-	for _, requirement := range selector.MatchExpressions {
-		result[requirement.Key] = append(result[requirement.Key], requirement)
-	}
-	return result
-}
-
-// holdTogether says whether some label, or none, satisfies both requirements for one key.
-func holdTogether(a, b metav1.LabelSelectorRequirement) bool {
-	if a.Operator != metav1.LabelSelectorOpIn && b.Operator == metav1.LabelSelectorOpIn {
-		a, b = b, a
-	}
-	ours, theirs := sets.New(a.Values...), sets.New(b.Values...)
-	switch a.Operator {
-	case metav1.LabelSelectorOpIn:
-		switch b.Operator {
-		case metav1.LabelSelectorOpIn:
-			return ours.HasAny(b.Values...)
-		case metav1.LabelSelectorOpNotIn:
-			return ours.Difference(theirs).Len() > 0
-		default:
-			return b.Operator == metav1.LabelSelectorOpExists
-		}
-	case metav1.LabelSelectorOpExists:
-		return b.Operator != metav1.LabelSelectorOpDoesNotExist
-	case metav1.LabelSelectorOpDoesNotExist:
-		return b.Operator != metav1.LabelSelectorOpExists
-	default: // NotIn leaves room beside each of the others.
-		return true
-	}
+	return a != nil && b != nil && rules.SameKeys(a, b) && !rules.Disjoint(a, b)
 }
