@@ -62,7 +62,7 @@ func (c *Cluster) apiServer() component {
 		"--requestheader-username-headers=X-Remote-User",
 		"--proxy-client-cert-file=" + p.cert("front-proxy"), "--proxy-client-key-file=" + p.key("front-proxy"),
 		"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
-		"--service-cluster-ip-range=" + c.net.ServiceCIDR(), "--enable-aggregator-routing=true", "--profiling=false",
+		"--service-cluster-ip-range=" + c.net.ServiceCIDR(), "--enable-aggregator-routing=true",
 	}
 	return c.controlPlaneComponent("kube-apiserver", args, func(ctx context.Context) error {
 		return c.get(ctx, c.net.APIServer()+"/readyz", "admin")

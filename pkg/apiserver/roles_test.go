@@ -21,6 +21,11 @@ var hidden = sets.New("resourcedistributions")
 // grants are what a list of rules allows: the verbs of each resource.
 type grants map[schema.GroupResource]sets.Set[string]
 
+// beyond returns the resources that want does not have.
+func (g grants) beyond(want grants) []schema.GroupResource {
+	return sets.KeySet(g).Difference(sets.KeySet(want)).UnsortedList()
+}
+
 func aggregated(t *testing.T, role string) grants {
 	t.Helper()
 	data, err := os.ReadFile("../../artifacts/helm/kruise/files/aggregate/" + role + ".yaml")
@@ -80,6 +85,8 @@ func TestUsersRolesNameEveryKind(t *testing.T) {
 	for name, verbs := range wantEdit {
 		assert.Equal(t, verbs, edit[name], "edit.yaml: %s", name)
 	}
+	assert.Empty(t, view.beyond(wantView), "view.yaml grants what no kind has")
+	assert.Empty(t, edit.beyond(wantEdit), "edit.yaml grants what no kind has")
 	for name := range edit {
 		assert.NotContains(t, name.Resource, "/status", "users read statuses and do not write them")
 		assert.Contains(t, view, name, "who writes also reads")

@@ -40,6 +40,10 @@ func main() {
 	flag.IntVar(&shape.each, "scale-each", 5, "Pods of each small CloneSet")
 	timeout := flag.Duration("timeout", 40*time.Minute, "when to give up")
 	flag.Parse()
+	if l.clients < 1 || l.lists < 1 || l.watchers < 1 {
+		fmt.Fprintf(os.Stderr, "benchmark: -clients %d, -lists %d, -watchers %d: each is 1 or more\n", l.clients, l.lists, l.watchers)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *timeout)
@@ -87,13 +91,13 @@ func (b *bench) api(ctx context.Context, kruise versioned.Interface) error {
 		return err
 	}
 	defer func() { custom.remove(context.WithoutCancel(ctx)) }()
-	if b.objects > 0 {
-		if err := b.verbs(ctx, custom, cloneSets(kruise), deployments(b.core)); err != nil {
+	if b.stored > 0 { // First, while the servers' heaps are small.
+		if err := b.memory(ctx, cloneSets(kruise), custom.workload()); err != nil {
 			return err
 		}
 	}
-	if b.stored == 0 {
+	if b.objects == 0 {
 		return nil
 	}
-	return b.memory(ctx, cloneSets(kruise), custom.workload())
+	return b.verbs(ctx, custom, cloneSets(kruise), deployments(b.core))
 }

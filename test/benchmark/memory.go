@@ -55,16 +55,16 @@ func (s stored) perObject(count int, of func(use) float64) float64 {
 }
 
 func (b *bench) printMemory(left, right stored) error {
-	resident, heap := func(u use) float64 { return u.resident }, func(u use) float64 { return u.heap }
+	held, heap := func(u use) float64 { return u.held }, func(u use) float64 { return u.heap }
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(out, "MiB\tRSS before\tafter\tlive heap before\tafter\tKiB per object: JSON\tRSS\tlive heap\t")
+	_, _ = fmt.Fprintln(out, "MiB\theld before\tafter\tlive heap before\tafter\tKiB per object: JSON\theld\tlive heap\t")
 	for _, s := range []stored{left, right} {
 		_, _ = fmt.Fprintf(out, "%s in %s\t%.0f\t%.0f\t%.0f\t%.0f\t%.1f\t%.1f\t%.1f\t\n", s.kind, s.server,
-			s.before.resident/(1<<20), s.after.resident/(1<<20), s.before.heap/(1<<20), s.after.heap/(1<<20),
-			float64(s.object)/1024, s.perObject(b.stored, resident), s.perObject(b.stored, heap))
+			s.before.held/(1<<20), s.after.held/(1<<20), s.before.heap/(1<<20), s.after.heap/(1<<20),
+			float64(s.object)/1024, s.perObject(b.stored, held), s.perObject(b.stored, heap))
 	}
 	_, _ = fmt.Fprintf(out, "ratio\t\t\t\t\t\t%.2f\t%.2f\t\n",
-		left.perObject(b.stored, resident)/right.perObject(b.stored, resident), left.perObject(b.stored, heap)/right.perObject(b.stored, heap))
+		left.perObject(b.stored, held)/right.perObject(b.stored, held), left.perObject(b.stored, heap)/right.perObject(b.stored, heap))
 	if err := out.Flush(); err != nil {
 		return err
 	}

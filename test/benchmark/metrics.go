@@ -69,8 +69,8 @@ func (b *bench) servers(ctx context.Context) (ours, kube server, err error) {
 	return server{"kruise-apiserver", client}, server{"kube-apiserver", b.core.CoreV1().RESTClient()}, err
 }
 
-// use is the memory of a process in bytes.
-type use struct{ resident, heap float64 }
+// use is the memory of a process in bytes: what its runtime holds of the system's, and what of that is live.
+type use struct{ held, heap float64 }
 
 // use has the server collect its garbage and reads what is left.
 func (s server) use(ctx context.Context) (u use, err error) {
@@ -83,9 +83,14 @@ func (s server) use(ctx context.Context) (u use, err error) {
 	if err != nil {
 		return u, fmt.Errorf("read %s's metrics: %w", s.name, err)
 	}
-	if u.resident, err = sum(metrics, "process_resident_memory_bytes ", ""); err != nil {
+	released, err := sum(metrics, "go_memstats_heap_released_bytes ", "")
+	if err != nil {
 		return u, err
 	}
+	if u.held, err = sum(metrics, "go_memstats_sys_bytes ", ""); err != nil {
+		return u, err
+	}
+	u.held -= released
 	u.heap, err = sum(metrics, "go_memstats_heap_alloc_bytes ", "")
 	return u, err
 }

@@ -37,6 +37,20 @@ func TestSchemaNamesTheValues(t *testing.T) {
 		{"v1beta1.VolumeClaimUpdateStrategy", "type", []any{"OnDelete", "OnPodRollingUpdate"}},
 		{"v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy", "whenDeleted", []any{"Delete", "Retain"}},
 		{"v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy", "whenScaled", []any{"Delete", "Retain"}},
+		{"v1alpha1.ContainerRecreateRequestStrategy", "failurePolicy", []any{"Fail", "Ignore"}},
+		{"v1beta1.ContainerRecreateRequestStrategy", "failurePolicy", []any{"Fail", "Ignore"}},
+		{"v1alpha1.WorkloadSpreadScheduleStrategy", "type", []any{"Adaptive", "Fixed"}},
+		{"v1beta1.WorkloadSpreadScheduleStrategy", "type", []any{"Adaptive", "Fixed"}},
+		{"v1beta1.PersistentPodStateSpec", "persistentPodStateRetentionPolicy", []any{"WhenDeleted", "WhenScaled"}},
+		{"v1beta1.ImageTagSpec", "imagePullPolicy", []any{"Always", "IfNotPresent"}},
+		{"v1beta1.SidecarContainer", "podInjectPolicy", []any{"AfterAppContainer", "BeforeAppContainer"}},
+		{"v1beta1.SidecarContainerUpgradeStrategy", "upgradeType", []any{"ColdUpgrade", "HotUpgrade"}},
+		{"v1beta1.ShareVolumePolicy", "type", []any{"disabled", "enabled"}},
+		{"v1beta1.ResourcesPolicy", "targetContainersMode", []any{"max", "sum"}},
+		{"v1beta1.SidecarSetUpdateStrategy", "type", []any{"NotUpdate", "RollingUpdate"}},
+		{"v1beta1.SidecarSetInjectRevision", "policy", []any{"Always", "Partial"}},
+		{"v1beta1.SidecarSetPatchPodMetadata", "patchPolicy", []any{"MergePatchJson", "Overwrite", "Retain"}},
+		{"v1alpha1.ContainerProbeState", "state", []any{"Failed", "Succeeded", "Unknown"}},
 	} {
 		schema := "io.kruise.kruise.pkg.apis.apps." + field.schema
 		require.Contains(t, schemas, schema)
