@@ -9,8 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // stored reads the file that holds an object of the kind with every field set, most of them wrongly.
@@ -51,4 +53,36 @@ func TestObjectFullOfMistakesCanBeUpdated(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestMetadataIsJudged breaks the metadata of an object of each kind where an object is created, replaced, and given a status.
+func TestMetadataIsJudged(t *testing.T) {
+	w := newWorld(t)
+	for _, kind := range w.kinds {
+		t.Run(kind.hub.Kind, func(t *testing.T) {
+			version := kind.StoredVersion()
+			stored := w.stored(t, version.WithKind(kind.hub.Kind))
+			ctx, strategy, status := kind.request(t, version), kind.Strategy(w.scheme), kind.StatusStrategy(w.scheme)
+			change := func(with func(metav1.Object)) runtime.Object {
+				changed := stored.DeepCopyObject()
+				accessor, err := meta.Accessor(changed)
+				require.NoError(t, err)
+				with(accessor)
+				return changed
+			}
+			label := func(object metav1.Object) { object.SetLabels(map[string]string{"not a label": ""}) }
+			assert.Contains(t, fields(strategy.Validate(ctx, change(label))), "metadata.labels")
+			uid := func(object metav1.Object) { object.SetUID("another") }
+			assert.Contains(t, fields(strategy.ValidateUpdate(ctx, change(uid), stored)), "metadata.uid")
+			assert.Contains(t, fields(status.ValidateUpdate(ctx, change(uid), stored)), "metadata.uid", "/status")
+		})
+	}
+}
+
+func fields(errs field.ErrorList) []string {
+	names := make([]string, len(errs))
+	for i, err := range errs {
+		names[i] = err.Field
+	}
+	return names
 }

@@ -142,6 +142,8 @@ func memberConfig(dir string, config Config, level zap.AtomicLevel) (*embed.Conf
 	// The apiserver compacts every five minutes; this is for a process that has stopped doing so.
 	c.AutoCompactionMode = embed.CompactorModePeriodic
 	c.AutoCompactionRetention = "1h"
+	// What is kept in memory for members that lag behind: there are none.
+	c.SnapshotCatchUpEntries = 100
 	c.EnableGRPCGateway = false
 	c.WarningApplyDuration = embed.DefaultWarningApplyDuration
 	c.WarningUnaryRequestDuration = embed.DefaultWarningUnaryRequestDuration
