@@ -143,8 +143,8 @@ func (c *custom) workload() workload {
 		clear: func(ctx context.Context, namespace string) error {
 			return c.objects.Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 		},
-		watch: func(ctx context.Context, namespace string) (watch.Interface, error) {
-			return c.objects.Namespace(namespace).Watch(ctx, metav1.ListOptions{})
+		watch: func(ctx context.Context, namespace string, options metav1.ListOptions) (watch.Interface, error) {
+			return c.objects.Namespace(namespace).Watch(ctx, options)
 		},
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
@@ -89,11 +91,11 @@ func (b *bench) store(ctx context.Context, w workload, s server) (result stored,
 	defer cancel()
 	seen := make(chan error, b.watchers)
 	for range b.watchers {
-		events, err := w.watch(watches, namespace)
+		events, err := w.watch(watches, namespace, metav1.ListOptions{})
 		if err != nil {
 			return result, fmt.Errorf("watch: %w", err)
 		}
-		go func() { seen <- shown(watches, events, b.stored) }()
+		go func() { seen <- w.shown(watches, namespace, events, b.stored) }()
 	}
 	begin := time.Now()
 	if _, err := b.time(ctx, []workload{w}, namespace, b.stored, func(w workload) verb { return w.create }); err != nil {
@@ -117,16 +119,30 @@ func (b *bench) store(ctx context.Context, w workload, s server) (result stored,
 	return result, errors.Join(err, w.clear(ctx, namespace))
 }
 
-// shown reads a watch until it has shown that many new objects.
-func shown(ctx context.Context, events watch.Interface, count int) error {
-	for count > 0 {
+// shown reads a watch until it has shown that many new objects. A server ends the watch of who reads too slowly: as any client
+// would, it goes on from where it was.
+func (w workload) shown(ctx context.Context, namespace string, events watch.Interface, count int) error {
+	for last := ""; count > 0; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case event, open := <-events.ResultChan():
 			if !open {
-				return errors.New("a watch ended before it had shown all objects")
+				again, err := w.watch(ctx, namespace, metav1.ListOptions{ResourceVersion: last})
+				if err != nil {
+					return fmt.Errorf("go on watching: %w", err)
+				}
+				events = again
+				continue
 			}
+			if event.Type == watch.Error {
+				return apierrors.FromObject(event.Object)
+			}
+			object, err := meta.Accessor(event.Object)
+			if err != nil {
+				return fmt.Errorf("read what a watch shows: %w", err)
+			}
+			last = object.GetResourceVersion()
 			if event.Type == watch.Added {
 				count--
 			}

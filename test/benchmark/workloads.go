@@ -27,7 +27,7 @@ type workload struct {
 	read                        func(ctx context.Context, namespace, name string) (runtime.Object, error)
 	// clear deletes all, watch shows them as they come. Deployments need neither.
 	clear func(ctx context.Context, namespace string) error
-	watch func(ctx context.Context, namespace string) (watch.Interface, error)
+	watch func(ctx context.Context, namespace string, options metav1.ListOptions) (watch.Interface, error)
 }
 
 func (w workload) get(ctx context.Context, namespace, name string) error {
@@ -90,8 +90,8 @@ func cloneSets(client versioned.Interface) workload {
 		clear: func(ctx context.Context, namespace string) error {
 			return api.CloneSets(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 		},
-		watch: func(ctx context.Context, namespace string) (watch.Interface, error) {
-			return api.CloneSets(namespace).Watch(ctx, metav1.ListOptions{})
+		watch: func(ctx context.Context, namespace string, options metav1.ListOptions) (watch.Interface, error) {
+			return api.CloneSets(namespace).Watch(ctx, options)
 		},
 	}
 }
