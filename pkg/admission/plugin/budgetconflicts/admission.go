@@ -2,7 +2,6 @@ package budgetconflicts
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -14,7 +13,6 @@ import (
 	"kruise.io/kruise/pkg/apis/policy"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/apis/policy/validation"
-	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
 // PluginName is the plugin's name in flags.
@@ -28,27 +26,21 @@ func Register(plugins *admission.Plugins) {
 // Plugin compares a new budget to the others.
 type Plugin struct {
 	*admission.Handler
-	client versioned.Interface
+	initializer.KruiseClient
 }
 
 var (
-	_ admission.ValidationInterface    = &Plugin{}
-	_ initializer.WantsKruiseClientSet = &Plugin{}
+	_ admission.ValidationInterface     = &Plugin{}
+	_ admission.InitializationValidator = &Plugin{}
 )
 
 // New returns the plugin without what an initializer gives it. What a budget protects cannot be
 // changed, so only creation is judged.
 func New() *Plugin { return &Plugin{Handler: admission.NewHandler(admission.Create)} }
 
-// SetKruiseClientSet implements initializer.WantsKruiseClientSet.
-func (p *Plugin) SetKruiseClientSet(client versioned.Interface) { p.client = client }
-
 // ValidateInitialization implements admission.InitializationValidator.
 func (p *Plugin) ValidateInitialization() error {
-	if p.client == nil {
-		return errors.New(PluginName + " has no client")
-	}
-	return nil
+	return initializer.Initialized(PluginName, &p.KruiseClient)
 }
 
 // Validate refuses a budget that conflicts with another.
@@ -70,7 +62,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 // others are the budgets of a namespace as they are stored now. One of the same name is none: the
 // store says that it exists.
 func (p *Plugin) others(ctx context.Context, namespace, name string) ([]*policy.PodUnavailableBudget, error) {
-	list, err := p.client.PolicyV1beta1().PodUnavailableBudgets(namespace).List(ctx, metav1.ListOptions{})
+	list, err := p.Kruise.PolicyV1beta1().PodUnavailableBudgets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list the namespace's PodUnavailableBudgets: %w", err)
 	}

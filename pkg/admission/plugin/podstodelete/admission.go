@@ -11,11 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/initializer"
-	"k8s.io/client-go/kubernetes"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/util/workqueue"
 
+	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
@@ -38,23 +36,17 @@ func New() *Plugin {
 // Plugin is the admission plugin.
 type Plugin struct {
 	*admission.Handler
-	pods corev1client.PodsGetter
+	initializer.HostClient
 }
 
 var (
-	_ admission.ValidationInterface          = &Plugin{}
-	_ initializer.WantsExternalKubeClientSet = &Plugin{}
+	_ admission.ValidationInterface     = &Plugin{}
+	_ admission.InitializationValidator = &Plugin{}
 )
 
-// SetExternalKubeClientSet takes the client of the host cluster.
-func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) { p.pods = client.CoreV1() }
-
-// ValidateInitialization says whether the client was given.
+// ValidateInitialization implements admission.InitializationValidator.
 func (p *Plugin) ValidateInitialization() error {
-	if p.pods == nil {
-		return fmt.Errorf("%s needs a client of the host cluster", PluginName)
-	}
-	return nil
+	return initializer.Initialized(PluginName, &p.HostClient)
 }
 
 // Validate implements admission.ValidationInterface.
@@ -99,7 +91,7 @@ func (p *Plugin) checkPod(ctx context.Context, cloneSet *apps.CloneSet, name str
 	if len(name) == 0 || len(content.IsPathSegmentName(name)) > 0 {
 		return field.Invalid(at, name, "is not the name of a Pod")
 	}
-	pod, err := p.pods.Pods(cloneSet.Namespace).Get(ctx, name, metav1.GetOptions{})
+	pod, err := p.Host.CoreV1().Pods(cloneSet.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return field.Invalid(at, name, "no such Pod in namespace "+cloneSet.Namespace)

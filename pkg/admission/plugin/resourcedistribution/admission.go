@@ -12,10 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/initializer"
-	"k8s.io/client-go/kubernetes"
 
-	kruiseinitializer "kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
@@ -35,28 +33,18 @@ func New() *Plugin {
 // Plugin is the admission plugin.
 type Plugin struct {
 	*admission.Handler
-	host      kubernetes.Interface
-	namespace string
+	initializer.HostClient
+	initializer.OwnNamespace
 }
 
 var (
-	_ admission.ValidationInterface          = &Plugin{}
-	_ initializer.WantsExternalKubeClientSet = &Plugin{}
-	_ kruiseinitializer.WantsOwnNamespace    = &Plugin{}
+	_ admission.ValidationInterface     = &Plugin{}
+	_ admission.InitializationValidator = &Plugin{}
 )
 
-// SetExternalKubeClientSet takes the client of the host cluster.
-func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) { p.host = client }
-
-// SetOwnNamespace takes the namespace in which copies are tried.
-func (p *Plugin) SetOwnNamespace(namespace string) { p.namespace = namespace }
-
-// ValidateInitialization says whether everything was given.
+// ValidateInitialization implements admission.InitializationValidator.
 func (p *Plugin) ValidateInitialization() error {
-	if p.host == nil || p.namespace == "" {
-		return fmt.Errorf("%s needs a client of the host cluster and the own namespace", PluginName)
-	}
-	return nil
+	return initializer.Initialized(PluginName, &p.HostClient, &p.OwnNamespace)
 }
 
 // Validate implements admission.ValidationInterface.
@@ -82,7 +70,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 		return apierrors.NewForbidden(apps.Resource("resourcedistributions"), distribution.Name,
 			fmt.Errorf("%s: the cluster refuses such an object: %w", path, err))
 	}
-	return apierrors.NewInternalError(fmt.Errorf("failed to dry-run the resource in namespace %s: %w", p.namespace, err))
+	return apierrors.NewInternalError(fmt.Errorf("failed to dry-run the resource in namespace %s: %w", p.Namespace, err))
 }
 
 // try creates a copy in our namespace without persisting it.
@@ -97,15 +85,15 @@ func (p *Plugin) try(ctx context.Context, raw []byte) error {
 		if err := json.Unmarshal(raw, secret); err != nil {
 			return apierrors.NewBadRequest(err.Error())
 		}
-		secret.Namespace = p.namespace
-		_, err := p.host.CoreV1().Secrets(p.namespace).Create(ctx, secret, options)
+		secret.Namespace = p.Namespace
+		_, err := p.Host.CoreV1().Secrets(p.Namespace).Create(ctx, secret, options)
 		return err
 	}
 	configMap := &corev1.ConfigMap{}
 	if err := json.Unmarshal(raw, configMap); err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	configMap.Namespace = p.namespace
-	_, err := p.host.CoreV1().ConfigMaps(p.namespace).Create(ctx, configMap, options)
+	configMap.Namespace = p.Namespace
+	_, err := p.Host.CoreV1().ConfigMaps(p.Namespace).Create(ctx, configMap, options)
 	return err
 }

@@ -47,10 +47,10 @@ func (p *Plugin) checkAnnotations(ctx context.Context, set, old *apps.SidecarSet
 	if err != nil {
 		return nil, err
 	}
-	if len(expressions) == 0 && p.gate.Enabled(features.SidecarSetPatchPodMetadataDefaults) {
+	if len(expressions) == 0 && p.Gate.Enabled(features.SidecarSetPatchPodMetadataDefaults) {
 		return nil, nil
 	}
-	where := fmt.Sprintf("key %s of ConfigMap %s/%s", allowedKey, p.namespace, configuration)
+	where := fmt.Sprintf("key %s of ConfigMap %s/%s", allowedKey, p.Namespace, configuration)
 	var errs field.ErrorList
 	for _, one := range asked {
 		path := at.Index(one.index).Child("annotations").Key(one.key)
@@ -99,12 +99,12 @@ func newAnnotations(set, old *apps.SidecarSet) []entry {
 
 // allowed are the expressions of the rules for SidecarSets with these labels.
 func (p *Plugin) allowed(ctx context.Context, values map[string]string) ([]*regexp.Regexp, error) {
-	config, err := p.host.CoreV1().ConfigMaps(p.namespace).Get(ctx, configuration, metav1.GetOptions{})
+	config, err := p.Host.CoreV1().ConfigMaps(p.Namespace).Get(ctx, configuration, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get ConfigMap %s/%s: %w", p.namespace, configuration, err)
+		return nil, fmt.Errorf("get ConfigMap %s/%s: %w", p.Namespace, configuration, err)
 	}
 	text, found := config.Data[allowedKey]
 	if !found {
@@ -112,13 +112,13 @@ func (p *Plugin) allowed(ctx context.Context, values map[string]string) ([]*rege
 	}
 	list := &allowList{}
 	if err := json.Unmarshal([]byte(text), list); err != nil {
-		return nil, fmt.Errorf("read %s of ConfigMap %s/%s: %w", allowedKey, p.namespace, configuration, err)
+		return nil, fmt.Errorf("read %s of ConfigMap %s/%s: %w", allowedKey, p.Namespace, configuration, err)
 	}
 	var expressions []*regexp.Regexp
 	for i := range list.Rules {
 		of, err := list.Rules[i].expressions(values)
 		if err != nil {
-			return nil, fmt.Errorf("read rule %d in %s of ConfigMap %s/%s: %w", i, allowedKey, p.namespace, configuration, err)
+			return nil, fmt.Errorf("read rule %d in %s of ConfigMap %s/%s: %w", i, allowedKey, p.Namespace, configuration, err)
 		}
 		expressions = append(expressions, of...)
 	}

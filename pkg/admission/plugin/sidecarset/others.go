@@ -44,7 +44,7 @@ func (p *Plugin) checkOthers(ctx context.Context, set, old *apps.SidecarSet) (fi
 
 // list reads all SidecarSets as they are now.
 func (p *Plugin) list(ctx context.Context) ([]*apps.SidecarSet, error) {
-	stored, err := p.kruise.AppsV1beta1().SidecarSets().List(ctx, metav1.ListOptions{})
+	stored, err := p.Kruise.AppsV1beta1().SidecarSets().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list SidecarSets: %w", err)
 	}
@@ -60,7 +60,7 @@ func (p *Plugin) list(ctx context.Context) ([]*apps.SidecarSet, error) {
 
 func (p *Plugin) namespaceLabels(ctx context.Context) validation.NamespaceLabels {
 	return func(name string) (labels.Set, bool, error) {
-		namespace, err := p.host.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+		namespace, err := p.Host.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil, false, nil
 		}

@@ -35,7 +35,7 @@ func (p *Plugin) checkRevision(ctx context.Context, set, old *apps.SidecarSet) (
 }
 
 func (p *Plugin) checkRevisionName(ctx context.Context, set *apps.SidecarSet, name string, at *field.Path) (field.ErrorList, error) {
-	revision, err := p.host.AppsV1().ControllerRevisions(p.namespace).Get(ctx, name, metav1.GetOptions{})
+	revision, err := p.Host.AppsV1().ControllerRevisions(p.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return field.ErrorList{p.noRevision(set, at, name)}, nil
@@ -53,7 +53,7 @@ func (p *Plugin) checkCustomVersion(ctx context.Context, set *apps.SidecarSet, v
 		return field.ErrorList{field.Invalid(at, version, "is not the value of a label: "+strings.Join(problems, "; "))}, nil
 	}
 	selector := labels.Set{pub.SidecarSetNameKey: set.Name, pub.SidecarSetCustomVersionKey: version}.String()
-	revisions, err := p.host.AppsV1().ControllerRevisions(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: 1})
+	revisions, err := p.Host.AppsV1().ControllerRevisions(p.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: 1})
 	if err != nil {
 		return nil, fmt.Errorf("list ControllerRevisions of version %s: %w", version, err)
 	}
@@ -66,5 +66,5 @@ func (p *Plugin) checkCustomVersion(ctx context.Context, set *apps.SidecarSet, v
 func (p *Plugin) noRevision(set *apps.SidecarSet, at *field.Path, value string) *field.Error {
 	return field.Invalid(at, value, fmt.Sprintf(
 		"cannot find specific ControllerRevision of this SidecarSet; choose one of: kubectl get controllerrevisions -n %s -l %s=%s",
-		p.namespace, pub.SidecarSetNameKey, set.Name))
+		p.Namespace, pub.SidecarSetNameKey, set.Name))
 }

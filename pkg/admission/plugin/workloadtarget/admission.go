@@ -8,12 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/initializer"
-	"k8s.io/client-go/kubernetes"
 
-	kruiseinitializer "kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/apps"
-	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
 // PluginName is the plugin's name in flags.
@@ -32,33 +29,19 @@ func New() *Plugin {
 // Plugin is the admission plugin.
 type Plugin struct {
 	*admission.Handler
-	host      kubernetes.Interface
-	kruise    versioned.Interface
-	namespace string
+	initializer.HostClient
+	initializer.KruiseClient
+	initializer.OwnNamespace
 }
 
 var (
-	_ admission.ValidationInterface          = &Plugin{}
-	_ initializer.WantsExternalKubeClientSet = &Plugin{}
-	_ kruiseinitializer.WantsKruiseClientSet = &Plugin{}
-	_ kruiseinitializer.WantsOwnNamespace    = &Plugin{}
+	_ admission.ValidationInterface     = &Plugin{}
+	_ admission.InitializationValidator = &Plugin{}
 )
 
-// SetExternalKubeClientSet takes the client of the host cluster.
-func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) { p.host = client }
-
-// SetKruiseClientSet takes the client of our own API.
-func (p *Plugin) SetKruiseClientSet(client versioned.Interface) { p.kruise = client }
-
-// SetOwnNamespace takes the namespace of the administrator's ConfigMap.
-func (p *Plugin) SetOwnNamespace(namespace string) { p.namespace = namespace }
-
-// ValidateInitialization says whether everything was given.
+// ValidateInitialization implements admission.InitializationValidator.
 func (p *Plugin) ValidateInitialization() error {
-	if p.host == nil || p.kruise == nil || p.namespace == "" {
-		return fmt.Errorf("%s needs clients of the host cluster and of our API, and the own namespace", PluginName)
-	}
-	return nil
+	return initializer.Initialized(PluginName, &p.HostClient, &p.KruiseClient, &p.OwnNamespace)
 }
 
 // Validate implements admission.ValidationInterface.

@@ -84,17 +84,17 @@ func (p *Plugin) template(ctx context.Context, namespace string, target *apps.Ta
 	)
 	switch schema.FromAPIVersionAndKind(target.APIVersion, target.Kind).GroupKind() {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
-		template, err = read(ctx, p.host.AppsV1().Deployments(namespace), target.Name, deploymentTemplate)
+		template, err = read(ctx, p.Host.AppsV1().Deployments(namespace), target.Name, deploymentTemplate)
 	case schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}:
-		template, err = read(ctx, p.host.AppsV1().ReplicaSets(namespace), target.Name, replicaSetTemplate)
+		template, err = read(ctx, p.Host.AppsV1().ReplicaSets(namespace), target.Name, replicaSetTemplate)
 	case schema.GroupKind{Group: "apps", Kind: "StatefulSet"}:
-		template, err = read(ctx, p.host.AppsV1().StatefulSets(namespace), target.Name, statefulSetTemplate)
+		template, err = read(ctx, p.Host.AppsV1().StatefulSets(namespace), target.Name, statefulSetTemplate)
 	case schema.GroupKind{Group: "batch", Kind: "Job"}:
-		template, err = read(ctx, p.host.BatchV1().Jobs(namespace), target.Name, jobTemplate)
+		template, err = read(ctx, p.Host.BatchV1().Jobs(namespace), target.Name, jobTemplate)
 	case apps.Kind("CloneSet"):
-		template, err = read(ctx, p.kruise.AppsV1beta1().CloneSets(namespace), target.Name, cloneSetTemplate)
+		template, err = read(ctx, p.Kruise.AppsV1beta1().CloneSets(namespace), target.Name, cloneSetTemplate)
 	case apps.Kind("StatefulSet"):
-		template, err = read(ctx, p.kruise.AppsV1beta1().StatefulSets(namespace), target.Name, advancedStatefulSetTemplate)
+		template, err = read(ctx, p.Kruise.AppsV1beta1().StatefulSets(namespace), target.Name, advancedStatefulSetTemplate)
 	default:
 		return nil, nil
 	}

@@ -82,7 +82,7 @@ func (p *Plugin) checkTarget(
 	if problem != nil || err != nil {
 		return field.ErrorList{problem}, err
 	}
-	others, err := holder.others(ctx, p.kruise, namespace)
+	others, err := holder.others(ctx, p.Kruise, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (p *Plugin) checkKind(ctx context.Context, holder *holder, kind schema.Grou
 	var allowed struct {
 		Workloads []struct{ Group, Kind string } `json:"workloads"`
 	}
-	place := fmt.Sprintf("ConfigMap %s/%s, key %s", p.namespace, pub.ConfigurationName, holder.allowed)
+	place := fmt.Sprintf("ConfigMap %s/%s, key %s", p.Namespace, pub.ConfigurationName, holder.allowed)
 	if text != "" {
 		if err := json.Unmarshal([]byte(text), &allowed); err != nil {
 			return field.Invalid(path, kind.String(), fmt.Sprintf("the list of allowed kinds cannot be read (%s): %v", place, err)), nil
@@ -131,7 +131,7 @@ func (p *Plugin) checkKind(ctx context.Context, holder *holder, kind schema.Grou
 
 // allowedText is the administrator's list, empty where there is none.
 func (p *Plugin) allowedText(ctx context.Context, key string) (string, error) {
-	config, err := p.host.CoreV1().ConfigMaps(p.namespace).Get(ctx, pub.ConfigurationName, metav1.GetOptions{})
+	config, err := p.Host.CoreV1().ConfigMaps(p.Namespace).Get(ctx, pub.ConfigurationName, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return "", nil

@@ -1,0 +1,80 @@
+package initializer
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/component-base/featuregate"
+
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+)
+
+// Given is something that a plugin asks for by embedding its type: HostClient, KruiseClient,
+// Features or OwnNamespace. It is there once the plugin is initialized.
+type Given interface {
+	// missing says in words what was not handed over, and is empty where all was.
+	missing() string
+}
+
+var (
+	_ WantsKruiseClientSet = &KruiseClient{}
+	_ WantsKruiseFeatures  = &Features{}
+	_ WantsOwnNamespace    = &OwnNamespace{}
+)
+
+// Initialized is the error of a plugin that lacks something of what it embeds: what its
+// ValidateInitialization returns. The generic server hands its client to no plugin without one.
+func Initialized(plugin string, all ...Given) error {
+	var missing []string
+	for _, given := range all {
+		if what := given.missing(); what != "" {
+			missing = append(missing, what)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("admission plugin %s was not given %s", plugin, strings.Join(missing, ", "))
+}
+
+// HostClient is embedded by a plugin that reads the host cluster.
+type HostClient struct{ Host kubernetes.Interface }
+
+// SetExternalKubeClientSet takes the client of the host cluster.
+func (h *HostClient) SetExternalKubeClientSet(client kubernetes.Interface) { h.Host = client }
+
+func (h *HostClient) missing() string { return unless(h.Host != nil, "a client of the host cluster") }
+
+// KruiseClient is embedded by a plugin that reads our own kinds.
+type KruiseClient struct{ Kruise versioned.Interface }
+
+// SetKruiseClientSet takes the client of our own API.
+func (k *KruiseClient) SetKruiseClientSet(client versioned.Interface) { k.Kruise = client }
+
+func (k *KruiseClient) missing() string { return unless(k.Kruise != nil, "a client of our own API") }
+
+// Features is embedded by a plugin that some gate changes.
+type Features struct{ Gate featuregate.FeatureGate }
+
+// SetKruiseFeatures takes the gates.
+func (f *Features) SetKruiseFeatures(gate featuregate.FeatureGate) { f.Gate = gate }
+
+func (f *Features) missing() string { return unless(f.Gate != nil, "the feature gates") }
+
+// OwnNamespace is embedded by a plugin that reads what the programs keep in their namespace.
+type OwnNamespace struct{ Namespace string }
+
+// SetOwnNamespace takes that namespace.
+func (o *OwnNamespace) SetOwnNamespace(namespace string) { o.Namespace = namespace }
+
+func (o *OwnNamespace) missing() string {
+	return unless(o.Namespace != "", "the namespace of the programs")
+}
+
+func unless(there bool, what string) string {
+	if there {
+		return ""
+	}
+	return what
+}

@@ -1,0 +1,39 @@
+package initializer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"kruise.io/kruise/pkg/features"
+	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+)
+
+// plugin asks for everything.
+type plugin struct {
+	HostClient
+	KruiseClient
+	Features
+	OwnNamespace
+}
+
+func (p *plugin) initialized() error {
+	return Initialized("Demo", &p.HostClient, &p.KruiseClient, &p.Features, &p.OwnNamespace)
+}
+
+func TestAPluginSaysWhatItLacks(t *testing.T) {
+	gate, err := features.New("")
+	require.NoError(t, err)
+	p := &plugin{}
+	require.EqualError(t, p.initialized(), "admission plugin Demo was not given a client of the host cluster, a client of our own API, "+
+		"the feature gates, the namespace of the programs")
+	p.SetKruiseClientSet(kruisefake.NewClientset())
+	p.SetKruiseFeatures(gate)
+	require.EqualError(t, p.initialized(), "admission plugin Demo was not given a client of the host cluster, the namespace of the programs")
+	p.SetExternalKubeClientSet(fake.NewClientset())
+	require.EqualError(t, p.initialized(), "admission plugin Demo was not given the namespace of the programs")
+	p.SetOwnNamespace("kruise-system")
+	assert.NoError(t, p.initialized())
+}
