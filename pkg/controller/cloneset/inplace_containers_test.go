@@ -1,6 +1,8 @@
 package cloneset
 
 import (
+	"math"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -169,6 +171,39 @@ func TestInPlaceRow17And18Resources(t *testing.T) {
 			assert.Equal(t, "200m", pod.Spec.Containers[0].Resources.Requests.Cpu().String())
 			assert.Equal(t, "Normal", pod.Labels[pub.LifecycleStateKey])
 			assert.Equal(t, restart == corev1.NotRequired, w.least == 1, "in service all the time")
+		})
+	}
+}
+
+// Before Kubernetes 1.32 amounts are a part of the Pod like any other. That a Pod is gone says nothing of the host.
+func TestResourcesOnAHostWithoutResize(t *testing.T) {
+	lacks := apierrors.NewGenericServerResponse(http.StatusNotFound, "patch", corev1.Resource("pods"), "web", "404 page not found", 0, true)
+	gone := apierrors.NewNotFound(corev1.Resource("pods"), "web")
+	for name, tc := range map[string]struct {
+		answer error
+		times  int
+		asked  int
+	}{
+		"no such path": {answer: lacks, times: math.MaxInt, asked: 1},
+		"no such Pod":  {answer: gone, times: 2, asked: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := rolled(t, vertical, newSet(2, inPlaceIfPossible, amounts("100m", corev1.NotRequired), knobs("", "50%", "")))
+			names, asked := w.names(), 0
+			w.refuse("patch", func(action clienttesting.Action) error {
+				if action.GetSubresource() != "resize" || asked == tc.times {
+					return nil
+				}
+				asked++
+				return tc.answer
+			})
+			w.edit(amounts("200m", corev1.NotRequired))
+			require.NoError(t, w.passes(10))
+			assert.Equal(t, tc.asked, asked)
+			assert.Equal(t, names, w.names())
+			for _, pod := range w.Pods() {
+				assert.Equal(t, "200m", pod.Spec.Containers[0].Resources.Requests.Cpu().String())
+			}
 		})
 	}
 }

@@ -31,6 +31,9 @@ type writer struct {
 	kruise   versioned.Interface
 	guard    *consistency.Guard
 	recorder record.EventRecorder
+	// whole is set for a host without the subresource for amounts, which Kubernetes has since 1.32: there they are written with
+	// the rest of the Pod.
+	whole atomic.Bool
 }
 
 // pods makes changes to Pods. One that lost against another writer is decided anew when that write arrives. It tells whether
@@ -69,7 +72,7 @@ func (w *writer) patchPod(ctx context.Context, set *v1beta1.CloneSet, c change) 
 	switch {
 	case c.status:
 		subresources = []string{"status"}
-	case c.resize:
+	case c.resize && !w.whole.Load():
 		subresources = []string{"resize"}
 	}
 	var options metav1.PatchOptions
@@ -78,6 +81,10 @@ func (w *writer) patchPod(ctx context.Context, set *v1beta1.CloneSet, c change) 
 	}
 	pod, err := w.kube.CoreV1().Pods(c.before.Namespace).Patch(ctx, c.before.Name, types.StrategicMergePatchType, patch,
 		options, subresources...)
+	if c.resize && len(subresources) > 0 && noSuchPath(err) {
+		w.whole.Store(true)
+		return w.patchPod(ctx, set, c)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("patch Pod %s: %w", c.before.Name, err)
 	}
@@ -85,6 +92,11 @@ func (w *writer) patchPod(ctx context.Context, set *v1beta1.CloneSet, c change) 
 		w.guard.Wrote(set.UID, pods, pod.ResourceVersion)
 	}
 	return pod, nil
+}
+
+// noSuchPath tells a path that the server does not serve from an object that is not there.
+func noSuchPath(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // updates carries out what was decided about updates.
