@@ -11,7 +11,7 @@ import (
 func TestRulesAreExplicit(t *testing.T) {
 	entries, err := rbacFiles.ReadDir("kruise/files/rbac")
 	require.NoError(t, err)
-	require.Len(t, entries, 5)
+	require.Len(t, entries, 6)
 	for _, entry := range entries {
 		name := entry.Name()[:len(entry.Name())-len(".yaml")]
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestRulesGrantWhatIsUsed(t *testing.T) {
 		"manager-namespaced": {"create leases", "get update leases"},
 		DaemonRules: {
 			"create patch events", "list watch pods", "patch pods/status",
-			"get list watch nodeimages", "get list watch nodepodprobes", "list watch containerrecreaterequests",
+			"get list watch nodeimages", "get nodeimages/pullsecrets", "get list watch nodepodprobes", "list watch containerrecreaterequests",
 			"update patch nodeimages/status", "update patch nodepodprobes/status", "update patch containerrecreaterequests/status",
 		},
 		APIServerRules: {
@@ -57,6 +57,7 @@ func TestRulesGrantWhatIsUsed(t *testing.T) {
 			"list watch validatingadmissionpolicies", "list watch validatingadmissionpolicybindings", "list watch validatingwebhookconfigurations",
 			"get list watch patch apiservices",
 		},
+		"apiserver-pullsecrets": {"get secrets"},
 		"apiserver-namespaced": {
 			"create secrets", "get list watch update secrets", "get configmaps", "create configmaps", "get list controllerrevisions",
 		},

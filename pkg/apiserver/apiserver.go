@@ -14,6 +14,7 @@ import (
 	"k8s.io/component-base/featuregate"
 
 	"kruise.io/kruise/pkg/generated/openapi"
+	appsregistry "kruise.io/kruise/pkg/registry/apps"
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
@@ -24,6 +25,8 @@ type Config struct {
 	Gate featuregate.FeatureGate
 	// MaxObjectBytes bounds an object's stored form.
 	MaxObjectBytes int
+	// PullSecrets reads what nodeimages/pullsecrets answers with. Without it, that path is not served.
+	PullSecrets *appsregistry.PullSecrets
 
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
@@ -56,6 +59,9 @@ type completedConfig struct {
 
 // Complete fills in what follows from the rest.
 func (c *Config) Complete() CompletedConfig {
+	if c.Generic.AuditPolicyRuleEvaluator != nil {
+		c.Generic.AuditPolicyRuleEvaluator = withoutSecrets{c.Generic.AuditPolicyRuleEvaluator}
+	}
 	return CompletedConfig{&completedConfig{Config: c, generic: c.Generic.Complete()}}
 }
 
@@ -84,6 +90,9 @@ func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo,
 		storage, err := kind.Storage(c.scheme, c.generic.RESTOptionsGetter, c.MaxObjectBytes)
 		if err != nil {
 			return nil, err
+		}
+		if c.PullSecrets != nil {
+			appsregistry.AddPullSecrets(storage, c.PullSecrets)
 		}
 		for _, version := range kind.ServedVersions() {
 			served := info.VersionedResourcesStorageMap[version.Version]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,6 +19,8 @@ func NewScheme() (*runtime.Scheme, error) {
 		}
 	}
 	addUnversioned(scheme)
+	// What nodeimages/pullsecrets answers with.
+	scheme.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.Secret{}, &corev1.SecretList{})
 	if err := addScale(scheme); err != nil {
 		return nil, fmt.Errorf("install Scale: %w", err)
 	}

@@ -80,7 +80,7 @@ func TestNamespace(t *testing.T) {
 	all := render(t, append(everything(), "--set", "installation.namespace=x")...)
 	for kind, named := range all {
 		for name, object := range named {
-			assert.Contains(t, []string{"", "x", "kube-system"}, object.GetNamespace(), "%s %s", kind, name)
+			assert.Contains(t, []string{"", "x", "kube-system", "kruise-daemon-config"}, object.GetNamespace(), "%s %s", kind, name)
 			if object.GetNamespace() == "kube-system" {
 				assert.Equal(t, "kruise-apiserver-auth-reader", object.GetName())
 			}

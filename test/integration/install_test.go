@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/artifacts/helm"
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
 // ownNamespace is where the chart installs.
@@ -26,25 +27,23 @@ var accounts = map[string]string{
 
 // install creates what the chart creates around the programs.
 func install(ctx context.Context) error {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ownNamespace}}
-	if _, err := env.kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); existsOr(err) != nil {
-		return err
+	for _, name := range []string{ownNamespace, pub.DaemonConfigNamespace} {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := env.kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); existsOr(err) != nil {
+			return err
+		}
 	}
 	for account, list := range accounts {
 		if err := installAccount(ctx, account, list); err != nil {
 			return fmt.Errorf("install service account %s: %w", account, err)
 		}
 	}
-	rules, err := helm.Rules("apiserver-namespaced")
-	if err != nil {
-		return err
-	}
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "kruise-apiserver"}, Rules: rules}
-	if _, err := env.kube.RbacV1().Roles(ownNamespace).Create(ctx, role, metav1.CreateOptions{}); existsOr(err) != nil {
+	if err := installRoles(ctx); err != nil {
 		return err
 	}
 	for namespace, name := range map[string]string{
-		ownNamespace: "kruise-apiserver", metav1.NamespaceSystem: "extension-apiserver-authentication-reader",
+		ownNamespace: "kruise-apiserver", pub.DaemonConfigNamespace: "kruise-apiserver",
+		metav1.NamespaceSystem: "extension-apiserver-authentication-reader",
 	} {
 		binding := &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: "kruise-apiserver"},
@@ -56,6 +55,23 @@ func install(ctx context.Context) error {
 		}
 	}
 	return bind(ctx, "kruise-apiserver-auth-delegator", "system:auth-delegator", "kruise-apiserver")
+}
+
+// installRoles creates the apiserver's roles in single namespaces.
+func installRoles(ctx context.Context) error {
+	for namespace, list := range map[string]string{
+		ownNamespace: "apiserver-namespaced", pub.DaemonConfigNamespace: "apiserver-pullsecrets",
+	} {
+		rules, err := helm.Rules(list)
+		if err != nil {
+			return err
+		}
+		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "kruise-apiserver"}, Rules: rules}
+		if _, err := env.kube.RbacV1().Roles(namespace).Create(ctx, role, metav1.CreateOptions{}); existsOr(err) != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func installAccount(ctx context.Context, name, list string) error {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
@@ -55,13 +56,32 @@ func past(config *rest.Config) *rest.Config {
 	return config
 }
 
+// newPullSecret creates a Secret where node agents get theirs from.
+func newPullSecret(t *testing.T, name string) {
+	t.Helper()
+	secrets := env.kube.CoreV1().Secrets(pub.DaemonConfigNamespace)
+	_, err := secrets.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Type: corev1.SecretTypeDockerConfigJson,
+		Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte(`{"auths":{}}`)},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = secrets.Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{}) })
+}
+
 // TestAgentsReachTheirNodeAlone uses real tokens, bound to Pods on two nodes, through the
 // aggregation layer and past it.
 func TestAgentsReachTheirNodeAlone(t *testing.T) {
 	const node, other = "scope-a", "scope-b"
 	agent := agentOn(t, node)
 	for _, name := range []string{node, other} {
-		_, err := env.kruise.AppsV1beta1().NodeImages().Create(t.Context(), &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		newPullSecret(t, "scope-"+name)
+		_, err := env.kruise.AppsV1beta1().NodeImages().Create(t.Context(), &v1beta1.NodeImage{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: v1beta1.NodeImageSpec{Images: map[string]v1beta1.ImageSpec{"nginx": {
+				PullSecrets: []v1beta1.ReferenceObject{{Namespace: pub.DaemonConfigNamespace, Name: "scope-" + name}},
+				Tags:        []v1beta1.ImageTagSpec{{Tag: "v1", PullPolicy: &v1beta1.ImageTagPullPolicy{TTLSecondsAfterFinished: ptr.To[int32](5)}}},
+			}}},
+		}, metav1.CreateOptions{})
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			_ = env.kruise.AppsV1beta1().NodeImages().Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
@@ -90,7 +110,17 @@ func TestAgentsReachTheirNodeAlone(t *testing.T) {
 			_, err = images.Patch(t.Context(), node, types.MergePatchType, []byte(`{"status":{"desired":7}}`), metav1.PatchOptions{}, "status")
 			require.NoError(t, err)
 
+			secrets, err := images.GetPullSecrets(t.Context(), node, metav1.GetOptions{})
+			require.NoError(t, err)
+			require.Len(t, secrets.Items, 1, "what its NodeImage names")
+			assert.Equal(t, corev1.SecretTypeDockerConfigJson, secrets.Items[0].Type)
+			assert.Equal(t, `{"auths":{}}`, string(secrets.Items[0].Data[corev1.DockerConfigJsonKey]))
+
 			refusals := map[string]func() error{
+				"another's secrets": func() error {
+					_, err := images.GetPullSecrets(t.Context(), other, metav1.GetOptions{})
+					return err
+				},
 				"get another":    func() error { _, err := images.Get(t.Context(), other, metav1.GetOptions{}); return err },
 				"list all":       func() error { _, err := images.List(t.Context(), metav1.ListOptions{}); return err },
 				"list another":   func() error { _, err := images.List(t.Context(), selected(other)); return err },
@@ -115,6 +145,11 @@ func TestAgentsReachTheirNodeAlone(t *testing.T) {
 			assert.ErrorContains(t, refusals["report another"](), "the agent of node scope-a may only patch nodeimages/status of that name")
 		})
 	}
+
+	stranger, err := versioned.NewForConfig(as(t, "kruise-manager"))
+	require.NoError(t, err)
+	_, err = stranger.AppsV1beta1().NodeImages().GetPullSecrets(t.Context(), node, metav1.GetOptions{})
+	require.True(t, apierrors.IsForbidden(err), "nobody without the verb: %v", err)
 
 	unbound, err := versioned.NewForConfig(as(t, "kruise-daemon"))
 	require.NoError(t, err)

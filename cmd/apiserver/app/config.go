@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,6 +24,7 @@ import (
 	"kruise.io/kruise/pkg/apiserver/authorization"
 	"kruise.io/kruise/pkg/apiserver/clientca"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	appsregistry "kruise.io/kruise/pkg/registry/apps"
 )
 
 // clientCAPatience bounds how long the start waits for the authorities of client certificates.
@@ -73,6 +75,22 @@ func (o *Options) applyHost(config *apiserver.Config) error {
 	}
 	// Admission reads Pods for users' requests: no client-side limit may hold those up.
 	config.Generic.ClientConfig.QPS, config.Generic.ClientConfig.Burst = 200, 400
+	return o.applyPullSecrets(config)
+}
+
+// applyPullSecrets reads the Secrets that node agents ask for from the host cluster, each time anew.
+func (o *Options) applyPullSecrets(config *apiserver.Config) error {
+	client, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("make a client of the host cluster: %w", err)
+	}
+	secrets := client.CoreV1().Secrets(o.Accounts.PullSecretsNamespace)
+	config.PullSecrets = &appsregistry.PullSecrets{
+		Namespace: o.Accounts.PullSecretsNamespace,
+		Read: func(ctx context.Context, name string) (*corev1.Secret, error) {
+			return secrets.Get(ctx, name, metav1.GetOptions{})
+		},
+	}
 	return nil
 }
 

@@ -13,6 +13,8 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
 // Options are the program's flags.
@@ -53,7 +55,7 @@ func NewOptions() (*Options, error) {
 	server.ShutdownWatchTerminationGracePeriod = 2 * time.Second
 
 	namespace := ownNamespace()
-	accounts := NewAccountOptions(namespace)
+	accounts := NewAccountOptions(namespace, os.Getenv(pub.DaemonConfigNamespaceEnv))
 	return &Options{
 		Server:         server,
 		CoreAPI:        genericoptions.NewCoreAPIOptions(),

@@ -1,24 +1,31 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"kruise.io/kruise/artifacts/helm"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/apiserver/authorization"
 )
 
-// AccountOptions name our own service accounts, as namespace/name.
+// AccountOptions name our own service accounts, as namespace/name, and where the node agents' Secrets are.
 type AccountOptions struct {
-	Manager, Daemon string
+	Manager, Daemon      string
+	PullSecretsNamespace string
 }
 
-// NewAccountOptions returns the chart's names.
-func NewAccountOptions(namespace string) *AccountOptions {
-	return &AccountOptions{Manager: namespace + "/kruise-manager", Daemon: namespace + "/kruise-daemon"}
+// NewAccountOptions returns the chart's names. An empty pullSecretsNamespace is the usual one.
+func NewAccountOptions(namespace, pullSecretsNamespace string) *AccountOptions {
+	return &AccountOptions{
+		Manager: namespace + "/kruise-manager", Daemon: namespace + "/kruise-daemon",
+		PullSecretsNamespace: cmp.Or(pullSecretsNamespace, pub.DaemonConfigNamespace),
+	}
 }
 
 // AddFlags adds the flags.
@@ -28,6 +35,8 @@ func (o *AccountOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Manager, "manager-service-account", o.Manager, "Service account of the controllers"+help+".")
 	fs.StringVar(&o.Daemon, "daemon-service-account", o.Daemon, "Service account of the node agents"+help+
 		", and binds none to its node.")
+	fs.StringVar(&o.PullSecretsNamespace, "pull-secrets-namespace", o.PullSecretsNamespace,
+		"Namespace of the Secrets that node agents get by way of their NodeImage; $"+pub.DaemonConfigNamespaceEnv+" by default.")
 }
 
 // Validate says what is wrong.
@@ -37,6 +46,9 @@ func (o *AccountOptions) Validate() []error {
 		if namespace, name, ok := strings.Cut(value, "/"); value != "" && (!ok || namespace == "" || name == "") {
 			errs = append(errs, fmt.Errorf("--%s %q: use <namespace>/<name>", flag, value))
 		}
+	}
+	if problems := validation.IsDNS1123Label(o.PullSecretsNamespace); len(problems) > 0 {
+		errs = append(errs, fmt.Errorf("--pull-secrets-namespace %q: %s: name a namespace", o.PullSecretsNamespace, strings.Join(problems, "; ")))
 	}
 	return errs
 }

@@ -27,6 +27,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"an etcd of its own by kind": {[]string{"--etcd-servers-overrides=/x#http://y"}, "all kinds share one store"},
 		"half a certificate":         {[]string{"--tls-cert-file=x"}, "--tls-private-key-file"},
 		"account without namespace":  {[]string{"--manager-service-account=kruise-manager"}, "use <namespace>/<name>"},
+		"pull secrets' namespace":    {[]string{"--pull-secrets-namespace=A"}, `--pull-secrets-namespace "A"`},
 		"no account":                 {[]string{"--manager-service-account="}, ""},
 		"service name":               {[]string{"--service-name=A"}, `--service-name "A"`},
 		"port":                       {[]string{"--secure-port=0"}, "--secure-port 0"},
@@ -72,7 +73,7 @@ func TestGatesOfBothKinds(t *testing.T) {
 }
 
 func TestAccountsHaveRules(t *testing.T) {
-	accounts, err := NewAccountOptions("kruise-system").Accounts()
+	accounts, err := NewAccountOptions("kruise-system", "").Accounts()
 	require.NoError(t, err)
 	var users []string
 	for _, account := range accounts {

@@ -4,6 +4,11 @@ package pub
 const (
 	// DeletionProtectionFinalizer is on an ImagePullJob that has copies of pull secrets.
 	DeletionProtectionFinalizer = "apps.kruise.io/deletion-protection"
+	// DaemonConfigNamespace holds the copies of pull secrets that node agents read, unless DaemonConfigNamespaceEnv says
+	// otherwise.
+	DaemonConfigNamespace = "kruise-daemon-config"
+	// DaemonConfigNamespaceEnv names the environment variable of the programs that overrides DaemonConfigNamespace.
+	DaemonConfigNamespaceEnv = "KRUISE_DAEMON_CONFIG_NS"
 	// FakeNodeImageKey labels a NodeImage that has no node. Its presence counts, whatever its value.
 	FakeNodeImageKey = "apps.kruise.io/fake-nodeimage"
 	// ImagePullJobSourceKey annotates a copy of a pull secret with <namespace>/<name> of the source.

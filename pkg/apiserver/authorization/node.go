@@ -29,6 +29,7 @@ const (
 var nodeActions = map[string]map[string]scope{
 	"nodeimages":                       {"get": byName, "list": byName, "watch": byName},
 	"nodeimages/status":                {"update": byName, "patch": byName},
+	"nodeimages/pullsecrets":           {"get": byName},
 	"nodepodprobes":                    {"get": byName, "list": byName, "watch": byName},
 	"nodepodprobes/status":             {"update": byName, "patch": byName},
 	"containerrecreaterequests":        {"list": byLabel, "watch": byLabel},

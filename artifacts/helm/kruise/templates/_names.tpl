@@ -3,6 +3,11 @@
 {{ .Values.installation.namespace }}
 {{- end }}
 
+{{/* The namespace of the Secrets that node agents pull images with. */}}
+{{- define "kruise.pullSecretsNamespace" -}}
+kruise-daemon-config
+{{- end }}
+
 {{/* Labels that select the Pods of a program. Input: the program's component name. They never change. */}}
 {{- define "kruise.selector" -}}
 app.kubernetes.io/name: kruise

@@ -45,13 +45,14 @@ metadata:
 {{ include "kruise.binding" (merge (dict "kind" "ClusterRole") .) }}
 {{- end }}
 
-{{/* A role in the installation's namespace and its binding. Input: dict root, component, name, account, file. */}}
+{{/* A role in one namespace, the installation's by default, and its binding. Input: dict root, component, name, account, file, namespace. */}}
 {{- define "kruise.role" -}}
+{{- $namespace := .namespace | default (include "kruise.namespace" .root) -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
   name: {{ .name }}
-  namespace: {{ include "kruise.namespace" .root }}
+  namespace: {{ $namespace }}
   labels:
     {{- include "kruise.labels" . | nindent 4 }}
 {{ include "kruise.rules" . }}
@@ -60,7 +61,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata:
   name: {{ .name }}binding
-  namespace: {{ include "kruise.namespace" .root }}
+  namespace: {{ $namespace }}
   labels:
     {{- include "kruise.labels" . | nindent 4 }}
 {{ include "kruise.binding" (merge (dict "kind" "Role") .) }}

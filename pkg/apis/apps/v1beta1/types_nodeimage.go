@@ -39,6 +39,7 @@ const BatchReferenceMode ReferenceMode = "batch"
 
 // +genclient
 // +genclient:nonNamespaced
+// +genclient:method=GetPullSecrets,verb=get,subresource=pullsecrets,result=k8s.io/api/core/v1.SecretList
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // NodeImage is the list of images that one node is to pull, and the report of how far it

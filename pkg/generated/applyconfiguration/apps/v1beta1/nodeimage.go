@@ -71,6 +71,12 @@ func ExtractNodeImage(nodeImage *appsv1beta1.NodeImage, fieldManager string) (*N
 	return ExtractNodeImageFrom(nodeImage, fieldManager, "")
 }
 
+// ExtractNodeImagePullsecrets extracts the applied configuration owned by fieldManager from
+// nodeImage for the pullsecrets subresource.
+func ExtractNodeImagePullsecrets(nodeImage *appsv1beta1.NodeImage, fieldManager string) (*NodeImageApplyConfiguration, error) {
+	return ExtractNodeImageFrom(nodeImage, fieldManager, "pullsecrets")
+}
+
 // ExtractNodeImageStatus extracts the applied configuration owned by fieldManager from
 // nodeImage for the status subresource.
 func ExtractNodeImageStatus(nodeImage *appsv1beta1.NodeImage, fieldManager string) (*NodeImageApplyConfiguration, error) {

@@ -5,6 +5,7 @@ package v1beta1
 import (
 	context "context"
 
+	corev1 "k8s.io/api/core/v1"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	types "k8s.io/apimachinery/pkg/types"
 	watch "k8s.io/apimachinery/pkg/watch"
@@ -35,6 +36,8 @@ type NodeImageInterface interface {
 	Apply(ctx context.Context, nodeImage *applyconfigurationappsv1beta1.NodeImageApplyConfiguration, opts v1.ApplyOptions) (result *appsv1beta1.NodeImage, err error)
 	// Add a +genclient:noStatus comment above the type to avoid generating ApplyStatus().
 	ApplyStatus(ctx context.Context, nodeImage *applyconfigurationappsv1beta1.NodeImageApplyConfiguration, opts v1.ApplyOptions) (result *appsv1beta1.NodeImage, err error)
+	GetPullSecrets(ctx context.Context, nodeImageName string, options v1.GetOptions) (*corev1.SecretList, error)
+
 	NodeImageExpansion
 }
 
@@ -56,4 +59,18 @@ func newNodeImages(c *AppsV1beta1Client) *nodeImages {
 			gentype.PrefersProtobuf[*appsv1beta1.NodeImage](),
 		),
 	}
+}
+
+// GetPullSecrets takes name of the nodeImage, and returns the corresponding corev1.SecretList object, and an error if there is any.
+func (c *nodeImages) GetPullSecrets(ctx context.Context, nodeImageName string, options v1.GetOptions) (result *corev1.SecretList, err error) {
+	result = &corev1.SecretList{}
+	err = c.GetClient().Get().
+		UseProtobufAsDefault().
+		Resource("nodeimages").
+		Name(nodeImageName).
+		SubResource("pullsecrets").
+		VersionedParams(&options, scheme.ParameterCodec).
+		Do(ctx).
+		Into(result)
+	return
 }

@@ -3,7 +3,12 @@
 package fake
 
 import (
+	context "context"
+
+	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gentype "k8s.io/client-go/gentype"
+	testing "k8s.io/client-go/testing"
 	v1beta1 "kruise.io/kruise/pkg/apis/apps/v1beta1"
 	appsv1beta1 "kruise.io/kruise/pkg/generated/applyconfiguration/apps/v1beta1"
 	typedappsv1beta1 "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
@@ -32,4 +37,15 @@ func newFakeNodeImages(fake *FakeAppsV1beta1) typedappsv1beta1.NodeImageInterfac
 		),
 		fake,
 	}
+}
+
+// GetPullSecrets takes name of the nodeImage, and returns the corresponding secretList object, and an error if there is any.
+func (c *fakeNodeImages) GetPullSecrets(ctx context.Context, nodeImageName string, options v1.GetOptions) (result *corev1.SecretList, err error) {
+	emptyResult := &corev1.SecretList{}
+	obj, err := c.Fake.
+		Invokes(testing.NewRootGetSubresourceActionWithOptions(c.Resource(), "pullsecrets", nodeImageName, options), emptyResult)
+	if obj == nil {
+		return emptyResult, err
+	}
+	return obj.(*corev1.SecretList), err
 }

@@ -1,0 +1,84 @@
+package apps
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	genericrest "k8s.io/apiserver/pkg/registry/rest"
+
+	"kruise.io/kruise/pkg/apis/apps"
+)
+
+// oneImage stands for the store of NodeImages.
+type oneImage struct {
+	genericrest.Storage
+	image *apps.NodeImage
+}
+
+func (o oneImage) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	if name != o.image.Name {
+		return nil, apierrors.NewNotFound(apps.Resource("nodeimages"), name)
+	}
+	return o.image, nil
+}
+
+func TestPullSecretsAreThoseThatTheNodeImageNames(t *testing.T) {
+	const namespace = "kruise-daemon-config"
+	ref := func(namespace, name string) apps.ReferenceObject {
+		return apps.ReferenceObject{Namespace: namespace, Name: name}
+	}
+	image := &apps.NodeImage{
+		ObjectMeta: metav1.ObjectMeta{Name: "n1"},
+		Spec: apps.NodeImageSpec{Images: map[string]apps.ImageSpec{
+			"nginx": {PullSecrets: []apps.ReferenceObject{ref(namespace, "b"), ref(namespace, "gone"), ref("other", "c")}},
+			"redis": {PullSecrets: []apps.ReferenceObject{ref(namespace, "a"), ref(namespace, "b"), ref(namespace, "")}},
+		}},
+	}
+	stored := map[string]*corev1.Secret{}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		stored[name] = &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}},
+			Data:       map[string][]byte{"key": []byte(name)},
+		}
+	}
+	var broken error
+	storage := map[string]genericrest.Storage{"nodeimages": oneImage{image: image}}
+	AddPullSecrets(storage, &PullSecrets{Namespace: namespace, Read: func(_ context.Context, name string) (*corev1.Secret, error) {
+		if broken != nil {
+			return nil, broken
+		}
+		if secret := stored[name]; secret != nil {
+			return secret.DeepCopy(), nil
+		}
+		return nil, apierrors.NewNotFound(corev1.Resource("secrets"), name)
+	}})
+	path := storage[PullSecretsPath].(genericrest.Getter)
+
+	object, err := path.Get(t.Context(), "n1", &metav1.GetOptions{})
+	require.NoError(t, err)
+	var got []string
+	for _, secret := range object.(*corev1.SecretList).Items {
+		got = append(got, string(secret.Data["key"]))
+		assert.Empty(t, secret.ManagedFields)
+	}
+	assert.Equal(t, []string{"a", "b"}, got, "what it names, of this namespace, once each")
+
+	_, err = path.Get(t.Context(), "n2", &metav1.GetOptions{})
+	require.True(t, apierrors.IsNotFound(err), "%v", err)
+	broken = errors.New("connection lost")
+	_, err = path.Get(t.Context(), "n1", &metav1.GetOptions{})
+	assert.ErrorContains(t, err, "read Secret kruise-daemon-config/a: connection lost")
+}
+
+func TestPullSecretsAreOfNodeImagesAlone(t *testing.T) {
+	storage := map[string]genericrest.Storage{"clonesets": oneImage{}}
+	AddPullSecrets(storage, &PullSecrets{})
+	assert.Len(t, storage, 1)
+}
