@@ -1,0 +1,109 @@
+package credentials
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	kubeletconfigv1 "k8s.io/kubelet/config/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/yaml"
+)
+
+const configKind = "CredentialProviderConfig"
+
+var (
+	// configVersions are the versions of the file. They differ only in fields that this package does not read.
+	configVersions = []string{
+		"kubelet.config.k8s.io/v1", "kubelet.config.k8s.io/v1beta1", "kubelet.config.k8s.io/v1alpha1",
+	}
+	// protocolVersions are the versions of what is said to a plugin and by it.
+	protocolVersions = []string{
+		"credentialprovider.kubelet.k8s.io/v1", "credentialprovider.kubelet.k8s.io/v1beta1", "credentialprovider.kubelet.k8s.io/v1alpha1",
+	}
+)
+
+// LoadPlugins reads the file that says which plugins there are, in the form of the kubelet's, and finds their programs in a
+// folder. Without a file there are none. What is wrong with one plugin leaves that one out: the error tells of it, and the
+// others are returned beside it.
+func LoadPlugins(file, binDir string, clock clock.PassiveClock) (*Plugins, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Plugins{}, nil
+	}
+	if err != nil {
+		return &Plugins{}, fmt.Errorf("read credential provider plugins: %w", err)
+	}
+	var config kubeletconfigv1.CredentialProviderConfig
+	if err := yaml.UnmarshalStrict(data, &config); err != nil {
+		return &Plugins{}, fmt.Errorf("read credential provider plugins from %s: %w", file, err)
+	}
+	if config.Kind != configKind || !slices.Contains(configVersions, config.APIVersion) {
+		return &Plugins{}, fmt.Errorf("read credential provider plugins from %s: it holds kind %q of %q: write kind %s of %s",
+			file, config.Kind, config.APIVersion, configKind, configVersions[0])
+	}
+	plugins := &Plugins{}
+	names := sets.New[string]()
+	var errs []error
+	for i := range config.Providers {
+		provider := &config.Providers[i]
+		p, err := newPlugin(provider, binDir, clock)
+		if names.Has(provider.Name) {
+			err = errors.New("another plugin has this name")
+		}
+		names.Insert(provider.Name)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: providers[%d] %q: %w", file, i, provider.Name, err))
+			continue
+		}
+		plugins.list = append(plugins.list, p)
+	}
+	return plugins, errors.Join(errs...)
+}
+
+func newPlugin(config *kubeletconfigv1.CredentialProvider, binDir string, clock clock.PassiveClock) (*plugin, error) {
+	p := &plugin{
+		name: config.Name, path: filepath.Join(binDir, config.Name), args: config.Args, apiVersion: config.APIVersion,
+		clock: clock, turn: make(chan struct{}, 1), known: map[string]answer{},
+	}
+	var errs []error
+	switch {
+	case config.Name == "" || config.Name == "." || config.Name == ".." || filepath.Base(config.Name) != config.Name:
+		errs = append(errs, fmt.Errorf("name: give that of a program in %s, without a path", binDir))
+	default:
+		if info, err := os.Stat(p.path); err != nil {
+			errs = append(errs, fmt.Errorf("name: %w", err))
+		} else if !info.Mode().IsRegular() {
+			errs = append(errs, fmt.Errorf("name: %s is no program", p.path))
+		}
+	}
+	if len(config.MatchImages) == 0 {
+		errs = append(errs, errors.New("matchImages: name at least one registry"))
+	}
+	for _, text := range config.MatchImages {
+		match, err := parsePattern(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("matchImages: %w", err))
+		}
+		p.matches = append(p.matches, match)
+	}
+	if config.DefaultCacheDuration == nil || config.DefaultCacheDuration.Duration < 0 {
+		errs = append(errs, errors.New("defaultCacheDuration: give how long an answer that does not say it itself is kept, like 10m"))
+	} else {
+		p.keep = config.DefaultCacheDuration.Duration
+	}
+	if !slices.Contains(protocolVersions, config.APIVersion) {
+		errs = append(errs, fmt.Errorf("apiVersion: %q is not known: use %s", config.APIVersion, protocolVersions[0]))
+	}
+	if config.TokenAttributes != nil {
+		errs = append(errs, errors.New("tokenAttributes: images are pulled ahead of Pods, so there is no Pod whose token could be given"))
+	}
+	for _, variable := range config.Env {
+		p.env = append(p.env, variable.Name+"="+variable.Value)
+	}
+	return p, errors.Join(errs...)
+}

@@ -1,0 +1,150 @@
+package credentials
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	providerv1 "k8s.io/kubelet/pkg/apis/credentialprovider/v1"
+	"k8s.io/utils/clock"
+)
+
+const (
+	// pluginTimeout is how long a plugin may take, as the kubelet allows it.
+	pluginTimeout = time.Minute
+	// killDelay is how long what a killed plugin left behind may hold its output open.
+	killDelay = 2 * time.Second
+	// stderrLimit is how much of what a plugin complains about is passed on.
+	stderrLimit = 512
+)
+
+// Plugins are the credential provider plugins of the node.
+type Plugins struct {
+	list []*plugin
+}
+
+// plugin is one of them. Its program runs once at a time: who waits for it then finds its answer.
+type plugin struct {
+	name, path string
+	args, env  []string
+	apiVersion string
+	matches    []pattern
+	keep       time.Duration
+	clock      clock.PassiveClock
+
+	// turn guards known.
+	turn  chan struct{}
+	known map[string]answer
+}
+
+// answer is what a plugin said, until when it holds.
+type answer struct {
+	auth  map[string]providerv1.AuthConfig
+	until time.Time
+}
+
+// AddTo asks the plugins that are for an image, and keeps what they answer. The error tells of those that failed. The image is
+// its full name: docker.io/library/nginx.
+func (p *Plugins) AddTo(ctx context.Context, keyring *Keyring, image string) error {
+	target, err := parsePattern(image)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, plugin := range p.list {
+		if !slices.ContainsFunc(plugin.matches, func(match pattern) bool { return match.fits(target) }) {
+			continue
+		}
+		auth, err := plugin.ask(ctx, image, target)
+		for _, text := range slices.Sorted(maps.Keys(auth)) {
+			err = errors.Join(err, keyring.Add(text, Credential{Username: auth[text].Username, Password: auth[text].Password}))
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("credential provider plugin %s: %w", plugin.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ask returns what the plugin said before, as long as that holds, or runs it.
+func (p *plugin) ask(ctx context.Context, image string, target pattern) (map[string]providerv1.AuthConfig, error) {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	registry := pattern{host: target.host, port: target.port}.String()
+	now := p.clock.Now()
+	maps.DeleteFunc(p.known, func(_ string, a answer) bool { return !now.Before(a.until) })
+	for _, key := range []string{
+		cacheKey(providerv1.ImagePluginCacheKeyType, image), cacheKey(providerv1.RegistryPluginCacheKeyType, registry),
+		cacheKey(providerv1.GlobalPluginCacheKeyType, ""),
+	} {
+		if a, found := p.known[key]; found {
+			return a.auth, nil
+		}
+	}
+	response, err := p.run(ctx, image)
+	if err != nil {
+		return nil, err
+	}
+	keep := p.keep
+	if response.CacheDuration != nil {
+		keep = response.CacheDuration.Duration
+	}
+	subject := map[providerv1.PluginCacheKeyType]string{
+		providerv1.ImagePluginCacheKeyType: image, providerv1.RegistryPluginCacheKeyType: registry, providerv1.GlobalPluginCacheKeyType: "",
+	}
+	of, known := subject[response.CacheKeyType]
+	if !known {
+		return nil, fmt.Errorf("its answer has cacheKeyType %q: Image, Registry and Global are known", response.CacheKeyType)
+	}
+	if keep > 0 {
+		p.known[cacheKey(response.CacheKeyType, of)] = answer{auth: response.Auth, until: p.clock.Now().Add(keep)}
+	}
+	return response.Auth, nil
+}
+
+func cacheKey(kind providerv1.PluginCacheKeyType, of string) string { return string(kind) + " " + of }
+
+// run says the image to the program and reads what it answers. The answer is never in an error.
+func (p *plugin) run(ctx context.Context, image string) (*providerv1.CredentialProviderResponse, error) {
+	request, err := json.Marshal(providerv1.CredentialProviderRequest{
+		TypeMeta: metav1.TypeMeta{APIVersion: p.apiVersion, Kind: "CredentialProviderRequest"}, Image: image,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, pluginTimeout, fmt.Errorf("it did not answer within %v", pluginTimeout))
+	defer cancel()
+	command := exec.CommandContext(ctx, p.path, p.args...)
+	var stdout, stderr bytes.Buffer
+	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(request), &stdout, &stderr
+	command.Env, command.WaitDelay = append(os.Environ(), p.env...), killDelay
+	if err := command.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		complaint := strings.TrimSpace(stderr.String())
+		return nil, fmt.Errorf("run %s: %w: %s", p.path, err, complaint[:min(len(complaint), stderrLimit)])
+	}
+	var response providerv1.CredentialProviderResponse
+	if json.Unmarshal(stdout.Bytes(), &response) != nil {
+		return nil, errors.New("its answer is not the JSON of a CredentialProviderResponse")
+	}
+	if response.Kind != "CredentialProviderResponse" || response.APIVersion != p.apiVersion {
+		return nil, fmt.Errorf("its answer has kind %q of %q: CredentialProviderResponse of %s is asked for",
+			response.Kind, response.APIVersion, p.apiVersion)
+	}
+	return &response, nil
+}

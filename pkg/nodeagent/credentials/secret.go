@@ -1,0 +1,90 @@
+package credentials
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// dockerLogin is what Docker's configuration says of one registry.
+type dockerLogin struct {
+	Username string `json:"username"`
+	Password string `json:"password"`
+	// Auth is both as base64 of name:password.
+	Auth          string `json:"auth"`
+	IdentityToken string `json:"identitytoken"`
+	RegistryToken string `json:"registrytoken"`
+}
+
+// AddSecret keeps the credentials of a Secret. What can be read of it is kept, the error tells of the rest. It never shows
+// what is in the Secret.
+func (k *Keyring) AddSecret(secret *corev1.Secret) error {
+	logins, err := loginsOf(secret)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, registry := range slices.Sorted(maps.Keys(logins)) {
+		credential, err := logins[registry].credential()
+		if err == nil {
+			err = k.Add(registry, credential)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("entry %q: %w", registry, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func loginsOf(secret *corev1.Secret) (logins map[string]dockerLogin, err error) {
+	switch secret.Type {
+	case corev1.SecretTypeDockerConfigJson:
+		var config struct {
+			Auths map[string]dockerLogin `json:"auths"`
+		}
+		err = decode(secret, corev1.DockerConfigJsonKey, &config)
+		return config.Auths, err
+	case corev1.SecretTypeDockercfg:
+		err = decode(secret, corev1.DockerConfigKey, &logins)
+		return logins, err
+	default:
+		return nil, fmt.Errorf("its type is %q: a pull secret's is %s or %s", secret.Type,
+			corev1.SecretTypeDockerConfigJson, corev1.SecretTypeDockercfg)
+	}
+}
+
+func decode(secret *corev1.Secret, key string, into any) error {
+	data, found := secret.Data[key]
+	if !found {
+		return fmt.Errorf("it has no key %s", key)
+	}
+	if json.Unmarshal(data, into) != nil {
+		// The decoder's own words may repeat a part of the content.
+		return fmt.Errorf("its key %s is not the JSON of Docker's configuration", key)
+	}
+	return nil
+}
+
+func (l dockerLogin) credential() (Credential, error) {
+	credential := Credential{
+		Username: l.Username, Password: l.Password, IdentityToken: l.IdentityToken, RegistryToken: l.RegistryToken,
+	}
+	if l.Auth != "" {
+		decoded, err := base64.StdEncoding.DecodeString(l.Auth)
+		name, password, found := strings.Cut(strings.TrimRight(string(decoded), "\x00"), ":")
+		if err != nil || !found {
+			return Credential{}, errors.New("its auth is not base64 of name:password")
+		}
+		credential.Username, credential.Password = name, password
+	}
+	if credential == (Credential{}) {
+		return Credential{}, errors.New("it has no username and password, auth or token")
+	}
+	return credential, nil
+}
