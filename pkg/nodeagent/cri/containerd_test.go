@@ -4,9 +4,7 @@ package cri_test
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,44 +15,8 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"kruise.io/kruise/pkg/nodeagent/cri"
+	"kruise.io/kruise/pkg/nodeagent/cri/critest"
 )
-
-const containerdConfig = `version = 2
-root = "%[1]s/root"
-state = "%[1]s/state"
-[grpc]
-  address = "%[1]s/containerd/containerd.sock"
-[plugins."io.containerd.grpc.v1.cri"]
-  restrict_oom_score_adj = true
-  stream_server_port = "0"
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "/usr/lib/cni"
-    conf_dir = "%[1]s/cni"
-`
-
-// startContainerd runs the machine's containerd with all its state below dir, and returns how to end it.
-func startContainerd(t *testing.T, dir string) (stop func()) {
-	t.Helper()
-	config := filepath.Join(dir, "containerd.toml")
-	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, containerdConfig, dir), 0o600))
-	log, err := os.OpenFile(filepath.Join(dir, "containerd.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	require.NoError(t, err)
-	command := exec.CommandContext(context.WithoutCancel(t.Context()), "containerd", "--config", config)
-	command.Stdout, command.Stderr = log, log
-	require.NoError(t, command.Start())
-	var ended bool
-	stop = func() {
-		if ended {
-			return
-		}
-		ended = true
-		assert.NoError(t, command.Process.Kill())
-		_ = command.Wait() // it was killed, which is an error of its own
-		assert.NoError(t, log.Close())
-	}
-	t.Cleanup(stop)
-	return stop
-}
 
 // detect waits for the runtime to answer.
 func detect(t *testing.T, dir string) cri.Runtimes {
@@ -73,7 +35,7 @@ func detect(t *testing.T, dir string) cri.Runtimes {
 // TestContainerd is rows 2 and 21 with the real runtime.
 func TestContainerd(t *testing.T) {
 	dir := runDir(t)
-	stop := startContainerd(t, dir)
+	stop := critest.StartContainerd(t, dir)
 	runtimes := detect(t, dir)
 	require.Len(t, runtimes, 1)
 	assert.Equal(t, "containerd", runtimes.Default().Name)
@@ -87,7 +49,7 @@ func TestContainerd(t *testing.T) {
 	check := cri.NewCheck(runtimes, fake)
 	require.Error(t, check.Check(t.Context()))
 
-	startContainerd(t, dir)
+	critest.StartContainerd(t, dir)
 	now := fake.Now()
 	require.Eventually(t, func() bool {
 		now = now.Add(11 * time.Second)

@@ -1,5 +1,5 @@
-// Package critest is a container runtime for tests: it answers what makes an endpoint usable, and nothing else.
-// It owns no behaviour of containers. Enter at Start.
+// Package critest is a container runtime for tests: it answers what makes an endpoint usable, and pulls images as it is
+// told. It owns no behaviour of containers. Enter at Start, or at StartContainerd for the real one.
 package critest
 
 import (
@@ -22,6 +22,7 @@ type Server struct {
 	name    string
 	version string
 	grpc    *grpc.Server
+	images  images
 }
 
 // Start serves a runtime of that name and version at a socket until Stop or the test's end.
@@ -63,11 +64,6 @@ func (s *Server) Version(context.Context, *runtimeapi.VersionRequest) (*runtimea
 // ImageFsInfo answers that there is nothing.
 func (s *Server) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest) (*runtimeapi.ImageFsInfoResponse, error) {
 	return &runtimeapi.ImageFsInfoResponse{}, nil
-}
-
-// ListImages answers that there is nothing.
-func (s *Server) ListImages(context.Context, *runtimeapi.ListImagesRequest) (*runtimeapi.ListImagesResponse, error) {
-	return &runtimeapi.ListImagesResponse{}, nil
 }
 
 func serve(t *testing.T, socket string, server *grpc.Server) {

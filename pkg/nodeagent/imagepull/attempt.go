@@ -1,0 +1,118 @@
+package imagepull
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/nodeagent/credentials"
+)
+
+// timeoutError ends an attempt.
+type timeoutError struct{ after time.Duration }
+
+func (e timeoutError) Error() string {
+	return fmt.Sprintf("the pull did not end within %v (pullPolicy.timeoutSeconds): the registry hangs, or is too slow for this image", e.after)
+}
+
+// present returns the runtime's ID of the image, or nothing where it is absent or is to be pulled in any case.
+func (c *Controller) present(ctx context.Context, t *task) (string, error) {
+	ref, err := newReference(t.imageTag)
+	if err != nil || t.always {
+		return "", err
+	}
+	response, err := c.config.Images.ImageStatus(ctx, &runtimeapi.ImageSpec{Image: ref.asked}, false)
+	if err != nil {
+		// The runtime says why when it is asked to pull.
+		klog.FromContext(ctx).V(2).Info("Cannot tell whether the image is present", "err", err)
+		return "", nil
+	}
+	if image := response.GetImage(); image != nil && ref.names(image) {
+		return image.GetId(), nil
+	}
+	return "", nil
+}
+
+// attempt pulls once, with each of the credentials that fit until one is accepted. Without any, nothing is offered. A later
+// attempt looks again whether the image is there, and reads the Secrets anew.
+func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, timeoutError{t.timeout})
+	defer cancel()
+	ref, err := newReference(t.imageTag)
+	if err != nil {
+		return "", err
+	}
+	if later {
+		if id, err := c.present(ctx, t); err != nil || id != "" {
+			return id, err
+		}
+	}
+	offers, problems := c.credentials(ctx, t, ref, later)
+	id, err := c.offer(ctx, t, ref, offers)
+	switch {
+	case err == nil:
+		return id, nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	if len(problems) > 0 {
+		return "", fmt.Errorf("%w; besides, %s", err, strings.Join(problems, "; "))
+	}
+	return "", err
+}
+
+// credentials are all that fit the image, the best first. What kept others away is told with a failure.
+func (c *Controller) credentials(ctx context.Context, t *task, ref imageReference, fresh bool) (found []credentials.Credential, problems []string) {
+	var keyring credentials.Keyring
+	held, problems := c.secrets.get(ctx, t.secrets, fresh)
+	for _, secret := range held {
+		if err := keyring.AddSecret(secret); err != nil {
+			problems = append(problems, fmt.Sprintf("pull secret %s: %v", klog.KObj(secret), err))
+		}
+	}
+	if err := c.config.Plugins.AddTo(ctx, &keyring, ref.repository); err != nil {
+		problems = append(problems, err.Error())
+	}
+	for _, problem := range problems {
+		klog.FromContext(ctx).Info("Left out credentials", "reason", problem)
+	}
+	return keyring.Lookup(ref.repository), problems
+}
+
+// offer pulls with one credential after the other. That all of them failed is told with each failure.
+func (c *Controller) offer(ctx context.Context, t *task, ref imageReference, offers []credentials.Credential) (string, error) {
+	if len(offers) == 0 {
+		id, err := c.pullWith(ctx, t, ref, nil)
+		return id, explain(err, ref, false)
+	}
+	var failures []error
+	for _, offer := range offers {
+		id, err := c.pullWith(ctx, t, ref, &runtimeapi.AuthConfig{
+			Username: offer.Username, Password: offer.Password, IdentityToken: offer.IdentityToken, RegistryToken: offer.RegistryToken,
+		})
+		if err == nil {
+			return id, nil
+		}
+		err = explain(err, ref, true)
+		if !slices.ContainsFunc(failures, func(other error) bool { return other.Error() == err.Error() }) {
+			failures = append(failures, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if len(failures) == 1 {
+		return "", failures[0]
+	}
+	return "", fmt.Errorf("none of %d credentials served: %w", len(offers), errors.Join(failures...))
+}
+
+func (c *Controller) pullWith(ctx context.Context, t *task, ref imageReference, auth *runtimeapi.AuthConfig) (string, error) {
+	return c.config.Images.PullImage(ctx, &runtimeapi.ImageSpec{Image: ref.asked}, auth, t.sandboxConfig())
+}

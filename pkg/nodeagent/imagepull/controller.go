@@ -1,0 +1,115 @@
+package imagepull
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	informers "kruise.io/kruise/pkg/generated/informers/externalversions/apps/v1beta1"
+	"kruise.io/kruise/pkg/nodeagent/credentials"
+)
+
+const (
+	name = "imagepuller"
+
+	// leastResync heals what was lost, at other times on each node.
+	leastResync = 5 * time.Minute
+
+	// Writes of the status: one in two seconds, after the first few.
+	writesPerSecond = 0.5
+	writeBurst      = 5
+)
+
+// Images is what of a container runtime is needed.
+type Images interface {
+	ImageStatus(ctx context.Context, image *runtimeapi.ImageSpec, verbose bool) (*runtimeapi.ImageStatusResponse, error)
+	PullImage(ctx context.Context, image *runtimeapi.ImageSpec, auth *runtimeapi.AuthConfig,
+		sandbox *runtimeapi.PodSandboxConfig) (string, error)
+}
+
+// Config is what the controller needs.
+type Config struct {
+	Node   string
+	Client versioned.Interface
+	Images Images
+	// Secrets returns the pull secrets that the node's NodeImage names and that there are.
+	Secrets func(context.Context) ([]corev1.Secret, error)
+	Plugins *credentials.Plugins
+	// MaxPulls is how many images are pulled at once; unlimited when not positive.
+	MaxPulls int
+	Recorder record.EventRecorder
+	Clock    clock.WithTicker
+}
+
+// Controller pulls the images of one node.
+type Controller struct {
+	config   Config
+	informer cache.SharedIndexInformer
+	queue    *controller.Controller
+	secrets  *secrets
+	// slots is nil where any number of images is pulled at once.
+	slots   *semaphore.Weighted
+	running sync.WaitGroup
+
+	// The one worker of the queue alone touches what follows.
+	uid    types.UID
+	pulls  map[imageTag]*pull
+	began  time.Time
+	wrote  written
+	writes *rate.Limiter
+}
+
+// New makes a controller that does nothing until Run.
+func New(config Config) (*Controller, error) {
+	resync := leastResync + rand.N(leastResync) //nolint:gosec // Spreading load needs no secret.
+	c := &Controller{
+		config: config, pulls: map[imageTag]*pull{}, writes: rate.NewLimiter(writesPerSecond, writeBurst),
+		secrets: &secrets{read: config.Secrets, clock: config.Clock},
+		informer: informers.NewFilteredNodeImageInformer(config.Client, resync, cache.Indexers{}, func(o *metav1.ListOptions) {
+			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, config.Node).String()
+		}),
+	}
+	if config.MaxPulls > 0 {
+		c.slots = semaphore.NewWeighted(int64(config.MaxPulls))
+	}
+	c.queue = controller.New(name, controller.Options{
+		Workers: 1, BaseDelay: 500 * time.Millisecond, MaxDelay: 55 * time.Second, Clock: config.Clock,
+	}, c.reconcile)
+	if err := c.informer.SetTransform(controller.Trim); err != nil {
+		return nil, fmt.Errorf("trim NodeImages: %w", err)
+	}
+	return c, c.queue.Watch(c.informer, func(metav1.Object) []types.NamespacedName { return []types.NamespacedName{c.key()} })
+}
+
+// Synced tells whether the NodeImage, or that there is none, is known.
+func (c *Controller) Synced() bool { return c.informer.HasSynced() }
+
+// Run works until the context ends. Pulls that run then are cut off; who runs next begins them again.
+func (c *Controller) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer c.running.Wait()
+	defer cancel()
+	c.running.Go(func() { c.informer.RunWithContext(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), c.informer.HasSynced) {
+		return nil
+	}
+	return c.queue.Run(ctx)
+}
+
+// key is the only one that the queue ever has.
+func (c *Controller) key() types.NamespacedName { return types.NamespacedName{Name: c.config.Node} }

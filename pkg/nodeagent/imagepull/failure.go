@@ -1,0 +1,88 @@
+package imagepull
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// What a failure is called. The runtime's own text follows.
+const (
+	refused         = "the registry does not accept the credentials"
+	noCredentials   = "the registry wants credentials, and no pull secret or credential provider plugin has any for it"
+	absent          = "the registry has no such image or tag"
+	noPlatform      = "the image has no variant for this node's platform"
+	throttled       = "the registry limits how often this node may pull"
+	unreachable     = "the registry cannot be reached"
+	silent          = "the registry does not answer in time"
+	untrusted       = "no trusted connection to the registry"
+	interrupted     = "the connection to the registry broke off in the middle of the pull"
+	registryFailure = "the registry has a failure of its own"
+	corrupt         = "the registry sent something else than its digest promises"
+	diskFull        = "the disk of the node is full"
+	noRuntime       = "the container runtime of the node does not answer"
+)
+
+// cause is a reason for failure, and what runtimes write of it. They give nearly all failures the code Unknown, so their text
+// is all there is to tell them apart by. This is the one place that reads it.
+type cause struct {
+	words   string
+	codes   []codes.Code
+	phrases []string
+}
+
+// causes are looked through in their order: a text may have phrases of several, of which the first is nearest to the reason.
+// Codes come last, because a runtime may give one to what it only passes on.
+var causes = []cause{
+	{noRuntime, nil, []string{"transport: error while dialing", "error reading from server", "transport is closing"}},
+	{diskFull, nil, []string{"no space left on device", "disk quota exceeded"}},
+	{noPlatform, nil, []string{"no match for platform", "no matching manifest for", "no image found in image index for architecture"}},
+	{throttled, nil, []string{"429 too many requests", "toomanyrequests"}},
+	{untrusted, nil, []string{"x509: ", "tls: ", "server gave http response to https client"}},
+	{refused, nil, []string{
+		"401 unauthorized", "403 forbidden", "authorization failed", "no basic auth credentials", "access denied", "is denied",
+		"authentication required", "unauthorized",
+	}},
+	{silent, nil, []string{"i/o timeout", "tls handshake timeout", "client.timeout exceeded", "timeout awaiting response headers"}},
+	{unreachable, nil, []string{
+		"connection refused", "no such host", "no route to host", "network is unreachable", "host is down", "server misbehaving",
+	}},
+	{interrupted, nil, []string{
+		"unexpected eof", "connection reset by peer", "broken pipe", "failed size validation", ": eof", "http2: ",
+	}},
+	{corrupt, nil, []string{"unexpected commit digest", "failed digest validation"}},
+	{registryFailure, nil, []string{
+		"500 internal server error", "502 bad gateway", "503 service unavailable", "504 gateway timeout",
+	}},
+	{absent, nil, []string{"not found", "manifest unknown", "name unknown"}},
+	{errReference.Error(), nil, []string{"invalid reference format"}},
+	{absent, []codes.Code{codes.NotFound}, nil},
+	{refused, []codes.Code{codes.PermissionDenied, codes.Unauthenticated}, nil},
+	{errReference.Error(), []codes.Code{codes.InvalidArgument}, nil},
+	{noRuntime, []codes.Code{codes.Unavailable}, nil},
+}
+
+// explain puts what happened in words before the runtime's text. What it does not know keeps that text alone.
+func explain(err error, ref imageReference, offered bool) error {
+	if err == nil {
+		return nil
+	}
+	// A name may have words in it that mean something elsewhere.
+	text := strings.ToLower(strings.NewReplacer(ref.full, "", ref.asked, "", ref.repository, "").Replace(err.Error()))
+	code := status.Code(err)
+	i := slices.IndexFunc(causes, func(c cause) bool {
+		return slices.Contains(c.codes, code) ||
+			slices.ContainsFunc(c.phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
+	})
+	if i < 0 {
+		return err
+	}
+	words := causes[i].words
+	if words == refused && !offered {
+		words = noCredentials
+	}
+	return fmt.Errorf("%s: %w", words, err)
+}

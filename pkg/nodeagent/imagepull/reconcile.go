@@ -1,0 +1,116 @@
+package imagepull
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+)
+
+// settle is how long pulls that have just begun get to find out that their image is present, before anything is written.
+const settle = 100 * time.Millisecond
+
+// written is the NodeImage as the last own write left it.
+type written struct{ node *v1beta1.NodeImage }
+
+// newer returns the written one where the cache does not show the write yet.
+func (w written) newer(cached *v1beta1.NodeImage) *v1beta1.NodeImage {
+	if w.node == nil || w.node.UID != cached.UID {
+		return cached
+	}
+	if later, err := resourceversion.CompareResourceVersion(w.node.ResourceVersion, cached.ResourceVersion); err == nil && later > 0 {
+		return w.node
+	}
+	return cached
+}
+
+// reconcile begins and ends pulls as the NodeImage wants, and says how far each is.
+func (c *Controller) reconcile(ctx context.Context, _ types.NamespacedName) (controller.Result, error) {
+	node, err := c.nodeImage()
+	if err != nil {
+		return controller.Result{}, err
+	}
+	if node == nil || node.UID != c.uid {
+		c.keepOnly(nil)
+		c.uid, c.wrote = "", written{}
+	}
+	if node == nil {
+		return controller.Result{}, nil
+	}
+	c.uid = node.UID
+	tasks := unfinished(node)
+	c.keepOnly(tasks)
+	for tag, t := range tasks {
+		if p := c.pulls[tag]; p != nil {
+			p.task.Store(t)
+			continue
+		}
+		c.pulls[tag], c.began = c.begin(ctx, node, t), c.config.Clock.Now()
+	}
+	if wait := settle - c.config.Clock.Since(c.began); wait > 0 {
+		return controller.Result{RequeueAfter: wait}, nil
+	}
+	return c.report(ctx, node, c.statusOf(node))
+}
+
+// nodeImage is the newest that is known, or nil.
+func (c *Controller) nodeImage() (*v1beta1.NodeImage, error) {
+	item, exists, err := c.informer.GetIndexer().GetByKey(c.config.Node)
+	if err != nil {
+		return nil, fmt.Errorf("look up the NodeImage: %w", err)
+	}
+	cached, ok := item.(*v1beta1.NodeImage)
+	if !exists || !ok || cached.DeletionTimestamp != nil {
+		return nil, nil //nolint:nilnil // There is none.
+	}
+	return c.wrote.newer(cached), nil
+}
+
+// keepOnly ends the pulls of what is not a task, or is one in another version. What they find out is not heard any more.
+func (c *Controller) keepOnly(tasks map[imageTag]*task) {
+	for tag, p := range c.pulls {
+		if t := tasks[tag]; t == nil || t.version != p.version {
+			p.end()
+			delete(c.pulls, tag)
+		}
+	}
+	if len(tasks) == 0 {
+		c.secrets.forget()
+	}
+}
+
+// report writes the status, when it differs and a write is due.
+func (c *Controller) report(ctx context.Context, node *v1beta1.NodeImage, status v1beta1.NodeImageStatus) (controller.Result, error) {
+	if apiequality.Semantic.DeepEqual(node.Status, status) {
+		return controller.Result{}, nil
+	}
+	now := c.config.Clock.Now()
+	slot := c.writes.ReserveN(now, 1)
+	if wait := slot.DelayFrom(now); wait > 0 {
+		slot.CancelAt(now)
+		return controller.Result{RequeueAfter: wait}, nil
+	}
+	update := node.DeepCopy()
+	update.Status = status
+	updated, err := c.config.Client.AppsV1beta1().NodeImages().UpdateStatus(ctx, update, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return controller.Result{}, nil
+	}
+	if err != nil {
+		return controller.Result{}, fmt.Errorf("write the status: %w", err)
+	}
+	klog.FromContext(ctx).V(4).Info("Reported", "pulling", status.Pulling, "waiting", status.Waiting,
+		"succeeded", status.Succeeded, "failed", status.Failed)
+	updated.ManagedFields = nil
+	c.wrote = written{updated}
+	return controller.Result{}, nil
+}

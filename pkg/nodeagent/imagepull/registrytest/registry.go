@@ -1,0 +1,179 @@
+// Package registrytest runs image registries for tests of real pulls: good ones, and ones that fail in the ways that
+// registries do. They keep their images in memory and speak plain HTTP. Enter at Start.
+package registrytest
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/stretchr/testify/require"
+)
+
+// Username and Password are what Guarded wants.
+const (
+	Username = "jane"
+	Password = "open sesame"
+)
+
+// Behaviour changes what a registry answers to those who pull.
+type Behaviour func(http.Handler) http.Handler
+
+// Guarded wants Username and Password.
+func Guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name, password, _ := r.BasicAuth(); name == Username && password == Password {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+		http.Error(w, `{"errors":[{"code":"UNAUTHORIZED","message":"authentication required"}]}`, http.StatusUnauthorized)
+	})
+}
+
+// Hanging accepts requests and never answers.
+func Hanging(http.Handler) http.Handler {
+	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+}
+
+// Failing answers that it is broken.
+func Failing(http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+}
+
+// Dropping cuts the connection when it has sent a part of a layer, each time that one is asked for.
+func Dropping(next http.Handler) http.Handler {
+	const part = 64 << 10
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/blobs/") {
+			w = &cut{ResponseWriter: w, left: part}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+type cut struct {
+	http.ResponseWriter
+	left int
+}
+
+// Write ends the request, and with it the connection, when enough was written.
+func (c *cut) Write(data []byte) (int, error) {
+	if len(data) <= c.left {
+		c.left -= len(data)
+		return c.ResponseWriter.Write(data)
+	}
+	_, _ = c.ResponseWriter.Write(data[:c.left])
+	_ = http.NewResponseController(c.ResponseWriter).Flush() // The connection is cut in any case.
+	panic(http.ErrAbortHandler)
+}
+
+// Registry is one that runs.
+type Registry struct {
+	// Host is its address and port.
+	Host string
+}
+
+// Start runs a registry at an address of this machine until the test's end.
+func Start(t *testing.T, address string, behaviours ...Behaviour) *Registry {
+	t.Helper()
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", net.JoinHostPort(address, "0"))
+	require.NoError(t, err)
+	good := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	pulls := good
+	for _, behaviour := range behaviours {
+		pulls = behaviour(pulls)
+	}
+	// Who pushes gets the good one.
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.UserAgent(), pusher) {
+			good.ServeHTTP(w, r)
+			return
+		}
+		pulls.ServeHTTP(w, r)
+	})}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		require.NoError(t, server.Close())
+		require.ErrorIs(t, <-done, http.ErrServerClosed)
+	})
+	return &Registry{Host: listener.Addr().String()}
+}
+
+// pusher is what requests of Push call themselves.
+const pusher = "registrytest"
+
+// Image makes an image with one layer of that many random bytes.
+func Image(t *testing.T, architecture string, size int64) v1.Image {
+	t.Helper()
+	image, err := random.Image(size, 1)
+	require.NoError(t, err)
+	config, err := image.ConfigFile()
+	require.NoError(t, err)
+	config = config.DeepCopy()
+	config.OS, config.Architecture = "linux", architecture
+	image, err = mutate.ConfigFile(image, config)
+	require.NoError(t, err)
+	return image
+}
+
+// Push uploads an image as repository:tag and returns its digest.
+func (r *Registry) Push(t *testing.T, reference string, image v1.Image) string {
+	t.Helper()
+	require.NoError(t, remote.Write(r.reference(t, reference), image, r.options(t.Context())...))
+	digest, err := image.Digest()
+	require.NoError(t, err)
+	return digest.String()
+}
+
+// PushList uploads a manifest list of images, by architecture, and returns its digest.
+func (r *Registry) PushList(t *testing.T, reference string, images map[string]v1.Image) string {
+	t.Helper()
+	index := mutate.IndexMediaType(empty.Index, types.DockerManifestList)
+	for architecture, image := range images {
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: architecture}},
+		})
+	}
+	require.NoError(t, remote.WriteIndex(r.reference(t, reference), index, r.options(t.Context())...))
+	digest, err := index.Digest()
+	require.NoError(t, err)
+	return digest.String()
+}
+
+func (r *Registry) reference(t *testing.T, text string) name.Reference {
+	t.Helper()
+	reference, err := name.ParseReference(r.Host+"/"+text, name.Insecure)
+	require.NoError(t, err)
+	return reference
+}
+
+func (r *Registry) options(ctx context.Context) []remote.Option {
+	return []remote.Option{remote.WithContext(ctx), remote.WithUserAgent(pusher), remote.WithAuth(authn.Anonymous)}
+}
+
+// Closed is an address of this machine, with a port that nobody listens at.
+func Closed(t *testing.T, address string) string {
+	t.Helper()
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", net.JoinHostPort(address, "0"))
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	return listener.Addr().String()
+}

@@ -1,0 +1,106 @@
+package imagepull
+
+import (
+	"cmp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+const (
+	defaultTimeout = 10 * time.Minute
+	defaultRetries = 3
+
+	// pullerKey and puller tell the runtime who pulls.
+	pullerKey = "apps.kruise.io/pulling-image-by"
+	puller    = "kruise-daemon"
+)
+
+// imageTag is the name of an image, as the NodeImage has it, and one of its tags.
+type imageTag struct{ image, tag string }
+
+// task is what a NodeImage says of one tag that is to be pulled.
+type task struct {
+	imageTag
+	version int64
+	// always pulls what is present, too.
+	always  bool
+	timeout time.Duration
+	retries int
+	// deadline is how long all attempts may take together; zero is no limit.
+	deadline time.Duration
+	owners   []corev1.ObjectReference
+	secrets  []v1beta1.ReferenceObject
+	sandbox  *v1beta1.SandboxConfig
+}
+
+func newTask(image string, spec *v1beta1.ImageSpec, tag *v1beta1.ImageTagSpec) *task {
+	t := &task{
+		imageTag: imageTag{image, tag.Tag}, version: tag.Version, always: tag.ImagePullPolicy == v1beta1.PullAlways,
+		timeout: defaultTimeout, retries: defaultRetries, owners: tag.OwnerReferences, secrets: spec.PullSecrets, sandbox: spec.SandboxConfig,
+	}
+	policy := cmp.Or(tag.PullPolicy, &v1beta1.ImageTagPullPolicy{})
+	if seconds := ptr.Deref(policy.TimeoutSeconds, 0); seconds > 0 {
+		t.timeout = time.Duration(seconds) * time.Second
+	}
+	if limit := ptr.Deref(policy.BackoffLimit, -1); limit >= 0 {
+		t.retries = int(limit)
+	}
+	if seconds := ptr.Deref(policy.ActiveDeadlineSeconds, 0); seconds > 0 {
+		t.deadline = time.Duration(seconds) * time.Second
+	}
+	return t
+}
+
+// attempts is how often the pull is tried.
+func (t *task) attempts() int { return t.retries + 1 }
+
+// sandboxConfig is the metadata that goes with the pull.
+func (t *task) sandboxConfig() *runtimeapi.PodSandboxConfig {
+	config := &runtimeapi.PodSandboxConfig{Labels: map[string]string{}, Annotations: map[string]string{}}
+	if t.sandbox != nil {
+		for key, value := range t.sandbox.Labels {
+			config.Labels[key] = value
+		}
+		for key, value := range t.sandbox.Annotations {
+			config.Annotations[key] = value
+		}
+	}
+	config.Annotations[pullerKey] = puller
+	return config
+}
+
+// unfinished are the tasks that no completed report answers yet.
+func unfinished(node *v1beta1.NodeImage) map[imageTag]*task {
+	tasks := map[imageTag]*task{}
+	for image := range node.Spec.Images {
+		spec := node.Spec.Images[image]
+		for i := range spec.Tags {
+			tag := &spec.Tags[i]
+			if report := reportOf(node, image, tag.Tag); report == nil || !answers(report, tag.Version) {
+				tasks[imageTag{image, tag.Tag}] = newTask(image, &spec, tag)
+			}
+		}
+	}
+	return tasks
+}
+
+// answers tells whether a report is the last word on a version.
+func answers(report *v1beta1.ImageTagStatus, version int64) bool {
+	return report.Version == version && report.CompletionTime != nil
+}
+
+// reportOf is what the status says of a tag, or nil.
+func reportOf(node *v1beta1.NodeImage, image, tag string) *v1beta1.ImageTagStatus {
+	tags := node.Status.ImageStatuses[image].Tags
+	for i := range tags {
+		if tags[i].Tag == tag {
+			return &tags[i]
+		}
+	}
+	return nil
+}
