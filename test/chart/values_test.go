@@ -75,6 +75,36 @@ func TestSocket(t *testing.T) {
 	}
 }
 
+// TestCredentialProvider mounts what plugins need, and without them nothing of it.
+func TestCredentialProvider(t *testing.T) {
+	spec := pods(t, render(t))["kruise-daemon"]
+	assert.Len(t, spec.Volumes, 2)
+	assert.Len(t, spec.Containers[0].VolumeMounts, 2)
+
+	const values = "agent.credentialProvider.enable=true,agent.credentialProvider.hostPath=/opt/plugins,daemon.credentialProvider.configmap=mine"
+	spec = pods(t, render(t, "--set", values+",daemon.credentialProvider.awsCredentialsDir=/etc/aws"))["kruise-daemon"]
+	assert.Subset(t, spec.Containers[0].Args, []string{
+		"--plugin-config-file=/credential-provider-config/CredentialProviderPlugin.yaml", "--plugin-bin-dir=/credential-provider-plugin",
+	})
+	assert.Subset(t, spec.Containers[0].VolumeMounts, []corev1.VolumeMount{
+		{Name: "credential-provider-config", MountPath: "/credential-provider-config", ReadOnly: true},
+		{Name: "credential-provider-plugin", MountPath: "/credential-provider-plugin", ReadOnly: true},
+		{Name: "aws-credentials", MountPath: "/root/.aws", ReadOnly: true},
+	})
+	sources := map[string]string{}
+	for _, volume := range spec.Volumes {
+		switch {
+		case volume.HostPath != nil:
+			sources[volume.Name] = volume.HostPath.Path
+		case volume.ConfigMap != nil:
+			sources[volume.Name] = volume.ConfigMap.Name
+		}
+	}
+	assert.Equal(t, map[string]string{
+		"run": "/var/run", "credential-provider-config": "mine", "credential-provider-plugin": "/opt/plugins", "aws-credentials": "/etc/aws",
+	}, sources)
+}
+
 // TestNamespace is case 6: everything that has a namespace is in the one that was asked for.
 func TestNamespace(t *testing.T) {
 	all := render(t, append(everything(), "--set", "installation.namespace=x")...)
@@ -163,13 +193,17 @@ func TestContradictions(t *testing.T) {
 		"a misspelt value":       {[]string{"--set", "apiserver.replica=1"}, []string{"/apiserver", "'replica' not allowed"}},
 		"no apiserver":           {[]string{"--set", "apiserver.replicas=0"}, []string{"/apiserver/replicas", "minimum"}},
 		"absolute socket file":   {[]string{"--set", "daemon.socketFile=/run/x.sock"}, []string{"/daemon/socketFile"}},
-		"malformed gates":        {[]string{"--set", "featureGates=KruiseDaemon"}, []string{"/featureGates"}},
-		"a section taken out":    {[]string{"--set", "serviceAccount=null"}, []string{"missing property 'serviceAccount'"}},
-		"no port":                {[]string{"--set", "manager.metrics.port=0"}, []string{"/manager/metrics/port", "minimum"}},
-		"no port of the agent":   {[]string{"--set", "agent.port=0"}, []string{"/agent/port", "minimum"}},
-		"no truth value":         {[]string{"--set", "manager.hostNetwork=maybe"}, []string{"/manager/hostNetwork", "want boolean"}},
-		"no log level":           {[]string{"--set", "daemon.log.level=high"}, []string{"/daemon/log/level", "does not match pattern"}},
-		"old cluster":            {[]string{"--kube-version", "1.29.5"}, []string{">=1.30.0", "1.29.5"}},
+		"plugins at no path": {
+			[]string{"--set", "daemon.credentialProvider.enable=true"},
+			[]string{`daemon.credentialProvider.hostPath is "credential-provider-plugin"`, "absolute path"},
+		},
+		"malformed gates":      {[]string{"--set", "featureGates=KruiseDaemon"}, []string{"/featureGates"}},
+		"a section taken out":  {[]string{"--set", "serviceAccount=null"}, []string{"missing property 'serviceAccount'"}},
+		"no port":              {[]string{"--set", "manager.metrics.port=0"}, []string{"/manager/metrics/port", "minimum"}},
+		"no port of the agent": {[]string{"--set", "agent.port=0"}, []string{"/agent/port", "minimum"}},
+		"no truth value":       {[]string{"--set", "manager.hostNetwork=maybe"}, []string{"/manager/hostNetwork", "want boolean"}},
+		"no log level":         {[]string{"--set", "daemon.log.level=high"}, []string{"/daemon/log/level", "does not match pattern"}},
+		"old cluster":          {[]string{"--kube-version", "1.29.5"}, []string{">=1.30.0", "1.29.5"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -63,7 +63,8 @@ func TestFlagsOfOtherManifests(t *testing.T) {
 	assert.Equal(t, "node-1", options.NodeName)
 	assert.Equal(t, ":1", options.Addr)
 	assert.Equal(t, "containerd/containerd.sock", options.SocketFile)
-	assert.Len(t, options.unused, 3)
+	assert.Equal(t, -1, options.MaxPulls)
+	assert.Equal(t, "/kruise/plugins", options.PluginBinDir)
 }
 
 func TestDefaults(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
 // nodeNameEnv is the environment variable that names the node; the chart fills it from spec.nodeName.
@@ -38,7 +39,9 @@ type Options struct {
 	Gates       featuregate.MutableFeatureGate
 	Logs        *logs.Options
 
-	unused map[string]string
+	PluginConfigFile string
+	PluginBinDir     string
+	MaxPulls         int
 }
 
 // NewOptions returns the defaults, and the node's name from the environment.
@@ -54,7 +57,10 @@ func NewOptions() (*Options, error) {
 		RunDir:    "/hostvarrun",
 		Gates:     gates,
 		Logs:      logs.NewOptions(),
-		unused:    map[string]string{},
+
+		PluginConfigFile: "/kruise/CredentialProviderPlugin.yaml",
+		PluginBinDir:     "/kruise/plugins",
+		MaxPulls:         -1,
 	}, nil
 }
 
@@ -69,23 +75,13 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Kubeconfig of the cluster. Empty uses the Pod's service account.")
 	flags.Float32Var(&o.QPS, "rest-config-qps", o.QPS, "Requests per second to the cluster's API. 0 is the client's default.")
 	flags.IntVar(&o.Burst, "rest-config-burst", o.Burst, "Requests to the cluster's API above the rate. 0 is the client's default.")
-	o.addUnusedFlags(flags)
+	flags.StringVar(&o.PluginConfigFile, "plugin-config-file", o.PluginConfigFile,
+		"File with a CredentialProviderConfig of the kubelet's form: plugins that give credentials of registries. It may be missing.")
+	flags.StringVar(&o.PluginBinDir, "plugin-bin-dir", o.PluginBinDir, "Folder of the programs that --plugin-config-file names.")
+	flags.IntVar(&o.MaxPulls, "max-workers-for-pull-image", o.MaxPulls,
+		"How many images are pulled at once. 0 and less is any number.")
 	o.Gates.AddFlag(flags)
 	logsapi.AddFlags(o.Logs, flags)
-}
-
-// addUnusedFlags accepts flags of other agents' manifests for what this agent does not do.
-func (o *Options) addUnusedFlags(flags *pflag.FlagSet) {
-	for name, why := range map[string]string{
-		"plugin-config-file":         "the agent pulls no images",
-		"plugin-bin-dir":             "the agent pulls no images",
-		"max-workers-for-pull-image": "the agent pulls no images",
-	} {
-		flags.Func(name, "Accepted, without effect: "+why+".", func(string) error {
-			o.unused[name] = why
-			return nil
-		})
-	}
 }
 
 // Validate tells everything that is wrong with the options.
@@ -122,9 +118,10 @@ func validateAddr(flag, addr string) error {
 type Config struct {
 	Options
 	Client kubernetes.Interface
+	Kruise versioned.Interface
 }
 
-// Config settles the feature gates and makes the client. It does no I/O but reading the kubeconfig.
+// Config settles the feature gates and makes the clients. It does no I/O but reading the kubeconfig.
 func (o *Options) Config(ctx context.Context) (*Config, error) {
 	forced, err := features.Cascade(o.Gates)
 	if err != nil {
@@ -137,9 +134,6 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	if ignored := features.Ignored(o.Gates); len(ignored) > 0 {
 		logger.Info("Accepted feature gates that have no effect in this program", "gates", ignored)
 	}
-	for name, why := range o.unused {
-		logger.Info("Accepted a flag that has no effect", "flag", name, "reason", why)
-	}
 	config, err := o.restConfig()
 	if err != nil {
 		return nil, fmt.Errorf("load the cluster's address and credentials: %w", err)
@@ -151,7 +145,11 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
-	return &Config{Options: *o, Client: client}, nil
+	kruise, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	return &Config{Options: *o, Client: client, Kruise: kruise}, nil
 }
 
 func (o *Options) restConfig() (*rest.Config, error) {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"kruise.io/kruise/pkg/features"
+	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 	"kruise.io/kruise/pkg/nodeagent/cri/critest"
 )
 
@@ -29,7 +30,8 @@ func setup(t *testing.T) (*Config, *fake.Clientset) {
 	client := fake.NewClientset()
 	gates, err := features.New("")
 	require.NoError(t, err)
-	return &Config{Options: Options{NodeName: "node-1", Gates: gates, Addr: freeAddr(t), PprofAddr: freeAddr(t), RunDir: runDir}, Client: client}, client
+	return &Config{Options: Options{NodeName: "node-1", Gates: gates, Addr: freeAddr(t), PprofAddr: freeAddr(t), RunDir: runDir}, Client: client,
+		Kruise: kruisefake.NewClientset()}, client
 }
 
 func freeAddr(t *testing.T) string {

@@ -6,7 +6,6 @@
   (list "manager.webhook" (dig "webhook" "" $values.manager) "no program serves webhooks on a port of its own")
   (list "webhookConfiguration" "" "there are no webhook configurations")
   (list "helmHooks" "" "there are no hooks: the store outlives the release")
-  (list "daemon.credentialProvider" (dig "credentialProvider" "" $values.daemon) "the node agent pulls no images")
   (list "daemon.windowsImage" (dig "windowsImage" "" $values.daemon) "the node agent runs on Linux") -}}
 {{- range $obsolete }}
 {{- $set := ternary (get $values (first .)) (index . 1) (not (contains "." (first .))) }}

@@ -1,0 +1,116 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/component-base/version"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/nodeagent/containermeta"
+	"kruise.io/kruise/pkg/nodeagent/credentials"
+	"kruise.io/kruise/pkg/nodeagent/cri"
+	"kruise.io/kruise/pkg/nodeagent/imagepull"
+	"kruise.io/kruise/pkg/nodeagent/status"
+)
+
+// Names of readiness checks.
+const (
+	podInformer       = "podInformerSynced"
+	nodeImageInformer = "nodeImageInformerSynced"
+)
+
+// part is one thing that the agent does beside the others. One that watches something has a check of readiness.
+type part struct {
+	check  string
+	synced func() bool
+	run    func(context.Context) error
+}
+
+// synced is the readiness of the part with that check. One that does not run holds nobody up.
+func synced(parts []part, check string) error {
+	for _, p := range parts {
+		if p.check == check && !p.synced() {
+			return errors.New("not synced")
+		}
+	}
+	return nil
+}
+
+// newParts makes all that the agent does and its gates allow.
+func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events record.EventBroadcaster) ([]part, error) {
+	recorder := func(suffix string) record.EventRecorder {
+		return events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component + "-" + suffix, Host: config.NodeName})
+	}
+	reporter := status.Reporter{
+		Events: config.Client.CoreV1().Events(metav1.NamespaceDefault), Node: config.NodeName, Clock: clock.RealClock{},
+	}
+	parts := []part{{run: func(ctx context.Context) error {
+		reporter.Report(ctx, describe(runtimes))
+		return nil
+	}}}
+	if config.Gates.Enabled(features.DaemonWatchingPod) {
+		meta, err := newContainerMeta(config, runtimes, recorder("containermeta"))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part{podInformer, meta.Synced, meta.Run})
+	}
+	if config.Gates.Enabled(features.KruiseDaemon) {
+		puller, err := newImagePuller(ctx, config, runtimes, recorder("imagepuller"))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part{nodeImageInformer, puller.Synced, puller.Run})
+	}
+	return parts, nil
+}
+
+// newContainerMeta makes what reports on Pods.
+func newContainerMeta(config *Config, runtimes cri.Runtimes, recorder record.EventRecorder) (*containermeta.Controller, error) {
+	return containermeta.New(containermeta.Config{
+		Node: config.NodeName, Client: config.Client, Clock: clock.RealClock{}, Recorder: recorder,
+		Environment: config.Gates.Enabled(features.InPlaceUpdateEnvFromMetadata),
+		Runtime: func(name string) containermeta.Runtime {
+			if runtime := runtimes.Named(name); runtime != nil {
+				return runtime.Containers
+			}
+			return nil
+		},
+	})
+}
+
+// newImagePuller makes what pulls images. A plugin that is not right is left out: the others and the Secrets still serve.
+func newImagePuller(ctx context.Context, config *Config, runtimes cri.Runtimes, recorder record.EventRecorder) (*imagepull.Controller, error) {
+	plugins, err := credentials.LoadPlugins(config.PluginConfigFile, config.PluginBinDir, clock.RealClock{})
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Left out credential provider plugins")
+	}
+	nodeImages := config.Kruise.AppsV1beta1().NodeImages()
+	return imagepull.New(imagepull.Config{
+		Node: config.NodeName, Client: config.Kruise, Images: runtimes.Default().Images, Plugins: plugins, MaxPulls: config.MaxPulls,
+		Recorder: recorder, Clock: clock.RealClock{},
+		Secrets: func(ctx context.Context) ([]corev1.Secret, error) {
+			list, err := nodeImages.GetPullSecrets(ctx, config.NodeName, metav1.GetOptions{})
+			if err != nil {
+				return nil, fmt.Errorf("get the pull secrets of NodeImage %s: %w", config.NodeName, err)
+			}
+			return list.Items, nil
+		},
+	})
+}
+
+func describe(runtimes cri.Runtimes) status.Report {
+	report := status.Report{Agent: version.Get().GitVersion}
+	for _, runtime := range runtimes {
+		report.Runtimes = append(report.Runtimes, runtime.Name+" "+runtime.Version)
+	}
+	return report
+}
