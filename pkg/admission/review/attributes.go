@@ -1,0 +1,81 @@
+package review
+
+import (
+	"encoding/json"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
+)
+
+// interfaces are what plugins are told of the host's types.
+var interfaces = admission.NewObjectInterfacesFromScheme(scheme.Scheme)
+
+// attributesOf is what a plugin would have been given had it run in kube-apiserver.
+func attributesOf(request *admissionv1.AdmissionRequest) (admission.Attributes, error) {
+	kind := schema.GroupVersionKind(request.Kind)
+	object, err := decode(request.Object.Raw, kind)
+	if err != nil {
+		return nil, fmt.Errorf("request.object: %w", err)
+	}
+	old, err := decode(request.OldObject.Raw, kind)
+	if err != nil {
+		return nil, fmt.Errorf("request.oldObject: %w", err)
+	}
+	options, err := optionsOf(request)
+	if err != nil {
+		return nil, fmt.Errorf("request.options: %w", err)
+	}
+	return admission.NewAttributesRecord(object, old, kind, request.Namespace, request.Name,
+		schema.GroupVersionResource(request.Resource), request.SubResource, admission.Operation(request.Operation),
+		options, ptr.Deref(request.DryRun, false), userOf(request.UserInfo)), nil
+}
+
+// decode returns an object as its type, or unstructured where clients have no type for it.
+func decode(raw []byte, kind schema.GroupVersionKind) (runtime.Object, error) {
+	if len(raw) == 0 {
+		return nil, nil //nolint:nilnil // no object is what plugins see as nil
+	}
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(raw, &kind, nil)
+	if runtime.IsNotRegisteredError(err) {
+		object, _, err = unstructured.UnstructuredJSONScheme.Decode(raw, &kind, nil)
+	}
+	return object, err
+}
+
+// optionsOf returns the options of the operation, empty ones where the review has none.
+func optionsOf(request *admissionv1.AdmissionRequest) (runtime.Object, error) {
+	var options runtime.Object
+	switch request.Operation {
+	case admissionv1.Create:
+		options = &metav1.CreateOptions{}
+	case admissionv1.Update:
+		options = &metav1.UpdateOptions{}
+	case admissionv1.Delete:
+		options = &metav1.DeleteOptions{}
+	case admissionv1.Connect:
+		return nil, nil //nolint:nilnil // each subresource has its own
+	default:
+		return nil, fmt.Errorf("operation %q is unknown", request.Operation)
+	}
+	if len(request.Options.Raw) == 0 {
+		return options, nil
+	}
+	return options, json.Unmarshal(request.Options.Raw, options)
+}
+
+func userOf(info authenticationv1.UserInfo) user.Info {
+	extra := make(map[string][]string, len(info.Extra))
+	for key, values := range info.Extra {
+		extra[key] = values
+	}
+	return &user.DefaultInfo{Name: info.Username, UID: info.UID, Groups: info.Groups, Extra: extra}
+}

@@ -1,0 +1,39 @@
+package review
+
+import (
+	"context"
+
+	"k8s.io/apiserver/pkg/admission"
+)
+
+// Exempt returns the chain without reviews: they are questions, not objects. Otherwise a webhook of a
+// user's for every resource would be asked about each review, and an outage of that webhook would be one
+// of ours.
+func Exempt(chain admission.Interface) admission.Interface { return &exempting{Interface: chain} }
+
+type exempting struct {
+	admission.Interface
+}
+
+var (
+	_ admission.MutationInterface   = &exempting{}
+	_ admission.ValidationInterface = &exempting{}
+)
+
+// Admit implements admission.MutationInterface.
+func (e *exempting) Admit(ctx context.Context, attributes admission.Attributes, o admission.ObjectInterfaces) error {
+	mutator, ok := e.Interface.(admission.MutationInterface)
+	if !ok || attributes.GetResource().Group == GroupName {
+		return nil
+	}
+	return mutator.Admit(ctx, attributes, o)
+}
+
+// Validate implements admission.ValidationInterface.
+func (e *exempting) Validate(ctx context.Context, attributes admission.Attributes, o admission.ObjectInterfaces) error {
+	validator, ok := e.Interface.(admission.ValidationInterface)
+	if !ok || attributes.GetResource().Group == GroupName {
+		return nil
+	}
+	return validator.Validate(ctx, attributes, o)
+}

@@ -1,0 +1,107 @@
+package review
+
+import (
+	"context"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
+)
+
+// Storage returns what serves the rows, by resource.
+func Storage(rows []Row, plugins Plugins) map[string]rest.Storage {
+	storage := map[string]rest.Storage{}
+	for _, row := range rows {
+		served := &reviewREST{row: row}
+		for _, name := range row.Plugins {
+			if plugin, enabled := plugins[name]; enabled {
+				served.plugins = append(served.plugins, plugin)
+			}
+		}
+		storage[row.Name] = served
+	}
+	return storage
+}
+
+// reviewREST answers the reviews of one row.
+type reviewREST struct {
+	row     Row
+	plugins []admission.Interface
+}
+
+var (
+	_ rest.Creater                  = &reviewREST{} //nolint:misspell // the library spells it so
+	_ rest.Scoper                   = &reviewREST{}
+	_ rest.SingularNameProvider     = &reviewREST{}
+	_ rest.GroupVersionKindProvider = &reviewREST{}
+)
+
+// New implements rest.Storage.
+func (*reviewREST) New() runtime.Object { return &admissionv1.AdmissionReview{} }
+
+// Destroy implements rest.Storage.
+func (*reviewREST) Destroy() {}
+
+// NamespaceScoped implements rest.Scoper.
+func (*reviewREST) NamespaceScoped() bool { return false }
+
+// GetSingularName implements rest.SingularNameProvider.
+func (r *reviewREST) GetSingularName() string { return r.row.Name }
+
+// GroupVersionKind implements rest.GroupVersionKindProvider.
+func (*reviewREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return Kind }
+
+// Create answers a review. An error of its own is for kube-apiserver a call that failed.
+func (r *reviewREST) Create(
+	ctx context.Context, object runtime.Object, _ rest.ValidateObjectFunc, _ *metav1.CreateOptions,
+) (runtime.Object, error) {
+	review, ok := object.(*admissionv1.AdmissionReview)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("%T is no AdmissionReview", object))
+	}
+	request := review.Request
+	if request == nil {
+		return nil, apierrors.NewBadRequest("request: missing, a review without one asks nothing")
+	}
+	if !r.row.covers(request) {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s does not review %s of %s: correct the rules of the webhook",
+			r.row.Name, request.Operation, resourceOf(request)))
+	}
+	attributes, err := attributesOf(request)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	response := &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true}
+	ctx = warning.WithWarningRecorder(ctx, (*warnings)(response))
+	if err := r.validate(ctx, attributes); err != nil {
+		response.Allowed, response.Result = false, responsewriters.ErrorToAPIStatus(err)
+	}
+	return &admissionv1.AdmissionReview{Response: response}, nil
+}
+
+// validate asks one plugin after another until one objects.
+func (r *reviewREST) validate(ctx context.Context, attributes admission.Attributes) error {
+	for _, plugin := range r.plugins {
+		validator, ok := plugin.(admission.ValidationInterface)
+		if !ok || !plugin.Handles(attributes.GetOperation()) {
+			continue
+		}
+		if err := validator.Validate(ctx, attributes, interfaces); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// warnings adds what plugins warn of to the answer, for kube-apiserver to hand on.
+type warnings admissionv1.AdmissionResponse
+
+// AddWarning implements warning.Recorder.
+func (w *warnings) AddWarning(_, text string) { w.Warnings = append(w.Warnings, text) }
