@@ -51,7 +51,7 @@ func TestRulesGrantWhatIsUsed(t *testing.T) {
 			"update patch nodeimages/status", "update patch nodepodprobes/status", "update patch containerrecreaterequests/status",
 		},
 		APIServerRules: {
-			"get list watch namespaces", "get pods", "get nodes", "list watch resourcequotas", "update resourcequotas/status",
+			"get list watch namespaces", "get list pods", "list persistentvolumeclaims", "get nodes", "list watch resourcequotas", "update resourcequotas/status",
 			"get deployments", "get replicasets", "get statefulsets", "get jobs", "list watch flowschemas", "list watch prioritylevelconfigurations",
 			"list watch mutatingadmissionpolicies", "list watch mutatingadmissionpolicybindings", "list watch mutatingwebhookconfigurations",
 			"list watch validatingadmissionpolicies", "list watch validatingadmissionpolicybindings", "list watch validatingwebhookconfigurations",

@@ -13,6 +13,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/component-base/featuregate"
 
+	"kruise.io/kruise/pkg/admission/review"
 	"kruise.io/kruise/pkg/generated/openapi"
 	appsregistry "kruise.io/kruise/pkg/registry/apps"
 	"kruise.io/kruise/pkg/registry/rest"
@@ -27,6 +28,8 @@ type Config struct {
 	MaxObjectBytes int
 	// PullSecrets reads what nodeimages/pullsecrets answers with. Without it, that path is not served.
 	PullSecrets *appsregistry.PullSecrets
+	// Reviews serve what kube-apiserver asks about objects of its own, by resource.
+	Reviews map[string]genericrest.Storage
 
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
@@ -41,6 +44,10 @@ func NewConfig(scheme *runtime.Scheme, codecs serializer.CodecFactory, gate feat
 	generic.OpenAPIConfig.Info.Title = "Kruise"
 	generic.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
 	generic.OpenAPIV3Config.Info.Title = "Kruise"
+	// Reviews are no objects of anybody's: no client needs their schema.
+	reviews := []string{"/apis/" + review.GroupName}
+	generic.OpenAPIConfig.IgnorePrefixes = append(generic.OpenAPIConfig.IgnorePrefixes, reviews...)
+	generic.OpenAPIV3Config.IgnorePrefixes = append(generic.OpenAPIV3Config.IgnorePrefixes, reviews...)
 	generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(rememberBodySize(handler), config)
 	}
@@ -79,6 +86,11 @@ func (c CompletedConfig) New() (*genericapiserver.GenericAPIServer, error) {
 		if err := server.InstallAPIGroup(info); err != nil {
 			return nil, fmt.Errorf("install group %s: %w", group.name, err)
 		}
+	}
+	info := genericapiserver.NewDefaultAPIGroupInfo(review.GroupName, c.scheme, metav1.ParameterCodec, c.codecs)
+	info.VersionedResourcesStorageMap[review.GroupVersion.Version] = c.Reviews
+	if err := server.InstallAPIGroup(&info); err != nil {
+		return nil, fmt.Errorf("install group %s: %w", review.GroupName, err)
 	}
 	return server, nil
 }

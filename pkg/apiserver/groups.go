@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-base/featuregate"
 
+	"kruise.io/kruise/pkg/admission/review"
 	"kruise.io/kruise/pkg/apis/apps"
 	appsinstall "kruise.io/kruise/pkg/apis/apps/install"
 	"kruise.io/kruise/pkg/apis/policy"
@@ -48,9 +49,10 @@ func GroupNames() sets.Set[string] {
 	return names
 }
 
-// APIServices are the names of the APIService objects through which the groups are reached.
+// APIServices are the names of the APIService objects through which the groups are reached, that of
+// reviews among them.
 func APIServices(gate featuregate.FeatureGate) []string {
-	names := sets.New[string]()
+	names := sets.New(review.GroupVersion.Version + "." + review.GroupName)
 	for _, version := range servedVersions(gate) {
 		names.Insert(version.Version + "." + version.Group)
 	}

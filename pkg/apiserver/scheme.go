@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kruise.io/kruise/pkg/admission/review"
 )
 
 // NewScheme returns a scheme with every type that the server reads or writes.
@@ -17,6 +19,9 @@ func NewScheme() (*runtime.Scheme, error) {
 		if err := group.install(scheme); err != nil {
 			return nil, fmt.Errorf("install group %s: %w", group.name, err)
 		}
+	}
+	if err := review.Install(scheme); err != nil {
+		return nil, fmt.Errorf("install group %s: %w", review.GroupName, err)
 	}
 	addUnversioned(scheme)
 	// What nodeimages/pullsecrets answers with.

@@ -19,7 +19,7 @@ var served = map[string][]string{
 	"apiextensions.k8s.io/v1":      {"CustomResourceDefinition"},
 	"rbac.authorization.k8s.io/v1": {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
 
-	"admissionregistration.k8s.io/v1": {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
+	"admissionregistration.k8s.io/v1": {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"},
 }
 
 // cluster answers what helm asks before it would install: the version, the kinds, its releases and the definitions.
@@ -111,8 +111,8 @@ func TestNotes(t *testing.T) {
 			[]string{"-f", "testdata/values-1.4.yaml"},
 			[]string{
 				"accepted and have no effect", "- crds:", "- manager.webhook:", "- webhookConfiguration:",
-				"- installation.roleListGroups:", "- manager.image: openkruise/kruise-manager",
-			}, []string{"- daemon"},
+				"- manager.image: openkruise/kruise-manager",
+			}, []string{"- daemon", "- installation"},
 		},
 		"unknown": {[]string{"--set", "bogus.a=1"}, []string{"- bogus: this chart has no such value"}, nil},
 		"agent off": {

@@ -16,10 +16,13 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/admission/protectionlog"
+	"kruise.io/kruise/pkg/admission/review"
 	"kruise.io/kruise/pkg/apiserver"
 	"kruise.io/kruise/pkg/apiserver/authorization"
 	"kruise.io/kruise/pkg/apiserver/clientca"
@@ -124,7 +127,8 @@ func (o *Options) applyAccess(ctx context.Context, config *apiserver.Config) err
 	}
 	nodes := authorization.NewNodes(apiserver.GroupNames(), o.Accounts.DaemonUser())
 	own := authorization.New(apiserver.GroupNames(), accounts...)
-	generic.Authorization.Authorizer = union.New(nodes, own, generic.Authorization.Authorizer)
+	reviews := authorization.NewReviews(review.GroupName)
+	generic.Authorization.Authorizer = union.New(reviews, nodes, own, generic.Authorization.Authorizer)
 	if err := o.Audit.ApplyTo(&generic.Config); err != nil {
 		return fmt.Errorf("apply audit flags: %w", err)
 	}
@@ -180,6 +184,10 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	if err != nil {
 		return fmt.Errorf("make a client of this server: %w", err)
 	}
+	metadataClient, err := metadata.NewForConfig(generic.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("make a client of the host cluster: %w", err)
+	}
 	if err := o.leaveOutMissing(ctx, client); err != nil {
 		return err
 	}
@@ -188,10 +196,15 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	}
 	err = o.Admission.ApplyTo(&generic.Config, generic.SharedInformerFactory, client, dynamicClient,
 		generic.FeatureGate, generic.EffectiveVersion,
-		initializer.New(kruise, o.Gates.Kruise, o.Certificates.Namespace), apiserver.NewQuotaInitializer(o.Gates.Kruise))
+		&initializer.Initializer{
+			Kruise: kruise, Features: o.Gates.Kruise, Namespace: o.Certificates.Namespace,
+			Metadata: metadataClient, ProtectionLog: protectionlog.Open(ctx, o.Protection.LogPath),
+		}, apiserver.NewQuotaInitializer(o.Gates.Kruise))
 	if err != nil {
 		return fmt.Errorf("apply admission: %w", err)
 	}
+	generic.AdmissionControl = review.Exempt(generic.AdmissionControl)
+	config.Reviews = review.Storage(reviews, o.Reviewers)
 	return nil
 }
 

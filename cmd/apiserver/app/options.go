@@ -14,6 +14,7 @@ import (
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
 
+	"kruise.io/kruise/pkg/admission/review"
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
@@ -35,6 +36,10 @@ type Options struct {
 	Certificates *CertificateOptions
 	Accounts     *AccountOptions
 	Gates        *GateOptions
+	Protection   *ProtectionOptions
+
+	// Reviewers are the plugins of Admission, once it is applied.
+	Reviewers review.Plugins
 }
 
 // NewOptions returns the defaults.
@@ -56,6 +61,7 @@ func NewOptions() (*Options, error) {
 
 	namespace := ownNamespace()
 	accounts := NewAccountOptions(namespace, os.Getenv(pub.DaemonConfigNamespaceEnv))
+	protection, reviewers := NewProtectionOptions(), review.Plugins{}
 	return &Options{
 		Server:         server,
 		CoreAPI:        genericoptions.NewCoreAPIOptions(),
@@ -64,7 +70,7 @@ func NewOptions() (*Options, error) {
 		Authorization:  genericoptions.NewDelegatingAuthorizationOptions(),
 		Audit:          genericoptions.NewAuditOptions(),
 		Features:       genericoptions.NewFeatureOptions(),
-		Admission:      newAdmissionOptions(accounts),
+		Admission:      newAdmissionOptions(accounts, protection, reviewers),
 		Egress:         genericoptions.NewEgressSelectorOptions(),
 		Tracing:        genericoptions.NewTracingOptions(),
 		Logs:           logs.NewOptions(),
@@ -72,6 +78,8 @@ func NewOptions() (*Options, error) {
 		Certificates:   NewCertificateOptions(namespace),
 		Accounts:       accounts,
 		Gates:          gates,
+		Protection:     protection,
+		Reviewers:      reviewers,
 	}, nil
 }
 
@@ -89,6 +97,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Audit.AddFlags(sets.FlagSet("audit"))
 	o.Features.AddFlags(sets.FlagSet("features"))
 	o.Admission.AddFlags(sets.FlagSet("admission"))
+	o.Protection.AddFlags(sets.FlagSet("admission"))
 	o.Egress.AddFlags(sets.FlagSet("egress"))
 	o.Tracing.AddFlags(sets.FlagSet("tracing"))
 	o.addServerFlags(sets.FlagSet("server"))
@@ -130,7 +139,7 @@ func (o *Options) Validate() []error {
 	var errs []error
 	for _, part := range []interface{ Validate() []error }{
 		o.Store, o.Certificates, o.Accounts, o.Server, o.CoreAPI, o.SecureServing, o.Authentication, o.Authorization,
-		o.Audit, o.Features, o.Admission, o.Egress, o.Tracing,
+		o.Audit, o.Features, o.Admission, o.Protection, o.Egress, o.Tracing,
 	} {
 		errs = append(errs, part.Validate()...)
 	}

@@ -9,21 +9,26 @@ import (
 
 	"kruise.io/kruise/pkg/admission/plugin/budgetconflicts"
 	"kruise.io/kruise/pkg/admission/plugin/containerrecreaterequest"
+	"kruise.io/kruise/pkg/admission/plugin/deletionprotection"
 	"kruise.io/kruise/pkg/admission/plugin/nodescope"
 	"kruise.io/kruise/pkg/admission/plugin/ownerreferences"
 	"kruise.io/kruise/pkg/admission/plugin/podstodelete"
 	"kruise.io/kruise/pkg/admission/plugin/resourcedistribution"
 	"kruise.io/kruise/pkg/admission/plugin/sidecarset"
 	"kruise.io/kruise/pkg/admission/plugin/workloadtarget"
+	"kruise.io/kruise/pkg/admission/review"
 )
 
 // newAdmissionOptions are the generic server's plugins and ours. One that completes objects is
 // before the policies and webhooks of users, so that they see objects whole; those that judge are
 // after them. Quota is last: what another plugin refuses must not be counted.
-func newAdmissionOptions(accounts *AccountOptions) *genericoptions.AdmissionOptions {
+func newAdmissionOptions(
+	accounts *AccountOptions, protection *ProtectionOptions, reviewers review.Plugins,
+) *genericoptions.AdmissionOptions {
 	admission := genericoptions.NewAdmissionOptions()
 	budgetconflicts.Register(admission.Plugins)
 	containerrecreaterequest.Register(admission.Plugins)
+	deletionprotection.Register(admission.Plugins, func() bool { return protection.InTerminatingNamespaces })
 	nodescope.Register(admission.Plugins, accounts.DaemonUser)
 	ownerreferences.Register(admission.Plugins)
 	podstodelete.Register(admission.Plugins)
@@ -35,8 +40,9 @@ func newAdmissionOptions(accounts *AccountOptions) *genericoptions.AdmissionOpti
 	first := slices.Index(admission.RecommendedPluginOrder, lifecycle.PluginName) + 1
 	admission.RecommendedPluginOrder = slices.Insert(admission.RecommendedPluginOrder, first, containerrecreaterequest.PluginName)
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
-		podstodelete.PluginName, nodescope.PluginName, ownerreferences.PluginName, budgetconflicts.PluginName,
+		deletionprotection.PluginName, podstodelete.PluginName, nodescope.PluginName, ownerreferences.PluginName, budgetconflicts.PluginName,
 		resourcedistribution.PluginName, sidecarset.PluginName, workloadtarget.PluginName, resourcequota.PluginName)
 	admission.DefaultOffPlugins.Insert(ownerreferences.PluginName)
+	admission.Decorators = append(admission.Decorators, reviewers)
 	return admission
 }

@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/component-base/featuregate"
 
+	"kruise.io/kruise/pkg/admission/protectionlog"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
 // Given is something that a plugin asks for by embedding its type: HostClient, KruiseClient,
-// Features or OwnNamespace. It is there once the plugin is initialized.
+// MetadataClient, Features, OwnNamespace or ProtectionLog. It is there once the plugin is initialized.
 type Given interface {
 	// missing says in words what was not handed over, and is empty where all was.
 	missing() string
@@ -21,6 +23,8 @@ var (
 	_ WantsKruiseClientSet = &KruiseClient{}
 	_ WantsKruiseFeatures  = &Features{}
 	_ WantsOwnNamespace    = &OwnNamespace{}
+	_ WantsMetadataClient  = &MetadataClient{}
+	_ WantsProtectionLog   = &ProtectionLog{}
 )
 
 // Initialized is the error of a plugin that lacks something of what it embeds: what its
@@ -71,6 +75,24 @@ func (o *OwnNamespace) SetOwnNamespace(namespace string) { o.Namespace = namespa
 func (o *OwnNamespace) missing() string {
 	return unless(o.Namespace != "", "the namespace of the programs")
 }
+
+// MetadataClient is embedded by a plugin that reads objects of the host cluster of whatever kind.
+type MetadataClient struct{ Metadata metadata.Interface }
+
+// SetMetadataClient takes the client of the host cluster.
+func (m *MetadataClient) SetMetadataClient(client metadata.Interface) { m.Metadata = client }
+
+func (m *MetadataClient) missing() string {
+	return unless(m.Metadata != nil, "a client of the host cluster's metadata")
+}
+
+// ProtectionLog is embedded by a plugin that writes down whom it refused.
+type ProtectionLog struct{ Log *protectionlog.Log }
+
+// SetProtectionLog takes the log.
+func (p *ProtectionLog) SetProtectionLog(log *protectionlog.Log) { p.Log = log }
+
+func (p *ProtectionLog) missing() string { return unless(p.Log != nil, "the protection log") }
 
 func unless(there bool, what string) string {
 	if there {

@@ -1,12 +1,15 @@
 package initializer
 
 import (
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
 
+	"kruise.io/kruise/pkg/admission/protectionlog"
 	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 )
@@ -17,10 +20,12 @@ type plugin struct {
 	KruiseClient
 	Features
 	OwnNamespace
+	MetadataClient
+	ProtectionLog
 }
 
 func (p *plugin) initialized() error {
-	return Initialized("Demo", &p.HostClient, &p.KruiseClient, &p.Features, &p.OwnNamespace)
+	return Initialized("Demo", &p.HostClient, &p.KruiseClient, &p.Features, &p.OwnNamespace, &p.MetadataClient, &p.ProtectionLog)
 }
 
 func TestAPluginSaysWhatItLacks(t *testing.T) {
@@ -28,7 +33,9 @@ func TestAPluginSaysWhatItLacks(t *testing.T) {
 	require.NoError(t, err)
 	p := &plugin{}
 	require.EqualError(t, p.initialized(), "admission plugin Demo was not given a client of the host cluster, a client of our own API, "+
-		"the feature gates, the namespace of the programs")
+		"the feature gates, the namespace of the programs, a client of the host cluster's metadata, the protection log")
+	p.SetMetadataClient(&metadatafake.FakeMetadataClient{})
+	p.SetProtectionLog(protectionlog.New(io.Discard))
 	p.SetKruiseClientSet(kruisefake.NewClientset())
 	p.SetKruiseFeatures(gate)
 	require.EqualError(t, p.initialized(), "admission plugin Demo was not given a client of the host cluster, the namespace of the programs")

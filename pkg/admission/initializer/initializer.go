@@ -2,8 +2,10 @@ package initializer
 
 import (
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/client-go/metadata"
 	"k8s.io/component-base/featuregate"
 
+	"kruise.io/kruise/pkg/admission/protectionlog"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
@@ -23,29 +25,42 @@ type WantsOwnNamespace interface {
 	SetOwnNamespace(namespace string)
 }
 
+// WantsMetadataClient is a plugin that reads objects of the host cluster of whatever kind.
+type WantsMetadataClient interface {
+	SetMetadataClient(client metadata.Interface)
+}
+
+// WantsProtectionLog is a plugin that writes down whom it refused.
+type WantsProtectionLog interface {
+	SetProtectionLog(log *protectionlog.Log)
+}
+
 // Initializer gives plugins what they ask for.
 type Initializer struct {
-	client    versioned.Interface
-	gate      featuregate.FeatureGate
-	namespace string
+	Kruise        versioned.Interface
+	Features      featuregate.FeatureGate
+	Namespace     string
+	Metadata      metadata.Interface
+	ProtectionLog *protectionlog.Log
 }
 
 var _ admission.PluginInitializer = &Initializer{}
 
-// New returns an initializer that hands out those.
-func New(client versioned.Interface, gate featuregate.FeatureGate, namespace string) *Initializer {
-	return &Initializer{client: client, gate: gate, namespace: namespace}
-}
-
 // Initialize implements admission.PluginInitializer.
 func (i *Initializer) Initialize(plugin admission.Interface) {
 	if wants, ok := plugin.(WantsKruiseClientSet); ok {
-		wants.SetKruiseClientSet(i.client)
+		wants.SetKruiseClientSet(i.Kruise)
 	}
 	if wants, ok := plugin.(WantsKruiseFeatures); ok {
-		wants.SetKruiseFeatures(i.gate)
+		wants.SetKruiseFeatures(i.Features)
 	}
 	if wants, ok := plugin.(WantsOwnNamespace); ok {
-		wants.SetOwnNamespace(i.namespace)
+		wants.SetOwnNamespace(i.Namespace)
+	}
+	if wants, ok := plugin.(WantsMetadataClient); ok {
+		wants.SetMetadataClient(i.Metadata)
+	}
+	if wants, ok := plugin.(WantsProtectionLog); ok {
+		wants.SetProtectionLog(i.ProtectionLog)
 	}
 }

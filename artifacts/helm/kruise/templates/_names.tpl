@@ -40,16 +40,40 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 {{- $repository }}{{ hasPrefix "sha256:" $tag | ternary "@" ":" }}{{ $tag -}}
 {{- end }}
 
-{{/* "true" unless featureGates turns KruiseDaemon off. The last mention counts, as for the programs. */}}
-{{- define "kruise.agentEnabled" -}}
-{{- $enabled := true -}}
-{{- range splitList "," (.Values.featureGates | default "") -}}
+{{/* The gates that decide what is rendered, with their defaults in the programs, in JSON. */}}
+{{- define "kruise.gates" -}}
+{"KruiseDaemon":{"on":true,"all":"AllBeta"},
+"ResourcesDeletionProtection":{"on":true,"all":"AllAlpha"},
+"DeletionProtectionForCRDCascadingGate":{"on":true,"all":"AllAlpha"}}
+{{- end }}
+
+{{/* "true" when a gate is on. As for the programs, its last mention counts, and only without one does AllAlpha or AllBeta. Input: dict root, gate. */}}
+{{- define "kruise.gateEnabled" -}}
+{{- $gate := .gate -}}
+{{- $known := get (include "kruise.gates" . | fromJson) $gate -}}
+{{- $enabled := $known.on -}}
+{{- $named := false -}}
+{{- range splitList "," (.root.Values.featureGates | default "") -}}
 {{- $pair := splitList "=" (trim .) -}}
-{{- if eq (trim (first $pair)) "KruiseDaemon" -}}
-{{- $enabled = not (has (trim (last $pair)) (list "false" "False" "FALSE" "f" "F" "0")) -}}
+{{- $value := not (has (trim (last $pair)) (list "false" "False" "FALSE" "f" "F" "0")) -}}
+{{- if eq (trim (first $pair)) $gate -}}
+{{- $enabled = $value -}}
+{{- $named = true -}}
+{{- else if and (eq (trim (first $pair)) $known.all) (not $named) -}}
+{{- $enabled = $value -}}
 {{- end -}}
 {{- end -}}
 {{- if $enabled }}true{{ end -}}
+{{- end }}
+
+{{/* "true" unless featureGates turns KruiseDaemon off. */}}
+{{- define "kruise.agentEnabled" -}}
+{{ include "kruise.gateEnabled" (dict "root" . "gate" "KruiseDaemon") }}
+{{- end }}
+
+{{/* "true" when deletions are protected. */}}
+{{- define "kruise.deletionProtected" -}}
+{{ include "kruise.gateEnabled" (dict "root" . "gate" "ResourcesDeletionProtection") }}
 {{- end }}
 
 {{/* "true" when the store is embedded in the apiserver. */}}
@@ -106,7 +130,29 @@ the embedded store in the volume of claim kruise-apiserver-data
 ["apps.kruise.io","policy.kruise.io"]
 {{- end }}
 
-{{/* The versions in which each is served, as a list in JSON. */}}
-{{- define "kruise.versions" -}}
-["v1alpha1","v1beta1"]
+{{/* What is served through an APIService, as a list of group and version in JSON. */}}
+{{- define "kruise.apiServices" -}}
+{{- $served := list -}}
+{{- range $group := include "kruise.groups" . | fromJsonArray -}}
+{{- range $version := list "v1alpha1" "v1beta1" -}}
+{{- $served = append $served (dict "group" $group "version" $version) -}}
+{{- end -}}
+{{- end -}}
+{{- append $served (dict "group" "admission.kruise.io" "version" "v1") | toJson -}}
+{{- end }}
+
+{{/* How kube-apiserver asks us about objects of its own: it calls itself, and hands the call on. Input: the kind of review. */}}
+{{- define "kruise.reviewedBy" -}}
+admissionReviewVersions: [v1]
+clientConfig:
+  service: {name: kubernetes, namespace: default, port: 443, path: /apis/admission.kruise.io/v1/{{ . }}}
+sideEffects: None
+matchPolicy: Equivalent
+{{- end }}
+
+{{/* Not in the cluster's own namespace nor in ours: what we need to start never waits for us. */}}
+{{- define "kruise.otherNamespaces" -}}
+namespaceSelector:
+  matchExpressions:
+    - {key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, {{ include "kruise.namespace" . }}]}
 {{- end }}

@@ -4,7 +4,7 @@
 {{- $obsolete := list
   (list "crds" "" "there are no CustomResourceDefinitions: the kinds are served by kruise-apiserver")
   (list "manager.webhook" (dig "webhook" "" $values.manager) "no program serves webhooks on a port of its own")
-  (list "webhookConfiguration" "" "there are no webhook configurations")
+  (list "webhookConfiguration" "" "each webhook has the failure policy and the timeout that it needs")
   (list "helmHooks" "" "there are no hooks: the store outlives the release")
   (list "daemon.windowsImage" (dig "windowsImage" "" $values.daemon) "the node agent runs on Linux") -}}
 {{- range $obsolete }}
@@ -13,16 +13,13 @@
 - {{ first . }}: {{ last . }}
 {{- end }}
 {{- end }}
-{{- if $values.installation.roleListGroups }}
-- installation.roleListGroups: no program lists other groups' kinds
-{{- end }}
 {{- range $program := list "manager" "daemon" }}
 {{- $repository := dig "image" "repository" "" (get $values $program) }}
 {{- if include "kruise.foreignImage" $repository }}
 - {{ $program }}.image: {{ $repository }} holds other programs; each of ours has an image of its own under image.registry
 {{- end }}
 {{- end }}
-{{- $known := list "installation" "featureGates" "enableKubeCacheMutationDetector" "image" "imagePullSecrets" "serviceAccount" "seccompProfile" "apiserver" "storage" "apiService" "externalCerts" "manager" "daemon" "agent" "networkPolicy" "crds" "webhookConfiguration" "helmHooks" "global" }}
+{{- $known := list "installation" "featureGates" "enableKubeCacheMutationDetector" "image" "imagePullSecrets" "serviceAccount" "seccompProfile" "apiserver" "storage" "apiService" "externalCerts" "manager" "daemon" "agent" "networkPolicy" "deletionProtection" "crds" "webhookConfiguration" "helmHooks" "global" }}
 {{- range $name := keys $values | sortAlpha }}
 {{- if not (has $name $known) }}
 - {{ $name }}: this chart has no such value

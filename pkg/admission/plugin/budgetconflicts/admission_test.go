@@ -29,7 +29,7 @@ func TestValidate(t *testing.T) {
 	}
 	plugin := New()
 	require.Error(t, plugin.ValidateInitialization())
-	initializer.New(fake.NewClientset(stored), nil, "").Initialize(plugin)
+	(&initializer.Initializer{Kruise: fake.NewClientset(stored)}).Initialize(plugin)
 	require.NoError(t, plugin.ValidateInitialization())
 	judge := func(budget *policy.PodUnavailableBudget, namespace, subresource string) error {
 		return plugin.Validate(t.Context(), admission.NewAttributesRecord(

@@ -34,7 +34,7 @@ func newPlugin(t *testing.T, on bool, host []runtime.Object, sets ...runtime.Obj
 	plugin, client, kruise := New(), fake.NewClientset(host...), kruisefake.NewClientset(sets...)
 	require.Error(t, plugin.ValidateInitialization())
 	plugin.SetExternalKubeClientSet(client)
-	kruiseinitializer.New(kruise, gate, own).Initialize(plugin)
+	(&kruiseinitializer.Initializer{Kruise: kruise, Features: gate, Namespace: own}).Initialize(plugin)
 	require.NoError(t, plugin.ValidateInitialization())
 	return plugin, client, kruise
 }

@@ -1,0 +1,26 @@
+package app
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+
+	"kruise.io/kruise/pkg/admission/plugin/deletionprotection"
+	"kruise.io/kruise/pkg/admission/review"
+)
+
+// reviews are what kube-apiserver asks us. The chart's webhooks (templates/apiserver/webhooks.yaml) name
+// them.
+var reviews = []review.Row{
+	{
+		Name:       "namespacereviews",
+		Resources:  []schema.GroupResource{{Resource: "namespaces"}},
+		Operations: []admission.Operation{admission.Delete},
+		Plugins:    []string{deletionprotection.PluginName},
+	},
+	{
+		Name:       "customresourcedefinitionreviews",
+		Resources:  []schema.GroupResource{{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}},
+		Operations: []admission.Operation{admission.Delete},
+		Plugins:    []string{deletionprotection.PluginName},
+	},
+}

@@ -1,0 +1,133 @@
+package deletionprotection
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/warning"
+
+	"kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/features"
+)
+
+// PluginName is the plugin's name in flags.
+const PluginName = "DeletionProtection"
+
+// Register adds the plugin to the list. inTerminatingNamespaces says, once flags are parsed, whether
+// objects are protected from the deletion of their namespace too.
+func Register(plugins *admission.Plugins, inTerminatingNamespaces func() bool) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(inTerminatingNamespaces()), nil })
+}
+
+// New returns the plugin.
+func New(inTerminatingNamespaces bool) *Plugin {
+	RegisterMetrics()
+	return &Plugin{
+		Handler:                 admission.NewHandler(admission.Create, admission.Update, admission.Delete),
+		inTerminatingNamespaces: inTerminatingNamespaces,
+	}
+}
+
+// Plugin is the admission plugin.
+type Plugin struct {
+	*admission.Handler
+	initializer.HostClient
+	initializer.MetadataClient
+	initializer.Features
+	initializer.ProtectionLog
+	inTerminatingNamespaces bool
+}
+
+var (
+	_ admission.ValidationInterface     = &Plugin{}
+	_ admission.InitializationValidator = &Plugin{}
+)
+
+// ValidateInitialization implements admission.InitializationValidator.
+func (p *Plugin) ValidateInitialization() error {
+	return initializer.Initialized(PluginName, &p.HostClient, &p.MetadataClient, &p.Features, &p.ProtectionLog)
+}
+
+// Validate implements admission.ValidationInterface.
+func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	kind, known := kinds[attributes.GetResource().GroupResource()]
+	if !known || attributes.GetSubresource() != "" || !p.Gate.Enabled(features.ResourcesDeletionProtection) {
+		return nil
+	}
+	if attributes.GetOperation() == admission.Delete {
+		return p.validateDelete(ctx, attributes, kind)
+	}
+	warn(ctx, attributes)
+	return nil
+}
+
+// validateDelete judges the stored object. Options of the deletion do not matter.
+func (p *Plugin) validateDelete(ctx context.Context, attributes admission.Attributes, kind kind) error {
+	object := attributes.GetOldObject()
+	accessor, err := meta.Accessor(object)
+	if err != nil || accessor.GetDeletionTimestamp() != nil {
+		return nil //nolint:nilerr // a host that does not say what is deleted has no label to show
+	}
+	protection, reason := accessor.GetLabels()[pub.DeletionProtectionKey], ""
+	switch protection {
+	case pub.DeletionProtectionAlways:
+	case pub.DeletionProtectionCascading:
+		if reason = kind.contents(ctx, p, object); reason == "" {
+			return nil
+		}
+	default:
+		return nil
+	}
+	if leaves, err := p.leavesWithNamespace(ctx, kind, accessor.GetNamespace()); leaves || err != nil {
+		return err
+	}
+	// Not by the attributes: the deletion of a collection names no object.
+	if !attributes.IsDryRun() {
+		p.record(ctx, kind, accessor, attributes.GetUserInfo().GetName())
+	}
+	return apierrors.NewForbidden(attributes.GetResource().GroupResource(), accessor.GetName(), refusal(protection, reason))
+}
+
+// leavesWithNamespace says whether the object is deleted because its namespace is. The namespace passed
+// its own protection, so a refusal would only keep it from ever being gone.
+func (p *Plugin) leavesWithNamespace(ctx context.Context, kind kind, name string) (bool, error) {
+	if p.inTerminatingNamespaces || kind.clusterScoped {
+		return false, nil
+	}
+	namespace, err := p.Host.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case err != nil:
+		return false, apierrors.NewInternalError(fmt.Errorf("get namespace %s of the protected %s: %w", name, kind.name, err))
+	}
+	return namespace.DeletionTimestamp != nil, nil
+}
+
+// warn tells who writes a label that protects nothing.
+func warn(ctx context.Context, attributes admission.Attributes) {
+	value, labelled := labelsOf(attributes.GetObject())[pub.DeletionProtectionKey]
+	if !labelled || value == pub.DeletionProtectionAlways || value == pub.DeletionProtectionCascading {
+		return
+	}
+	if before, had := labelsOf(attributes.GetOldObject())[pub.DeletionProtectionKey]; had && before == value {
+		return
+	}
+	warning.AddWarning(ctx, "", fmt.Sprintf("label %s=%q protects nothing: use %s or %s",
+		pub.DeletionProtectionKey, value, pub.DeletionProtectionAlways, pub.DeletionProtectionCascading))
+}
+
+func labelsOf(object runtime.Object) map[string]string {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return nil
+	}
+	return accessor.GetLabels()
+}

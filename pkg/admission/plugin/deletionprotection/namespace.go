@@ -1,0 +1,80 @@
+package deletionprotection
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// pageSize bounds what one look at the server reads.
+const pageSize = 100
+
+// unfinished selects Pods whose containers have not all ended. Pending and Unknown are among them.
+const unfinished = "status.phase!=Succeeded,status.phase!=Failed"
+
+// podsAndClaims looks for Pods that are to go on running, then for claims that hold data.
+func podsAndClaims(ctx context.Context, p *Plugin, object runtime.Object) string {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return fmt.Sprintf(", list pods error: %v", err)
+	}
+	namespace := accessor.GetName()
+	pods, err := count(func(options metav1.ListOptions) ([]corev1.Pod, string, error) {
+		options.FieldSelector = unfinished
+		list, err := p.Host.CoreV1().Pods(namespace).List(ctx, options)
+		if err != nil {
+			return nil, "", err
+		}
+		return list.Items, list.Continue, nil
+	}, func(pod *corev1.Pod) bool {
+		return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	})
+	if err != nil {
+		return fmt.Sprintf(", list pods error: %v", err)
+	}
+	if pods > 0 {
+		return fmt.Sprintf(" and active pods %d>0", pods)
+	}
+	claims, err := count(func(options metav1.ListOptions) ([]corev1.PersistentVolumeClaim, string, error) {
+		list, err := p.Host.CoreV1().PersistentVolumeClaims(namespace).List(ctx, options)
+		if err != nil {
+			return nil, "", err
+		}
+		return list.Items, list.Continue, nil
+	}, func(claim *corev1.PersistentVolumeClaim) bool {
+		return claim.DeletionTimestamp == nil && claim.Status.Phase == corev1.ClaimBound
+	})
+	if err != nil {
+		return fmt.Sprintf(", list pvc error: %v", err)
+	}
+	if claims > 0 {
+		return fmt.Sprintf(" and \"Bound\" status pvc %d>0", claims)
+	}
+	return ""
+}
+
+// count reads page by page up to the first that has an object that counts, and says how many that page
+// has: one is enough to refuse, and a namespace of ten thousand Pods is not read to the end.
+func count[T any](list func(metav1.ListOptions) (items []T, next string, err error), counts func(*T) bool) (int, error) {
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		items, next, err := list(options)
+		if err != nil {
+			return 0, err
+		}
+		found := 0
+		for i := range items {
+			if counts(&items[i]) {
+				found++
+			}
+		}
+		if found > 0 || next == "" {
+			return found, nil
+		}
+		options.Continue = next
+	}
+}

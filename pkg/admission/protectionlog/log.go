@@ -1,0 +1,69 @@
+package protectionlog
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"k8s.io/klog/v2"
+)
+
+// Events that entries are of.
+const (
+	DeletionProtection   = "DeletionProtection"
+	PodUnavailableBudget = "PodUnavailableBudget"
+)
+
+// StandardOutput is the directory that stands for standard output.
+const StandardOutput = "-"
+
+// Entry is one refusal. The names of its fields are those of the file.
+type Entry struct {
+	Event     string
+	Kind      string
+	Namespace string
+	Name      string
+	// UserAgent is the name of the user who was refused: tools know it by this name.
+	UserAgent string
+}
+
+// Log writes entries. It is safe for concurrent use.
+type Log struct {
+	mutex sync.Mutex
+	out   io.Writer
+}
+
+// New returns a log that writes to out.
+func New(out io.Writer) *Log { return &Log{out: out} }
+
+// Open returns the log in directory/protection.log, or on standard output where that file cannot be
+// opened: refusing must go on.
+func Open(ctx context.Context, directory string) *Log {
+	if directory == StandardOutput {
+		return New(os.Stdout)
+	}
+	path := filepath.Join(directory, "protection.log")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // users' tools read it
+	if err != nil {
+		klog.FromContext(ctx).Info("Refusals are logged to standard output, their file cannot be opened", "path", path, "reason", err.Error())
+		return New(os.Stdout)
+	}
+	return New(file)
+}
+
+// Write appends an entry.
+func (l *Log) Write(ctx context.Context, entry Entry) {
+	line, err := json.Marshal(entry)
+	if err == nil {
+		l.mutex.Lock()
+		defer l.mutex.Unlock()
+		_, err = l.out.Write(append(line, '\n'))
+	}
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Failed to log a refusal", "event", entry.Event, "kind", entry.Kind,
+			"object", klog.KRef(entry.Namespace, entry.Name))
+	}
+}
