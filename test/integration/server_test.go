@@ -136,7 +136,7 @@ func (s *server) publish(ctx context.Context) error {
 		service := &apiregistrationv1.APIService{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: apiregistrationv1.APIServiceSpec{
-				Group: group, Version: version, GroupPriorityMinimum: 1000, VersionPriority: map[string]int32{"v1alpha1": 10, "v1beta1": 15}[version],
+				Group: group, Version: version, GroupPriorityMinimum: 1000, VersionPriority: map[string]int32{"v1alpha1": 10, "v1beta1": 15, "v1": 15}[version],
 				Service: &apiregistrationv1.ServiceReference{Name: "kruise-apiserver", Namespace: ownNamespace, Port: ptr.To[int32](443)},
 			},
 		}
