@@ -10,7 +10,6 @@ import (
 	"k8s.io/kubernetes/pkg/apis/batch"
 	batchv1conversion "k8s.io/kubernetes/pkg/apis/batch/v1"
 	batchvalidation "k8s.io/kubernetes/pkg/apis/batch/validation"
-	"k8s.io/kubernetes/pkg/apis/core"
 )
 
 // DefaultJob fills a Job template that a user wrote, as core fills a CronJob's: its Pod template,
@@ -23,23 +22,14 @@ func DefaultJob(template, old *batchv1.JobTemplateSpec) {
 	setJobDefaults(template)
 }
 
-// ValidateJob runs core's rules for the Job template of a CronJob. old is the stored one, nil on
-// create: values that newer rules refuse but that are stored already may stay. What the template
-// leaves unset is judged as if it had been defaulted. The arguments are not changed.
-func ValidateJob(template, old *batchv1.JobTemplateSpec, path *field.Path) field.ErrorList {
+// ValidateJob runs core's rules for the Job template of a new CronJob. What the template leaves unset
+// is judged as if it had been defaulted. The template is not changed.
+func ValidateJob(template *batchv1.JobTemplateSpec, path *field.Path) field.ErrorList {
 	current, err := asBatch(template)
 	if err != nil {
 		return field.ErrorList{field.InternalError(path, err)}
 	}
-	var storedPods *core.PodTemplateSpec
-	if old != nil {
-		stored, err := asBatch(old)
-		if err != nil {
-			return field.ErrorList{field.InternalError(path, err)}
-		}
-		storedPods = &stored.Spec.Template
-	}
-	options := pod.GetValidationOptionsFromPodTemplate(&current.Spec.Template, storedPods)
+	options := pod.GetValidationOptionsFromPodTemplate(&current.Spec.Template, nil)
 	return batchvalidation.ValidateJobTemplateSpec(current, path, options)
 }
 

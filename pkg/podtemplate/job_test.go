@@ -57,23 +57,11 @@ func TestValidateJob(t *testing.T) {
 			written := jobTemplate(test.change)
 			before := written.DeepCopy()
 			var fields []string
-			for _, err := range podtemplate.ValidateJob(written, nil, path) {
+			for _, err := range podtemplate.ValidateJob(written, path) {
 				fields = append(fields, err.Field)
 			}
 			require.Equal(t, test.want, fields)
 			require.Equal(t, before, written)
 		})
 	}
-}
-
-// A CronJob lets a value stay that a later rule refuses; so do we.
-func TestValidateJobLetsStoredValuesStay(t *testing.T) {
-	path := field.NewPath("job")
-	spread := jobTemplate(func(s *batchv1.JobSpec) {
-		s.Template.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-			MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: badLabelValue(),
-		}}
-	})
-	require.NotEmpty(t, podtemplate.ValidateJob(spread, nil, path))
-	require.Empty(t, podtemplate.ValidateJob(spread, spread, path))
 }

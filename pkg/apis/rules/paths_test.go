@@ -19,6 +19,7 @@ func TestInVersion(t *testing.T) {
 	for path, want := range map[string]string{
 		"spec.long":                     "spec.short",
 		"spec.long.x[2]":                "spec.short.x[2]",
+		"spec.long[2]":                  "spec.short[2]",
 		"spec.long.inner.y":             "spec.elsewhere.y",
 		"spec.longer":                   "spec.longer",
 		"spec.list[3].new":              "spec.list[3].old",
@@ -27,6 +28,7 @@ func TestInVersion(t *testing.T) {
 		"spec.list":                     "spec.list",
 		"spec.list.new":                 "spec.list.new",
 		"spec.list[3":                   "spec.list[3",
+		"spec.listed].new":              "spec.listed].new",
 		"spec.list[1].deep[2].new.more": "spec.list[1].deep[2].older.more",
 		"metadata.name":                 "metadata.name",
 	} {

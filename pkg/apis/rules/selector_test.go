@@ -43,3 +43,26 @@ func TestDisjoint(t *testing.T) {
 		})
 	}
 }
+
+func TestSameKeys(t *testing.T) {
+	for name, test := range map[string]struct {
+		a, b string
+		want bool
+	}{
+		"one":                 {"a=1", "a=2", true},
+		"in another order":    {"a=1,b", "!b,a in (1,2)", true},
+		"one more":            {"a=1,b=1", "a=1", false},
+		"another":             {"a=1", "b=1", false},
+		"none on either side": {"", "", false},
+		"one, and none":       {"a=1", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, err := metav1.ParseToLabelSelector(test.a)
+			require.NoError(t, err)
+			b, err := metav1.ParseToLabelSelector(test.b)
+			require.NoError(t, err)
+			require.Equal(t, test.want, rules.SameKeys(a, b))
+			require.Equal(t, test.want, rules.SameKeys(b, a), "the other way round")
+		})
+	}
+}

@@ -11,8 +11,7 @@ var wholePercentage = regexp.MustCompile(`^[0-9]{1,9}%$`)
 
 // WholeAmount checks a number or a percentage of the kinds that, like core's, know no decimals.
 func WholeAmount(value *intstr.IntOrString, path *field.Path) field.ErrorList {
-	if value == nil || value.Type == intstr.Int && value.IntVal >= 0 ||
-		value.Type == intstr.String && wholePercentage.MatchString(value.StrVal) {
+	if value == nil || value.Type == intstr.Int && value.IntVal >= 0 || wholePercentage.MatchString(value.StrVal) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, value.String(),

@@ -25,7 +25,7 @@ func ValidateAdvancedCronJob(job *apps.AdvancedCronJob) field.ErrorList {
 		errs = append(errs, field.Invalid(metadata.Child("name"), job.Name,
 			fmt.Sprintf("must be no more than %d characters, because the names of its jobs add the time; shorten it", maxCronJobName)))
 	}
-	return append(errs, validateAdvancedCronJobSpec(&job.Spec, nil, field.NewPath("spec"))...)
+	return append(errs, validateAdvancedCronJobSpec(&job.Spec, field.NewPath("spec"))...)
 }
 
 // ValidateAdvancedCronJobUpdate checks an AdvancedCronJob that is to replace the stored one.
@@ -33,8 +33,8 @@ func ValidateAdvancedCronJobUpdate(job, old *apps.AdvancedCronJob) field.ErrorLi
 	spec := field.NewPath("spec")
 	errs := apivalidation.ValidateObjectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, withoutStored(
-		validateAdvancedCronJobSpec(&job.Spec, &old.Spec, spec),
-		func() field.ErrorList { return validateAdvancedCronJobSpec(&old.Spec, &old.Spec, spec) },
+		validateAdvancedCronJobSpec(&job.Spec, spec),
+		func() field.ErrorList { return validateAdvancedCronJobSpec(&old.Spec, spec) },
 	)...)
 	return append(errs, validateSameTemplates(&job.Spec.Template, &old.Spec.Template, spec.Child("template"))...)
 }
@@ -52,18 +52,14 @@ func AdvancedCronJobErrorsIn(version string, errs field.ErrorList) field.ErrorLi
 	})
 }
 
-// validateAdvancedCronJobSpec checks a spec. old is the stored one, nil on create.
-func validateAdvancedCronJobSpec(spec, old *apps.AdvancedCronJobSpec, path *field.Path) field.ErrorList {
-	var stored apps.CronJobTemplate
-	if old != nil {
-		stored = old.Template
-	}
+// validateAdvancedCronJobSpec checks a spec. Its templates are judged as new ones: they cannot change.
+func validateAdvancedCronJobSpec(spec *apps.AdvancedCronJobSpec, path *field.Path) field.ErrorList {
 	errs := validateSchedule(spec.Schedule, spec.TimeZone, path)
 	errs = append(errs, notNegative(ptr.Deref(spec.StartingDeadlineSeconds, 0), path.Child("startingDeadlineSeconds"))...)
 	errs = append(errs, validateConcurrency(spec, path.Child("concurrencyPolicy"))...)
 	errs = append(errs, notNegative(int64(ptr.Deref(spec.SuccessfulJobsHistoryLimit, 0)), path.Child("successfulJobsHistoryLimit"))...)
 	errs = append(errs, notNegative(int64(ptr.Deref(spec.FailedJobsHistoryLimit, 0)), path.Child("failedJobsHistoryLimit"))...)
-	return append(errs, validateCronJobTemplate(&spec.Template, &stored, path.Child("template"))...)
+	return append(errs, validateCronJobTemplate(&spec.Template, path.Child("template"))...)
 }
 
 // validateConcurrency keeps pulls of the same images from running beside each other.

@@ -82,7 +82,7 @@ var specCases = map[string]struct {
 	"volume of the name of a claim is replaced": {
 		func(s *apps.CloneSetSpec, _ *rolling) {
 			s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{claim("data", corev1.ReadWriteOnce)}
-			s.Template.Spec.Volumes = []corev1.Volume{{Name: "data"}}
+			s.Template.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}}}
 			mount(s, "data")
 		}, nil,
 	},

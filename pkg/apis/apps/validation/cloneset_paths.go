@@ -31,7 +31,7 @@ var cloneSetMoved = []movedField{
 func CloneSetErrorsIn(version string, errs field.ErrorList) field.ErrorList {
 	shown := inVersion(version, errs, cloneSetMoved)
 	for i, err := range errs {
-		if version == "v1alpha1" && err.Type == field.ErrorTypeNotSupported && err.Field == podUpdatePolicyPath {
+		if version == "v1alpha1" && err.Field == podUpdatePolicyPath {
 			shown[i].Detail += `, "OnDelete"`
 		}
 	}

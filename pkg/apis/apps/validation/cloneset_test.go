@@ -140,20 +140,6 @@ func TestUpdateOfAnOldMistake(t *testing.T) {
 	requireErrors(t, []string{"spec.minReadySeconds: -1"}, validation.ValidateCloneSetUpdate(both, bad("abc")))
 }
 
-// Core's own rules let an old kind of mistake be made again in the same template.
-func TestUpdateOfATemplateThatCoreTolerates(t *testing.T) {
-	spread := func(value string) *apps.CloneSet {
-		return changed(func(spec *apps.CloneSetSpec, _ *apps.RollingUpdateCloneSetStrategy) {
-			spec.Template.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-				MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule,
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": value}},
-			}}
-		})
-	}
-	require.NotEmpty(t, validation.ValidateCloneSetUpdate(spread("not valid"), valid()))
-	requireErrors(t, nil, validation.ValidateCloneSetUpdate(spread("not valid either"), spread("not valid")))
-}
-
 func TestRow3SelectorCannotBeChanged(t *testing.T) {
 	cloneSet := valid()
 	cloneSet.Spec.Template.Labels = map[string]string{"app": "demo", "tier": "web"}
@@ -191,6 +177,12 @@ func TestStatus(t *testing.T) {
 				"status.updatedReplicas: -1", "status.updatedReadyReplicas: -1", "status.updatedAvailableReplicas: -1",
 				"status.expectedUpdatedReplicas: -1", "status.collisionCount: -1",
 			},
+		},
+		"collisionCount grows": {
+			status: apps.CloneSetStatus{CollisionCount: ptr.To[int32](3)}, old: apps.CloneSetStatus{CollisionCount: ptr.To[int32](2)},
+		},
+		"collisionCount stays": {
+			status: apps.CloneSetStatus{CollisionCount: ptr.To[int32](2)}, old: apps.CloneSetStatus{CollisionCount: ptr.To[int32](2)},
 		},
 		"collisionCount falls": {
 			status: apps.CloneSetStatus{CollisionCount: ptr.To[int32](1)}, old: apps.CloneSetStatus{CollisionCount: ptr.To[int32](2)},
@@ -231,7 +223,13 @@ func TestErrorsInV1alpha1(t *testing.T) {
 		`metadata.annotations[apps.kruise.io/image-predownload-min-updated-ready-pods]: "x"`,
 	}, validation.CloneSetErrorsIn("v1alpha1", errs))
 	require.Equal(t, before, errs.ToAggregate().Error(), "the errors that come in stay as they are")
-	require.Equal(t, errs, validation.CloneSetErrorsIn("v1beta1", errs))
+	require.Equal(t, before, validation.CloneSetErrorsIn("v1beta1", errs).ToAggregate().Error())
+
+	never := changed(func(spec *apps.CloneSetSpec, _ *rolling) {
+		spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	})
+	errs = validation.ValidateCloneSet(never)
+	require.Equal(t, errs.ToAggregate().Error(), validation.CloneSetErrorsIn("v1alpha1", errs).ToAggregate().Error())
 }
 
 // maxInt32 is the progress deadline that turns the condition off.

@@ -32,6 +32,7 @@ func TestContainerRecreateRequestCreate(t *testing.T) {
 		want   []string
 	}{
 		"valid":             {func(*spec) {}, nil},
+		"no strategy":       {func(s *spec) { s.Strategy = nil }, nil},
 		"no Pod, row 5":     {func(s *spec) { s.PodName = "" }, []string{"spec.podName: podName can not be empty"}},
 		"no containers":     {func(s *spec) { s.Containers = nil }, []string{"spec.containers: containers list can not be null"}},
 		"container no name": {func(s *spec) { s.Containers[1].Name = "" }, []string{"spec.containers[1].name: Required"}},
@@ -111,6 +112,20 @@ func TestContainerRecreateRequestUpdate(t *testing.T) {
 			stored: func(r *request) { r.Status.Conditions = since(1) },
 			change: func(r *request) { r.Status.Conditions = since(2) },
 			want:   []string{"metadata.annotations[crr.apps.kruise.io/unready-acquired]: not allowed to update immutable annotation"},
+		},
+		"the time of the drain, left alone": {
+			stored: func(r *request) { r.Status.Conditions = since(1) }, change: func(r *request) { r.Labels["other"] = "x" },
+		},
+		"the time of another condition": {
+			stored: func(r *request) { r.Status.Conditions = since(1); r.Status.Conditions[0].Type = "Other" },
+			change: func(r *request) { r.Status.Conditions = nil },
+		},
+		"a drain that is no longer": {
+			stored: func(r *request) {
+				r.Status.Conditions = since(1)
+				r.Status.Conditions[0].Status = metav1.ConditionFalse
+			},
+			change: func(r *request) { r.Status.Conditions = since(2) },
 		},
 		"the time of the drain, away": {
 			stored: func(r *request) { r.Status.Conditions = since(1) },

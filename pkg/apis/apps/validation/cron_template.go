@@ -15,21 +15,17 @@ const maxPullSeconds = 86400
 
 // validateCronJobTemplate checks that there is one template, by the rules of the kind that it
 // creates.
-func validateCronJobTemplate(template, old *apps.CronJobTemplate, path *field.Path) field.ErrorList {
+func validateCronJobTemplate(template *apps.CronJobTemplate, path *field.Path) field.ErrorList {
 	errs := validateOneTemplate(template, path)
 	if job := template.JobTemplate; job != nil {
 		at := path.Child("jobTemplate")
 		errs = append(errs, validateJobMetadata(&job.ObjectMeta, at.Child("metadata"))...)
-		errs = append(errs, podtemplate.ValidateJob(job, old.JobTemplate, at)...)
+		errs = append(errs, podtemplate.ValidateJob(job, at)...)
 	}
 	if job := template.BroadcastJobTemplate; job != nil {
 		at := path.Child("broadcastJobTemplate")
-		var stored *apps.BroadcastJobSpec
-		if old.BroadcastJobTemplate != nil {
-			stored = &old.BroadcastJobTemplate.Spec
-		}
 		errs = append(errs, validateJobMetadata(&job.ObjectMeta, at.Child("metadata"))...)
-		errs = append(errs, validateBroadcastJobSpec(&job.Spec, stored, at.Child("spec"))...)
+		errs = append(errs, validateBroadcastJobSpec(&job.Spec, nil, at.Child("spec"))...)
 	}
 	if job := template.ImageListPullJobTemplate; job != nil {
 		at := path.Child("imageListPullJobTemplate")

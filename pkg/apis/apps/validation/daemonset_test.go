@@ -225,4 +225,6 @@ func TestWarnDaemonSet(t *testing.T) {
 	require.Equal(t, want, validation.WarnDaemonSet(t.Context(), hook, &apps.DaemonSet{}))
 	require.Empty(t, validation.WarnDaemonSet(t.Context(), hook, hook), "as it was")
 	require.Empty(t, validation.WarnDaemonSet(t.Context(), &apps.DaemonSet{}, nil))
+	another := &apps.DaemonSet{Spec: apps.DaemonSetSpec{Lifecycle: &pub.Lifecycle{PreDelete: &pub.LifecycleHook{}}}}
+	require.Empty(t, validation.WarnDaemonSet(t.Context(), another, nil))
 }

@@ -90,7 +90,7 @@ func validatePullParallelism(value *intstr.IntOrString, path *field.Path) field.
 	}
 	problem := ""
 	switch {
-	case value.Type == intstr.String && strings.HasSuffix(value.StrVal, "%"):
+	case strings.HasSuffix(value.StrVal, "%"):
 		problem = "parallelism does not support percentage value; give a number of nodes like 5"
 	case err != nil:
 		problem = "parallelism must be a valid integer; give a number of nodes like 5"

@@ -114,6 +114,11 @@ var pullCases = map[string]struct {
 			t.CompletionPolicy = apps.CompletionPolicy{Type: apps.CompletionPolicyNever, ActiveDeadlineSeconds: ptr.To[int64](5000)}
 		}, []string{"spec.completionPolicy.activeDeadlineSeconds: activeDeadlineSeconds and ttlSecondsAfterFinished can only work with Always CompletionPolicyType"},
 	},
+	"Never with a deadline before the timeout": {
+		func(t *apps.ImagePullJobTemplate) {
+			t.CompletionPolicy = apps.CompletionPolicy{Type: apps.CompletionPolicyNever, ActiveDeadlineSeconds: ptr.To[int64](5)}
+		}, []string{"spec.completionPolicy.activeDeadlineSeconds: activeDeadlineSeconds and ttlSecondsAfterFinished can only work with Always CompletionPolicyType"},
+	},
 	"type":                 {func(t *apps.ImagePullJobTemplate) { t.CompletionPolicy.Type = "Maybe" }, []string{`spec.completionPolicy.type: "Maybe": unknown type of completionPolicy`}},
 	"pull policy Always":   {func(t *apps.ImagePullJobTemplate) { t.ImagePullPolicy = apps.PullAlways }, nil},
 	"pull policy Never":    {func(t *apps.ImagePullJobTemplate) { t.ImagePullPolicy = "Never" }, []string{`spec.imagePullPolicy: "Never": supported values: "Always", "IfNotPresent"`}},

@@ -191,6 +191,7 @@ func TestSchedule(t *testing.T) {
 		"six fields":            {at("0 0 8 * * *"), []string{`spec.schedule: "0 0 8 * * *"`}},
 		"@sometimes":            {at("@sometimes"), []string{`spec.schedule: "@sometimes"`}},
 		"zone (4)":              {in("0 1 * * *", "Etc/UTC"), nil},
+		"zone Local (4)":        {in("0 1 * * *", "Local"), []string{`spec.timeZone: "Local": must name a time zone`}},
 		"zone local (4)":        {in("0 1 * * *", "local"), []string{`spec.timeZone: "local"`}},
 		"zone empty (4)":        {in("0 1 * * *", ""), []string{`spec.timeZone: ""`}},
 		"zone of nowhere (4)":   {in("0 1 * * *", "Mars/X"), []string{`spec.timeZone: "Mars/X"`}},
@@ -247,7 +248,24 @@ func TestAdvancedCronJob(t *testing.T) {
 		"Job's parallelism": {func(s *apps.AdvancedCronJobSpec) {
 			s.Template = jobTemplate(func(j *batchv1.JobSpec) { j.Parallelism = ptr.To[int32](-1) })
 		}, []string{jobs + "parallelism: -1"}},
-		"labels of Jobs":   {func(s *apps.AdvancedCronJobSpec) { s.Template.JobTemplate.Labels = map[string]string{"a": "not valid"} }, []string{`spec.template.jobTemplate.metadata.labels: "not valid"`}},
+		"labels of Jobs": {func(s *apps.AdvancedCronJobSpec) { s.Template.JobTemplate.Labels = map[string]string{"a": "not valid"} }, []string{`spec.template.jobTemplate.metadata.labels: "not valid"`}},
+		"annotations of Jobs": {
+			func(s *apps.AdvancedCronJobSpec) {
+				s.Template.JobTemplate.Annotations = map[string]string{"not valid": ""}
+			}, []string{`spec.template.jobTemplate.metadata.annotations: "not valid"`},
+		},
+		"labels of BroadcastJobs": {
+			func(s *apps.AdvancedCronJobSpec) {
+				s.Template = broadcastTemplate(broadcastSpec(nil))
+				s.Template.BroadcastJobTemplate.Labels = map[string]string{"a": "not valid"}
+			}, []string{`spec.template.broadcastJobTemplate.metadata.labels: "not valid"`},
+		},
+		"labels of pulls": {
+			func(s *apps.AdvancedCronJobSpec) {
+				pull(nil)(s)
+				s.Template.ImageListPullJobTemplate.Labels = map[string]string{"a": "not valid"}
+			}, []string{`spec.template.imageListPullJobTemplate.metadata.labels: "not valid"`},
+		},
 		"pull":             {pull(nil), nil},
 		"pull, Forbid":     {func(s *apps.AdvancedCronJobSpec) { pull(nil)(s); s.ConcurrencyPolicy = apps.ForbidConcurrent }, nil},
 		"pull, Allow":      {func(s *apps.AdvancedCronJobSpec) { pull(nil)(s); s.ConcurrencyPolicy = apps.AllowConcurrent }, []string{`spec.concurrencyPolicy: "Allow": supported values: "Replace", "Forbid"`}},

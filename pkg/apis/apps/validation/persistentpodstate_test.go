@@ -70,6 +70,12 @@ func TestPersistentPodState(t *testing.T) {
 		t.Run("create: "+name, func(t *testing.T) {
 			requireErrors(t, test.want, validation.ValidatePersistentPodState(changed()))
 		})
+		t.Run("sets: "+name, func(t *testing.T) {
+			if name == "empty target, row 9" {
+				return // an update cannot change it at all
+			}
+			requireErrors(t, test.want, validation.ValidatePersistentPodStateUpdate(changed(), podState()))
+		})
 		t.Run("leaves: "+name, func(t *testing.T) {
 			updated := changed()
 			updated.Labels = map[string]string{"another": "change"}

@@ -125,6 +125,8 @@ func TestTargetsOfADistribution(t *testing.T) {
 			object := distribution(plainConfigMap)
 			object.Spec.Targets = test.targets
 			requireErrors(t, test.want, validation.ResourceDistributionErrorsIn("v1alpha1", validation.ValidateResourceDistribution(object)))
+			errs := validation.ValidateResourceDistributionUpdate(object, distribution(plainConfigMap))
+			requireErrors(t, test.want, validation.ResourceDistributionErrorsIn("v1alpha1", errs))
 		})
 	}
 }

@@ -60,6 +60,9 @@ var sidecarCases = map[string]struct {
 		onSpec(func(s *apps.SidecarSetSpec) { s.InitContainers = []apps.SidecarContainer{native("init")} }),
 		[]string{"spec.initContainers[0].restartPolicy: in-place upgrade of initContainers is not supported"},
 	},
+	"container that says that it keeps running": {
+		onContainer(func(c *apps.SidecarContainer) { *c = native("agent") }), nil,
+	},
 	"init container that keeps running, never upgraded": {
 		onSpec(func(s *apps.SidecarSetSpec) {
 			s.InitContainers, s.UpdateStrategy.Type = []apps.SidecarContainer{native("init")}, apps.NotUpdateSidecarSetStrategyType
@@ -127,6 +130,9 @@ var sidecarCases = map[string]struct {
 	},
 	"hot: a long name":     {onContainer(func(c *apps.SidecarContainer) { *c = hot(strings.Repeat("a", 61)) }), nil},
 	"hot: too long a name": {onContainer(func(c *apps.SidecarContainer) { *c = hot(strings.Repeat("a", 62)) }), []string{agentPath + "name: Too long"}},
+	"hot: a name that core refuses": {
+		onContainer(func(c *apps.SidecarContainer) { *c = hot(strings.Repeat("a", 64)) }), []string{agentPath + "name: must be no more than 63"},
+	},
 	"cold: as long a name": {onContainer(func(c *apps.SidecarContainer) { *c = sidecar(strings.Repeat("a", 63)) }), nil},
 
 	"transferEnv from a label":        {transfer("v1", "metadata.labels['biz']"), nil},
@@ -137,6 +143,11 @@ var sidecarCases = map[string]struct {
 	"transferEnv from the name":       {transfer("v1", "metadata.name"), []string{agentPath + "transferEnv[0].sourceContainerNameFrom.fieldRef.fieldPath: metadata.name"}},
 	"transferEnv from all labels":     {transfer("v1", "metadata.labels"), []string{agentPath + "transferEnv[0].sourceContainerNameFrom.fieldRef.fieldPath: metadata.labels"}},
 	"transferEnv from an invalid key": {transfer("v1", "metadata.labels['a b']"), []string{agentPath + "transferEnv[0].sourceContainerNameFrom.fieldRef.fieldPath: a b"}},
+	"transferEnv from nothing": {
+		onContainer(func(c *apps.SidecarContainer) {
+			c.TransferEnv = []apps.TransferEnvVar{{SourceContainerNameFrom: &apps.SourceContainerNameSource{}, EnvName: "A"}}
+		}), nil,
+	},
 	"transferEnv by name": {
 		onContainer(func(c *apps.SidecarContainer) {
 			c.TransferEnv = []apps.TransferEnvVar{{SourceContainerName: "main", EnvName: "A"}}
@@ -144,6 +155,19 @@ var sidecarCases = map[string]struct {
 	},
 
 	"resourcesPolicy": {policy(func(*apps.ResourcesPolicy, *apps.SidecarContainer) {}), nil},
+	"resourcesPolicy of requests, for all containers": {
+		policy(func(p *apps.ResourcesPolicy, _ *apps.SidecarContainer) {
+			p.TargetContainersNameRegex, p.ResourcesExpr = nil, apps.ResourcesExpr{Requests: &apps.ResourceExprs{CPU: "cpu * 50%"}}
+		}), nil,
+	},
+	"resourcesPolicy of an init container that keeps running": {
+		func(s *apps.SidecarSetSpec, c *apps.SidecarContainer) {
+			policy(func(*apps.ResourcesPolicy, *apps.SidecarContainer) {})(s, c)
+			init := native("init")
+			init.ResourcesPolicy, c.ResourcesPolicy = c.ResourcesPolicy, nil
+			s.InitContainers, s.UpdateStrategy.Type = []apps.SidecarContainer{init}, apps.NotUpdateSidecarSetStrategyType
+		}, nil,
+	},
 	"resourcesPolicy and resources": {
 		policy(func(_ *apps.ResourcesPolicy, c *apps.SidecarContainer) {
 			c.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: oneGi}
@@ -193,6 +217,11 @@ var sidecarCases = map[string]struct {
 		onSpec(func(s *apps.SidecarSetSpec) { s.UpdateStrategy.Selector = invalidSelector() }), []string{updatePath + "selector.matchLabels: not valid"},
 	},
 	"update selector": {onSpec(func(s *apps.SidecarSetSpec) { s.UpdateStrategy.Selector = someSelector() }), nil},
+	"update selector without a partition": {
+		onSpec(func(s *apps.SidecarSetSpec) {
+			s.UpdateStrategy.Selector, s.UpdateStrategy.Partition = someSelector(), nil
+		}), nil,
+	},
 	"update selector and a number": {
 		onSpec(func(s *apps.SidecarSetSpec) {
 			s.UpdateStrategy.Selector, s.UpdateStrategy.Partition = someSelector(), number(1)

@@ -57,6 +57,10 @@ func TestSidecarSetsMeet(t *testing.T) {
 		"selectors for two labels":   {set{"a=1", "", "env=prod"}, set{"a=1", "", "tier=web"}, true},
 		"a name as selector, in one": {set{"a=1", "", "kubernetes.io/metadata.name=prod"}, set{"a=1", "", "env=prod"}, true},
 		"a name as selector, beside": {set{"a=1", "", "kubernetes.io/metadata.name=test"}, set{"a=1", "", "env=prod"}, false},
+		"a name and another label":   {set{"a=1", "prod", ""}, set{"a=1", "", "kubernetes.io/metadata.name=prod,env=test"}, false},
+		"a name and an expression":   {set{"a=1", "prod", ""}, set{"a=1", "", "kubernetes.io/metadata.name=prod,env notin (prod)"}, false},
+		"to come, without a label":   {set{"a=1", "gone", ""}, set{"a=1", "", "env notin (prod)"}, false},
+		"no selector":                {set{}, set{selector: "a=1"}, false},
 		"a name in both forms":       {set{"a=1", "", "kubernetes.io/metadata.name=prod"}, set{"a=1", "prod", ""}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,11 +123,13 @@ func TestSidecarSetConflicts(t *testing.T) {
 			apps.SidecarSetSpec{Containers: []apps.SidecarContainer{sidecar("a")}}, apps.SidecarSetSpec{Containers: []apps.SidecarContainer{hot("a")}},
 			false, nil,
 		},
-		"the same volume":   {apps.SidecarSetSpec{Volumes: volume("/a")}, apps.SidecarSetSpec{Volumes: volume("/a")}, false, nil},
-		"another volume":    {apps.SidecarSetSpec{Volumes: volume("/a")}, apps.SidecarSetSpec{Volumes: volume("/b")}, false, []string{"spec.volumes[0].name: in conflict"}},
-		"retain, overwrite": {apps.SidecarSetSpec{PatchPodMetadata: patch("Retain")}, apps.SidecarSetSpec{PatchPodMetadata: patch("Overwrite")}, false, nil},
-		"overwrite, retain": {apps.SidecarSetSpec{PatchPodMetadata: patch("Overwrite")}, apps.SidecarSetSpec{PatchPodMetadata: patch("Retain")}, false, nil},
-		"merge, merge":      {apps.SidecarSetSpec{PatchPodMetadata: patch("MergePatchJson")}, apps.SidecarSetSpec{PatchPodMetadata: patch("MergePatchJson")}, false, nil},
+		"the same volume":    {apps.SidecarSetSpec{Volumes: volume("/a")}, apps.SidecarSetSpec{Volumes: volume("/a")}, false, nil},
+		"a volume more":      {apps.SidecarSetSpec{Volumes: volume("/a")}, apps.SidecarSetSpec{}, false, nil},
+		"another volume":     {apps.SidecarSetSpec{Volumes: volume("/a")}, apps.SidecarSetSpec{Volumes: volume("/b")}, false, []string{"spec.volumes[0].name: in conflict"}},
+		"retain, overwrite":  {apps.SidecarSetSpec{PatchPodMetadata: patch("Retain")}, apps.SidecarSetSpec{PatchPodMetadata: patch("Overwrite")}, false, nil},
+		"overwrite, retain":  {apps.SidecarSetSpec{PatchPodMetadata: patch("Overwrite")}, apps.SidecarSetSpec{PatchPodMetadata: patch("Retain")}, false, nil},
+		"overwrite, nothing": {apps.SidecarSetSpec{PatchPodMetadata: patch("Overwrite")}, apps.SidecarSetSpec{}, false, nil},
+		"merge, merge":       {apps.SidecarSetSpec{PatchPodMetadata: patch("MergePatchJson")}, apps.SidecarSetSpec{PatchPodMetadata: patch("MergePatchJson")}, false, nil},
 		"overwrite, merge": {
 			apps.SidecarSetSpec{PatchPodMetadata: patch("Overwrite")}, apps.SidecarSetSpec{PatchPodMetadata: patch("MergePatchJson")}, false,
 			[]string{"spec.patchPodMetadata[0].annotations[a]: in conflict"},
@@ -151,6 +157,13 @@ func TestSidecarSetConflicts(t *testing.T) {
 				require.NoError(t, err)
 				require.Empty(t, errs, "the base can be updated while it has a canary")
 			}
+			if test.want == nil && test.canary {
+				plain := set.DeepCopy()
+				delete(plain.Annotations, pub.SidecarSetCanaryKey)
+				errs, err := validation.ValidateSidecarSetConflicts(plain, []*apps.SidecarSet{other}, namespaces)
+				require.NoError(t, err)
+				require.NotEmpty(t, errs, "the name of a base alone makes no canary")
+			}
 			stored := set.DeepCopy()
 			errs, err := validation.ValidateSidecarSetConflicts(set, []*apps.SidecarSet{stored, other}, namespaces)
 			require.NoError(t, err)
@@ -165,4 +178,14 @@ func TestSidecarSetConflictsNeedAnswers(t *testing.T) {
 	other.Name = "other"
 	_, err := validation.ValidateSidecarSetConflicts(set, []*apps.SidecarSet{other}, namespaces)
 	require.ErrorContains(t, err, "no route to host")
+
+	apart := other.DeepCopy()
+	apart.Spec.Containers = []apps.SidecarContainer{sidecar("another"), sidecar("more")}
+	_, err = validation.ValidateSidecarSetConflicts(set, []*apps.SidecarSet{apart}, namespaces)
+	require.NoError(t, err, "nobody is asked about two that have nothing in common")
+
+	set.Spec.Namespace = "prod"
+	other.Spec.NamespaceSelector = invalidSelector()
+	_, err = validation.ValidateSidecarSetConflicts(set, []*apps.SidecarSet{other}, namespaces)
+	require.ErrorContains(t, err, "read a stored namespaceSelector")
 }

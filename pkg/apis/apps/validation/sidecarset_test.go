@@ -148,6 +148,19 @@ func TestCanary(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { requireErrors(t, test.want, validation.ValidateSidecarSet(test.set)) })
 	}
+	const none, rolling = apps.NotUpdateSidecarSetStrategyType, apps.RollingUpdateSidecarSetStrategyType
+	for name, test := range map[string]struct {
+		set, old *apps.SidecarSet
+		want     []string
+	}{
+		"becomes a canary":    {canary("base", none), sidecars(nil), nil},
+		"becomes a wrong one": {canary("", rolling), sidecars(nil), []string{path + ": Required", "spec.updateStrategy.type: must be NotUpdate"}},
+		"stays a wrong one":   {canary("base", rolling), canary("base", rolling), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requireErrors(t, test.want, validation.ValidateSidecarSetUpdate(test.set, test.old))
+		})
+	}
 	stored := canary("base", apps.NotUpdateSidecarSetStrategyType)
 	requireErrors(t, []string{path + ": cannot be changed"},
 		validation.ValidateSidecarSetUpdate(canary("another", apps.NotUpdateSidecarSetStrategyType), stored))

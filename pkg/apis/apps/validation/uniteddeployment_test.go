@@ -138,6 +138,15 @@ var unitedDeploymentCases = map[string]struct {
 			nativeSet(s).UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: ptr.To[int32](0)}
 		}, []string{udTemplate + "statefulSetTemplate.spec.updateStrategy.rollingUpdate.partition: will not be used"},
 	},
+	"StatefulSet with a pace": {
+		func(s *udSpec) {
+			nativeSet(s).UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{MaxUnavailable: number(1)}
+		}, nil,
+	},
+	"StatefulSet whose Pods have no labels": {
+		func(s *udSpec) { nativeSet(s).Template.Labels = nil },
+		[]string{udTemplate + "statefulSetTemplate.spec.template.metadata.labels: `selector` does not match template `labels`"},
+	},
 	"StatefulSet by core's rules": {
 		func(s *udSpec) {
 			spec := nativeSet(s)
@@ -201,6 +210,7 @@ var unitedDeploymentCases = map[string]struct {
 			s.Topology.Subsets[0].Patch = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":[{"name":"main","image":"x"}]}}`)}
 		}, nil,
 	},
+	"empty patch": {func(s *udSpec) { s.Topology.Subsets[0].Patch = &runtime.RawExtension{} }, nil},
 	"patch that is none": {
 		func(s *udSpec) {
 			s.Topology.Subsets[0].Patch = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":5}}`)}
@@ -267,6 +277,12 @@ var unitedDeploymentCases = map[string]struct {
 		adapt(apps.AdaptiveUnitedDeploymentStrategy{RescheduleCriticalSeconds: ptr.To[int32](-1), UnschedulableDuration: ptr.To[int32](-1)}),
 		[]string{adaptive + "rescheduleCriticalSeconds: -1", adaptive + "unschedulableDuration: -1"},
 	},
+	"Adaptive StatefulSets": {
+		func(s *udSpec) {
+			nativeSet(s)
+			adapt(apps.AdaptiveUnitedDeploymentStrategy{})(s)
+		}, nil,
+	},
 	"reserved Pods of StatefulSets": {
 		func(s *udSpec) {
 			nativeSet(s)
@@ -283,6 +299,7 @@ var unitedDeploymentCases = map[string]struct {
 	"updateStrategy": {
 		func(s *udSpec) { s.UpdateStrategy.Type = "Maybe" }, []string{`spec.updateStrategy.type: "Maybe": supported values: "Manual"`},
 	},
+	"no manualUpdate":    {func(s *udSpec) { s.UpdateStrategy.ManualUpdate = nil }, nil},
 	"partitions":         {partition("a", 2), nil},
 	"partition negative": {partition("a", -2), []string{"spec.updateStrategy.manualUpdate.partitions[a]: -2"}},
 	"row 7: partition of an unknown subset": {
@@ -343,8 +360,11 @@ func TestUnitedDeploymentUpdate(t *testing.T) {
 				s.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Exists"}}}
 			}, []string{"spec.selector: selector cannot be changed; put the stored one back, or create another UnitedDeployment"},
 		},
-		"row 9: another kind of template": {func(_, s *udSpec) { nativeSet(s) }, nil},
-		"row 8: a subset less":            {func(_, s *udSpec) { s.Topology.Subsets = s.Topology.Subsets[:1] }, nil},
+		"row 9: another kind of template":     {func(_, s *udSpec) { nativeSet(s) }, nil},
+		"row 9: from a StatefulSet":           {func(old, _ *udSpec) { nativeSet(old) }, nil},
+		"row 9: from an advanced StatefulSet": {func(old, _ *udSpec) { advanced(old) }, nil},
+		"row 9: to an advanced StatefulSet":   {func(_, s *udSpec) { advanced(s) }, nil},
+		"row 8: a subset less":                {func(_, s *udSpec) { s.Topology.Subsets = s.Topology.Subsets[:1] }, nil},
 		"row 10: nodes of a subset": {
 			func(_, s *udSpec) { s.Topology.Subsets[1].NodeSelectorTerm = nodes },
 			[]string{udSubsets + "[1].nodeSelectorTerm: cannot be changed; put the stored one back, or create another subset"},

@@ -121,8 +121,8 @@ func validateBounds(spec *apps.UnitedDeploymentSpec, path *field.Path) field.Err
 			errs = append(errs, field.Forbidden(at.Child("replicas"),
 				"cannot be used together with minReplicas or maxReplicas of any subset; use the one or the others"))
 		}
-		unlimited = unlimited || subset.MaxReplicas == nil
-		if subset.MinReplicas == nil || subset.MaxReplicas == nil {
+		if subset.MaxReplicas == nil {
+			unlimited = true
 			continue
 		}
 		total := ptr.Deref(spec.Replicas, 0)

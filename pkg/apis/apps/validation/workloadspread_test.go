@@ -1,6 +1,8 @@
 package validation_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,6 +70,10 @@ var spreadCases = map[string]struct {
 	"limit no amount": {
 		func(s *spreadSpec) { s.Subsets[0].MaxReplicas = text("abc") }, []string{"spec.subsets[0].maxReplicas: abc"},
 	},
+	"limit no amount beside a number": {
+		func(s *spreadSpec) { s.Subsets[0].MaxReplicas, s.Subsets[1].MaxReplicas = text("abc"), number(1) },
+		[]string{"spec.subsets[0].maxReplicas: abc"},
+	},
 	"limits mixed, row 4": {
 		func(s *spreadSpec) { s.Subsets[1].MaxReplicas = text("50%") },
 		[]string{"spec.subsets[1].maxReplicas: cannot be mixed", "spec.subsets: must be 100%"},
@@ -105,6 +111,9 @@ var spreadCases = map[string]struct {
 	"Fixed":      {func(s *spreadSpec) { s.ScheduleStrategy.Type = "Fixed" }, nil},
 	"adaptive":   {func(s *spreadSpec) { adaptiveSpread(s, 200) }, nil},
 	"adaptive 0": {func(s *spreadSpec) { adaptiveSpread(s, 0) }, nil},
+	"adaptive without seconds": {
+		func(s *spreadSpec) { adaptiveSpread(s, 0); s.ScheduleStrategy.Adaptive.RescheduleCriticalSeconds = nil }, nil,
+	},
 	"adaptive negative": {
 		func(s *spreadSpec) { adaptiveSpread(s, -1) }, []string{"spec.scheduleStrategy.adaptive.rescheduleCriticalSeconds: -1"},
 	},
@@ -146,6 +155,14 @@ func TestWorkloadSpread(t *testing.T) {
 		t.Run("create: "+name, func(t *testing.T) {
 			requireErrors(t, test.want, validation.ValidateWorkloadSpread(changed()))
 		})
+		t.Run("sets: "+name, func(t *testing.T) {
+			stored := spread()
+			stored.Spec.TargetRef = changed().Spec.TargetRef
+			if slices.ContainsFunc(test.want, func(want string) bool { return strings.HasPrefix(want, "spec.targetRef") }) {
+				return // an update cannot change it at all
+			}
+			requireErrors(t, test.want, validation.ValidateWorkloadSpreadUpdate(changed(), stored))
+		})
 		t.Run("leaves: "+name, func(t *testing.T) {
 			updated := changed()
 			updated.Labels = map[string]string{"another": "change"}
@@ -174,6 +191,10 @@ func TestWorkloadSpreadTargetStays(t *testing.T) {
 			requireErrors(t, test.want, validation.ValidateWorkloadSpreadUpdate(updated, spread()))
 		})
 	}
+	without := spread()
+	without.Spec.TargetRef = nil
+	requireErrors(t, nil, validation.ValidateWorkloadSpreadUpdate(spread(), without))
+	requireErrors(t, []string{"spec.targetRef: Required"}, validation.ValidateWorkloadSpreadUpdate(without, spread()))
 }
 
 func TestWorkloadSpreadErrorsInV1alpha1(t *testing.T) {

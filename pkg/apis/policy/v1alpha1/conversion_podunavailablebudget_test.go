@@ -34,6 +34,7 @@ func TestAnnotationsBecomeFields(t *testing.T) {
 		"total":          {map[string]string{pub.PubProtectTotalReplicasKey: "15"}, nil, ptr.To[int32](15)},
 		"unusual total":  {map[string]string{pub.PubProtectTotalReplicasKey: "015"}, nil, ptr.To[int32](15)},
 		"total 0":        {map[string]string{pub.PubProtectTotalReplicasKey: "0"}, nil, nil},
+		"empty":          {map[string]string{pub.PubProtectOperationsKey: "", pub.PubProtectTotalReplicasKey: ""}, nil, nil},
 		"what is no one": {map[string]string{pub.PubProtectOperationsKey: "CREATE", pub.PubProtectTotalReplicasKey: "many"}, nil, nil},
 	}
 	for name, test := range tests {
@@ -80,6 +81,24 @@ func TestFieldsOfTheNewerVersionAreKept(t *testing.T) {
 	assert.Nil(t, back.Spec.ProtectOperations)
 	assert.Equal(t, map[string]string{"mine": "x", pub.PubProtectTotalReplicasKey: "20"}, back.Annotations, "now it is the object's own")
 	assert.Equal(t, before.Spec.IgnoredPodSelector, back.Spec.IgnoredPodSelector)
+}
+
+// Each of what only v1beta1 can say is kept without the others too.
+func TestEachFieldOfTheNewerVersionIsKept(t *testing.T) {
+	for name, spec := range map[string]policy.PodUnavailableBudgetSpec{
+		"protectOperations":    {ProtectOperations: []policy.PubOperation{"DELETE"}},
+		"protectTotalReplicas": {ProtectTotalReplicas: ptr.To[int32](15)},
+		"ignoredPodSelector":   {IgnoredPodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scheme, hub := newScheme(t), &policy.PodUnavailableBudget{Spec: spec}
+			shown, back := &v1alpha1.PodUnavailableBudget{}, &policy.PodUnavailableBudget{}
+			require.NoError(t, scheme.Convert(hub, shown, nil))
+			require.NoError(t, scheme.Convert(shown, back, nil))
+			assert.Equal(t, hub.Spec, back.Spec)
+			assert.Empty(t, back.Annotations)
+		})
+	}
 }
 
 // A field that differs from the annotation wins: v1beta1 changed it.

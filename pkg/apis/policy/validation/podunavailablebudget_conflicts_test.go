@@ -62,6 +62,14 @@ func TestSelectorsThatOverlap(t *testing.T) {
 	}
 }
 
+// A budget of a target and one of a selector are let alone: their Pods say which governs.
+func TestTargetAndSelectorDoNotConflict(t *testing.T) {
+	other := named(valid(), "other")
+	other.Spec.TargetRef, other.Spec.Selector = nil, &metav1.LabelSelector{MatchLabels: map[string]string{"a": "1"}}
+	require.Empty(t, validation.ValidatePodUnavailableBudgetConflicts(valid(), []*policy.PodUnavailableBudget{other}))
+	require.Empty(t, validation.ValidatePodUnavailableBudgetConflicts(other, []*policy.PodUnavailableBudget{valid()}))
+}
+
 // A budget that exists already is no conflict: the store refuses it by its name.
 func TestBudgetDoesNotConflictWithItself(t *testing.T) {
 	require.Empty(t, validation.ValidatePodUnavailableBudgetConflicts(valid(), []*policy.PodUnavailableBudget{valid()}))

@@ -269,5 +269,9 @@ func TestWarnings(t *testing.T) {
 	zero := changed(annotated(pub.PubProtectTotalReplicasKey, "0"))
 	require.Equal(t, []string{totalKey + ": 0 has no effect, give 1 or more"}, validation.WarnPodUnavailableBudget(t.Context(), zero, nil))
 	require.Empty(t, validation.WarnPodUnavailableBudget(t.Context(), zero, zero), "said already")
+	require.Len(t, validation.WarnPodUnavailableBudget(t.Context(), zero, valid()), 1, "set by the update")
+	require.Empty(t, validation.WarnPodUnavailableBudget(t.Context(), valid(), nil))
+	require.Empty(t, validation.WarnPodUnavailableBudget(t.Context(), changed(annotated(pub.PubProtectTotalReplicasKey, "many")), nil),
+		"validation refuses it")
 	require.Empty(t, validation.WarnPodUnavailableBudget(t.Context(), changed(annotated(pub.PubProtectTotalReplicasKey, "1")), nil))
 }
