@@ -97,7 +97,8 @@ func TestTargets(t *testing.T) {
 		"CloneSet":             {target: target("apps.kruise.io/v1alpha1", "CloneSet", "a"), state: "must be one of"},
 		"Advanced StatefulSet": {target: target("apps.kruise.io/v1beta1", "StatefulSet", "a")},
 		"unknown kind": {
-			target: target("apps/v1", "DaemonSet", "a"), spread: "must be one of Deployment.apps", state: "must be one of",
+			target: target("apps/v1", "DaemonSet", "a"), spread: "TargetReference's GroupKind is not permitted: must be one of Deployment.apps",
+			state: "must be one of",
 		},
 		"kind of another group": {target: target("example.com/v1", "Deployment", "a"), spread: "must be one of", state: "must be one of"},
 		"taken": {
@@ -165,7 +166,18 @@ func TestPatches(t *testing.T) {
 		&batchv1.Job{ObjectMeta: meta("a"), Spec: batchv1.JobSpec{Template: template}},
 		&appsv1.Deployment{ObjectMeta: meta("broken"), Spec: appsv1.DeploymentSpec{Template: broken}},
 	}
+	mounting := *template.DeepCopy()
+	mounting.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "own", MountPath: "/own"}}
+	mounting.Spec.Volumes = []corev1.Volume{{Name: "data"}, {Name: "own"}}
+	claims := []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+	host = append(host, &appsv1.StatefulSet{
+		ObjectMeta: meta("claims"), Spec: appsv1.StatefulSetSpec{Template: mounting, VolumeClaimTemplates: claims},
+	})
+	mounting = *mounting.DeepCopy()
+	mounting.Spec.Volumes = mounting.Spec.Volumes[1:]
 	kruise := append(stored(),
+		&v1beta1.CloneSet{ObjectMeta: meta("claims"), Spec: v1beta1.CloneSetSpec{Template: mounting, VolumeClaimTemplates: claims}},
+		&v1beta1.StatefulSet{ObjectMeta: meta("claims"), Spec: v1beta1.StatefulSetSpec{Template: mounting, VolumeClaimTemplates: claims}},
 		&v1beta1.CloneSet{ObjectMeta: meta("a"), Spec: v1beta1.CloneSetSpec{Template: template}},
 		&v1beta1.StatefulSet{ObjectMeta: meta("a"), Spec: v1beta1.StatefulSetSpec{Template: template}},
 	)
@@ -188,8 +200,19 @@ func TestPatches(t *testing.T) {
 		"of a CloneSet":           {obj: spread(target("apps.kruise.io/v1beta1", "CloneSet", "a"), bad), want: "spec.subsets[0].patch.spec"},
 		"of an Advanced one":      {obj: spread(target("apps.kruise.io/v1beta1", "StatefulSet", "a"), bad), want: "spec.subsets[0].patch.spec"},
 		"container without image": {obj: spread(target("apps/v1", "Deployment", "a"), more), want: "spec.subsets[0].patch.spec.containers"},
-		"no workload yet":         {obj: spread(target("apps/v1", "Deployment", "later"), bad)},
-		"workload broken already": {obj: spread(target("apps/v1", "Deployment", "broken"), bad)},
+		"beside claims of a StatefulSet": {
+			obj: spread(target("apps/v1", "StatefulSet", "claims"), good, bad), want: "spec.subsets[1].patch.spec.containers[0].imagePullPolicy",
+		},
+		"beside claims of a CloneSet": {
+			obj: spread(target("apps.kruise.io/v1beta1", "CloneSet", "claims"), good, bad), want: "spec.subsets[1].patch.spec.containers[0].imagePullPolicy",
+		},
+		"beside claims of an Advanced one": {
+			obj: spread(target("apps.kruise.io/v1beta1", "StatefulSet", "claims"), good, bad), want: "spec.subsets[1].patch.spec.containers[0].imagePullPolicy",
+		},
+		"mounts a claim":           {obj: spread(target("apps/v1", "StatefulSet", "claims"), mounts("data"))},
+		"mounts what is not there": {obj: spread(target("apps/v1", "StatefulSet", "claims"), mounts("more")), want: "patch.spec.containers[0].volumeMounts"},
+		"no workload yet":          {obj: spread(target("apps/v1", "Deployment", "later"), bad)},
+		"workload broken already":  {obj: spread(target("apps/v1", "Deployment", "broken"), bad)},
 		"as it was": {
 			obj: spread(target("apps/v1", "Deployment", "a"), bad), old: spread(target("apps/v1", "Deployment", "a"), "{}", bad),
 		},
@@ -210,6 +233,11 @@ func TestPatches(t *testing.T) {
 			requireInvalid(t, test.want, plugin.Validate(t.Context(), attributes(test.obj, old, "WorkloadSpread", ""), nil))
 		})
 	}
+}
+
+// mounts is a patch that mounts a volume at one more place.
+func mounts(volume string) string {
+	return `{"spec":{"containers":[{"name":"main","volumeMounts":[{"name":"` + volume + `","mountPath":"/more"}]}]}}`
 }
 
 func TestUnansweredReadsRefuse(t *testing.T) {

@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -92,13 +93,20 @@ func validateProbeName(name string, seen sets.Set[string], path *field.Path) fie
 	case name == "":
 		return field.ErrorList{field.Required(path, "probe name can't be empty in PodProbeMarker")}
 	case seen.Has(name):
-		return field.ErrorList{field.Duplicate(path, name)}
+		return field.ErrorList{repeated(path, name, "probe name must be unique in PodProbeMarker")}
 	case strings.Contains(name, "#"):
-		return field.ErrorList{field.Invalid(path, name, "probe name can't contain '#'")}
+		return field.ErrorList{field.Invalid(path, name, "probe name can't contains '#'; choose one without it")}
 	case reservedProbeNames.Has(name):
-		return field.ErrorList{field.Invalid(path, name, "probe name can't be that of a condition that every Pod has; choose another one")}
+		return field.ErrorList{field.Invalid(path, name, fmt.Sprintf("probe name can't be %s, a condition that every Pod has; choose another one", name))}
 	}
 	return nil
+}
+
+// repeated is the error of a value that an item before has.
+func repeated(path *field.Path, value any, rule string) *field.Error {
+	err := field.Duplicate(path, value)
+	err.Detail = rule
+	return err
 }
 
 // validateContainerProbe adds to core's rules what only a kubelet can do. The deadline for ending
@@ -140,7 +148,7 @@ func validateProbeCondition(probe *apps.PodContainerProbe, seen sets.Set[string]
 	}
 	defer seen.Insert(condition)
 	if seen.Has(condition) {
-		return field.ErrorList{field.Duplicate(at, condition)}
+		return field.ErrorList{repeated(at, condition, "podConditionType "+condition+" must be unique in podProbeMarker")}
 	}
 	if reservedConditions.Has(condition) {
 		return field.ErrorList{field.Invalid(at, condition, "Kubernetes or Kruise write this condition; choose another type")}
@@ -161,7 +169,7 @@ func validateMarkerPolicies(policies []apps.ProbeMarkerPolicy, path *field.Path)
 		case policy.State != apps.ProbeSucceeded && policy.State != apps.ProbeFailed:
 			errs = append(errs, field.NotSupported(at.Child("state"), policy.State, []apps.ProbeState{apps.ProbeSucceeded, apps.ProbeFailed}))
 		case seen.Has(policy.State):
-			errs = append(errs, field.Duplicate(at.Child("state"), policy.State))
+			errs = append(errs, repeated(at.Child("state"), policy.State, "marker policy state must be unique"))
 		}
 		seen.Insert(policy.State)
 		if len(policy.Labels)+len(policy.Annotations) == 0 {

@@ -66,14 +66,14 @@ var markerCases = map[string]struct {
 	},
 	"no probes":                  {func(s *apps.PodProbeMarkerSpec, _ *apps.PodContainerProbe) { s.Probes = nil }, []string{"spec.probes: empty probes is not valid"}},
 	"no name":                    {func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) { p.Name = "" }, []string{probePath + "name: probe name can't be empty"}},
-	"name with #":                {func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) { p.Name = "a#b" }, []string{probePath + "name: '#'"}},
-	"name of PodScheduled":       {named("PodScheduled"), []string{probePath + "name: probe name can't be"}},
-	"name of Initialized":        {named("Initialized"), []string{probePath + "name: probe name can't be"}},
-	"name of Ready":              {named("Ready"), []string{probePath + "name: probe name can't be"}},
-	"name of ContainersReady":    {named("ContainersReady"), []string{probePath + "name: probe name can't be"}},
-	"name of KruisePodReady":     {named("KruisePodReady"), []string{probePath + "name: probe name can't be"}},
-	"name of InPlaceUpdateReady": {named("InPlaceUpdateReady"), []string{probePath + "name: probe name can't be"}},
-	"a name twice":               {func(s *apps.PodProbeMarkerSpec, _ *apps.PodContainerProbe) { s.Probes[1].Name = "idle" }, []string{"spec.probes[1].name: Duplicate"}},
+	"name with #":                {func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) { p.Name = "a#b" }, []string{probePath + "name: probe name can't contains '#'"}},
+	"name of PodScheduled":       {named("PodScheduled"), []string{probePath + "name: probe name can't be PodScheduled"}},
+	"name of Initialized":        {named("Initialized"), []string{probePath + "name: probe name can't be Initialized"}},
+	"name of Ready":              {named("Ready"), []string{probePath + "name: probe name can't be Ready"}},
+	"name of ContainersReady":    {named("ContainersReady"), []string{probePath + "name: probe name can't be ContainersReady"}},
+	"name of KruisePodReady":     {named("KruisePodReady"), []string{probePath + "name: probe name can't be KruisePodReady"}},
+	"name of InPlaceUpdateReady": {named("InPlaceUpdateReady"), []string{probePath + "name: probe name can't be InPlaceUpdateReady"}},
+	"a name twice":               {func(s *apps.PodProbeMarkerSpec, _ *apps.PodContainerProbe) { s.Probes[1].Name = "idle" }, []string{"spec.probes[1].name: probe name must be unique in PodProbeMarker"}},
 	"no container": {
 		func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) { p.ContainerName = "" },
 		[]string{probePath + "containerName: probe containerName can't be empty"},
@@ -144,7 +144,7 @@ var markerCases = map[string]struct {
 		func(s *apps.PodProbeMarkerSpec, _ *apps.PodContainerProbe) {
 			s.Probes[1].PodConditionType = "game.io/idle"
 		},
-		[]string{"spec.probes[1].podConditionType: Duplicate"},
+		[]string{"spec.probes[1].podConditionType: podConditionType game.io/idle must be unique in podProbeMarker"},
 	},
 	"condition of the kubelet": {
 		func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) { p.PodConditionType = "Ready" },
@@ -162,9 +162,9 @@ var markerCases = map[string]struct {
 	"a state twice": {policies(
 		apps.ProbeMarkerPolicy{State: apps.ProbeFailed, Labels: map[string]string{"a": "1"}},
 		apps.ProbeMarkerPolicy{State: apps.ProbeFailed, Labels: map[string]string{"a": "0"}},
-	), []string{probePath + "markerPolicy[1].state: Duplicate"}},
+	), []string{probePath + "markerPolicy[1].state: marker policy state must be unique"}},
 	"state True":   {policies(apps.ProbeMarkerPolicy{State: "True", Labels: map[string]string{"a": "1"}}), []string{probePath + `markerPolicy[0].state: "Succeeded", "Failed"`}},
-	"empty policy": {policies(apps.ProbeMarkerPolicy{State: apps.ProbeFailed}), []string{probePath + "markerPolicy[0]: can't be both empty"}},
+	"empty policy": {policies(apps.ProbeMarkerPolicy{State: apps.ProbeFailed}), []string{probePath + "markerPolicy[0]: marker policy annotations or labels can't be both empty"}},
 	"bad label":    {policies(apps.ProbeMarkerPolicy{State: apps.ProbeFailed, Labels: map[string]string{"a b": "1"}}), []string{probePath + "markerPolicy[0].labels: a b"}},
 	"bad annotation": {
 		policies(apps.ProbeMarkerPolicy{State: apps.ProbeFailed, Annotations: map[string]string{"a b": "1"}}),
