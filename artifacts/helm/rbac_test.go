@@ -52,7 +52,7 @@ func TestRulesGrantWhatIsUsed(t *testing.T) {
 		},
 		APIServerRules: {
 			"get list watch namespaces", "get list pods", "list persistentvolumeclaims", "get nodes", "list watch resourcequotas", "update resourcequotas/status",
-			"get deployments", "get replicasets", "get statefulsets", "get jobs", "list watch flowschemas", "list watch prioritylevelconfigurations",
+			"get deployments", "get replicasets", "get statefulsets", "get jobs", "get list storageclasses", "list watch flowschemas", "list watch prioritylevelconfigurations",
 			"list watch mutatingadmissionpolicies", "list watch mutatingadmissionpolicybindings", "list watch mutatingwebhookconfigurations",
 			"list watch validatingadmissionpolicies", "list watch validatingadmissionpolicybindings", "list watch validatingwebhookconfigurations",
 			"get list watch patch apiservices",

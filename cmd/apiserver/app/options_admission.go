@@ -8,6 +8,7 @@ import (
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 
 	"kruise.io/kruise/pkg/admission/plugin/budgetconflicts"
+	"kruise.io/kruise/pkg/admission/plugin/claimexpansion"
 	"kruise.io/kruise/pkg/admission/plugin/containerrecreaterequest"
 	"kruise.io/kruise/pkg/admission/plugin/deletionprotection"
 	"kruise.io/kruise/pkg/admission/plugin/nodescope"
@@ -27,6 +28,7 @@ func newAdmissionOptions(
 ) *genericoptions.AdmissionOptions {
 	admission := genericoptions.NewAdmissionOptions()
 	budgetconflicts.Register(admission.Plugins)
+	claimexpansion.Register(admission.Plugins)
 	containerrecreaterequest.Register(admission.Plugins)
 	deletionprotection.Register(admission.Plugins, func() bool { return protection.InTerminatingNamespaces })
 	nodescope.Register(admission.Plugins, accounts.DaemonUser)
@@ -41,7 +43,8 @@ func newAdmissionOptions(
 	admission.RecommendedPluginOrder = slices.Insert(admission.RecommendedPluginOrder, first, containerrecreaterequest.PluginName)
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
 		deletionprotection.PluginName, podstodelete.PluginName, nodescope.PluginName, ownerreferences.PluginName, budgetconflicts.PluginName,
-		resourcedistribution.PluginName, sidecarset.PluginName, workloadtarget.PluginName, resourcequota.PluginName)
+		resourcedistribution.PluginName, sidecarset.PluginName, workloadtarget.PluginName, claimexpansion.PluginName,
+		resourcequota.PluginName)
 	admission.DefaultOffPlugins.Insert(ownerreferences.PluginName)
 	admission.Decorators = append(admission.Decorators, reviewers)
 	return admission

@@ -34,7 +34,8 @@ func validateClaimPolicies(spec *apps.StatefulSetSpec, path *field.Path) field.E
 }
 
 // validateClaimGrowth checks templates that existing claims must be able to follow: the same
-// claims, which may only grow. Whether their storage class can grow them is not known here.
+// claims, which may only grow. Whether their storage class can grow them is an admission plugin's
+// question.
 func validateClaimGrowth(spec, old *apps.StatefulSetSpec, path *field.Path) field.ErrorList {
 	if spec.VolumeClaimUpdateStrategy.Type != apps.OnPodRollingUpdateVolumeClaimUpdateStrategyType {
 		return nil

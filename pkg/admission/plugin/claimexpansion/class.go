@@ -1,0 +1,57 @@
+package claimexpansion
+
+import (
+	"context"
+	"fmt"
+
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// isDefault marks the StorageClass of claims that name none.
+const isDefault = "storageclass.kubernetes.io/is-default-class"
+
+// cannotExpand says why claims of a class cannot grow, and is empty where they can, or where nobody
+// knows: a claim of no class, or of a default that there is not.
+func (p *Plugin) cannotExpand(ctx context.Context, name *string) (string, error) {
+	if name == nil {
+		class, err := p.defaultClass(ctx)
+		if class == nil || ptr.Deref(class.AllowVolumeExpansion, false) {
+			return "", err
+		}
+		return "the cluster's default StorageClass " + class.Name + " does not allow volume expansion", nil
+	}
+	if *name == "" {
+		return "", nil
+	}
+	class, err := p.Host.StorageV1().StorageClasses().Get(ctx, *name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return "there is no StorageClass " + *name + " that allows volume expansion", nil
+	case err != nil:
+		return "", fmt.Errorf("get StorageClass %s: %w", *name, err)
+	case ptr.Deref(class.AllowVolumeExpansion, false):
+		return "", nil
+	default:
+		return "StorageClass " + *name + " does not allow volume expansion", nil
+	}
+}
+
+// defaultClass is the one that new claims get: of several, the newest. It is nil where there is none.
+func (p *Plugin) defaultClass(ctx context.Context) (*storagev1.StorageClass, error) {
+	classes, err := p.Host.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list StorageClasses: %w", err)
+	}
+	var chosen *storagev1.StorageClass
+	for i := range classes.Items {
+		class := &classes.Items[i]
+		if class.Annotations[isDefault] == "true" &&
+			(chosen == nil || chosen.CreationTimestamp.Before(&class.CreationTimestamp)) {
+			chosen = class
+		}
+	}
+	return chosen, nil
+}
