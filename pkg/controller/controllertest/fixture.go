@@ -26,6 +26,7 @@ import (
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 )
 
@@ -82,6 +83,8 @@ func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 			f.Deps.KubeInformers.Apps().V1().ControllerRevisions().Informer().GetIndexer()},
 		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("clonesets"), "CloneSet",
 			f.Deps.KruiseInformers.Apps().V1beta1().CloneSets().Informer().GetIndexer()},
+		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("containerrecreaterequests"), "ContainerRecreateRequest",
+			f.Deps.KruiseInformers.Apps().V1beta1().ContainerRecreateRequests().Informer().GetIndexer()},
 	}
 	f.Add(objects...)
 	return f
@@ -115,7 +118,7 @@ func (f *Fixture) Add(objects ...runtime.Object) {
 		require.NoError(f.t, err)
 		f.stamp(accessor)
 		tracker := f.Kube.Tracker()
-		if _, ours := object.(*v1beta1.CloneSet); ours {
+		if _, _, err := kruisescheme.Scheme.ObjectKinds(object); err == nil {
 			tracker = f.Kruise.Tracker()
 		}
 		require.NoError(f.t, tracker.Add(object))

@@ -3,7 +3,6 @@ package containerstop
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -18,24 +17,27 @@ import (
 )
 
 // runHook runs a hook for as long as the grace period lasts. What takes longer is left alone.
-func (s *Stopper) runHook(ctx context.Context, target Target, handler *corev1.LifecycleHandler, ports string, grace time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, grace)
+func (s *Stopper) runHook(ctx context.Context, target Target, manner *Manner) error {
+	ctx, cancel := context.WithTimeout(ctx, manner.Grace)
 	defer cancel()
+	handler := manner.PreStop
 	switch {
 	case handler.Exec != nil:
-		_, stderr, err := target.Runtime.ExecSync(ctx, target.ID, handler.Exec.Command, grace)
+		_, stderr, err := target.Runtime.ExecSync(ctx, target.ID, handler.Exec.Command, manner.Grace)
 		if err != nil {
 			return fmt.Errorf("run %q: %w: %s", handler.Exec.Command, err, stderr)
 		}
 		return nil
 	case handler.HTTPGet != nil:
-		return get(ctx, handler.HTTPGet, target.PodIP, ports)
+		return get(ctx, handler.HTTPGet, target.PodIP, manner.Ports)
 	case handler.Sleep != nil:
 		select {
 		case <-ctx.Done():
 		case <-s.Clock.After(time.Duration(handler.Sleep.Seconds) * time.Second):
 		}
 		return nil
+	case handler.TCPSocket != nil:
+		return nil // The kubelet runs none either.
 	default:
 		return errors.New("neither exec nor httpGet nor sleep")
 	}
@@ -48,7 +50,7 @@ var client = &http.Client{Transport: &http.Transport{
 	DisableKeepAlives: true,
 }}
 
-func get(ctx context.Context, action *corev1.HTTPGetAction, podIP, ports string) error {
+func get(ctx context.Context, action *corev1.HTTPGetAction, podIP string, ports []corev1.ContainerPort) error {
 	port, err := portNumber(action.Port, ports)
 	if err != nil {
 		return err
@@ -86,16 +88,13 @@ func get(ctx context.Context, action *corev1.HTTPGetAction, podIP, ports string)
 }
 
 // portNumber finds a port by its name among those of the container.
-func portNumber(port intstr.IntOrString, ports string) (int, error) {
+func portNumber(port intstr.IntOrString, ports []corev1.ContainerPort) (int, error) {
 	if port.Type == intstr.Int {
 		return port.IntValue(), nil
 	}
-	var declared []corev1.ContainerPort
-	if err := json.Unmarshal([]byte(ports), &declared); err == nil {
-		for _, p := range declared {
-			if p.Name == port.StrVal {
-				return int(p.ContainerPort), nil
-			}
+	for i := range ports {
+		if ports[i].Name == port.StrVal {
+			return int(ports[i].ContainerPort), nil
 		}
 	}
 	number, err := strconv.Atoi(port.StrVal)

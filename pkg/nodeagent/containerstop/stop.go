@@ -44,10 +44,21 @@ type Target struct {
 	ID string
 	// PodIP is where hooks that are requests go.
 	PodIP string
+	// Manner is how to end it; nil reads from the container what the kubelet wrote there.
+	Manner *Manner
 	// Begin is called when the container is found running, before anything is done to it. It may be nil.
 	Begin func()
 	// HookFailed is called when the container's hook failed; the container is ended all the same. It may be nil.
 	HookFailed func(error)
+}
+
+// Manner is how a container is ended.
+type Manner struct {
+	// Grace is how long the hook and the end of the container may take together. The hook is left out when it is zero.
+	Grace time.Duration
+	// PreStop is the hook, if there is one, and Ports are those that it may name.
+	PreStop *corev1.LifecycleHandler
+	Ports   []corev1.ContainerPort
 }
 
 // Stop ends the container unless it has ended. A container that is gone is no error.
@@ -65,11 +76,14 @@ func (s *Stopper) Stop(ctx context.Context, target Target) error {
 	if target.Begin != nil {
 		target.Begin()
 	}
-	annotations := response.GetStatus().GetAnnotations()
-	remaining := gracePeriod(annotations)
-	if handler := preStop(annotations); handler != nil && remaining > 0 {
+	manner := target.Manner
+	if manner == nil {
+		manner = written(response.GetStatus().GetAnnotations())
+	}
+	remaining := manner.Grace
+	if manner.PreStop != nil && remaining > 0 {
 		began := s.Clock.Now()
-		if err := s.runHook(ctx, target, handler, annotations[portsKey], remaining); err != nil && target.HookFailed != nil {
+		if err := s.runHook(ctx, target, manner); err != nil && target.HookFailed != nil {
 			target.HookFailed(err)
 		}
 		remaining -= s.Clock.Since(began)
@@ -81,20 +95,20 @@ func (s *Stopper) Stop(ctx context.Context, target Target) error {
 	return nil
 }
 
-func gracePeriod(annotations map[string]string) time.Duration {
-	for _, key := range []string{deletionGraceKey, terminationGraceKey} {
+// written is the manner that the kubelet wrote on the container. A hook that cannot be read is none.
+func written(annotations map[string]string) *Manner {
+	manner := &Manner{Grace: leastGrace}
+	for _, key := range []string{terminationGraceKey, deletionGraceKey} {
 		if seconds, err := strconv.ParseInt(annotations[key], 10, 32); err == nil {
-			return time.Duration(seconds) * time.Second
+			manner.Grace = time.Duration(seconds) * time.Second
 		}
 	}
-	return leastGrace
-}
-
-// preStop returns the hook, or nil when there is none that can be read.
-func preStop(annotations map[string]string) *corev1.LifecycleHandler {
 	handler := &corev1.LifecycleHandler{}
-	if err := json.Unmarshal([]byte(annotations[preStopKey]), handler); err != nil {
-		return nil
+	if err := json.Unmarshal([]byte(annotations[preStopKey]), handler); err == nil {
+		manner.PreStop = handler
 	}
-	return handler
+	if err := json.Unmarshal([]byte(annotations[portsKey]), &manner.Ports); err != nil {
+		manner.Ports = nil
+	}
+	return manner
 }

@@ -40,10 +40,18 @@ func Begin(pod *corev1.Pod, now time.Time) {
 	})
 }
 
+// Keys are those that keep the Pod out of service.
+func Keys(pod *corev1.Pod) []Key {
+	c := podstate.Condition(pod, pub.KruisePodReadyConditionType)
+	if c == nil || c.Status == corev1.ConditionTrue {
+		return nil
+	}
+	return keys(c)
+}
+
 // Has tells whether the key keeps the Pod out of service.
 func Has(pod *corev1.Pod, key Key) bool {
-	c := podstate.Condition(pod, pub.KruisePodReadyConditionType)
-	return c != nil && c.Status != corev1.ConditionTrue && slices.Contains(keys(c), key)
+	return slices.Contains(Keys(pod), key)
 }
 
 // Add keeps the Pod out of service for the key, at once: Ready turns False too. It tells whether that changed anything.

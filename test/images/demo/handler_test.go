@@ -43,3 +43,10 @@ func TestLifetime(t *testing.T) {
 		assert.ErrorContains(t, err, "RUN_SECONDS \""+text+"\"")
 	}
 }
+
+func TestSleep(t *testing.T) {
+	assert.NoError(t, rest([]string{"sleep", "0"}))
+	for _, args := range [][]string{{"sleep"}, {"sleep", "-1"}, {"sleep", "1", "2"}, {"eat", "1"}} {
+		assert.ErrorContains(t, rest(args), "use: demo sleep SECONDS")
+	}
+}

@@ -16,12 +16,43 @@ import (
 var version = "unknown"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	if len(os.Args) > 1 {
+		if err := rest(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, "demo:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends()...)
 	defer stop()
 	if err := run(ctx, cmp.Or(os.Getenv("ADDRESS"), ":8080"), os.Getenv("RUN_SECONDS"), os.Getenv("BURN_MILLICORES")); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1) //nolint:gocritic // Nothing is left to undo.
 	}
+}
+
+// ends are the signals that end the program. One that is ignored has to be so by its own wish: as the first process of a
+// container it would be ended by no signal that it does not handle, and as another one by any.
+func ends() []os.Signal {
+	if os.Getenv("IGNORE_SIGTERM") != "" {
+		signal.Ignore(syscall.SIGTERM)
+		return []os.Signal{syscall.SIGINT}
+	}
+	return []os.Signal{syscall.SIGTERM, syscall.SIGINT}
+}
+
+// rest does nothing for the seconds that the arguments say.
+func rest(args []string) error {
+	const usage = "use: demo sleep SECONDS"
+	if len(args) != 2 || args[0] != "sleep" {
+		return fmt.Errorf("arguments %q: %s", args, usage)
+	}
+	seconds, err := strconv.ParseUint(args[1], 10, 16)
+	if err != nil {
+		return fmt.Errorf("seconds %q: %s", args[1], usage)
+	}
+	<-time.After(time.Duration(seconds) * time.Second)
+	return nil
 }
 
 // lifetime is how long the text says to run, in seconds. An empty one sets no limit.
