@@ -6,6 +6,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/cloneset"
+	"kruise.io/kruise/pkg/controller/containerrecreaterequest"
 	"kruise.io/kruise/pkg/controller/podreadiness"
 )
 
@@ -17,5 +18,6 @@ var controllers = []struct {
 	new      func(controller.Deps) (*controller.Controller, error)
 }{
 	{"cloneset", []schema.GroupVersionResource{v1beta1.SchemeGroupVersion.WithResource("clonesets")}, cloneset.New},
+	{"crr", []schema.GroupVersionResource{v1beta1.SchemeGroupVersion.WithResource("containerrecreaterequests")}, containerrecreaterequest.New},
 	{"podreadiness", nil, podreadiness.New},
 }

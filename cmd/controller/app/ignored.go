@@ -29,7 +29,6 @@ var ignoredFlags = []struct{ name, value string }{
 	{"sidecarset-workers", "3"},
 	{"imagepulljob-workers", "3"},
 	{"nodeimage-workers", "3"},
-	{"crr-workers", "3"},
 	{"resourcedistribution-workers", "3"},
 	{"podunavailablebudget-workers", "3"},
 	{"workloadspread-workers", "3"},

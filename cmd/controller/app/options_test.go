@@ -44,7 +44,7 @@ func TestRow1EveryFlagOfExistingManifests(t *testing.T) {
 	assert.True(t, o.ScalingExcludePreparingDelete)
 	assert.Contains(t, o.ignored, "--allow-privileged")
 	assert.NotContains(t, o.ignored, "--cloneset-workers")
-	assert.Len(t, o.ignored, 27)
+	assert.Len(t, o.ignored, 26)
 }
 
 func TestRefused(t *testing.T) {
@@ -74,12 +74,12 @@ func TestRow7NamespaceOfThePod(t *testing.T) {
 }
 
 func TestOneWarningNamesIgnoredFlags(t *testing.T) {
-	o, err := parse(t, nil, "--allow-privileged", "--crr-workers=5", "--feature-gates=PodWebhook=false,StatefulSetStartOrdinal=true")
+	o, err := parse(t, nil, "--allow-privileged", "--sidecarterminator-workers=5", "--feature-gates=PodWebhook=false,StatefulSetStartOrdinal=true")
 	require.NoError(t, err)
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
 	require.NoError(t, o.warn(logger))
 	log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
-	assert.Equal(t, 1, strings.Count(log, `flags=["--allow-privileged","--crr-workers"]`), log)
+	assert.Equal(t, 1, strings.Count(log, `flags=["--allow-privileged","--sidecarterminator-workers"]`), log)
 	assert.Contains(t, log, `gate="WorkloadSpread" value=false by="PodWebhook" byValue=false`)
 	assert.Contains(t, log, `gates=["StatefulSetStartOrdinal"]`)
 }

@@ -17,7 +17,7 @@ import (
 func containerRecreateRequest(gate featuregate.FeatureGate) rest.Row {
 	type request = apps.ContainerRecreateRequest
 	return &rest.Kind[*request]{
-		Plural: "containerrecreaterequests", Singular: "containerrecreaterequest", Short: []string{"crr"},
+		Plural: "containerrecreaterequests", Singular: "containerrecreaterequest", Short: []string{"crr"}, Controlled: true,
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *request { return &request{} }, NewList: func() runtime.Object { return &apps.ContainerRecreateRequestList{} },
 		Spec: func(r *request) any { return &r.Spec }, Status: func(r *request) any { return &r.Status },

@@ -6,11 +6,13 @@ import (
 	"io"
 	"net/http"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/component-base/featuregate"
@@ -109,6 +111,10 @@ func (p *Plugin) create(ctx context.Context, attributes admission.Attributes, re
 	}
 	if problem != nil {
 		return refusal(request, field.ErrorList{problem})
+	}
+	if pod.Spec.RestartPolicy == corev1.RestartPolicyNever && request.Spec.ActiveDeadlineSeconds == nil {
+		warning.AddWarning(ctx, "", "spec.activeDeadlineSeconds: the Pod's restartPolicy is Never, so its containers are stopped and not "+
+			"started again, and the request would never end; set activeDeadlineSeconds")
 	}
 	label(request, pod, node)
 	if request.Spec.Strategy.TerminationGracePeriodSeconds == nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -154,6 +155,32 @@ func TestCreateCompletesTheRequest(t *testing.T) {
 			asked.GetReinvocationContext().SetIsReinvoke()
 			require.NoError(t, plugin.Admit(t.Context(), asked, nil), "another round, because a webhook changed something")
 			assert.Equal(t, want, sent)
+		})
+	}
+}
+
+// warnings records what is said to the user.
+type warnings []string
+
+func (w *warnings) AddWarning(_, text string) { *w = append(*w, text) }
+
+func TestARequestThatWouldNeverEndIsWarnedOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		policy   corev1.RestartPolicy
+		deadline *int64
+		warned   int
+	}{
+		"never, without a deadline": {corev1.RestartPolicyNever, nil, 1},
+		"never, with a deadline":    {corev1.RestartPolicyNever, new(int64(60)), 0},
+		"always":                    {corev1.RestartPolicyAlways, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var said warnings
+			sent := request("app")
+			sent.Spec.ActiveDeadlineSeconds = test.deadline
+			plugin := newPlugin(t, false, pod(func(p *corev1.Pod) { p.Spec.RestartPolicy = test.policy }), node)
+			require.NoError(t, plugin.Admit(warning.WithWarningRecorder(t.Context(), &said), attributes("v1alpha1", sent, nil, ""), nil))
+			assert.Len(t, said, test.warned)
 		})
 	}
 }

@@ -1,0 +1,112 @@
+package containerrecreaterequest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/workload/readiness"
+)
+
+// Name is the controller's in logs and metrics.
+const Name = "containerrecreaterequest-controller"
+
+const (
+	// podIndex finds the requests that have not ended by the UID of their Pod.
+	podIndex = "unfinishedOfPod"
+	// holderIndex finds Pods by the requests that keep them out of service, as namespace/name.
+	holderIndex = "heldByRequest"
+	// userAgent is in the keys of requests in a Pod's condition.
+	userAgent = "ContainerRecreateRequest"
+)
+
+// New makes the controller. It does nothing while the gate KruiseDaemon is off: then requests can only be deleted.
+func New(deps controller.Deps) (*controller.Controller, error) {
+	if !deps.Features.Enabled(features.KruiseDaemon) {
+		return controller.New(Name, deps.Options, func(context.Context, types.NamespacedName) (controller.Result, error) {
+			return controller.Result{}, nil
+		}), nil
+	}
+	requests := deps.KruiseInformers.Apps().V1beta1().ContainerRecreateRequests()
+	pods := deps.KubeInformers.Core().V1().Pods()
+	r := newReconciler(deps)
+	c := controller.New(Name, deps.Options, r.Reconcile)
+	return c, errors.Join(
+		requests.Informer().AddIndexers(cache.Indexers{podIndex: unfinishedOfPod}),
+		pods.Informer().AddIndexers(cache.Indexers{holderIndex: heldBy}),
+		c.Watch(requests.Informer(), controller.Self),
+		c.Watch(pods.Informer(), r.concerned, matters),
+	)
+}
+
+func unfinishedOfPod(obj any) ([]string, error) {
+	request, ok := obj.(*v1beta1.ContainerRecreateRequest)
+	if !ok || request.Status.CompletionTime != nil {
+		return nil, nil
+	}
+	return []string{request.Labels[pub.ContainerRecreateRequestPodUIDKey]}, nil
+}
+
+// heldBy names the requests that keep a Pod out of service.
+func heldBy(obj any) (names []string, _ error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return nil, nil
+	}
+	for _, key := range readiness.Keys(pod) {
+		if key.UserAgent == userAgent {
+			names = append(names, key.Key)
+		}
+	}
+	return names, nil
+}
+
+// keyOf is the request's in the condition of its Pod.
+func keyOf(request types.NamespacedName) readiness.Key {
+	return readiness.Key{UserAgent: userAgent, Key: request.String()}
+}
+
+// concerned names the requests that a change of a Pod matters to: those that restart its containers, and those that keep it
+// out of service, which may be gone.
+func (r *Reconciler) concerned(obj metav1.Object) (keys []types.NamespacedName) {
+	items, err := r.requestIndex.ByIndex(podIndex, string(obj.GetUID()))
+	if err != nil {
+		return nil // The index was added before anything was watched.
+	}
+	for _, item := range items {
+		if request, ok := item.(metav1.Object); ok {
+			keys = append(keys, types.NamespacedName{Namespace: request.GetNamespace(), Name: request.GetName()})
+		}
+	}
+	names, _ := heldBy(obj)
+	for _, name := range names {
+		// A key of another namespace is not one of ours.
+		if namespace, name, found := strings.Cut(name, "/"); found && namespace == obj.GetNamespace() {
+			keys = append(keys, types.NamespacedName{Namespace: namespace, Name: name})
+		}
+	}
+	return keys
+}
+
+// matters tells whether requests have to learn of a change of a Pod: not of every probe and every label.
+func matters(before, after metav1.Object) bool {
+	b, okBefore := before.(*corev1.Pod)
+	a, okAfter := after.(*corev1.Pod)
+	if !okBefore || !okAfter {
+		return false
+	}
+	return b.UID != a.UID || (b.DeletionTimestamp == nil) != (a.DeletionTimestamp == nil) ||
+		!apiequality.Semantic.DeepEqual(b.Status.ContainerStatuses, a.Status.ContainerStatuses) ||
+		!slices.Equal(readiness.Keys(b), readiness.Keys(a))
+}

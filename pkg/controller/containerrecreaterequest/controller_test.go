@@ -1,0 +1,183 @@
+package containerrecreaterequest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller/controllertest"
+)
+
+func TestEndsWhatCannotEndByItself(t *testing.T) {
+	goes := func(p *corev1.Pod) { p.DeletionTimestamp, p.Finalizers = new(metav1.Now()), []string{"a/b"} }
+	tests := map[string]struct {
+		pod     *corev1.Pod
+		request *request
+		after   time.Duration
+		want    string
+		next    time.Duration
+	}{
+		"row 27: the Pod is gone":                 {nil, newRequest(), 0, "pod has gone", 0},
+		"row 27: another Pod has its name":        {newPod(func(p *corev1.Pod) { p.UID = "u2" }), newRequest(), 0, "pod has gone", 0},
+		"row 27: the Pod goes":                    {newPod(goes), newRequest(), 0, "pod has gone", 0},
+		"row 26: nobody answers":                  {newPod(), newRequest(phase("")), 60 * time.Second, "daemon has not responded for a long time", 0},
+		"row 26: an answer may come yet":          {newPod(), newRequest(phase("")), 59 * time.Second, "", time.Second},
+		"row 26: it waits for its turn":           {newPod(), newRequest(phase("Pending")), time.Hour, "", 0},
+		"row 25: the deadline":                    {newPod(), newRequest(deadlineOf(3)), 3 * time.Second, "recreating has exceeded the activeDeadlineSeconds", 0},
+		"row 25: it waits for its turn till then": {newPod(), newRequest(phase("Pending"), deadlineOf(3)), 3 * time.Second, "recreating has exceeded the activeDeadlineSeconds", 0},
+		"the deadline is near":                    {newPod(), newRequest(deadlineOf(30)), 10 * time.Second, "", 20 * time.Second},
+		"the answer is due before the deadline":   {newPod(), newRequest(phase(""), deadlineOf(300)), 10 * time.Second, "", 50 * time.Second},
+		"the deadline comes before the answer":    {newPod(), newRequest(phase(""), deadlineOf(30)), 10 * time.Second, "", 20 * time.Second},
+		"nothing limits it":                       {newPod(), newRequest(), time.Hour, "", 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, tc.pod, tc.request)
+			w.Clock.SetTime(controllertest.Now.Add(tc.after))
+			assert.Equal(t, tc.next, w.reconcile())
+			r := w.request()
+			assert.Equal(t, tc.want, r.Status.Message)
+			if tc.want == "" {
+				assert.Nil(t, r.Status.CompletionTime)
+				assert.Empty(t, w.Writes())
+				return
+			}
+			assert.Equal(t, v1beta1.ContainerRecreateRequestCompleted, r.Status.Phase)
+			require.NotNil(t, r.Status.CompletionTime)
+			assert.True(t, r.Status.CompletionTime.Time.Equal(w.Clock.Now()))
+			assert.Equal(t, []string{"update containerrecreaterequests/status r"}, w.Writes())
+			w.Observe()
+			w.reconcile()
+			assert.NotContains(t, w.request().Labels, "crr.apps.kruise.io/active")
+		})
+	}
+}
+
+func TestRow25TheDeadlineLeavesNoContainerUnfinished(t *testing.T) {
+	const text = "recreating has exceeded the activeDeadlineSeconds"
+	tests := map[string]struct{ stored, want []state }{
+		"before the agent looked": {nil, []state{
+			{Name: "app", Phase: "Failed", Message: text}, {Name: "sidecar", Phase: "Failed", Message: text},
+		}},
+		"one came back": {
+			[]state{{Name: "app", Phase: "Succeeded", IsKilled: true}, {Name: "sidecar", Phase: "Recreating", IsKilled: true}},
+			[]state{{Name: "app", Phase: "Succeeded", IsKilled: true}, {Name: "sidecar", Phase: "Failed", Message: text, IsKilled: true}},
+		},
+		"one failed": {
+			[]state{{Name: "app", Phase: "Failed", Message: "kill container error: x"}, {Name: "sidecar", Phase: "Pending"}},
+			[]state{{Name: "app", Phase: "Failed", Message: "kill container error: x"}, {Name: "sidecar", Phase: "Failed", Message: text}},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, newPod(), newRequest(deadlineOf(3), func(r *request) { r.Status.ContainerRecreateStates = tc.stored }))
+			w.Clock.SetTime(controllertest.Now.Add(3 * time.Second))
+			w.reconcile()
+			assert.Equal(t, tc.want, w.request().Status.ContainerRecreateStates)
+		})
+	}
+}
+
+// The Pod was created a moment ago, and the watch of Pods is behind that of requests.
+func TestAPodThatTheCacheDoesNotHaveYetIsNotGone(t *testing.T) {
+	w := newWorld(t, nil, newRequest())
+	w.Add(newPod(runs("app", "a2", 1, true)))
+	w.reconcile()
+	r := w.request()
+	assert.Nil(t, r.Status.CompletionTime)
+	assert.Len(t, r.Status.ContainerStatusSnapshot, 1)
+
+	w = newWorld(t, nil, newRequest())
+	w.Kube.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("no route to host")
+	})
+	_, err := w.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "r"})
+	require.ErrorContains(t, err, "no route to host")
+	assert.Nil(t, w.request().Status.CompletionTime, "a server that does not answer says nothing of the Pod")
+}
+
+func TestRow28OldRequestsAreDeleted(t *testing.T) {
+	w := newWorld(t, newPod(), newRequest(ended, func(r *request) { r.Spec.TTLSecondsAfterFinished = new(int32(5)) }))
+	assert.Equal(t, []string{"patch containerrecreaterequests r"}, w.settle(), "out of its agent's sight first")
+	w.Clock.SetTime(controllertest.Now.Add(2 * time.Second))
+	assert.Equal(t, 3*time.Second, w.reconcile())
+	w.Clock.SetTime(controllertest.Now.Add(5 * time.Second))
+	w.reconcile()
+	assert.Equal(t, []string{"delete containerrecreaterequests r"}, w.Writes())
+
+	w = newWorld(t, newPod(), newRequest(ended))
+	w.settle()
+	w.Clock.SetTime(controllertest.Now.Add(time.Hour))
+	assert.Zero(t, w.reconcile(), "without a time it stays")
+	w.nothing("without a time it stays")
+}
+
+func TestALostRaceIsTriedAgain(t *testing.T) {
+	w := newWorld(t, newPod(runs("app", "a2", 1, true)), newRequest())
+	lost := 0
+	w.Kruise.PrependReactor("update", "containerrecreaterequests", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if lost++; lost == 1 {
+			return true, nil, apierrors.NewConflict(v1beta1.SchemeGroupVersion.WithResource("containerrecreaterequests").GroupResource(), "r", nil)
+		}
+		return false, nil, nil
+	})
+	_, err := w.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "r"})
+	require.True(t, apierrors.IsConflict(err), "%v", err)
+	w.reconcile()
+	assert.Len(t, w.request().Status.ContainerStatusSnapshot, 1)
+}
+
+func TestWhoseTurnItIsAfterAChangeOfAPod(t *testing.T) {
+	other := newRequest(func(r *request) { r.Name, r.UID = "done", "r2" }, ended)
+	elsewhere := newRequest(func(r *request) {
+		r.Name, r.UID = "elsewhere", "r3"
+		r.Labels[pub.ContainerRecreateRequestPodUIDKey] = "u9"
+	})
+	pod := newPod(func(p *corev1.Pod) {
+		p.Status.Conditions[1].Status = corev1.ConditionFalse
+		p.Status.Conditions[1].Message = `[{"userAgent":"ContainerRecreateRequest","key":"ns/lost"},{"userAgent":"Lifecycle","key":"ns/x"},
+			{"userAgent":"ContainerRecreateRequest","key":"other/y"}]`
+	})
+	w := newWorld(t, pod, newRequest(), other, elsewhere)
+	assert.ElementsMatch(t, []types.NamespacedName{{Namespace: "ns", Name: "r"}, {Namespace: "ns", Name: "lost"}}, w.concerned(pod))
+	assert.Equal(t, 1, indexed(t, w.requestIndex, podIndex, "u1"))
+
+	for name, tc := range map[string]struct {
+		edit func(*corev1.Pod)
+		want bool
+	}{
+		"nothing":                {func(*corev1.Pod) {}, false},
+		"a label":                {func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} }, false},
+		"another condition":      {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }, false},
+		"row 34: ready":          {runs("app", "a1", 0, false), true},
+		"another instance":       {runs("app", "a2", 1, true), true},
+		"it goes":                {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
+		"another Pod, same name": {func(p *corev1.Pod) { p.UID = "u2" }, true},
+		"somebody holds it":      {func(p *corev1.Pod) { p.Status.Conditions[1].Message = "[]" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			after := pod.DeepCopy()
+			tc.edit(after)
+			assert.Equal(t, tc.want, matters(pod, after))
+		})
+	}
+}
+
+func TestRow37NothingIsWatchedWithoutTheGate(t *testing.T) {
+	f := controllertest.New(t, "KruiseDaemon=false")
+	c, err := New(f.Deps)
+	require.NoError(t, err)
+	assert.Equal(t, Name, c.Name())
+	assert.NotContains(t, f.Deps.KruiseInformers.Apps().V1beta1().ContainerRecreateRequests().Informer().GetIndexer().GetIndexers(), podIndex)
+}

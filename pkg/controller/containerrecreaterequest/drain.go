@@ -1,0 +1,178 @@
+package containerrecreaterequest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/readiness"
+)
+
+const finalizer = pub.ContainerRecreateRequestUnreadyAcquiredKey
+
+// drain takes the Pod out of service if the request asks for it, and tells whether that has just been done. The finalizer
+// comes first: whatever happens to the request from then on, the Pod is given back before it goes. The time comes last: the
+// agent counts the grace period from it.
+func (r *Reconciler) drain(
+	ctx context.Context, request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod,
+) (_ *v1beta1.ContainerRecreateRequest, drained bool, err error) {
+	if strategy := request.Spec.Strategy; strategy == nil || strategy.UnreadyGracePeriodSeconds == nil || isDrained(request) {
+		return request, false, nil
+	}
+	if !readiness.Gated(pod) {
+		return request, true, nil
+	}
+	if !slices.Contains(request.Finalizers, finalizer) {
+		klog.FromContext(ctx).V(2).Info("Taking the Pod out of service")
+		request, err = r.setFinalizers(ctx, request, append(slices.Clone(request.Finalizers), finalizer))
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	key := keyOf(types.NamespacedName{Namespace: request.Namespace, Name: request.Name})
+	err = r.changeReadiness(ctx, pod, func(pod *corev1.Pod, now time.Time) bool { return readiness.Add(pod, key, now) })
+	return request, err == nil, err
+}
+
+func isDrained(request *v1beta1.ContainerRecreateRequest) bool {
+	return slices.ContainsFunc(request.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Type == v1beta1.ContainerRecreateRequestConditionPreRecreateGrace && c.Status == metav1.ConditionTrue
+	})
+}
+
+// drainedAt is the condition that records the time, in whole seconds: rounded up, so that no grace period is cut short.
+func drainedAt(now time.Time) metav1.Condition {
+	return metav1.Condition{
+		Type: v1beta1.ContainerRecreateRequestConditionPreRecreateGrace, Status: metav1.ConditionTrue,
+		Reason:             v1beta1.ContainerRecreateRequestConditionPreRecreateGrace,
+		LastTransitionTime: metav1.NewTime(now.Add(time.Second - time.Nanosecond).Truncate(time.Second)),
+	}
+}
+
+// sweep takes the key of a request that is gone off the Pods that have it still: somebody removed the finalizer.
+func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) error {
+	held, err := r.heldPods(key)
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	_, err = r.kruise.AppsV1beta1().ContainerRecreateRequests(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err == nil {
+		return nil // The cache learns of it next.
+	}
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("get request: %w", err)
+	}
+	return r.giveBack(ctx, key, held)
+}
+
+// release gives the Pod back, and lets the request go.
+func (r *Reconciler) release(ctx context.Context, request *v1beta1.ContainerRecreateRequest) error {
+	key := types.NamespacedName{Namespace: request.Namespace, Name: request.Name}
+	held, err := r.heldPods(key)
+	if err != nil {
+		return err
+	}
+	index := slices.Index(request.Finalizers, finalizer)
+	if index >= 0 {
+		// The cache may not show yet what an earlier pass wrote.
+		pod, err := r.podOf(ctx, request)
+		if err != nil {
+			return err
+		}
+		if pod != nil && !slices.ContainsFunc(held, func(p *corev1.Pod) bool { return p.UID == pod.UID }) {
+			held = append(held, pod)
+		}
+	}
+	if err := r.giveBack(ctx, key, held); err != nil || index < 0 {
+		return err
+	}
+	_, err = r.setFinalizers(ctx, request, slices.Delete(slices.Clone(request.Finalizers), index, index+1))
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (r *Reconciler) heldPods(key types.NamespacedName) (held []*corev1.Pod, _ error) {
+	items, err := r.podIndex.ByIndex(holderIndex, key.String())
+	if err != nil {
+		return nil, fmt.Errorf("find Pods that the request holds: %w", err)
+	}
+	for _, item := range items {
+		if pod, ok := item.(*corev1.Pod); ok && pod.Namespace == key.Namespace {
+			held = append(held, pod)
+		}
+	}
+	return held, nil
+}
+
+func (r *Reconciler) giveBack(ctx context.Context, key types.NamespacedName, pods []*corev1.Pod) error {
+	for _, pod := range pods {
+		klog.FromContext(ctx).V(2).Info("Giving the Pod back", "pod", klog.KObj(pod))
+		err := r.changeReadiness(ctx, pod, func(pod *corev1.Pod, now time.Time) bool { return readiness.Remove(pod, keyOf(key), now) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changeReadiness makes a change to the Pod as it is now. One that is gone, or goes, is left alone.
+func (r *Reconciler) changeReadiness(ctx context.Context, cached *corev1.Pod, change func(*corev1.Pod, time.Time) bool) error {
+	pods := r.kube.CoreV1().Pods(cached.Namespace)
+	pod, err := pods.Get(ctx, cached.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && (pod.UID != cached.UID || pod.DeletionTimestamp != nil) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get Pod: %w", err)
+	}
+	after := pod.DeepCopy()
+	if !change(after, r.clock.Now()) {
+		return nil
+	}
+	patch, err := podcontrol.Patch(pod, after, true)
+	if err != nil {
+		return err
+	}
+	_, err = pods.Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("patch status of Pod: %w", err)
+	}
+	return nil
+}
+
+func (r *Reconciler) setFinalizers(
+	ctx context.Context, request *v1beta1.ContainerRecreateRequest, finalizers []string,
+) (*v1beta1.ContainerRecreateRequest, error) {
+	updated, err := r.patch(ctx, request, map[string]any{
+		"uid": request.UID, "resourceVersion": request.ResourceVersion, "finalizers": finalizers,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set finalizers: %w", err)
+	}
+	return updated, nil
+}
+
+// patch changes metadata of a request.
+func (r *Reconciler) patch(
+	ctx context.Context, request *v1beta1.ContainerRecreateRequest, metadata map[string]any,
+) (*v1beta1.ContainerRecreateRequest, error) {
+	patch, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return nil, fmt.Errorf("encode patch: %w", err)
+	}
+	return r.kruise.AppsV1beta1().ContainerRecreateRequests(request.Namespace).Patch(ctx, request.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{})
+}

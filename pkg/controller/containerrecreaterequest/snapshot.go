@@ -1,0 +1,83 @@
+package containerrecreaterequest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+// reasonBackOff is the kubelet's for a container that it does not start again yet.
+const reasonBackOff = "CrashLoopBackOff"
+
+// snapshot is what the Pod says of the containers that run in place of those that are to go. What was said of a container
+// stays until there is something new: between two instances there is nothing to say, and no reason to write.
+func snapshot(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) []v1beta1.ContainerRecreateRequestContainerStatus {
+	stored := map[string]v1beta1.ContainerRecreateRequestContainerStatus{}
+	for _, status := range request.Status.ContainerStatusSnapshot {
+		stored[status.Name] = status
+	}
+	var statuses []v1beta1.ContainerRecreateRequestContainerStatus
+	for i := range request.Spec.Containers {
+		container := &request.Spec.Containers[i]
+		status := statusOf(pod, container.Name)
+		if status != nil && status.State.Running != nil && replaced(container.StatusContext, status) {
+			statuses = append(statuses, v1beta1.ContainerRecreateRequestContainerStatus{
+				Name: status.Name, Ready: status.Ready, RestartCount: status.RestartCount, ContainerID: status.ContainerID,
+			})
+		} else if before, found := stored[container.Name]; found {
+			statuses = append(statuses, before)
+		}
+	}
+	return statuses
+}
+
+// replaced tells whether another instance runs than the one that the request was created for. Times say nothing of it: they
+// have whole seconds, and the request may name an instance that had gone already.
+func replaced(context *v1beta1.ContainerRecreateRequestContainerContext, status *corev1.ContainerStatus) bool {
+	return context == nil || status.ContainerID != context.ContainerID || status.RestartCount > context.RestartCount
+}
+
+func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Name == name {
+			return &pod.Status.ContainerStatuses[i]
+		}
+	}
+	return nil
+}
+
+// backOff says of the first container that the kubelet does not start again yet, and until when; or nothing.
+func backOff(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) string {
+	for i := range request.Spec.Containers {
+		status := statusOf(pod, request.Spec.Containers[i].Name)
+		if status == nil || status.State.Waiting == nil || status.State.Waiting.Reason != reasonBackOff {
+			continue
+		}
+		message := fmt.Sprintf("waiting for the kubelet to start container %s again: it was restarted too often", status.Name)
+		if until := backOffEnd(status); !until.IsZero() {
+			message += ", and is backed off until " + until.UTC().Format(time.RFC3339)
+		}
+		return message
+	}
+	return ""
+}
+
+// backOffEnd is when the kubelet starts the container again, or zero when it does not say. It counts from the end of the last
+// instance, and names the time as "back-off 10s restarting failed container=…".
+func backOffEnd(status *corev1.ContainerStatus) time.Time {
+	last := status.LastTerminationState.Terminated
+	text, found := strings.CutPrefix(status.State.Waiting.Message, "back-off ")
+	if last == nil || !found {
+		return time.Time{}
+	}
+	text, _, _ = strings.Cut(text, " ")
+	period, err := time.ParseDuration(text)
+	if err != nil {
+		return time.Time{}
+	}
+	return last.FinishedAt.Add(period)
+}
