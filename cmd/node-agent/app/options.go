@@ -20,10 +20,18 @@ import (
 
 	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/nodeagent/containerrestart"
 )
 
 // nodeNameEnv is the environment variable that names the node; the chart fills it from spec.nodeName.
 const nodeNameEnv = "NODE_NAME"
+
+// Without --rest-config-qps, requests for our own kinds are not held to the client's default: when the Pods of a node are
+// restarted together, each takes half a dozen writes.
+const (
+	kruiseQPS   = 20
+	kruiseBurst = 40
+)
 
 // Options are the flags and the environment of the program.
 type Options struct {
@@ -42,6 +50,7 @@ type Options struct {
 	PluginConfigFile string
 	PluginBinDir     string
 	MaxPulls         int
+	CRRWorkers       int
 }
 
 // NewOptions returns the defaults, and the node's name from the environment.
@@ -61,6 +70,7 @@ func NewOptions() (*Options, error) {
 		PluginConfigFile: "/kruise/CredentialProviderPlugin.yaml",
 		PluginBinDir:     "/kruise/plugins",
 		MaxPulls:         -1,
+		CRRWorkers:       containerrestart.DefaultWorkers,
 	}, nil
 }
 
@@ -80,6 +90,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.PluginBinDir, "plugin-bin-dir", o.PluginBinDir, "Folder of the programs that --plugin-config-file names.")
 	flags.IntVar(&o.MaxPulls, "max-workers-for-pull-image", o.MaxPulls,
 		"How many images are pulled at once. 0 and less is any number.")
+	flags.IntVar(&o.CRRWorkers, "crr-workers", o.CRRWorkers,
+		"On how many Pods' ContainerRecreateRequests the agent works at once. Each may wait for a container to end.")
 	o.Gates.AddFlag(flags)
 	logsapi.AddFlags(o.Logs, flags)
 }
@@ -97,6 +109,9 @@ func (o *Options) Validate() error {
 	}
 	if o.SocketFile != "" && !filepath.IsLocal(o.SocketFile) {
 		errs = append(errs, fmt.Errorf("--socket-file=%s: give a path below %s, relative to it", o.SocketFile, o.RunDir))
+	}
+	if o.CRRWorkers < 1 {
+		errs = append(errs, fmt.Errorf("--crr-workers=%d: give 1 or more", o.CRRWorkers))
 	}
 	if o.QPS < 0 {
 		errs = append(errs, fmt.Errorf("--rest-config-qps=%v: give 0 or more", o.QPS))
@@ -144,6 +159,9 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
+	}
+	if config.QPS == 0 {
+		config.QPS, config.Burst = kruiseQPS, kruiseBurst
 	}
 	kruise, err := versioned.NewForConfig(config)
 	if err != nil {

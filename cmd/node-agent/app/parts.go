@@ -15,6 +15,7 @@ import (
 
 	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/nodeagent/containermeta"
+	"kruise.io/kruise/pkg/nodeagent/containerrestart"
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 	"kruise.io/kruise/pkg/nodeagent/cri"
 	"kruise.io/kruise/pkg/nodeagent/imagepull"
@@ -25,6 +26,7 @@ import (
 const (
 	podInformer       = "podInformerSynced"
 	nodeImageInformer = "nodeImageInformerSynced"
+	requestInformer   = "crrInformerSynced"
 )
 
 // part is one thing that the agent does beside the others. One that watches something has a check of readiness.
@@ -68,7 +70,11 @@ func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{nodeImageInformer, puller.Synced, puller.Run})
+		restarts, err := newContainerRestart(config, runtimes, recorder("crr"))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part{nodeImageInformer, puller.Synced, puller.Run}, part{requestInformer, restarts.Synced, restarts.Run})
 	}
 	return parts, nil
 }
@@ -103,6 +109,20 @@ func newImagePuller(ctx context.Context, config *Config, runtimes cri.Runtimes, 
 				return nil, fmt.Errorf("get the pull secrets of NodeImage %s: %w", config.NodeName, err)
 			}
 			return list.Items, nil
+		},
+	})
+}
+
+// newContainerRestart makes what carries out ContainerRecreateRequests.
+func newContainerRestart(config *Config, runtimes cri.Runtimes, recorder record.EventRecorder) (*containerrestart.Controller, error) {
+	return containerrestart.New(containerrestart.Config{
+		Node: config.NodeName, Requests: config.Kruise, Pods: config.Client.CoreV1(), Clock: clock.RealClock{},
+		Workers: config.CRRWorkers, Recorder: recorder,
+		Runtime: func(name string) containerrestart.Runtime {
+			if runtime := runtimes.Named(name); runtime != nil {
+				return runtime.Containers
+			}
+			return nil
 		},
 	})
 }

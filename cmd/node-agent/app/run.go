@@ -32,6 +32,7 @@ func Run(ctx context.Context, config *Config) (err error) {
 		{Name: "cri", Run: func(ctx context.Context) error { return check.Check(ctx) }},
 		{Name: podInformer, Run: func(context.Context) error { return synced(parts, podInformer) }},
 		{Name: nodeImageInformer, Run: func(context.Context) error { return synced(parts, nodeImageInformer) }},
+		{Name: requestInformer, Run: func(context.Context) error { return synced(parts, requestInformer) }},
 	})}
 	if config.EnablePprof {
 		servers = append(servers, server.NewPprof(config.PprofAddr))

@@ -30,7 +30,7 @@ func setup(t *testing.T) (*Config, *fake.Clientset) {
 	client := fake.NewClientset()
 	gates, err := features.New("")
 	require.NoError(t, err)
-	return &Config{Options: Options{NodeName: "node-1", Gates: gates, Addr: freeAddr(t), PprofAddr: freeAddr(t), RunDir: runDir}, Client: client,
+	return &Config{Options: Options{NodeName: "node-1", Gates: gates, Addr: freeAddr(t), PprofAddr: freeAddr(t), RunDir: runDir, CRRWorkers: 1}, Client: client,
 		Kruise: kruisefake.NewClientset()}, client
 }
 

@@ -1,0 +1,111 @@
+package containerrestart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// Runtime is what of a container runtime is needed.
+type Runtime interface {
+	ListContainers(ctx context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error)
+	ContainerStatus(ctx context.Context, containerID string, verbose bool) (*runtimeapi.ContainerStatusResponse, error)
+	ExecSync(ctx context.Context, containerID string, cmd []string, timeout time.Duration) (stdout, stderr []byte, err error)
+	StopContainer(ctx context.Context, containerID string, timeout int64) error
+}
+
+// What the kubelet writes on containers.
+const (
+	podUIDLabel        = "io.kubernetes.pod.uid"
+	containerNameLabel = "io.kubernetes.container.name"
+	restartCountKey    = "io.kubernetes.container.restartCount"
+)
+
+// instance is the newest of a container.
+type instance struct {
+	// id is as the Pod says it, with the name of the runtime.
+	id           string
+	exited       bool
+	restartCount int32
+	startedAt    time.Time
+}
+
+// runtimeOf finds the runtime that the request's containers were created by.
+func (c *Controller) runtimeOf(request *v1beta1.ContainerRecreateRequest) (Runtime, string, error) {
+	scheme := ""
+	for i := range request.Spec.Containers {
+		container := &request.Spec.Containers[i]
+		if container.StatusContext == nil {
+			return nil, "", fmt.Errorf("no container ID of container %s", container.Name)
+		}
+		its, id, found := strings.Cut(container.StatusContext.ContainerID, "://")
+		switch {
+		case !found || its == "" || id == "":
+			return nil, "", fmt.Errorf("container ID %q of container %s names no runtime", container.StatusContext.ContainerID, container.Name)
+		case scheme != "" && its != scheme:
+			return nil, "", fmt.Errorf("containers of two runtimes, %s and %s", scheme, its)
+		}
+		scheme = its
+	}
+	runtime := c.config.Runtime(scheme)
+	if runtime == nil {
+		return nil, "", fmt.Errorf("no runtime named %q on node %s", scheme, c.config.Node)
+	}
+	return runtime, scheme, nil
+}
+
+// observe asks the runtime for the newest instance of each of the request's containers.
+func observe(
+	ctx context.Context, runtime Runtime, scheme string, request *v1beta1.ContainerRecreateRequest,
+) (map[string]*instance, error) {
+	listed, err := runtime.ListContainers(ctx, &runtimeapi.ContainerFilter{LabelSelector: map[string]string{
+		podUIDLabel: request.Labels[pub.ContainerRecreateRequestPodUIDKey],
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	newest := map[string]*runtimeapi.Container{}
+	for _, container := range listed {
+		name := container.GetLabels()[containerNameLabel]
+		if other := newest[name]; other == nil || container.GetCreatedAt() > other.GetCreatedAt() {
+			newest[name] = container
+		}
+	}
+	instances := map[string]*instance{}
+	for i := range request.Spec.Containers {
+		name := request.Spec.Containers[i].Name
+		if newest[name] == nil {
+			continue
+		}
+		response, err := runtime.ContainerStatus(ctx, newest[name].GetId(), false)
+		if err != nil {
+			return nil, fmt.Errorf("get status of container %s: %w", newest[name].GetId(), err)
+		}
+		status := response.GetStatus()
+		if status == nil {
+			return nil, errors.New("the runtime answers without a status")
+		}
+		instances[name] = &instance{
+			id: scheme + "://" + newest[name].GetId(), exited: status.GetState() == runtimeapi.ContainerState_CONTAINER_EXITED,
+			restartCount: restartCount(newest[name]), startedAt: time.Unix(0, status.GetStartedAt()),
+		}
+	}
+	return instances, nil
+}
+
+// restartCount is what the kubelet counted. What cannot be read is zero, which shows no restart.
+func restartCount(container *runtimeapi.Container) int32 {
+	count, err := strconv.ParseInt(container.GetAnnotations()[restartCountKey], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int32(count)
+}

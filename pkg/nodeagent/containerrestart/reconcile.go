@@ -1,0 +1,126 @@
+package containerrestart
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+)
+
+// drainMargin is added to the grace period of a drain, for clocks that differ a little.
+const drainMargin = 100 * time.Millisecond
+
+// reconcile makes one step for the requests of one Pod.
+func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (controller.Result, error) {
+	waiting := queue(c.ofPod(pod))
+	if len(waiting) == 0 {
+		return controller.Result{}, nil
+	}
+	// What is decided before the watch shows our last write would be decided twice.
+	var unseen time.Duration
+	for _, r := range waiting {
+		unseen = max(unseen, c.written.unseen(r))
+	}
+	if unseen > 0 {
+		return controller.Result{RequeueAfter: unseen}, nil
+	}
+	return c.proceed(ctx, waiting[0])
+}
+
+func (c *Controller) ofPod(pod types.NamespacedName) (requests []*request) {
+	items, err := c.informer.GetIndexer().ByIndex(podIndex, pod.Name)
+	if err != nil {
+		return nil // The informer was made with the index.
+	}
+	for _, item := range items {
+		if r, ok := item.(*request); ok && r.Namespace == pod.Namespace {
+			requests = append(requests, r)
+		}
+	}
+	return requests
+}
+
+// hold tells every request of a Pod but the first that it waits. It does so while a container of the Pod is being stopped, too:
+// the controller ends requests that no agent has answered for a minute.
+func (c *Controller) hold(ctx context.Context, pod types.NamespacedName) (controller.Result, error) {
+	waiting := queue(c.ofPod(pod))
+	var failures []error
+	for i := 1; i < len(waiting); i++ {
+		r, message := waiting[i], waitingFor(waiting[i-1])
+		if mayWait(r.Status.Phase) && (r.Status.Phase == "" || r.Status.Message != message) && c.written.unseen(r) == 0 {
+			failures = append(failures, c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {
+				status.Phase, status.Message = v1beta1.ContainerRecreateRequestPending, message
+			}))
+		}
+	}
+	return controller.Result{}, errors.Join(failures...)
+}
+
+// proceed makes one step for the request whose turn it is.
+func (c *Controller) proceed(ctx context.Context, r *request) (controller.Result, error) {
+	if r.Status.Phase != v1beta1.ContainerRecreateRequestRecreating {
+		klog.FromContext(ctx).V(2).Info("Beginning", "request", klog.KObj(r))
+		return controller.Result{}, c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {
+			status.Phase, status.Message = v1beta1.ContainerRecreateRequestRecreating, ""
+		})
+	}
+	now := c.config.Clock.Now()
+	if wait, ready := drained(r, now); !ready {
+		return controller.Result{RequeueAfter: wait}, nil
+	}
+	runtime, scheme, err := c.runtimeOf(r)
+	if err != nil {
+		return controller.Result{}, c.complete(ctx, r, r.Status.ContainerRecreateStates, "failed to find runtime service: "+err.Error())
+	}
+	instances, err := observe(ctx, runtime, scheme, r)
+	if err != nil {
+		return controller.Result{}, err
+	}
+	states, again := statesOf(r, instances, now)
+	step := next(r, states, instances)
+	switch {
+	case step.done:
+		return controller.Result{}, c.complete(ctx, r, states, "")
+	case !reflect.DeepEqual(states, r.Status.ContainerRecreateStates):
+		// A wait that is over is no event of its own.
+		return controller.Result{RequeueAfter: again}, c.reportStates(ctx, r, states)
+	case step.stop >= 0:
+		return controller.Result{}, c.stop(ctx, runtime, r, states, step.stop, instances[states[step.stop].Name])
+	case step.missing:
+		return controller.Result{RequeueAfter: missingDelay(r, now)}, nil
+	}
+	return controller.Result{RequeueAfter: again}, nil
+}
+
+// drained tells whether the Pod has been out of service for as long as the request says, and if not, how much longer that
+// takes; zero when the controller has not taken it out yet, which will be an event.
+func drained(r *request, now time.Time) (wait time.Duration, ready bool) {
+	grace := r.Spec.Strategy.UnreadyGracePeriodSeconds
+	if grace == nil {
+		return 0, true
+	}
+	i := slices.IndexFunc(r.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Type == v1beta1.ContainerRecreateRequestConditionPreRecreateGrace && c.Status == metav1.ConditionTrue
+	})
+	if i < 0 {
+		return 0, false
+	}
+	end := r.Status.Conditions[i].LastTransitionTime.Add(time.Duration(*grace) * time.Second)
+	if *grace == 0 || !end.After(now) {
+		return 0, true
+	}
+	return end.Sub(now) + drainMargin, false
+}
+
+// missingDelay grows with the age of the request, from baseDelay to maxDelay: a container that is not there soon comes late.
+func missingDelay(r *request, now time.Time) time.Duration {
+	return min(max(now.Sub(r.CreationTimestamp.Time)/2, baseDelay), maxDelay)
+}

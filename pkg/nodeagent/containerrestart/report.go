@@ -1,0 +1,146 @@
+package containerrestart
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+// writeTimeout is how long the watch may take to show an own write.
+const writeTimeout = 10 * time.Second
+
+type edit func(*v1beta1.ContainerRecreateRequestStatus)
+
+// complete ends the request.
+func (c *Controller) complete(ctx context.Context, r *request, states []containerState, message string) error {
+	klog.FromContext(ctx).V(2).Info("Ending", "request", klog.KObj(r), "message", message)
+	return c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {
+		status.Phase, status.Message, status.ContainerRecreateStates = v1beta1.ContainerRecreateRequestCompleted, message, states
+		status.CompletionTime = new(metav1.NewTime(c.config.Clock.Now()))
+	})
+}
+
+func (c *Controller) reportStates(ctx context.Context, r *request, states []containerState) error {
+	return c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) { status.ContainerRecreateStates = states })
+}
+
+// report writes a status over the version that it was decided on. Who changed the request meanwhile brings the next pass.
+func (c *Controller) report(ctx context.Context, r *request, edit edit) error {
+	err := c.write(ctx, r, edit)
+	if apierrors.IsConflict(err) {
+		klog.FromContext(ctx).V(4).Info("Request changed meanwhile", "request", klog.KObj(r))
+		return nil
+	}
+	return err
+}
+
+// persist writes what has been done, over whatever others wrote meanwhile: it would not be found out again. A request that
+// ended meanwhile stays as it ended.
+func (c *Controller) persist(ctx context.Context, r *request, edit edit) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		err := c.write(ctx, r, edit)
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		fresh, readErr := c.read(ctx, r)
+		if readErr != nil {
+			return readErr
+		}
+		if fresh == nil || over(fresh) {
+			return nil
+		}
+		r = fresh
+		return err
+	})
+}
+
+func (c *Controller) write(ctx context.Context, r *request, edit edit) error {
+	updated := r.DeepCopy()
+	edit(&updated.Status)
+	if apiequality.Semantic.DeepEqual(&r.Status, &updated.Status) {
+		return nil
+	}
+	written, err := c.config.Requests.AppsV1beta1().ContainerRecreateRequests(r.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("update status of %s: %w", r.Name, err)
+	}
+	c.written.wrote(written)
+	return nil
+}
+
+// read returns the request as it is now, or nil when it is gone or another one has its name. An agent may not get a request:
+// the server knows only of a list that it is of the agent's node.
+func (c *Controller) read(ctx context.Context, r *request) (*request, error) {
+	list, err := c.config.Requests.AppsV1beta1().ContainerRecreateRequests(r.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: c.selector, FieldSelector: fields.OneTermEqualSelector("metadata.name", r.Name).String(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", r.Name, err)
+	}
+	for i := range list.Items {
+		if list.Items[i].UID == r.UID {
+			return &list.Items[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// versions remember own writes until the watch shows them.
+type versions struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	of    map[types.UID]version
+}
+
+type version struct {
+	resourceVersion string
+	at              time.Time
+}
+
+func (v *versions) wrote(r *request) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.of == nil {
+		v.of = map[types.UID]version{}
+	}
+	v.of[r.UID] = version{resourceVersion: r.ResourceVersion, at: v.clock.Now()}
+}
+
+// unseen is how long to wait for the watch to show the last write to a request, or zero.
+func (v *versions) unseen(r *request) time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	last, found := v.of[r.UID]
+	if !found {
+		return 0
+	}
+	if newer, err := resourceversion.CompareResourceVersion(last.resourceVersion, r.ResourceVersion); err == nil && newer > 0 {
+		if wait := writeTimeout - v.clock.Since(last.at); wait > 0 {
+			return wait
+		}
+	}
+	delete(v.of, r.UID)
+	return 0
+}
+
+func (v *versions) forget(uid types.UID) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.of, uid)
+}

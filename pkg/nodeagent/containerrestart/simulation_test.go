@@ -1,0 +1,533 @@
+package containerrestart
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+func force(r *request) { r.Spec.Strategy.ForceRecreate = true }
+
+func ordered(r *request) { r.Spec.Strategy.OrderedRecreate = true }
+
+func ignore(r *request) {
+	r.Spec.Strategy.FailurePolicy = v1beta1.IgnoreContainerRecreateRequestFailurePolicy
+}
+
+func grace(seconds int64) func(*request) {
+	return func(r *request) { r.Spec.Strategy.TerminationGracePeriodSeconds = &seconds }
+}
+
+func unready(seconds int64) func(*request) {
+	return func(r *request) { r.Spec.Strategy.UnreadyGracePeriodSeconds = &seconds }
+}
+
+func deadline(seconds int64) func(*request) {
+	return func(r *request) { r.Spec.ActiveDeadlineSeconds = &seconds }
+}
+
+func hooked(r *request) {
+	r.Spec.Containers[0].PreStop = &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"bye"}}}
+}
+
+func TestRow11OneContainer(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.create("r", "p", []string{"app"})
+		r := w.completed("r")
+		assert.Empty(t, r.Status.Message)
+		assert.Equal(t, []containerState{{Name: "app", Phase: "Succeeded", IsKilled: true}}, r.Status.ContainerRecreateStates)
+		assert.Equal(t, []string{"stop a1 30"}, w.node.texts())
+		assert.EqualValues(t, 1, w.restarts("p", "app"))
+		assert.Zero(t, w.restarts("p", "sidecar"))
+		assert.Equal(t, []string{"Normal Killing Stopping container app by ContainerRecreateRequest r"}, w.told())
+		w.until("it is out of the agent's sight", func() bool { return w.get("r").Labels[pub.ContainerRecreateRequestActiveKey] == "" })
+
+		statuses := w.statuses("r")
+		assert.Equal(t, v1beta1.ContainerRecreateRequestStatus{Phase: "Recreating"}, statuses[0])
+		assert.Equal(t, []containerState{{Name: "app", Phase: "Pending"}}, statuses[1].ContainerRecreateStates)
+		assert.Equal(t, []containerState{{Name: "app", Phase: "Recreating", IsKilled: true}}, statuses[2].ContainerRecreateStates)
+		assert.LessOrEqual(t, len(statuses), 6, "two more say what the Pod says, and the last is the end: %v", statuses)
+	})
+}
+
+func TestRow12And13Order(t *testing.T) {
+	tests := map[string]struct {
+		edit    func(*request)
+		atLeast time.Duration
+		atMost  time.Duration
+	}{
+		"row 12: at once, one after the other": {func(*request) {}, 0, 3 * time.Second},
+		"row 13: when the first is back":       {ordered, 5 * time.Second, 10 * time.Second},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(w *world) {
+				w.node.readyAfter["sidecar"] = 5 * time.Second
+				w.create("r", "p", []string{"sidecar", "app"}, tc.edit)
+				assert.Empty(t, w.completed("r").Status.Message)
+				assert.Equal(t, []string{"stop s1 30", "stop a1 30"}, w.node.texts(), "in the order of the request")
+				between := w.node.made("stop a1")[0].Sub(w.node.made("stop s1")[0])
+				assert.GreaterOrEqual(t, between, tc.atLeast)
+				assert.LessOrEqual(t, between, tc.atMost)
+			})
+		})
+	}
+}
+
+func TestRow14To16Hooks(t *testing.T) {
+	tests := map[string]struct {
+		edit   func(*request)
+		hook   time.Duration
+		err    error
+		calls  []string
+		after  time.Duration
+		failed bool
+	}{
+		"row 14: a hook of 8 s":          {grace(30), 8 * time.Second, nil, []string{"exec bye in a1", "stop a1 22"}, 8 * time.Second, false},
+		"row 15: no grace period":        {grace(0), 8 * time.Second, nil, []string{"stop a1 2"}, 0, false},
+		"row 16: a hook that takes long": {grace(10), 60 * time.Second, nil, []string{"exec bye in a1", "stop a1 2"}, 10 * time.Second, true},
+		"a hook that fails":              {grace(30), 0, errors.New("exit 1"), []string{"exec bye in a1", "stop a1 30"}, 0, true},
+		"the default of agents": {func(r *request) { r.Spec.Strategy.TerminationGracePeriodSeconds = nil }, 0, nil,
+			[]string{"exec bye in a1", "stop a1 30"}, 0, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(w *world) {
+				w.node.hook, w.node.hookErr = tc.hook, tc.err
+				began := time.Now()
+				w.create("r", "p", []string{"app"}, hooked, tc.edit)
+				assert.Empty(t, w.completed("r").Status.Message)
+				assert.Equal(t, tc.calls, w.node.texts())
+				assert.Equal(t, tc.after, w.node.made("stop")[0].Sub(began).Truncate(time.Second))
+				told := strings.Join(w.told(), "\n")
+				assert.Equal(t, tc.failed, strings.Contains(told, "Warning FailedPreStopHook PreStop hook failed"), told)
+			})
+		})
+	}
+}
+
+func TestRow17And18TheDrain(t *testing.T) {
+	for name, gated := range map[string]bool{"row 17": true, "row 18": false} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(w *world) {
+				if !gated {
+					w.node.edit(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "uid-p"}}, func(p *corev1.Pod) {
+						p.Spec.ReadinessGates = nil
+					})
+				}
+				began := time.Now()
+				w.create("r", "p", []string{"app"}, unready(3))
+				w.pass(2 * time.Second)
+				assert.Empty(t, w.node.texts())
+				assert.Equal(t, gated, w.held())
+				assert.Equal(t, gated, len(w.get("r").Finalizers) == 1)
+				assert.Empty(t, w.completed("r").Status.Message)
+				w.until("it is given back", func() bool { return !w.held() && len(w.get("r").Finalizers) == 0 })
+				waited := w.node.made("stop a1")[0].Sub(began)
+				assert.GreaterOrEqual(t, waited, 3*time.Second)
+				assert.Less(t, waited, 5*time.Second)
+			})
+		})
+	}
+}
+
+// held tells whether the Pod p is out of service.
+func (w *world) held() bool {
+	pod, err := w.kube.CoreV1().Pods("ns").Get(w.t.Context(), "p", metav1.GetOptions{})
+	require.NoError(w.t, err)
+	for _, c := range pod.Status.Conditions {
+		if c.Type == pub.KruisePodReadyConditionType {
+			return c.Status == corev1.ConditionFalse
+		}
+	}
+	return false
+}
+
+func TestRow19DeletedDuringTheDrain(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.create("r", "p", []string{"app"}, unready(30))
+		w.until("the Pod is out of service", w.held)
+		w.edit("r", func(r *request) { r.DeletionTimestamp = new(metav1.Now()) })
+		w.until("it is given back", func() bool { return !w.held() && len(w.get("r").Finalizers) == 0 })
+		w.remove("r")
+		w.pass(time.Minute)
+		assert.Empty(t, w.node.texts())
+	})
+}
+
+func TestRow20MinStartedSeconds(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.readyAfter["app"] = time.Second
+		w.create("r", "p", []string{"app"}, func(r *request) { r.Spec.Strategy.MinStartedSeconds = 10 })
+		w.until("the next one runs", func() bool { return w.node.running("a2") })
+		started := time.Now()
+		assert.Empty(t, w.completed("r").Status.Message)
+		assert.Greater(t, time.Since(started), 9*time.Second)
+		assert.Less(t, time.Since(started), 12*time.Second)
+	})
+}
+
+func TestRow21And22RestartedMeanwhile(t *testing.T) {
+	tests := map[string]struct {
+		edit  func(*request)
+		calls []string
+	}{
+		"row 21":                          {func(*request) {}, nil},
+		"row 22: by force":                {force, []string{"stop a2 30"}},
+		"row 38: long before the request": {func(r *request) { r.CreationTimestamp.Time = time.Now().Add(time.Hour) }, nil},
+		"row 38, by force":                {func(r *request) { force(r); r.CreationTimestamp.Time = time.Now().Add(time.Hour) }, []string{"stop a2 30"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(w *world) {
+				w.agent()
+				w.create("r", "p", []string{"app"}, tc.edit)
+				w.node.mu.Lock()
+				w.node.exits("a1")
+				w.node.mu.Unlock()
+				w.until("it came back by itself", func() bool { return w.node.running("a2") })
+				w.agent = w.runAgent()
+				r := w.completed("r")
+				assert.Empty(t, r.Status.Message)
+				assert.Equal(t, v1beta1.ContainerRecreateRequestSucceeded, r.Status.ContainerRecreateStates[0].Phase)
+				assert.Equal(t, tc.calls, w.node.texts())
+			})
+		})
+	}
+}
+
+func TestRow23And24AContainerThatCannotBeStopped(t *testing.T) {
+	tests := map[string]struct {
+		edit   func(*request)
+		states []containerState
+		calls  []string
+	}{
+		"row 23": {func(*request) {}, []containerState{
+			{Name: "app", Phase: "Failed", Message: "kill container error: stop container a1: busy"}, {Name: "sidecar", Phase: "Pending"},
+		}, []string{"stop a1 30"}},
+		"row 24": {ignore, []containerState{
+			{Name: "app", Phase: "Failed", Message: "kill container error: stop container a1: busy"}, {Name: "sidecar", Phase: "Succeeded", IsKilled: true},
+		}, []string{"stop a1 30", "stop s1 30"}},
+		"row 24: in order": {func(r *request) { ignore(r); ordered(r) }, []containerState{
+			{Name: "app", Phase: "Failed", Message: "kill container error: stop container a1: busy"}, {Name: "sidecar", Phase: "Succeeded", IsKilled: true},
+		}, []string{"stop a1 30", "stop s1 30"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(w *world) {
+				w.node.stopErr["app"] = errors.New("busy")
+				w.create("r", "p", []string{"app", "sidecar"}, tc.edit)
+				r := w.completed("r")
+				assert.Empty(t, r.Status.Message)
+				assert.Equal(t, tc.states, r.Status.ContainerRecreateStates)
+				assert.Equal(t, tc.calls, w.node.texts())
+			})
+		})
+	}
+}
+
+func TestRow25TheDeadline(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.hook = 10 * time.Second
+		began := time.Now()
+		w.create("r", "p", []string{"app"}, hooked, deadline(3))
+		r := w.completed("r")
+		assert.Equal(t, "recreating has exceeded the activeDeadlineSeconds", r.Status.Message)
+		assert.Less(t, time.Since(began), 5*time.Second)
+		w.until("it is restarted nevertheless", func() bool { return w.restarts("p", "app") == 1 })
+		w.pass(time.Minute)
+		assert.Equal(t, r.Status, w.get("r").Status, "it stays as it ended")
+	})
+}
+
+func TestRow27ThePodGoesMeanwhile(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.noKubelet = true
+		w.create("r", "p", []string{"app"})
+		w.until("it is stopped", func() bool { return len(w.node.made("stop a1")) == 1 })
+		require.NoError(t, w.kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", "p"))
+		assert.Equal(t, "pod has gone", w.completed("r").Status.Message)
+	})
+}
+
+func TestRow29RequestsOfOnePodQueue(t *testing.T) {
+	tests := map[string]func(*world){
+		"the first ends":     func(*world) {},
+		"the first is gone":  func(w *world) { w.remove("one") },
+		"the first is going": func(w *world) { w.edit("one", func(r *request) { r.DeletionTimestamp = new(metav1.Now()) }) },
+		"somebody takes its label": func(w *world) {
+			w.edit("one", func(r *request) {
+				r.Status.Phase, r.Status.CompletionTime = "Completed", new(metav1.Now())
+				delete(r.Labels, pub.ContainerRecreateRequestActiveKey)
+			})
+		},
+	}
+	for name, end := range tests {
+		t.Run("row 29: "+name, func(t *testing.T) {
+			simulate(t, func(w *world) {
+				w.node.hook = 5 * time.Second
+				w.create("one", "p", []string{"app"}, hooked)
+				w.create("two", "p", []string{"sidecar"})
+				w.pass(time.Second)
+				assert.Equal(t, v1beta1.ContainerRecreateRequestRecreating, w.get("one").Status.Phase)
+				assert.Equal(t, v1beta1.ContainerRecreateRequestPending, w.get("two").Status.Phase)
+				assert.Equal(t, "waiting for one", w.get("two").Status.Message)
+				end(w)
+				began := time.Now()
+				r := w.completed("two")
+				assert.Empty(t, r.Status.Message)
+				assert.Less(t, time.Since(began), 15*time.Second, "no wake-up is lost")
+				assert.Len(t, w.node.made("stop s1"), 1)
+			})
+		})
+	}
+}
+
+// A request that comes while a hook takes long is told to wait: else the controller would end it for want of an answer.
+func TestALongHookHoldsUpNoAnswer(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.hook = 10 * time.Minute
+		w.create("one", "p", []string{"app"}, hooked, grace(1200))
+		w.until("the hook runs", func() bool { return len(w.node.made("exec")) == 1 })
+		w.create("two", "p", []string{"sidecar"})
+		w.pass(2 * time.Minute)
+		assert.Equal(t, v1beta1.ContainerRecreateRequestPending, w.get("two").Status.Phase)
+		assert.Empty(t, w.completed("two").Status.Message)
+	})
+}
+
+func TestManyRequestsOfOnePodByForce(t *testing.T) {
+	simulate(t, func(w *world) {
+		const count = 20
+		for i := range count {
+			w.create(fmt.Sprintf("r%02d", i), "p", []string{"app"}, force)
+		}
+		for i := range count {
+			assert.Empty(t, w.completed(fmt.Sprintf("r%02d", i)).Status.Message)
+		}
+		assert.EqualValues(t, count, w.restarts("p", "app"), "one restart for each")
+		assert.Len(t, w.node.made("stop"), count)
+		for i := range count {
+			statuses := w.statuses(fmt.Sprintf("r%02d", i))
+			waits := 0
+			for _, status := range statuses {
+				if status.Phase == v1beta1.ContainerRecreateRequestPending {
+					waits++
+				}
+			}
+			assert.LessOrEqual(t, waits, 1, "what a request waits for is written once: %v", statuses)
+		}
+	})
+}
+
+func TestPodsAreWorkedOnSideBySide(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.hook = 10 * time.Second
+		began := time.Now()
+		for i := range 20 {
+			pod := w.pod(fmt.Sprintf("p%d", i))
+			w.create(fmt.Sprintf("r%d", i), pod.Name, []string{"app"}, hooked)
+		}
+		for i := range 20 {
+			w.completed(fmt.Sprintf("r%d", i))
+		}
+		assert.Less(t, time.Since(began), 60*time.Second, "one after the other they would take 200 s")
+	})
+}
+
+func TestRow30TheAgentEndsAtAnyMoment(t *testing.T) {
+	for name, edit := range map[string]func(*request){"row 30": func(*request) {}, "row 30: by force": force} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(w *world) {
+				// Once the container has stopped, no write of the agent arrives until it has been started again.
+				w.node.onStop = func(string) { w.deaf.Store(true) }
+				w.create("r", "p", []string{"app"}, edit)
+				w.until("it is stopped", func() bool { return len(w.node.made("stop a1")) == 1 })
+				w.agent()
+				w.deaf.Store(false)
+				w.pass(10 * time.Second)
+				w.agent = w.runAgent()
+				r := w.completed("r")
+				assert.Empty(t, r.Status.Message)
+				assert.Equal(t, v1beta1.ContainerRecreateRequestSucceeded, r.Status.ContainerRecreateStates[0].Phase)
+				assert.Equal(t, []string{"stop a1 30"}, w.node.texts(), "no second one")
+				assert.EqualValues(t, 1, w.restarts("p", "app"))
+			})
+		})
+	}
+	t.Run("before it stops the container, by force", func(t *testing.T) {
+		simulate(t, func(w *world) {
+			w.node.hook = time.Hour
+			w.create("r", "p", []string{"app"}, hooked, force, grace(7200))
+			w.until("the hook runs", func() bool { return len(w.node.made("exec")) == 1 })
+			state := w.get("r").Status.ContainerRecreateStates[0]
+			assert.Equal(t, containerState{Name: "app", Phase: "Recreating", IsKilled: true, Message: "stopping test://a1"}, state)
+			w.agent()
+			w.node.mu.Lock()
+			w.node.hook = 0
+			w.node.mu.Unlock()
+			w.agent = w.runAgent()
+			w.completed("r")
+			assert.Len(t, w.node.made("stop a1"), 1)
+			assert.EqualValues(t, 1, w.restarts("p", "app"))
+		})
+	})
+}
+
+func TestRow31And32Runtimes(t *testing.T) {
+	tests := map[string]struct {
+		ids  []string
+		want string
+	}{
+		"row 31: two runtimes":          {[]string{"test://a1", "other://s1"}, "failed to find runtime service: containers of two runtimes, test and other"},
+		"row 32: none of that name":     {[]string{"docker://a1", "docker://s1"}, `failed to find runtime service: no runtime named "docker" on node n1`},
+		"an ID that names no runtime":   {[]string{"a1", "test://s1"}, `failed to find runtime service: container ID "a1" of container app names no runtime`},
+		"an ID without the instance":    {[]string{"test://", "test://s1"}, "names no runtime"},
+		"a request without an instance": {[]string{"", "test://s1"}, "failed to find runtime service: "},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(w *world) {
+				w.create("r", "p", []string{"app", "sidecar"}, func(r *request) {
+					for i, id := range tc.ids {
+						r.Spec.Containers[i].StatusContext.ContainerID = id
+					}
+				})
+				assert.Contains(t, w.completed("r").Status.Message, tc.want)
+				assert.Empty(t, w.node.texts())
+			})
+		})
+	}
+}
+
+func TestARuntimeThatIsAwayIsAskedAgain(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.away = true
+		w.create("r", "p", []string{"app"})
+		w.pass(30 * time.Second)
+		assert.Empty(t, w.get("r").Status.ContainerRecreateStates, "it says nothing of the container")
+		w.node.mu.Lock()
+		w.node.away = false
+		w.node.mu.Unlock()
+		r := w.completed("r")
+		assert.Equal(t, v1beta1.ContainerRecreateRequestSucceeded, r.Status.ContainerRecreateStates[0].Phase)
+	})
+}
+
+func TestAKubeletThatIsAway(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.noKubelet = true
+		w.create("r", "p", []string{"app", "sidecar"})
+		w.pass(time.Minute)
+		assert.Equal(t, []containerState{
+			{Name: "app", Phase: "Recreating", IsKilled: true}, {Name: "sidecar", Phase: "Recreating", IsKilled: true},
+		}, w.get("r").Status.ContainerRecreateStates)
+		w.node.next("a1")
+		w.node.next("s1")
+		assert.Empty(t, w.completed("r").Status.Message)
+		assert.Len(t, w.node.texts(), 2)
+	})
+}
+
+func TestAContainerThatIsNotThere(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.mu.Lock()
+		w.node.containers = nil
+		w.node.mu.Unlock()
+		w.create("r", "p", []string{"app"})
+		w.until("it says so", func() bool { return len(w.get("r").Status.ContainerRecreateStates) == 1 })
+		assert.Equal(t, containerState{Name: "app", Phase: "Pending", Message: "not found container on Node"}, w.get("r").Status.ContainerRecreateStates[0])
+		w.pass(2 * time.Minute)
+		w.node.start(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "uid-p"}}, "app", 1)
+		assert.Equal(t, v1beta1.ContainerRecreateRequestSucceeded, w.completed("r").Status.ContainerRecreateStates[0].Phase)
+	})
+}
+
+// A container that never runs again: the request ends with its deadline and not before.
+func TestRestartPolicyNever(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.noKubelet = true
+		w.create("r", "p", []string{"app"}, deadline(60))
+		w.pass(30 * time.Second)
+		assert.Nil(t, w.get("r").Status.CompletionTime)
+		assert.Equal(t, "recreating has exceeded the activeDeadlineSeconds", w.completed("r").Status.Message)
+	})
+}
+
+func TestRow26NoAgent(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.agent()
+		w.create("r", "p", []string{"app"})
+		w.create("waits", "p", []string{"app"}, func(r *request) { r.Status.Phase = v1beta1.ContainerRecreateRequestPending })
+		began := time.Now()
+		assert.Equal(t, "daemon has not responded for a long time", w.completed("r").Status.Message)
+		assert.GreaterOrEqual(t, time.Since(began), 59*time.Second)
+		w.pass(time.Hour)
+		assert.Nil(t, w.get("waits").Status.CompletionTime)
+		w.agent = w.runAgent()
+		w.completed("waits")
+	})
+}
+
+// A write of the controller comes between: what was done is not lost, and not done again.
+func TestAnOutcomeIsNotLostToAnotherWrite(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.stopErr["app"] = errors.New("busy")
+		w.node.hook = 5 * time.Second
+		w.create("r", "p", []string{"app"}, hooked)
+		w.until("the hook runs", func() bool { return len(w.node.made("exec")) == 1 })
+		w.edit("r", func(r *request) { r.Labels["mine"] = "new" })
+		r := w.completed("r")
+		assert.Equal(t, v1beta1.ContainerRecreateRequestFailed, r.Status.ContainerRecreateStates[0].Phase)
+		assert.Equal(t, []string{"exec bye in a1", "stop a1 25"}, w.node.texts(), "once")
+	})
+}
+
+func TestTheHookGoesToThePod(t *testing.T) {
+	simulate(t, func(w *world) {
+		hook := &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{Host: "elsewhere"}}
+		c := &Controller{config: Config{Pods: w.kube.CoreV1()}}
+		r := &request{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}, Spec: v1beta1.ContainerRecreateRequestSpec{PodName: "p"}}
+		for _, tc := range []struct {
+			pod  string
+			hook *corev1.LifecycleHandler
+			want string
+		}{
+			{"p", nil, ""}, {"p", hook, ""}, {"p", &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{}}, "10.0.0.1"},
+			{"gone", &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{}}, ""},
+		} {
+			r.Spec.PodName = tc.pod
+			ip, err := c.podIP(t.Context(), r, tc.hook)
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, ip)
+		}
+	})
+}
+
+func TestRow35TheAgentSelectsItsRequests(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.create("r", "p", []string{"app"})
+		w.completed("r")
+		const selector = "crr.apps.kruise.io/active=true,crr.apps.kruise.io/node-name=n1"
+		seen := 0
+		for _, action := range w.kruise.Actions() {
+			watch, ok := action.(clienttesting.WatchAction)
+			if ok && watch.GetWatchRestrictions().Labels.String() == selector {
+				seen++
+			}
+			assert.NotEqual(t, "get", action.GetVerb())
+		}
+		assert.Equal(t, 1, seen)
+	})
+}

@@ -1,0 +1,134 @@
+package containerrestart
+
+import (
+	"strings"
+	"time"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+type (
+	request        = v1beta1.ContainerRecreateRequest
+	containerSpec  = v1beta1.ContainerRecreateRequestContainer
+	containerState = v1beta1.ContainerRecreateRequestContainerRecreateState
+)
+
+const (
+	notFound = "not found container on Node"
+	// stopping begins the record of an instance that is about to be stopped.
+	stopping = "stopping "
+)
+
+// statesOf says how far each container has come, in the order of the request; and in how long one may count as restarted that
+// does not yet, or zero.
+func statesOf(r *request, instances map[string]*instance, now time.Time) (states []containerState, again time.Duration) {
+	stored := map[string]containerState{}
+	for _, state := range r.Status.ContainerRecreateStates {
+		stored[state.Name] = state
+	}
+	for i := range r.Spec.Containers {
+		container := &r.Spec.Containers[i]
+		before := stored[container.Name]
+		before.Name = container.Name
+		state, wait := stateOf(r, container, before, instances[container.Name], now)
+		states = append(states, state)
+		if wait > 0 && (again == 0 || wait < again) {
+			again = wait
+		}
+	}
+	return states, again
+}
+
+func stateOf(
+	r *request, container *containerSpec, before containerState, in *instance, now time.Time,
+) (_ containerState, wait time.Duration) {
+	state := containerState{Name: before.Name, IsKilled: before.IsKilled}
+	switch {
+	case before.Phase == v1beta1.ContainerRecreateRequestSucceeded || before.Phase == v1beta1.ContainerRecreateRequestFailed:
+		return before, 0
+	case in == nil:
+		state.Phase, state.Message = v1beta1.ContainerRecreateRequestPending, notFound
+	case in.exited:
+		state.Phase = v1beta1.ContainerRecreateRequestRecreating
+	case isStopping(before, in):
+		return before, 0
+	case r.Spec.Strategy.ForceRecreate && !before.IsKilled:
+		state.Phase = v1beta1.ContainerRecreateRequestPending
+	case in.id != container.StatusContext.ContainerID || in.restartCount > container.StatusContext.RestartCount:
+		state.Phase = v1beta1.ContainerRecreateRequestRecreating
+		if !ready(r, container.Name, in) {
+			break
+		}
+		if wait = in.startedAt.Add(time.Duration(r.Spec.Strategy.MinStartedSeconds) * time.Second).Sub(now); wait < 0 {
+			state.Phase, wait = v1beta1.ContainerRecreateRequestSucceeded, 0
+		} else {
+			wait += time.Millisecond // Longer than the time, not as long.
+		}
+	default:
+		state.Phase = v1beta1.ContainerRecreateRequestPending
+	}
+	return state, wait
+}
+
+// announce says, before it is done, which instance is stopped. The request forces a restart, so an agent that comes back could
+// not tell the instance to stop from the one that follows it otherwise.
+func announce(state *containerState, in *instance) {
+	state.Phase, state.IsKilled, state.Message = v1beta1.ContainerRecreateRequestRecreating, true, stopping+in.id
+}
+
+// isStopping tells whether the instance is the one that was announced, and still to be stopped.
+func isStopping(state containerState, in *instance) bool {
+	id, found := strings.CutPrefix(state.Message, stopping)
+	return found && in != nil && id == in.id && !in.exited && state.Phase == v1beta1.ContainerRecreateRequestRecreating
+}
+
+// ready tells whether the Pod says that the instance serves.
+func ready(r *request, name string, in *instance) bool {
+	for _, status := range r.Status.ContainerStatusSnapshot {
+		if status.Name == name {
+			return status.Ready && status.ContainerID == in.id
+		}
+	}
+	return false
+}
+
+// step is what comes next for a request.
+type step struct {
+	// done says that the request has ended.
+	done bool
+	// stop is the index of the container to stop, or -1.
+	stop int
+	// missing says that the request waits for a container that the runtime does not have.
+	missing bool
+}
+
+// next goes through the containers in order, to the first that something has to be done about. It marks those that it passes
+// as stopped: their instances went, by whoever's doing.
+func next(r *request, states []containerState, instances map[string]*instance) step {
+	pending := false
+	for i := range states {
+		state := &states[i]
+		switch state.Phase {
+		case v1beta1.ContainerRecreateRequestSucceeded:
+		case v1beta1.ContainerRecreateRequestFailed:
+			if r.Spec.Strategy.FailurePolicy != v1beta1.IgnoreContainerRecreateRequestFailurePolicy {
+				return step{done: true, stop: -1}
+			}
+		case v1beta1.ContainerRecreateRequestRecreating:
+			if isStopping(*state, instances[state.Name]) {
+				return step{stop: i}
+			}
+			state.IsKilled = true
+			pending = true
+			if r.Spec.Strategy.OrderedRecreate {
+				return step{stop: -1}
+			}
+		default:
+			if instances[state.Name] == nil {
+				return step{stop: -1, missing: true}
+			}
+			return step{stop: i}
+		}
+	}
+	return step{stop: -1, done: !pending}
+}

@@ -1,0 +1,98 @@
+package containerrestart
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/nodeagent/containerstop"
+)
+
+// defaultGrace is the grace period in seconds of a request that has none.
+const defaultGrace = 30
+
+// stop ends one container, and says what came of it. A runtime or a server that does not answer says nothing of the
+// container: the next pass tries again.
+func (c *Controller) stop(ctx context.Context, runtime Runtime, r *request, states []containerState, i int, in *instance) error {
+	states = slices.Clone(states)
+	state, container := &states[i], &r.Spec.Containers[i]
+	if r.Spec.Strategy.ForceRecreate && !isStopping(*state, in) {
+		announce(state, in)
+		return c.reportStates(ctx, r, states)
+	}
+	podIP, err := c.podIP(ctx, r, container.PreStop)
+	if err != nil {
+		return err
+	}
+	err = c.stopper.Stop(ctx, c.target(ctx, runtime, r, container, in, podIP))
+	switch {
+	case err == nil:
+		*state = containerState{Name: state.Name, Phase: v1beta1.ContainerRecreateRequestRecreating, IsKilled: true}
+	case unanswered(ctx, err):
+		return err
+	default:
+		klog.FromContext(ctx).V(2).Info("Cannot stop a container", "container", state.Name, "id", in.id, "err", err)
+		state.Phase, state.Message = v1beta1.ContainerRecreateRequestFailed, "kill container error: "+err.Error()
+	}
+	return c.persist(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) { status.ContainerRecreateStates = states })
+}
+
+// unanswered tells whether the runtime, or the agent itself, went away.
+func unanswered(ctx context.Context, err error) bool {
+	code := status.Code(err)
+	return ctx.Err() != nil || code == codes.Unavailable || code == codes.Canceled
+}
+
+func (c *Controller) target(
+	ctx context.Context, runtime Runtime, r *request, container *containerSpec, in *instance, podIP string,
+) containerstop.Target {
+	pod := &corev1.ObjectReference{
+		APIVersion: "v1", Kind: "Pod", Namespace: r.Namespace, Name: r.Spec.PodName,
+		UID:       types.UID(r.Labels[pub.ContainerRecreateRequestPodUIDKey]),
+		FieldPath: "spec.containers{" + container.Name + "}",
+	}
+	_, id, _ := strings.Cut(in.id, "://")
+	return containerstop.Target{
+		Runtime: runtime, ID: id, PodIP: podIP,
+		Manner: &containerstop.Manner{
+			Grace:   time.Duration(ptr.Deref(r.Spec.Strategy.TerminationGracePeriodSeconds, defaultGrace)) * time.Second,
+			PreStop: container.PreStop, Ports: container.Ports,
+		},
+		Begin: func() {
+			klog.FromContext(ctx).V(2).Info("Stopping a container", "request", klog.KObj(r), "container", container.Name, "id", in.id)
+			c.config.Recorder.Eventf(pod, corev1.EventTypeNormal, "Killing", "Stopping container %s by ContainerRecreateRequest %s",
+				container.Name, r.Name)
+		},
+		HookFailed: func(err error) {
+			c.config.Recorder.Eventf(pod, corev1.EventTypeWarning, "FailedPreStopHook", "PreStop hook failed: %v", err)
+		},
+	}
+}
+
+// podIP is where the hook goes, if it is a request that names no host.
+func (c *Controller) podIP(ctx context.Context, r *request, hook *corev1.LifecycleHandler) (string, error) {
+	if hook == nil || hook.HTTPGet == nil || hook.HTTPGet.Host != "" {
+		return "", nil
+	}
+	pod, err := c.config.Pods.Pods(r.Namespace).Get(ctx, r.Spec.PodName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil // Its containers go, and the request with them.
+	}
+	if err != nil {
+		return "", fmt.Errorf("get Pod for its address: %w", err)
+	}
+	return pod.Status.PodIP, nil
+}
