@@ -39,6 +39,8 @@ type Config struct {
 	Environment bool
 	Recorder    record.EventRecorder
 	Clock       clock.WithTicker
+	// Settle is for how long metadata must not have changed before containers are restarted for it; zero is 3 seconds.
+	Settle time.Duration
 }
 
 // Controller reports on the Pods of one node.
@@ -50,13 +52,19 @@ type Controller struct {
 	stopper   containerstop.Stopper
 	mu        sync.Mutex
 	lastWrite map[types.NamespacedName]write
+	// settling are, by Pod and container, the instances that are to be ended.
+	settling map[types.NamespacedName]map[string]settling
 }
 
 // New makes a controller that does nothing until Run.
 func New(config Config) (*Controller, error) {
+	if config.Settle == 0 {
+		config.Settle = settlePeriod
+	}
 	resync := leastResync + rand.N(leastResync) //nolint:gosec // Spreading load needs no secret.
 	c := &Controller{
 		config: config, stopper: containerstop.Stopper{Clock: config.Clock}, lastWrite: map[types.NamespacedName]write{},
+		settling: map[types.NamespacedName]map[string]settling{},
 		informer: cache.NewSharedIndexInformer(podsOf(config.Client, config.Node), &corev1.Pod{}, resync, cache.Indexers{}),
 	}
 	c.reports = controller.New(reporterName, controller.Options{
@@ -139,7 +147,9 @@ func (c *Controller) forget(obj any) {
 	if gone, ok := obj.(*knownPod); ok {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.lastWrite, types.NamespacedName{Namespace: gone.Namespace, Name: gone.Name})
+		key := types.NamespacedName{Namespace: gone.Namespace, Name: gone.Name}
+		delete(c.lastWrite, key)
+		delete(c.settling, key)
 	}
 }
 

@@ -168,7 +168,7 @@ func newWorld(t *testing.T, pods ...*corev1.Pod) *world {
 func (w *world) start() {
 	w.t.Helper()
 	c, err := New(Config{
-		Node: "node", Client: w.client, Environment: true, Recorder: w.events, Clock: clock.RealClock{},
+		Node: "node", Client: w.client, Environment: true, Recorder: w.events, Clock: clock.RealClock{}, Settle: 50 * time.Millisecond,
 		Runtime: func(name string) Runtime {
 			if name == "test" {
 				return w.runtime

@@ -22,14 +22,14 @@ func (c *Controller) restart(ctx context.Context, key types.NamespacedName) (con
 	if r == nil {
 		return controller.Result{}, nil
 	}
-	stale := r.stale()
-	failures := make([]error, len(stale))
+	due, wait := c.settled(key, r.stale())
+	failures := make([]error, len(due))
 	var running sync.WaitGroup
-	for i, in := range stale {
+	for i, in := range due {
 		running.Go(func() { failures[i] = c.stop(ctx, r, in) })
 	}
 	running.Wait()
-	return controller.Result{}, errors.Join(failures...)
+	return controller.Result{RequeueAfter: wait}, errors.Join(failures...)
 }
 
 // stale returns the instances that are known to have been started with metadata that is no longer the Pod's.
