@@ -45,7 +45,7 @@ e2e: binaries ## Test the local cluster itself, then run the e2e suite on it; it
 	@hack/test-e2e.sh
 
 .PHONY: fault
-fault: binaries ## Kill the controller at random moments during 50 rollouts on the local cluster; it goes again if it was not up.
+fault: binaries ## Kill the controller during 50 rollouts on the local cluster, and restart containers 1,000 times; it goes again if it was not up.
 	@hack/fault.sh
 
 .PHONY: bench

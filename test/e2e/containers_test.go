@@ -40,8 +40,7 @@ func TestEnvFromMetadata(t *testing.T) {
 			for uid, pod := range updated {
 				require.Contains(t, old, uid, "the same Pods")
 				assert.Equal(t, "two", pod.Labels["level"])
-				// Once, or again where the kubelet had not seen the label yet when it made the next instance.
-				assert.Positive(t, pod.Status.ContainerStatuses[0].RestartCount, pod.Name)
+				assert.EqualValues(t, 1, pod.Status.ContainerStatuses[0].RestartCount, "%s is restarted exactly once", pod.Name)
 				report, err := containermeta.Read(&pod)
 				require.NoError(t, err)
 				variables := containermeta.VariablesOf(&pod.Spec.Containers[0])

@@ -1,0 +1,70 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/hack/localcluster"
+)
+
+// nodeOf is the number of the Pod's node.
+func nodeOf(t *testing.T, pod *corev1.Pod) (node int) {
+	t.Helper()
+	_, err := fmt.Sscanf(pod.Spec.NodeName, "node-%d", &node)
+	require.NoError(t, err)
+	return node
+}
+
+// TestRestartsOutliveTheirHelpers ends what a restart needs, as a crash would, in the middle of the restart: while the hook
+// runs, and once the container has stopped. The restart ends well, and the container is restarted once.
+func TestRestartsOutliveTheirHelpers(t *testing.T) {
+	for name, kill := range map[string]func(e *env, node int){
+		"row 30 agent": func(e *env, _ int) { e.kill("control-plane=daemon") },
+		"kubelet":      func(e *env, node int) { killComponent(e.t, localcluster.KubeletComponent(node)) },
+		"containerd":   func(e *env, node int) { killComponent(e.t, localcluster.ContainerdComponent(node)) },
+		"controller":   func(e *env, _ int) { e.kill("control-plane=controller-manager") },
+		"apiserver":    func(e *env, _ int) { e.kill("control-plane=apiserver") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			node := nodeOf(t, e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "4"]}}}`))
+			e.apply(recreate("hook", app, "strategy: {forceRecreate: true}"))
+			e.begun("hook")
+			kill(e, node)
+			e.succeeded("hook")
+			e.restartedTimes(1, 0)
+
+			e.apply(recreate("stopped", "[{name: sidecar}]", "strategy: {forceRecreate: true}"))
+			e.begun("stopped")
+			kill(e, node)
+			e.succeeded("stopped")
+			e.restartedTimes(1, 1)
+		})
+	}
+}
+
+// TestRestartOnANodeThatReboots pulls the plug of the node, with agent, kubelet and containerd on it, while the hook runs. All
+// containers of the Pod are new then, which is what the request wanted.
+func TestRestartOnANodeThatReboots(t *testing.T) {
+	e := newEnv(t)
+	node := nodeOf(t, e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "20"]}}}`))
+	e.apply(recreate("r", both))
+	e.begun("r")
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	cluster, err := localcluster.New(localcluster.MainConfig(root))
+	require.NoError(t, err)
+	require.NoError(t, cluster.KillNode(t.Context(), node))
+	require.NoError(t, cluster.StartNode(t.Context(), node))
+	e.succeeded("r")
+	pod := e.pod()
+	assert.Positive(t, containerStatus(t, pod, "app").RestartCount)
+	assert.Positive(t, containerStatus(t, pod, "sidecar").RestartCount)
+}
