@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Kills the controller at random moments during 50 rollouts on the local cluster, whose Pods are simulated ones, and makes
-# 1,000 restarts of containers on real ones.
+# Kills the controller at random moments during 50 rollouts on the local cluster, whose Pods are simulated ones. Restarts
+# containers of real ones 1,000 times, and while servers end and a node reboots.
 # The cluster goes at the end unless it was up before. usage: fault.sh [go test flags]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,4 +10,4 @@ if [[ ! -e .local/kubeconfig ]]; then
 fi
 KWOK_NODES=${KWOK_NODES:-3} go run ./hack/local up
 export KUBECONFIG=$PWD/.local/kubeconfig KUBECTL=$PWD/.local/bin/kubectl
-go test -tags 'e2e fault' -count=1 -timeout 30m -v -run 'TestControllerIsKilledDuringRollouts|TestThousandRestarts' "$@" ./test/e2e/
+go test -tags 'e2e fault' -count=1 -timeout 30m -v -run 'TestControllerIsKilledDuringRollouts|TestThousandRestarts|TestRestartsOutliveTheirServers|TestRestartOnANodeThatReboots' "$@" ./test/e2e/

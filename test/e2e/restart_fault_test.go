@@ -4,10 +4,8 @@ package e2e
 
 import (
 	"fmt"
-	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
@@ -22,16 +20,19 @@ func nodeOf(t *testing.T, pod *corev1.Pod) (node int) {
 	return node
 }
 
-// TestRestartsOutliveTheirHelpers ends what a restart needs, as a crash would, in the middle of the restart: while the hook
-// runs, and once the container has stopped. The restart ends well, and the container is restarted once.
+// TestRestartsOutliveTheirHelpers ends what a restart needs on the node, as a crash would, in the middle of the restart.
 func TestRestartsOutliveTheirHelpers(t *testing.T) {
-	for name, kill := range map[string]func(e *env, node int){
+	restartsOutlive(t, map[string]func(e *env, node int){
 		"row 30 agent": func(e *env, _ int) { e.kill("control-plane=daemon") },
 		"kubelet":      func(e *env, node int) { killComponent(e.t, localcluster.KubeletComponent(node)) },
 		"containerd":   func(e *env, node int) { killComponent(e.t, localcluster.ContainerdComponent(node)) },
-		"controller":   func(e *env, _ int) { e.kill("control-plane=controller-manager") },
-		"apiserver":    func(e *env, _ int) { e.kill("control-plane=apiserver") },
-	} {
+	})
+}
+
+// restartsOutlive kills while the hook runs, and once the container has stopped. The restart ends well, and the container is
+// restarted once.
+func restartsOutlive(t *testing.T, kills map[string]func(e *env, node int)) {
+	for name, kill := range kills {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
 			node := nodeOf(t, e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "4"]}}}`))
@@ -48,23 +49,4 @@ func TestRestartsOutliveTheirHelpers(t *testing.T) {
 			e.restartedTimes(1, 1)
 		})
 	}
-}
-
-// TestRestartOnANodeThatReboots pulls the plug of the node, with agent, kubelet and containerd on it, while the hook runs. All
-// containers of the Pod are new then, which is what the request wanted.
-func TestRestartOnANodeThatReboots(t *testing.T) {
-	e := newEnv(t)
-	node := nodeOf(t, e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "20"]}}}`))
-	e.apply(recreate("r", both))
-	e.begun("r")
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
-	cluster, err := localcluster.New(localcluster.MainConfig(root))
-	require.NoError(t, err)
-	require.NoError(t, cluster.KillNode(t.Context(), node))
-	require.NoError(t, cluster.StartNode(t.Context(), node))
-	e.succeeded("r")
-	pod := e.pod()
-	assert.Positive(t, containerStatus(t, pod, "app").RestartCount)
-	assert.Positive(t, containerStatus(t, pod, "sidecar").RestartCount)
 }
