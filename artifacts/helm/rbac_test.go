@@ -40,13 +40,14 @@ func TestRulesGrantWhatIsUsed(t *testing.T) {
 	tests := map[string][]string{
 		ManagerRules: {
 			"get list watch patch clonesets", "update clonesets/status", "update clonesets/finalizers",
+			"get list watch patch delete containerrecreaterequests", "update containerrecreaterequests/status",
 			"get list watch create patch delete pods", "patch pods/status", "patch pods/resize",
 			"list watch create patch delete persistentvolumeclaims", "list watch nodes",
 			"get list watch create update delete controllerrevisions", "create patch events",
 		},
 		"manager-namespaced": {"create leases", "get update leases"},
 		DaemonRules: {
-			"create patch events", "list watch pods", "patch pods/status",
+			"create patch events", "get list watch pods", "patch pods/status",
 			"get list watch nodeimages", "get nodeimages/pullsecrets", "get list watch nodepodprobes", "list watch containerrecreaterequests",
 			"update patch nodeimages/status", "update patch nodepodprobes/status", "update patch containerrecreaterequests/status",
 		},
