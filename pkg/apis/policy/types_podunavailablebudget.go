@@ -19,6 +19,17 @@ const (
 	PubResizeOperation PubOperation = "RESIZE"
 )
 
+// UnhealthyPodEvictionPolicyType says when Pods that are not ready may be evicted.
+type UnhealthyPodEvictionPolicyType string
+
+const (
+	// IfHealthyBudget lets a running Pod that is not ready be evicted only while as many Pods are
+	// available as must be.
+	IfHealthyBudget UnhealthyPodEvictionPolicyType = "IfHealthyBudget"
+	// AlwaysAllow lets every Pod that is not ready be evicted.
+	AlwaysAllow UnhealthyPodEvictionPolicyType = "AlwaysAllow"
+)
+
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // PodUnavailableBudget keeps a minimum of an application's Pods available.
@@ -42,13 +53,14 @@ type PodUnavailableBudgetList struct {
 
 // PodUnavailableBudgetSpec is what the user asks for. The fields are explained in v1beta1.
 type PodUnavailableBudgetSpec struct {
-	Selector             *metav1.LabelSelector
-	TargetRef            *TargetReference
-	MaxUnavailable       *intstr.IntOrString
-	MinAvailable         *intstr.IntOrString
-	ProtectOperations    []PubOperation
-	ProtectTotalReplicas *int32
-	IgnoredPodSelector   *metav1.LabelSelector
+	Selector                   *metav1.LabelSelector
+	TargetRef                  *TargetReference
+	MaxUnavailable             *intstr.IntOrString
+	MinAvailable               *intstr.IntOrString
+	ProtectOperations          []PubOperation
+	ProtectTotalReplicas       *int32
+	IgnoredPodSelector         *metav1.LabelSelector
+	UnhealthyPodEvictionPolicy *UnhealthyPodEvictionPolicyType
 }
 
 // TargetReference names a workload in the budget's namespace.

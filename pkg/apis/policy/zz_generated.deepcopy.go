@@ -110,6 +110,11 @@ func (in *PodUnavailableBudgetSpec) DeepCopyInto(out *PodUnavailableBudgetSpec) 
 		*out = new(v1.LabelSelector)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.UnhealthyPodEvictionPolicy != nil {
+		in, out := &in.UnhealthyPodEvictionPolicy, &out.UnhealthyPodEvictionPolicy
+		*out = new(UnhealthyPodEvictionPolicyType)
+		**out = **in
+	}
 	return
 }
 

@@ -37212,6 +37212,14 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetSpec(ref common.Referenc
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
+					"unhealthyPodEvictionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unhealthyPodEvictionPolicy says when Pods that run without being ready may be evicted, as it does in a PodDisruptionBudget: IfHealthyBudget only while as many Pods are available as must be, AlwaysAllow at any time. Unset means AlwaysAllow. Deletions and updates of such Pods are never bounded.\n\nPossible enum values:\n - `\"AlwaysAllow\"` lets every Pod that is not ready be evicted.\n - `\"IfHealthyBudget\"` lets a running Pod that is not ready be evicted only while as many Pods are available as must be.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"AlwaysAllow", "IfHealthyBudget"},
+						},
+					},
 				},
 			},
 		},

@@ -20,8 +20,9 @@ const KeptFieldsAnnotation = "policy.kruise.io/v1beta1-fields"
 // keptBudget is what v1alpha1 has no fields for.
 type keptBudget struct {
 	// Annotations are shown for fields, and are not the object's own.
-	Annotations        map[string]string     `json:"annotations,omitempty"`
-	IgnoredPodSelector *metav1.LabelSelector `json:"ignoredPodSelector,omitempty"`
+	Annotations                map[string]string                      `json:"annotations,omitempty"`
+	IgnoredPodSelector         *metav1.LabelSelector                  `json:"ignoredPodSelector,omitempty"`
+	UnhealthyPodEvictionPolicy *policy.UnhealthyPodEvictionPolicyType `json:"unhealthyPodEvictionPolicy,omitempty"`
 }
 
 // Convert_v1alpha1_PodUnavailableBudget_To_policy_PodUnavailableBudget adds to the fields what
@@ -34,7 +35,7 @@ func Convert_v1alpha1_PodUnavailableBudget_To_policy_PodUnavailableBudget(
 	}
 	var kept keptBudget
 	out.Annotations, _ = metadata.Take(out.Annotations, KeptFieldsAnnotation, &kept)
-	out.Spec.IgnoredPodSelector = kept.IgnoredPodSelector
+	out.Spec.IgnoredPodSelector, out.Spec.UnhealthyPodEvictionPolicy = kept.IgnoredPodSelector, kept.UnhealthyPodEvictionPolicy
 	for _, setting := range policy.Protections() {
 		text, found := out.Annotations[setting.Annotation]
 		if !found {
@@ -55,7 +56,7 @@ func Convert_policy_PodUnavailableBudget_To_v1alpha1_PodUnavailableBudget(
 	if err := autoConvert_policy_PodUnavailableBudget_To_v1alpha1_PodUnavailableBudget(in, out, s); err != nil {
 		return err
 	}
-	kept := keptBudget{IgnoredPodSelector: in.Spec.IgnoredPodSelector}
+	kept := keptBudget{IgnoredPodSelector: in.Spec.IgnoredPodSelector, UnhealthyPodEvictionPolicy: in.Spec.UnhealthyPodEvictionPolicy}
 	for _, setting := range policy.Protections() {
 		want := setting.Text(&in.Spec)
 		text, found := in.Annotations[setting.Annotation]
@@ -67,7 +68,7 @@ func Convert_policy_PodUnavailableBudget_To_v1alpha1_PodUnavailableBudget(
 			kept.Annotations = metadata.With(kept.Annotations, setting.Annotation, want)
 		}
 	}
-	if kept.Annotations == nil && kept.IgnoredPodSelector == nil {
+	if kept.Annotations == nil && kept.IgnoredPodSelector == nil && kept.UnhealthyPodEvictionPolicy == nil {
 		return nil
 	}
 	var err error

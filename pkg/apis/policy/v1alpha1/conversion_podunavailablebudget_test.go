@@ -59,7 +59,8 @@ func TestFieldsOfTheNewerVersionAreKept(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"mine": "x"}},
 		Spec: policy.PodUnavailableBudgetSpec{
 			ProtectOperations: []policy.PubOperation{"DELETE"}, ProtectTotalReplicas: ptr.To[int32](15),
-			IgnoredPodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+			IgnoredPodSelector:         &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+			UnhealthyPodEvictionPolicy: new(policy.IfHealthyBudget),
 		},
 	}
 	before := hub.DeepCopy()
@@ -81,6 +82,7 @@ func TestFieldsOfTheNewerVersionAreKept(t *testing.T) {
 	assert.Nil(t, back.Spec.ProtectOperations)
 	assert.Equal(t, map[string]string{"mine": "x", pub.PubProtectTotalReplicasKey: "20"}, back.Annotations, "now it is the object's own")
 	assert.Equal(t, before.Spec.IgnoredPodSelector, back.Spec.IgnoredPodSelector)
+	assert.Equal(t, before.Spec.UnhealthyPodEvictionPolicy, back.Spec.UnhealthyPodEvictionPolicy)
 }
 
 // Each of what only v1beta1 can say is kept without the others too.

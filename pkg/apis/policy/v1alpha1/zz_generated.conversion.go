@@ -160,6 +160,7 @@ func autoConvert_policy_PodUnavailableBudgetSpec_To_v1alpha1_PodUnavailableBudge
 	// WARNING: in.ProtectOperations requires manual conversion: does not exist in peer-type
 	// WARNING: in.ProtectTotalReplicas requires manual conversion: does not exist in peer-type
 	// WARNING: in.IgnoredPodSelector requires manual conversion: does not exist in peer-type
+	// WARNING: in.UnhealthyPodEvictionPolicy requires manual conversion: does not exist in peer-type
 	return nil
 }
 

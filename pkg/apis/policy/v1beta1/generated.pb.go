@@ -148,6 +148,13 @@ func (m *PodUnavailableBudgetSpec) MarshalToSizedBuffer(dAtA []byte) (int, error
 	_ = i
 	var l int
 	_ = l
+	if m.UnhealthyPodEvictionPolicy != nil {
+		i -= len(*m.UnhealthyPodEvictionPolicy)
+		copy(dAtA[i:], *m.UnhealthyPodEvictionPolicy)
+		i = encodeVarintGenerated(dAtA, i, uint64(len(*m.UnhealthyPodEvictionPolicy)))
+		i--
+		dAtA[i] = 0x42
+	}
 	if m.IgnoredPodSelector != nil {
 		{
 			size, err := m.IgnoredPodSelector.MarshalToSizedBuffer(dAtA[:i])
@@ -437,6 +444,10 @@ func (m *PodUnavailableBudgetSpec) Size() (n int) {
 		l = m.IgnoredPodSelector.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	if m.UnhealthyPodEvictionPolicy != nil {
+		l = len(*m.UnhealthyPodEvictionPolicy)
+		n += 1 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -533,6 +544,7 @@ func (this *PodUnavailableBudgetSpec) String() string {
 		`ProtectOperations:` + fmt.Sprintf("%v", this.ProtectOperations) + `,`,
 		`ProtectTotalReplicas:` + valueToStringGenerated(this.ProtectTotalReplicas) + `,`,
 		`IgnoredPodSelector:` + strings.Replace(fmt.Sprintf("%v", this.IgnoredPodSelector), "LabelSelector", "v1.LabelSelector", 1) + `,`,
+		`UnhealthyPodEvictionPolicy:` + valueToStringGenerated(this.UnhealthyPodEvictionPolicy) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -1119,6 +1131,39 @@ func (m *PodUnavailableBudgetSpec) Unmarshal(dAtA []byte) error {
 			if err := m.IgnoredPodSelector.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 8:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field UnhealthyPodEvictionPolicy", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			s := UnhealthyPodEvictionPolicyType(dAtA[iNdEx:postIndex])
+			m.UnhealthyPodEvictionPolicy = &s
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

@@ -20,6 +20,18 @@ const (
 	PubResizeOperation PubOperation = "RESIZE"
 )
 
+// UnhealthyPodEvictionPolicyType says when Pods that are not ready may be evicted.
+// +enum
+type UnhealthyPodEvictionPolicyType string
+
+const (
+	// IfHealthyBudget lets a running Pod that is not ready be evicted only while as many Pods are
+	// available as must be.
+	IfHealthyBudget UnhealthyPodEvictionPolicyType = "IfHealthyBudget"
+	// AlwaysAllow lets every Pod that is not ready be evicted.
+	AlwaysAllow UnhealthyPodEvictionPolicyType = "AlwaysAllow"
+)
+
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
@@ -99,6 +111,13 @@ type PodUnavailableBudgetSpec struct {
 	// Where set, it must not be empty.
 	// +optional
 	IgnoredPodSelector *metav1.LabelSelector `json:"ignoredPodSelector,omitempty" protobuf:"bytes,7,opt,name=ignoredPodSelector"`
+
+	// unhealthyPodEvictionPolicy says when Pods that run without being ready may be evicted, as it
+	// does in a PodDisruptionBudget: IfHealthyBudget only while as many Pods are available as must
+	// be, AlwaysAllow at any time. Unset means AlwaysAllow. Deletions and updates of such Pods are
+	// never bounded.
+	// +optional
+	UnhealthyPodEvictionPolicy *UnhealthyPodEvictionPolicyType `json:"unhealthyPodEvictionPolicy,omitempty" protobuf:"bytes,8,opt,name=unhealthyPodEvictionPolicy,casttype=UnhealthyPodEvictionPolicyType"`
 }
 
 // TargetReference names a workload in the budget's namespace.

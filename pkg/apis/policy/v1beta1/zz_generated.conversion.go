@@ -137,6 +137,7 @@ func autoConvert_v1beta1_PodUnavailableBudgetSpec_To_policy_PodUnavailableBudget
 	out.ProtectOperations = *(*[]policy.PubOperation)(unsafe.Pointer(&in.ProtectOperations))
 	out.ProtectTotalReplicas = (*int32)(unsafe.Pointer(in.ProtectTotalReplicas))
 	out.IgnoredPodSelector = (*v1.LabelSelector)(unsafe.Pointer(in.IgnoredPodSelector))
+	out.UnhealthyPodEvictionPolicy = (*policy.UnhealthyPodEvictionPolicyType)(unsafe.Pointer(in.UnhealthyPodEvictionPolicy))
 	return nil
 }
 
@@ -153,6 +154,7 @@ func autoConvert_policy_PodUnavailableBudgetSpec_To_v1beta1_PodUnavailableBudget
 	out.ProtectOperations = *(*[]PubOperation)(unsafe.Pointer(&in.ProtectOperations))
 	out.ProtectTotalReplicas = (*int32)(unsafe.Pointer(in.ProtectTotalReplicas))
 	out.IgnoredPodSelector = (*v1.LabelSelector)(unsafe.Pointer(in.IgnoredPodSelector))
+	out.UnhealthyPodEvictionPolicy = (*UnhealthyPodEvictionPolicyType)(unsafe.Pointer(in.UnhealthyPodEvictionPolicy))
 	return nil
 }
 

@@ -32,8 +32,13 @@ func validateBudget(budget *policy.PodUnavailableBudget) field.ErrorList {
 	if spec.IgnoredPodSelector != nil {
 		errs = append(errs, validateSelector(spec.IgnoredPodSelector, path.Child("ignoredPodSelector"))...)
 	}
+	if eviction := spec.UnhealthyPodEvictionPolicy; eviction != nil && !slices.Contains(evictionPolicies, *eviction) {
+		errs = append(errs, field.NotSupported(path.Child("unhealthyPodEvictionPolicy"), *eviction, evictionPolicies))
+	}
 	return append(errs, validateAnnotations(budget)...)
 }
+
+var evictionPolicies = []policy.UnhealthyPodEvictionPolicyType{policy.AlwaysAllow, policy.IfHealthyBudget}
 
 // validatePods checks which Pods a budget protects.
 func validatePods(spec *policy.PodUnavailableBudgetSpec, path *field.Path) (errs field.ErrorList) {

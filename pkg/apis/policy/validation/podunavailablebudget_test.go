@@ -167,6 +167,15 @@ var cases = map[string]struct {
 		},
 		[]string{"spec.ignoredPodSelector: Required"},
 	},
+	"sick Pods": {change: func(_ *policy.PodUnavailableBudget, s *policy.PodUnavailableBudgetSpec) {
+		s.UnhealthyPodEvictionPolicy = new(policy.IfHealthyBudget)
+	}},
+	"sick Pods otherwise": {
+		func(_ *policy.PodUnavailableBudget, s *policy.PodUnavailableBudgetSpec) {
+			s.UnhealthyPodEvictionPolicy = new(policy.UnhealthyPodEvictionPolicyType("Never"))
+		},
+		[]string{`spec.unhealthyPodEvictionPolicy: Unsupported value: "Never": supported values: "AlwaysAllow", "IfHealthyBudget"`},
+	},
 
 	"annotated operations":           {change: annotated(pub.PubProtectOperationsKey, "DELETE,EVICT")},
 	"annotated RESIZE":               {change: annotated(pub.PubProtectOperationsKey, "RESIZE")},

@@ -8138,6 +8138,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: targetRef
       type:
         namedType: io.kruise.kruise.pkg.apis.policy.v1beta1.TargetReference
+    - name: unhealthyPodEvictionPolicy
+      type:
+        scalar: string
 - name: io.kruise.kruise.pkg.apis.policy.v1beta1.PodUnavailableBudgetStatus
   map:
     fields:

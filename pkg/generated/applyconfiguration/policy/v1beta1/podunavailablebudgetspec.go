@@ -40,6 +40,11 @@ type PodUnavailableBudgetSpecApplyConfiguration struct {
 	// ignoredPodSelector selects Pods that may always go. They count as available meanwhile.
 	// Where set, it must not be empty.
 	IgnoredPodSelector *v1.LabelSelectorApplyConfiguration `json:"ignoredPodSelector,omitempty"`
+	// unhealthyPodEvictionPolicy says when Pods that run without being ready may be evicted, as it
+	// does in a PodDisruptionBudget: IfHealthyBudget only while as many Pods are available as must
+	// be, AlwaysAllow at any time. Unset means AlwaysAllow. Deletions and updates of such Pods are
+	// never bounded.
+	UnhealthyPodEvictionPolicy *policyv1beta1.UnhealthyPodEvictionPolicyType `json:"unhealthyPodEvictionPolicy,omitempty"`
 }
 
 // PodUnavailableBudgetSpecApplyConfiguration constructs a declarative configuration of the PodUnavailableBudgetSpec type for use with
@@ -103,5 +108,13 @@ func (b *PodUnavailableBudgetSpecApplyConfiguration) WithProtectTotalReplicas(va
 // If called multiple times, the IgnoredPodSelector field is set to the value of the last call.
 func (b *PodUnavailableBudgetSpecApplyConfiguration) WithIgnoredPodSelector(value *v1.LabelSelectorApplyConfiguration) *PodUnavailableBudgetSpecApplyConfiguration {
 	b.IgnoredPodSelector = value
+	return b
+}
+
+// WithUnhealthyPodEvictionPolicy sets the UnhealthyPodEvictionPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the UnhealthyPodEvictionPolicy field is set to the value of the last call.
+func (b *PodUnavailableBudgetSpecApplyConfiguration) WithUnhealthyPodEvictionPolicy(value policyv1beta1.UnhealthyPodEvictionPolicyType) *PodUnavailableBudgetSpecApplyConfiguration {
+	b.UnhealthyPodEvictionPolicy = &value
 	return b
 }
