@@ -1,0 +1,24 @@
+package pub
+
+// Names of PodUnavailableBudget.
+const (
+	// RelatedPubKey, an annotation, names the PodUnavailableBudget that governs a Pod.
+	RelatedPubKey = "kruise.io/related-pub"
+	// RelatedPubKeyNew is the same under the name that later releases have for it. It is read first.
+	RelatedPubKeyNew = "pub.kruise.io/related-pub"
+	// PubNoProtectKey, an annotation, takes a Pod out of the protection of budgets when it is true.
+	PubNoProtectKey = "pub.kruise.io/no-protect"
+	// BudgetNamespaceKey, a label, is "true" on each namespace that has a PodUnavailableBudget. An
+	// admission webhook for evictions selects namespaces by it: what it sees has no labels of Pods.
+	BudgetNamespaceKey = "policy.kruise.io/pod-unavailable-budgets"
+)
+
+// Names on Pods that SidecarSets write, and budgets read.
+const (
+	// SidecarSetInjectedListKey, an annotation, lists the SidecarSets of a Pod, with commas.
+	SidecarSetInjectedListKey = "kruise.io/sidecarset-injected-list"
+	// SidecarSetInPlaceUpdateStateKey, an annotation, records updates of sidecars, as JSON by SidecarSet.
+	SidecarSetInPlaceUpdateStateKey = "kruise.io/sidecarset-inplace-update-state"
+	// SidecarInjectedEnv is "true" in each container that a SidecarSet injected.
+	SidecarInjectedEnv = "IS_INJECTED"
+)

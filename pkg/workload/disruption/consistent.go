@@ -1,0 +1,84 @@
+package disruption
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/inplace"
+)
+
+// Consistent tells whether the Pod's containers are those of its spec: no update in place is on its way.
+func Consistent(pod *corev1.Pod) bool {
+	digests := 0
+	for i := range pod.Spec.Containers {
+		_, digest, found := strings.Cut(pod.Spec.Containers[i].Image, "@")
+		if !found {
+			continue
+		}
+		digests++
+		if status := statusOf(pod, pod.Spec.Containers[i].Name); status == nil || !strings.HasSuffix(status.ImageID, digest) {
+			return false
+		}
+	}
+	if digests > 0 && digests == len(pod.Spec.Containers) {
+		return true
+	}
+	if !sidecarsConsistent(pod) {
+		return false
+	}
+	progress, err := inplace.Evaluate(pod, nil)
+	return err == nil && progress.Complete
+}
+
+// sidecarState records what ran in sidecars before their last update.
+type sidecarState struct {
+	LastContainerStatuses map[string]struct {
+		ImageID string `json:"imageID"`
+	} `json:"lastContainerStatuses"`
+}
+
+// sidecarsConsistent is Consistent for containers that SidecarSets injected. A record that nobody can read says that an
+// update is on its way.
+func sidecarsConsistent(pod *corev1.Pod) bool {
+	text, found := pod.Annotations[pub.SidecarSetInPlaceUpdateStateKey]
+	if !found || pod.Annotations[pub.SidecarSetInjectedListKey] == "" {
+		return true
+	}
+	var records map[string]sidecarState
+	if err := json.Unmarshal([]byte(text), &records); err != nil {
+		return !slices.ContainsFunc(pod.Spec.Containers, injected)
+	}
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		if !injected(*container) {
+			continue
+		}
+		for _, record := range records {
+			recorded, found := record.LastContainerStatuses[container.Name]
+			status := statusOf(pod, container.Name)
+			if found && (status == nil || status.ImageID == recorded.ImageID && status.Image != container.Image) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func injected(container corev1.Container) bool {
+	return slices.ContainsFunc(container.Env, func(env corev1.EnvVar) bool {
+		return env.Name == pub.SidecarInjectedEnv && env.Value == "true"
+	})
+}
+
+func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Name == container {
+			return &pod.Status.ContainerStatuses[i]
+		}
+	}
+	return nil
+}

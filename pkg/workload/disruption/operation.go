@@ -1,0 +1,89 @@
+package disruption
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+)
+
+// usualOperations are what a budget bounds that names none.
+var usualOperations = []v1beta1.PubOperation{v1beta1.PubDeleteOperation, v1beta1.PubUpdateOperation, v1beta1.PubEvictOperation}
+
+// UpdateOf says what kind of disruption an update of a Pod is, and false when it is none.
+func UpdateOf(before, after *corev1.Pod) (v1beta1.PubOperation, bool) {
+	switch {
+	case !markedUnavailable(before) && markedUnavailable(after):
+		return v1beta1.PubUpdateOperation, true
+	case apiequality.Semantic.DeepEqual(before.Spec, after.Spec):
+		return "", false
+	case restartsNothing(before, after):
+		return v1beta1.PubResizeOperation, true
+	default:
+		return v1beta1.PubUpdateOperation, true
+	}
+}
+
+// restartsNothing tells whether nothing differs but amounts that the node can change in a running container. That the class of
+// service stays what it is, kube-apiserver sees to.
+func restartsNothing(before, after *corev1.Pod) bool {
+	if _, static := before.Annotations[corev1.MirrorPodAnnotationKey]; static || len(before.Spec.Containers) != len(after.Spec.Containers) {
+		return false
+	}
+	rest := after.Spec.DeepCopy()
+	for i := range rest.Containers {
+		container := &before.Spec.Containers[i]
+		if changesRestart(container, rest.Containers[i].Resources) {
+			return false
+		}
+		container.Resources.DeepCopyInto(&rest.Containers[i].Resources)
+	}
+	return apiequality.Semantic.DeepEqual(before.Spec, *rest)
+}
+
+// changesRestart tells whether the container cannot have other resources without a restart.
+func changesRestart(container *corev1.Container, wanted corev1.ResourceRequirements) bool {
+	for _, lists := range [][2]corev1.ResourceList{
+		{container.Resources.Limits, wanted.Limits}, {container.Resources.Requests, wanted.Requests},
+	} {
+		for _, name := range changedNames(lists[0], lists[1]) {
+			if name != corev1.ResourceCPU && name != corev1.ResourceMemory || restartsFor(container, name) {
+				return true
+			}
+		}
+	}
+	return !apiequality.Semantic.DeepEqual(container.Resources.Claims, wanted.Claims)
+}
+
+func restartsFor(container *corev1.Container, name corev1.ResourceName) bool {
+	return slices.ContainsFunc(container.ResizePolicy, func(policy corev1.ContainerResizePolicy) bool {
+		return policy.ResourceName == name && policy.RestartPolicy == corev1.RestartContainer
+	})
+}
+
+func changedNames(before, after corev1.ResourceList) (names []corev1.ResourceName) {
+	for name, amount := range after {
+		if old, found := before[name]; !found || !old.Equal(amount) {
+			names = append(names, name)
+		}
+	}
+	for name := range before {
+		if _, found := after[name]; !found {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// protects tells whether a budget bounds an operation. A resize that restarts nothing is bounded where updates are, unless
+// the administrator rules that such a resize is none.
+func protects(spec *v1beta1.PodUnavailableBudgetSpec, operation v1beta1.PubOperation, resizeIsUpdate bool) bool {
+	operations := spec.ProtectOperations
+	if len(operations) == 0 {
+		operations = usualOperations
+	}
+	return slices.Contains(operations, operation) || operation == v1beta1.PubResizeOperation && resizeIsUpdate &&
+		slices.Contains(operations, v1beta1.PubUpdateOperation)
+}

@@ -1,0 +1,143 @@
+package disruption
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+)
+
+// seenIn is an observation by a cache, while the server has something else.
+func seenIn(cached, live []*corev1.Pod, at time.Time) *Observation {
+	return &Observation{
+		Pods: cached, Replicas: 10, Now: at,
+		Cached: func(name string) *corev1.Pod { return named(cached, name) },
+		Live: func(name string) (*metav1.ObjectMeta, error) {
+			if pod := named(live, name); pod != nil {
+				return &pod.ObjectMeta, nil
+			}
+			return nil, nil
+		},
+	}
+}
+
+func named(pods []*corev1.Pod, name string) *corev1.Pod {
+	for _, pod := range pods {
+		if pod.Name == name {
+			return pod
+		}
+	}
+	return nil
+}
+
+func tenPods() (pods []*corev1.Pod) {
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"} {
+		pods = append(pods, newPod(name))
+	}
+	return pods
+}
+
+// but returns the Pods with one changed.
+func but(pods []*corev1.Pod, name string, edit func(*corev1.Pod)) []*corev1.Pod {
+	changed := make([]*corev1.Pod, 0, len(pods))
+	for _, pod := range pods {
+		if pod.Name == name {
+			pod = pod.DeepCopy()
+			pod.ResourceVersion += "1"
+			edit(pod)
+		}
+		changed = append(changed, pod)
+	}
+	return changed
+}
+
+func goes(pod *corev1.Pod) { pod.DeletionTimestamp = new(metav1.NewTime(now)) }
+
+func without(pods []*corev1.Pod, name string) (others []*corev1.Pod) {
+	for _, pod := range pods {
+		if pod.Name != name {
+			others = append(others, pod)
+		}
+	}
+	return others
+}
+
+func TestRow1Recount(t *testing.T) {
+	count, err := Recount(newBudget(func(b *v1beta1.PodUnavailableBudget) { b.Status = v1beta1.PodUnavailableBudgetStatus{} }),
+		seenIn(tenPods(), tenPods(), now))
+	require.NoError(t, err)
+	assert.Equal(t, newBudget().Status, count.Status)
+	assert.Zero(t, count.Recheck)
+}
+
+func TestStandingGrants(t *testing.T) {
+	pods := tenPods()
+	tests := map[string]struct {
+		cached, live []*corev1.Pod
+		after        time.Duration
+		update       bool
+		stands       bool
+		current      int32
+		recheck      time.Duration
+		notDeleted   int
+	}{
+		"not seen yet":                           {cached: pods, live: pods, stands: true, current: 9, recheck: 20 * time.Second},
+		"seen":                                   {cached: but(pods, "a", goes), live: but(pods, "a", goes), current: 9},
+		"seen, and gone since":                   {cached: but(pods, "a", goes), live: without(pods, "a"), stands: true, current: 9, recheck: time.Second},
+		"gone":                                   {cached: without(pods, "a"), live: without(pods, "a"), current: 9},
+		"there, and the cache does not know":     {cached: without(pods, "a"), live: pods, stands: true, current: 9, recheck: time.Second},
+		"another of that name":                   {cached: but(pods, "a", goes), live: but(pods, "a", func(p *corev1.Pod) { p.UID = "new" }), stands: true, current: 9, recheck: time.Second},
+		"row 12: never came":                     {cached: pods, live: pods, after: 20 * time.Second, current: 10, notDeleted: 1},
+		"came late, and the cache does not know": {cached: pods, live: but(pods, "a", goes), after: 20 * time.Second, stands: true, current: 9, recheck: time.Second},
+		"row 10: an update not seen yet":         {cached: pods, live: pods, update: true, after: 9 * time.Second, stands: true, current: 9, recheck: time.Second},
+		"an update that changed nothing":         {cached: pods, live: pods, update: true, after: 10 * time.Second, current: 10},
+		"an update under way":                    {cached: but(pods, "a", notReady), live: but(pods, "a", notReady), update: true, after: 10 * time.Second, current: 9},
+		"an update that the cache does not know": {cached: pods, live: but(pods, "a", notReady), update: true, after: 10 * time.Second, stands: true, current: 9, recheck: time.Second},
+		"an update that the node does not know":  {cached: unseen(pods), live: unseen(pods), update: true, after: 10 * time.Second, current: 9},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			grants := map[string]metav1.Time{"a": metav1.NewTime(now)}
+			budget := newBudget(func(b *v1beta1.PodUnavailableBudget) { b.Status.DisruptedPods = grants })
+			if test.update {
+				budget = newBudget(func(b *v1beta1.PodUnavailableBudget) { b.Status.UnavailablePods = grants })
+			}
+			count, err := Recount(budget, seenIn(test.cached, test.live, now.Add(test.after)))
+			require.NoError(t, err)
+			assert.Equal(t, test.stands, len(count.Status.DisruptedPods)+len(count.Status.UnavailablePods) == 1, "stands")
+			assert.Equal(t, test.current, count.Status.CurrentAvailable)
+			assert.Equal(t, test.current-7, count.Status.UnavailableAllowed)
+			assert.Equal(t, test.recheck, count.Recheck)
+			assert.Len(t, count.NotDeleted, test.notDeleted)
+		})
+	}
+}
+
+func unseen(pods []*corev1.Pod) []*corev1.Pod {
+	return but(pods, "a", func(p *corev1.Pod) { p.Generation, p.Status.ObservedGeneration = 2, 1 })
+}
+
+func TestAGrantStandsWhileNobodyCanLook(t *testing.T) {
+	seen := seenIn(nil, nil, now)
+	seen.Live = func(string) (*metav1.ObjectMeta, error) { return nil, errors.New("no route") }
+	_, err := Recount(newBudget(granted(now)), seen)
+	require.ErrorContains(t, err, "look at Pod p: no route")
+	_, err = Recount(newBudget(func(b *v1beta1.PodUnavailableBudget) { b.Spec.MaxUnavailable = nil }), seen)
+	require.Error(t, err)
+}
+
+func TestRow13FewerReplicasNeedFewerPods(t *testing.T) {
+	seen := seenIn(tenPods(), tenPods(), now)
+	seen.Replicas = 5
+	count, err := Recount(newBudget(), seen)
+	require.NoError(t, err)
+	assert.EqualValues(t, 5, count.Status.TotalReplicas)
+	assert.EqualValues(t, 3, count.Status.DesiredAvailable)
+	assert.EqualValues(t, 7, count.Status.UnavailableAllowed)
+}
