@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
@@ -30,6 +31,8 @@ type Config struct {
 	PullSecrets *appsregistry.PullSecrets
 	// Reviews serve what kube-apiserver asks about objects of its own, by resource.
 	Reviews map[string]genericrest.Storage
+	// Opened, where set, is told of the storage of each kind before anything is served.
+	Opened func(resource schema.GroupResource, storage map[string]genericrest.Storage)
 
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
@@ -105,6 +108,9 @@ func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo,
 		}
 		if c.PullSecrets != nil {
 			appsregistry.AddPullSecrets(storage, c.PullSecrets)
+		}
+		if c.Opened != nil {
+			c.Opened(kind.Resource(), storage)
 		}
 		for _, version := range kind.ServedVersions() {
 			served := info.VersionedResourcesStorageMap[version.Version]

@@ -1,0 +1,73 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	genericrest "k8s.io/apiserver/pkg/registry/rest"
+
+	"kruise.io/kruise/pkg/apis/policy"
+	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+)
+
+// Budgets lets admission change the statuses of budgets where they are stored, without a request. It is made before the
+// store is open, and of no use until Opened was called.
+type Budgets struct {
+	status genericrest.Updater
+}
+
+const budgetResource = "podunavailablebudgets"
+
+// Opened takes the storage of the kind, by path, from what opens all of them. It is called before the first request.
+func (b *Budgets) Opened(resource schema.GroupResource, storage map[string]genericrest.Storage) {
+	if resource != policy.Resource(budgetResource) {
+		return
+	}
+	if status, ok := storage[budgetResource+"/status"].(genericrest.Updater); ok {
+		b.status = status
+	}
+}
+
+// UpdateStatus lets update change the status of a budget as it is stored now, and stores it unless nothing changed. Where
+// somebody else stores it first, update is called again with what that one stored, until the context ends. What update
+// returns as an error comes back as it is.
+func (b *Budgets) UpdateStatus(
+	ctx context.Context, namespace, name string, update func(*v1beta1.PodUnavailableBudget) error,
+) error {
+	if b.status == nil {
+		return apierrors.NewServiceUnavailable("the store of PodUnavailableBudgets is not open yet")
+	}
+	ctx = genericapirequest.WithNamespace(genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{
+		IsResourceRequest: true, Verb: "update", APIGroup: policy.GroupName, APIVersion: v1beta1.SchemeGroupVersion.Version,
+		Resource: budgetResource, Subresource: "status", Namespace: namespace, Name: name,
+	}), namespace)
+	change := func(_ context.Context, _, stored runtime.Object) (runtime.Object, error) {
+		return changeStatus(stored, update)
+	}
+	_, _, err := b.status.Update(ctx, name, genericrest.DefaultUpdatedObjectInfo(nil, change), nil, nil, false, &metav1.UpdateOptions{})
+	return err
+}
+
+// changeStatus leaves what is stored as it is, which may be in a cache.
+func changeStatus(stored runtime.Object, update func(*v1beta1.PodUnavailableBudget) error) (runtime.Object, error) {
+	budget, ok := stored.(*policy.PodUnavailableBudget)
+	if !ok {
+		return nil, errors.New("the stored object is no PodUnavailableBudget")
+	}
+	changed := budget.DeepCopy()
+	versioned := &v1beta1.PodUnavailableBudget{}
+	if err := v1beta1.Convert_policy_PodUnavailableBudget_To_v1beta1_PodUnavailableBudget(changed, versioned, nil); err != nil {
+		return nil, fmt.Errorf("convert PodUnavailableBudget %s: %w", budget.Name, err)
+	}
+	if err := update(versioned); err != nil {
+		return nil, err
+	}
+	changed.Status = policy.PodUnavailableBudgetStatus(versioned.Status)
+	return changed, nil
+}
