@@ -44,6 +44,10 @@ func TestRulesGrantWhatIsUsed(t *testing.T) {
 			"get list watch create patch delete pods", "patch pods/status", "patch pods/resize",
 			"list watch create patch delete persistentvolumeclaims", "list watch nodes",
 			"get list watch create update delete controllerrevisions", "create patch events",
+			"get list watch podunavailablebudgets", "update podunavailablebudgets/status", "list watch statefulsets", "get daemonsets",
+			"get uniteddeployments", "get uniteddeployments/scale", "list watch deployments", "list watch replicasets",
+			"list watch statefulsets", "get daemonsets", "get jobs", "get replicationcontrollers", "get replicationcontrollers/scale",
+			"list watch patch namespaces",
 		},
 		"manager-namespaced": {"create leases", "get update leases"},
 		DaemonRules: {

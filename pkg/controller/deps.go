@@ -3,6 +3,8 @@ package controller
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
@@ -19,6 +21,9 @@ type Deps struct {
 	Kruise          versioned.Interface
 	KubeInformers   informers.SharedInformerFactory
 	KruiseInformers externalversions.SharedInformerFactory
+	// Dynamic and Mapper reach workloads of kinds that nobody has types for.
+	Dynamic dynamic.Interface
+	Mapper  meta.RESTMapper
 	// Recorder makes the recorder of an event source.
 	Recorder func(component string) record.EventRecorder
 	Features featuregate.FeatureGate

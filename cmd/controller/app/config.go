@@ -8,11 +8,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/client-go/tools/record"
@@ -66,6 +69,10 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	if err := c.setDeps(ctx, kube); err != nil {
 		return nil, err
 	}
+	if c.deps.Dynamic, err = dynamic.NewForConfig(rest.AddUserAgent(rest.CopyConfig(base), "kruise-manager")); err != nil {
+		return nil, fmt.Errorf("make client of kinds without types: %w", err)
+	}
+	c.deps.Mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kube.Discovery()))
 	return c, c.makeControllers()
 }
 

@@ -30,7 +30,6 @@ var ignoredFlags = []struct{ name, value string }{
 	{"imagepulljob-workers", "3"},
 	{"nodeimage-workers", "3"},
 	{"resourcedistribution-workers", "3"},
-	{"podunavailablebudget-workers", "3"},
 	{"workloadspread-workers", "3"},
 	{"persistentpodstate-workers", "3"},
 	{"podprobemarker-workers", "3"},

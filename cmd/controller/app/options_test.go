@@ -44,7 +44,7 @@ func TestRow1EveryFlagOfExistingManifests(t *testing.T) {
 	assert.True(t, o.ScalingExcludePreparingDelete)
 	assert.Contains(t, o.ignored, "--allow-privileged")
 	assert.NotContains(t, o.ignored, "--cloneset-workers")
-	assert.Len(t, o.ignored, 26)
+	assert.Len(t, o.ignored, 25)
 }
 
 func TestRefused(t *testing.T) {

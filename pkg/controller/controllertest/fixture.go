@@ -23,6 +23,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
@@ -86,8 +87,25 @@ func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("containerrecreaterequests"), "ContainerRecreateRequest",
 			f.Deps.KruiseInformers.Apps().V1beta1().ContainerRecreateRequests().Informer().GetIndexer()},
 	}
+	f.cacheBudgets()
 	f.Add(objects...)
 	return f
+}
+
+// cacheBudgets adds what budgets are counted by.
+func (f *Fixture) cacheBudgets() {
+	apps, ours := f.Deps.KubeInformers.Apps().V1(), f.Deps.KruiseInformers
+	f.caches = append(f.caches,
+		cached{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("namespaces"), "Namespace",
+			f.Deps.KubeInformers.Core().V1().Namespaces().Informer().GetIndexer()},
+		cached{f.Kube.Tracker(), appsv1.SchemeGroupVersion.WithResource("deployments"), "Deployment", apps.Deployments().Informer().GetIndexer()},
+		cached{f.Kube.Tracker(), appsv1.SchemeGroupVersion.WithResource("replicasets"), "ReplicaSet", apps.ReplicaSets().Informer().GetIndexer()},
+		cached{f.Kube.Tracker(), appsv1.SchemeGroupVersion.WithResource("statefulsets"), "StatefulSet", apps.StatefulSets().Informer().GetIndexer()},
+		cached{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("statefulsets"), "StatefulSet",
+			ours.Apps().V1beta1().StatefulSets().Informer().GetIndexer()},
+		cached{f.Kruise.Tracker(), policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), "PodUnavailableBudget",
+			ours.Policy().V1beta1().PodUnavailableBudgets().Informer().GetIndexer()},
+	)
 }
 
 // nameCreated gives a created object what a server gives it.
@@ -161,7 +179,7 @@ func (f *Fixture) Update(object runtime.Object) {
 	accessor, err := meta.Accessor(object)
 	require.NoError(f.t, err)
 	for _, c := range f.caches {
-		if strings.HasSuffix(fmt.Sprintf("%T", object), "."+c.kind) {
+		if fmt.Sprintf("%T", object) == "*"+c.gvr.Version+"."+c.kind {
 			require.NoError(f.t, c.tracker.Update(c.gvr, object, accessor.GetNamespace()))
 			return
 		}

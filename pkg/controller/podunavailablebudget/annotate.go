@@ -1,0 +1,113 @@
+package podunavailablebudget
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// width is how many Pods are written to at once.
+const width = 16
+
+// annotate says on each Pod of a budget that it governs it, and takes that back from Pods that say so and have none or
+// another one.
+func (r *Reconciler) annotate(ctx context.Context, key types.NamespacedName, governed []*corev1.Pod) error {
+	wanted := map[string]string{}
+	due := make([]*corev1.Pod, 0, len(governed))
+	add := func(pod *corev1.Pod, budget string) {
+		if _, known := wanted[pod.Name]; known {
+			return
+		}
+		wanted[pod.Name] = budget
+		if !names(pod, budget) {
+			due = append(due, pod)
+		}
+	}
+	for _, pod := range governed {
+		add(pod, key.Name)
+	}
+	items, err := r.pods.ByIndex(hintIndex, key.String())
+	if err != nil {
+		return fmt.Errorf("list Pods by budget: %w", err)
+	}
+	for _, item := range items {
+		if pod, ok := item.(*corev1.Pod); ok && podstate.Active(pod) {
+			budget := ""
+			if governing := r.governing(pod); governing != nil {
+				budget = governing.Name
+			}
+			add(pod, budget)
+		}
+	}
+	return podcontrol.Parallel(len(due), width, func(i int) error { return r.annotatePod(ctx, due[i], wanted[due[i].Name]) })
+}
+
+// names tells whether a Pod says that it has this budget, or none, under both names of the annotation.
+func names(pod *corev1.Pod, budget string) bool {
+	for _, key := range []string{pub.RelatedPubKey, pub.RelatedPubKeyNew} {
+		if value, found := pod.Annotations[key]; value != budget || found != (budget != "") {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Reconciler) annotatePod(ctx context.Context, pod *corev1.Pod, budget string) error {
+	var value any
+	if budget != "" {
+		value = budget
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": pod.UID, "annotations": map[string]any{pub.RelatedPubKey: value, pub.RelatedPubKeyNew: value},
+	}})
+	if err != nil {
+		return fmt.Errorf("encode annotations: %w", err)
+	}
+	_, err = r.kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("annotate Pod %s: %w", pod.Name, err)
+	}
+	return nil
+}
+
+// labelNamespace keeps the label on a namespace while it has a budget.
+func (r *Reconciler) labelNamespace(ctx context.Context, name string) error {
+	namespace, err := r.namespaces.Get(name)
+	if apierrors.IsNotFound(err) || err == nil && namespace.DeletionTimestamp != nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get Namespace: %w", err)
+	}
+	budgets, err := r.budgets.IndexKeys(cache.NamespaceIndex, name)
+	if err != nil {
+		return fmt.Errorf("list budgets: %w", err)
+	}
+	value, labelled := namespace.Labels[pub.BudgetNamespaceKey]
+	if labelled == (len(budgets) > 0) && (!labelled || value == "true") {
+		return nil
+	}
+	var want any
+	if len(budgets) > 0 {
+		want = "true"
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{pub.BudgetNamespaceKey: want}}})
+	if err != nil {
+		return fmt.Errorf("encode label: %w", err)
+	}
+	_, err = r.kube.CoreV1().Namespaces().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("label Namespace: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package podunavailablebudget
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// observation is what a budget is counted by.
+type observation struct {
+	disruption.Observation
+	// unseen is true where a change of the replicas brings no event.
+	unseen bool
+}
+
+// observe reads the caches. It must come after the budget was read.
+func (r *Reconciler) observe(ctx context.Context, budget *v1beta1.PodUnavailableBudget) (*observation, error) {
+	seen := &observation{Observation: disruption.Observation{
+		Now: r.clock.Now(), Cached: r.cachedPod(budget.Namespace), Live: r.livePod(ctx, budget.Namespace),
+	}}
+	var err error
+	if budget.Spec.TargetRef == nil {
+		err = r.observeSelected(ctx, budget, seen)
+	} else {
+		err = r.observeTarget(ctx, budget, seen)
+	}
+	return seen, err
+}
+
+// observeTarget takes the Pods and replicas of the target.
+func (r *Reconciler) observeTarget(ctx context.Context, budget *v1beta1.PodUnavailableBudget, seen *observation) error {
+	target, _ := disruption.TargetOf(budget)
+	version := schema.FromAPIVersionAndKind(budget.Spec.TargetRef.APIVersion, target.Kind).Version
+	found, err := r.workloads.find(ctx, budget.Namespace, version, target)
+	seen.unseen = r.workloads.cached[target.GroupKind] == nil
+	if err != nil || found == nil {
+		return err
+	}
+	pods, err := r.podsOf(budget.Namespace, target.GroupKind, found)
+	if err != nil {
+		return err
+	}
+	seen.Pods = r.governed(budget, pods)
+	seen.Replicas = found.replicas
+	if found.uncounted {
+		seen.Replicas = int32(len(seen.Pods)) //nolint:gosec // far from 32 bits
+	}
+	return nil
+}
+
+// podsOf are the Pods that a workload owns, else those that its scale subresource selects.
+func (r *Reconciler) podsOf(namespace string, kind schema.GroupKind, found *size) ([]*corev1.Pod, error) {
+	pods, err := r.ownedPods(kind, found.uid)
+	if err != nil || len(pods) > 0 || found.selector == "" {
+		return pods, err
+	}
+	parsed, err := metav1.ParseToLabelSelector(found.selector)
+	if err != nil {
+		return nil, fmt.Errorf("selector %q of the scale subresource: %w", found.selector, err)
+	}
+	return r.selectedPods(namespace, parsed)
+}
+
+// ownedPods are the Pods of a workload, of a Deployment those of all its ReplicaSets.
+func (r *Reconciler) ownedPods(kind schema.GroupKind, uid types.UID) ([]*corev1.Pod, error) {
+	if kind != deployment {
+		return controller.ByOwner[*corev1.Pod](r.pods, uid)
+	}
+	sets, err := controller.ByOwner[metav1.Object](r.workloads.cached[replicaSet], uid)
+	if err != nil {
+		return nil, err
+	}
+	var all []*corev1.Pod
+	for _, set := range sets {
+		if set.GetDeletionTimestamp() != nil {
+			continue
+		}
+		pods, err := controller.ByOwner[*corev1.Pod](r.pods, set.GetUID())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pods...)
+	}
+	return all, nil
+}
+
+// selectedPods finds Pods by one of the selector's requirements, and then judges those by all of them.
+func (r *Reconciler) selectedPods(namespace string, selector *metav1.LabelSelector) (pods []*corev1.Pod, err error) {
+	for _, anchor := range disruption.Anchors(namespace, selector) {
+		items, err := r.pods.ByIndex(labelIndex, anchor)
+		if err != nil {
+			return nil, fmt.Errorf("list Pods by label: %w", err)
+		}
+		for _, item := range items {
+			if pod, ok := item.(*corev1.Pod); ok && disruption.Selects(selector, labels.Set(pod.Labels)) {
+				pods = append(pods, pod)
+			}
+		}
+	}
+	return pods, nil
+}
+
+// observeSelected takes the Pods that the selector selects, and the replicas of each workload that has any of them.
+func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUnavailableBudget, seen *observation) error {
+	pods, err := r.selectedPods(budget.Namespace, budget.Spec.Selector)
+	if err != nil {
+		return err
+	}
+	seen.Pods = r.governed(budget, pods)
+	having, versions := map[disruption.Workload]int32{}, map[disruption.Workload]string{}
+	for _, pod := range seen.Pods {
+		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+			workload, version := r.topOf(pod, ref)
+			having[workload]++
+			versions[workload] = version
+		}
+	}
+	for workload, pods := range having {
+		found, err := r.workloads.find(ctx, budget.Namespace, versions[workload], workload)
+		if err != nil {
+			return err
+		}
+		seen.unseen = seen.unseen || r.workloads.cached[workload.GroupKind] == nil
+		switch {
+		case found == nil:
+		case found.uncounted:
+			seen.Replicas += pods
+		default:
+			seen.Replicas += found.replicas
+		}
+	}
+	return nil
+}
+
+// topOf is the workload that counts for a Pod: the Deployment of its ReplicaSet, else what controls it.
+func (r *Reconciler) topOf(pod *corev1.Pod, ref *metav1.OwnerReference) (workload disruption.Workload, version string) {
+	chain := r.workloads.above(pod)
+	if len(chain) > 1 && chain[0].GroupKind == replicaSet && chain[1].GroupKind == deployment {
+		return chain[1], ""
+	}
+	return chain[0], schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Version
+}
+
+// governed leaves the active Pods that this budget governs.
+func (r *Reconciler) governed(budget *v1beta1.PodUnavailableBudget, pods []*corev1.Pod) (ours []*corev1.Pod) {
+	for _, pod := range pods {
+		if !podstate.Active(pod) {
+			continue
+		}
+		governing := r.governing(pod)
+		if governing == nil && disruption.FoundByScale(budget) && r.free(budget, pod) || governing != nil && governing.Name == budget.Name {
+			ours = append(ours, pod)
+		}
+	}
+	return ours
+}
+
+// free tells whether a Pod that nobody governs by what it is has not been claimed by another budget's scale subresource.
+func (r *Reconciler) free(budget *v1beta1.PodUnavailableBudget, pod *corev1.Pod) bool {
+	hint := disruption.Hinted(pod.Annotations)
+	if hint == "" || hint == budget.Name {
+		return true
+	}
+	item, found, err := r.budgets.GetByKey(pod.Namespace + "/" + hint)
+	other, ok := item.(*v1beta1.PodUnavailableBudget)
+	return err == nil && (!found || !ok || !disruption.FoundByScale(other))
+}
+
+func (r *Reconciler) governing(pod *corev1.Pod) *v1beta1.PodUnavailableBudget {
+	budget, err := disruption.Governing(r.budgets, pod.Namespace, pod.Labels, r.workloads.above(pod))
+	if err != nil {
+		return nil
+	}
+	return budget
+}
+
+// claimed are the Pods that a budget would govern if there were no other.
+func (r *Reconciler) claimed(budget *v1beta1.PodUnavailableBudget) []*corev1.Pod {
+	if budget.Spec.Selector != nil {
+		pods, err := r.selectedPods(budget.Namespace, budget.Spec.Selector)
+		if err != nil {
+			return nil
+		}
+		return pods
+	}
+	target, _ := disruption.TargetOf(budget)
+	object := r.workloads.lookUp(target.GroupKind, budget.Namespace, target.Name)
+	if object == nil {
+		return nil
+	}
+	pods, err := r.ownedPods(target.GroupKind, object.GetUID())
+	if err != nil {
+		return nil
+	}
+	return pods
+}
+
+func (r *Reconciler) cachedPod(namespace string) func(string) *corev1.Pod {
+	return func(name string) *corev1.Pod {
+		item, found, err := r.pods.GetByKey(namespace + "/" + name)
+		if err != nil || !found {
+			return nil
+		}
+		pod, _ := item.(*corev1.Pod)
+		return pod
+	}
+}
+
+func (r *Reconciler) livePod(ctx context.Context, namespace string) func(string) (*metav1.ObjectMeta, error) {
+	return func(name string) (*metav1.ObjectMeta, error) {
+		pod, err := r.kube.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil, nil //nolint:nilnil // there is none
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &pod.ObjectMeta, nil
+	}
+}

@@ -1,0 +1,294 @@
+package podunavailablebudget
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clienttesting "k8s.io/client-go/testing"
+
+	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/controller/controllertest"
+)
+
+var notFound = apierrors.NewNotFound(schema.GroupResource{Group: "example.com", Resource: "games"}, "g")
+
+// counts are total, desired, current and allowed.
+type counts [4]int32
+
+func countsOf(s policyv1beta1.PodUnavailableBudgetStatus) counts {
+	return counts{s.TotalReplicas, s.DesiredAvailable, s.CurrentAvailable, s.UnavailableAllowed}
+}
+
+func TestRow1Base(t *testing.T) {
+	w := base(t)
+	assert.Equal(t, counts{10, 7, 10, 3}, countsOf(w.budget("b").Status))
+	assert.EqualValues(t, 1, w.budget("b").Status.ObservedGeneration)
+	for _, pod := range w.Pods() {
+		assert.Equal(t, "b", pod.Annotations["kruise.io/related-pub"])
+		assert.Equal(t, "b", pod.Annotations["pub.kruise.io/related-pub"])
+	}
+	assert.Zero(t, w.last.RequeueAfter)
+	w.reconcile()
+	assert.Empty(t, w.Writes(), "nothing changed, nothing is written")
+}
+
+// grant is what admission does beside the controller.
+func (w *world) grant(name string, at time.Time) {
+	w.t.Helper()
+	budget := w.budget("b").DeepCopy()
+	if budget.Status.DisruptedPods == nil {
+		budget.Status.DisruptedPods = map[string]metav1.Time{}
+	}
+	budget.Status.DisruptedPods[name] = metav1.NewTime(at)
+	budget.Status.UnavailableAllowed--
+	w.Update(budget)
+}
+
+func TestRow12ADeletionThatNeverComes(t *testing.T) {
+	w := base(t)
+	w.grant("p-0", controllertest.Now)
+	status := w.reconcile()
+	assert.Equal(t, counts{10, 7, 9, 2}, countsOf(status))
+	assert.Equal(t, 20*time.Second, w.last.RequeueAfter)
+	w.Events()
+
+	w.Clock.SetTime(controllertest.Now.Add(20 * time.Second))
+	status = w.reconcile()
+	assert.Equal(t, counts{10, 7, 10, 3}, countsOf(status))
+	assert.Empty(t, status.DisruptedPods)
+	events := w.Events()
+	require.Len(t, events, 1)
+	assert.Contains(t, events[0], "Warning NotDeleted")
+	assert.Contains(t, events[0], "ns/b")
+}
+
+// A grant of which nothing is seen stands on while the cache does not show what the server has.
+func TestAGrantEndsByTheLivePodAlone(t *testing.T) {
+	w := base(t)
+	w.grant("p-0", controllertest.Now)
+	w.Observe()
+	w.change("p-0", func(p *corev1.Pod) {
+		p.DeletionTimestamp, p.Finalizers = new(metav1.NewTime(controllertest.Now)), []string{"a/b"}
+	})
+	w.Clock.SetTime(controllertest.Now.Add(time.Hour))
+	budget := w.budget("b")
+	_, recheck, err := w.r.count(t.Context(), budget)
+	require.NoError(t, err)
+	assert.Equal(t, counts{10, 7, 9, 2}, countsOf(w.budget("b").Status))
+	assert.Contains(t, w.budget("b").Status.DisruptedPods, "p-0")
+	assert.Equal(t, time.Second, recheck)
+
+	status := w.reconcile()
+	assert.Equal(t, counts{10, 7, 9, 2}, countsOf(status))
+	assert.Empty(t, status.DisruptedPods)
+}
+
+func TestRow13ScaleDown(t *testing.T) {
+	w := base(t)
+	set := newCloneSet(5)
+	w.Update(set)
+	assert.Equal(t, counts{5, 3, 10, 7}, countsOf(w.reconcile()))
+	for _, pod := range []string{"p-0", "p-1", "p-2", "p-3", "p-4"} {
+		w.remove(pod)
+	}
+	assert.Equal(t, counts{5, 3, 5, 2}, countsOf(w.reconcile()))
+}
+
+func TestTotals(t *testing.T) {
+	cloneSet := owner("apps.kruise.io/v1beta1", "CloneSet", "c")
+	two := append(newDeployment("x", 3), newDeployment("y", 4)...)
+	two = append(two, newPods(3, "x", owner("apps/v1", "ReplicaSet", "x-1"))...)
+	two = append(two, newPods(4, "y", owner("apps/v1", "ReplicaSet", "y-1"))...)
+	percent := func(min string) func(*policyv1beta1.PodUnavailableBudget) {
+		return func(b *policyv1beta1.PodUnavailableBudget) {
+			b.Spec.MaxUnavailable, b.Spec.MinAvailable = nil, new(intstr.FromString(min))
+		}
+	}
+	number := func(min int) func(*policyv1beta1.PodUnavailableBudget) {
+		return func(b *policyv1beta1.PodUnavailableBudget) {
+			b.Spec.MaxUnavailable, b.Spec.MinAvailable = nil, new(intstr.FromInt(min))
+		}
+	}
+	rolling := append(newDeployment("x", 3), newReplicaSet("x-0", "x", 0))
+	rolling = append(rolling, newPods(1, "old", owner("apps/v1", "ReplicaSet", "x-0"))...)
+	rolling = append(rolling, newPods(2, "new", owner("apps/v1", "ReplicaSet", "x-1"))...)
+	going := newCloneSet(10)
+	going.DeletionTimestamp, going.Finalizers = new(metav1.Now()), []string{"a/b"}
+	tests := map[string]struct {
+		objects []runtime.Object
+		budget  *policyv1beta1.PodUnavailableBudget
+		want    counts
+	}{
+		"row 14: 80% of 7": {append(newPods(7, "p", cloneSet), newCloneSet(7)), newBudget(ofCloneSet, percent("80%")), counts{7, 6, 7, 1}},
+		"row 15: 10% of 3": {append(newPods(3, "p", cloneSet), newCloneSet(3)), newBudget(ofCloneSet, func(b *policyv1beta1.PodUnavailableBudget) {
+			b.Spec.MaxUnavailable = new(intstr.FromString("10%"))
+		}), counts{3, 2, 3, 1}},
+		"row 16: 100%": {append(newPods(3, "p", cloneSet), newCloneSet(3)), newBudget(ofCloneSet, func(b *policyv1beta1.PodUnavailableBudget) {
+			b.Spec.MaxUnavailable = new(intstr.FromString("100%"))
+		}), counts{3, 0, 3, 3}},
+		"row 17: two Deployments":         {two, newBudget(selecting("app", "web")), counts{7, 4, 7, 3}},
+		"row 17: one of them":             {two, newBudget(selecting("set", "y")), counts{4, 2, 4, 2}},
+		"row 18: an old ReplicaSet":       {rolling, newBudget(target("apps/v1", "Deployment", "x")), counts{3, 2, 3, 1}},
+		"row 26: workload gone, at least": {newPods(3, "p", cloneSet), newBudget(ofCloneSet, number(2)), counts{0, 2, 0, 0}},
+		"row 26: workload goes":           {append(newPods(3, "p", cloneSet), going), newBudget(ofCloneSet), counts{0, 0, 0, 0}},
+		"a StatefulSet": {append(newPods(3, "p", owner("apps/v1", "StatefulSet", "s")),
+			&appsv1.StatefulSet{ObjectMeta: metaOf("StatefulSet", "s"), Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3))}}),
+			newBudget(target("apps/v1beta1", "StatefulSet", "s")), counts{3, 2, 3, 1}},
+		"a DaemonSet": {append(newPods(3, "p", owner("apps/v1", "DaemonSet", "s")),
+			&appsv1.DaemonSet{ObjectMeta: metaOf("DaemonSet", "s"), Status: appsv1.DaemonSetStatus{DesiredNumberScheduled: 4}}),
+			newBudget(target("apps/v1", "DaemonSet", "s")), counts{4, 2, 3, 1}},
+		"Pods of nobody": {newPods(3, "p"), newBudget(selecting("app", "web")), counts{0, 0, 3, 3}},
+		"Pods of nobody, and a number": {newPods(3, "p"), newBudget(selecting("app", "web"), func(b *policyv1beta1.PodUnavailableBudget) {
+			b.Spec.ProtectTotalReplicas = new(int32(3))
+		}), counts{3, 2, 3, 1}},
+		"a number overrides the target's": {append(newPods(3, "p", cloneSet), newCloneSet(3)), newBudget(ofCloneSet, func(b *policyv1beta1.PodUnavailableBudget) {
+			b.Spec.ProtectTotalReplicas = new(int32(10))
+		}), counts{10, 7, 3, 0}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			objects := make([]runtime.Object, 0, len(test.objects))
+			for _, object := range test.objects {
+				objects = append(objects, object.DeepCopyObject())
+			}
+			assert.Equal(t, test.want, countsOf(newWorld(t, append(objects, test.budget)...).reconcile()))
+		})
+	}
+}
+
+func TestRow19AKindWithAScale(t *testing.T) {
+	ofGame := target("example.com/v1", "Game", "g")
+	tests := map[string]struct {
+		pods     []runtime.Object
+		selector string
+		want     counts
+	}{
+		"its own Pods":              {newPods(4, "p", metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Game", Name: "g", UID: "game", Controller: new(true)}), "set=other", counts{5, 3, 4, 1}},
+		"Pods that it selects":      {newPods(4, "p"), "set=p", counts{5, 3, 4, 1}},
+		"Pods of nobody beside it":  {newPods(4, "p"), "set=other", counts{5, 3, 0, 0}},
+		"no scale, then its Pods":   {newPods(4, "p", metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Game", Name: "g", UID: "game", Controller: new(true)}), "", counts{4, 2, 4, 2}},
+		"no scale, and no Pods too": {nil, "", counts{0, 0, 0, 0}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, append(test.pods, newBudget(ofGame))...)
+			w.game(5, test.selector)
+			assert.Equal(t, test.want, countsOf(w.reconcile()))
+			assert.Equal(t, 15*time.Second, w.last.RequeueAfter, "no event tells of its changes")
+			for _, pod := range w.Pods() {
+				assert.Equal(t, test.want[2] > 0, pod.Annotations["pub.kruise.io/related-pub"] == "b", pod.Name)
+			}
+		})
+	}
+}
+
+func TestWhatNoRetryCuresIsReported(t *testing.T) {
+	t.Run("a kind that does not exist", func(t *testing.T) {
+		w := newWorld(t, newBudget(target("example.com/v1", "Nothing", "g")))
+		status := w.reconcile()
+		assert.Zero(t, status.ObservedGeneration, "nothing was counted")
+		events := strings.Join(w.Events(), "\n")
+		assert.Contains(t, events, "Warning CalculateExpectedPodCountFailed")
+		assert.Contains(t, events, "correct spec.targetRef, or install the kind")
+	})
+	t.Run("a kind that we may not read", func(t *testing.T) {
+		w := newWorld(t, newBudget(target("example.com/v1", "Game", "g")))
+		w.dynamic.PrependReactor("get", "games", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "games"}, "g", nil)
+		})
+		w.reconcile()
+		assert.Contains(t, strings.Join(w.Events(), "\n"), "rbac.kruise.io/aggregate-to-workloads")
+		assert.Equal(t, 15*time.Second, w.last.RequeueAfter)
+	})
+}
+
+func TestRow23AMarkedPodIsNotAvailable(t *testing.T) {
+	w := base(t)
+	w.change("p-0", func(p *corev1.Pod) { p.Labels["unavailable-pod.kruise.io/x"] = "" })
+	assert.Equal(t, counts{10, 7, 9, 2}, countsOf(w.reconcile()))
+}
+
+// Row 25: admission grants between the controller's read and its write.
+func TestRow25AGrantBesideACountIsNotLost(t *testing.T) {
+	w := base(t)
+	w.Observe()
+	w.change("p-9", func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
+	raced := 0
+	w.Kruise.PrependReactor("update", "podunavailablebudgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if raced++; raced > 2 {
+			return false, nil, nil
+		}
+		w.grant([]string{"p-0", "p-1"}[raced-1], controllertest.Now)
+		return true, nil, apierrors.NewConflict(schema.GroupResource{}, "b", nil)
+	})
+	status := w.reconcile()
+	assert.Equal(t, counts{10, 7, 7, 0}, countsOf(status))
+	assert.Len(t, status.DisruptedPods, 2)
+}
+
+func TestRow27ABudgetThatReplacesAnother(t *testing.T) {
+	w := base(t)
+	require.NoError(t, w.Kruise.Tracker().Delete(policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), "ns", "b"))
+	w.Add(newBudget(ofCloneSet, called("d")))
+	require.NoError(t, w.try("b"))
+	require.NoError(t, w.try("d"))
+	for _, pod := range w.Pods() {
+		assert.Equal(t, "d", pod.Annotations["kruise.io/related-pub"])
+		assert.Equal(t, "d", pod.Annotations["pub.kruise.io/related-pub"])
+	}
+	require.NoError(t, w.Kruise.Tracker().Delete(policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), "ns", "d"))
+	require.NoError(t, w.try("d"))
+	for _, pod := range w.Pods() {
+		assert.NotContains(t, pod.Annotations, "kruise.io/related-pub")
+	}
+}
+
+// Only one of two budgets that match a Pod counts it.
+func TestAPodHasOneBudget(t *testing.T) {
+	cloneSet := owner("apps.kruise.io/v1beta1", "CloneSet", "c")
+	w := newWorld(t, append(append(newPods(4, "p", cloneSet), newPods(2, "q")...), newCloneSet(4),
+		newBudget(selecting("app", "web")), newBudget(ofCloneSet, called("z")))...)
+	assert.Equal(t, counts{0, 0, 2, 2}, countsOf(w.reconcile()))
+	require.NoError(t, w.try("z"))
+	assert.Equal(t, counts{4, 2, 4, 2}, countsOf(w.budget("z").Status))
+	assert.Equal(t, "b", w.pod("q-0").Annotations["kruise.io/related-pub"])
+	assert.Equal(t, "z", w.pod("p-0").Annotations["kruise.io/related-pub"])
+}
+
+func TestNoPods(t *testing.T) {
+	w := newWorld(t, newBudget(ofCloneSet))
+	w.reconcile()
+	w.reconcile()
+	assert.Equal(t, []string{"Normal NoPods No matching pods found"}, w.Events(), "once is enough")
+}
+
+func TestTheNamespaceOfABudgetIsLabelled(t *testing.T) {
+	w := newWorld(t, newBudget(ofCloneSet))
+	label := func() (string, bool) {
+		require.NoError(t, w.try(""))
+		namespace, err := w.Kube.CoreV1().Namespaces().Get(t.Context(), "ns", metav1.GetOptions{})
+		require.NoError(t, err)
+		value, found := namespace.Labels["policy.kruise.io/pod-unavailable-budgets"]
+		return value, found
+	}
+	value, _ := label()
+	assert.Equal(t, "true", value)
+	w.Writes()
+	label()
+	assert.Empty(t, w.Writes())
+	require.NoError(t, w.Kruise.Tracker().Delete(policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), "ns", "b"))
+	_, found := label()
+	assert.False(t, found)
+	w.Observe()
+	require.NoError(t, w.r.labelNamespace(t.Context(), "gone"))
+}

@@ -1,0 +1,70 @@
+package podunavailablebudget
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kruise.io/kruise/pkg/workload/disruption"
+)
+
+// ask reads a workload of a kind that is not cached from its server.
+func (w *workloads) ask(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
+	options := metav1.GetOptions{}
+	switch workload.GroupKind {
+	case daemonSet:
+		set, err := w.kube.AppsV1().DaemonSets(namespace).Get(ctx, workload.Name, options)
+		if err != nil {
+			return nil, err
+		}
+		return sizeOf(set, set.Status.DesiredNumberScheduled), nil
+	case ourDaemonSet:
+		set, err := w.kruise.AppsV1beta1().DaemonSets(namespace).Get(ctx, workload.Name, options)
+		if err != nil {
+			return nil, err
+		}
+		return sizeOf(set, set.Status.DesiredNumberScheduled), nil
+	}
+	return w.askForScale(ctx, namespace, version, workload)
+}
+
+func sizeOf(object metav1.Object, replicas int32) *size {
+	if object.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return &size{uid: object.GetUID(), replicas: replicas}
+}
+
+// askForScale asks the scale subresource of any kind. What has none wants as many Pods as it has.
+func (w *workloads) askForScale(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
+	mapping, err := w.mapper.RESTMapping(workload.GroupKind, version)
+	if err != nil {
+		return nil, err
+	}
+	client := w.dynamic.Resource(mapping.Resource).Namespace(namespace)
+	object, err := client.Get(ctx, workload.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	found := sizeOf(object, 0)
+	if found == nil {
+		return nil, nil
+	}
+	scale, err := client.Get(ctx, workload.Name, metav1.GetOptions{}, "scale")
+	if apierrors.IsNotFound(err) {
+		found.uncounted = true
+		return found, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	replicas, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
+	if err != nil {
+		return nil, err
+	}
+	found.replicas = int32(replicas) //nolint:gosec // the API has 32 bits
+	found.selector, _, err = unstructured.NestedString(scale.Object, "status", "selector")
+	return found, err
+}

@@ -1,0 +1,115 @@
+package podunavailablebudget
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// watch brings each change to the budgets that it matters to.
+func (r *Reconciler) watch(c *controller.Controller, deps controller.Deps) error {
+	budgets := deps.KruiseInformers.Policy().V1beta1().PodUnavailableBudgets().Informer()
+	if err := c.Watch(budgets, withNamespace); err != nil {
+		return err
+	}
+	if err := c.Watch(budgets, r.rivals, func(metav1.Object, metav1.Object) bool { return false }); err != nil {
+		return err
+	}
+	if err := c.Watch(deps.KubeInformers.Core().V1().Pods().Informer(), r.governingPod, worthACount); err != nil {
+		return err
+	}
+	if err := c.Watch(deps.KubeInformers.Core().V1().Namespaces().Informer(), namespaceItself, labelChanged); err != nil {
+		return err
+	}
+	for _, informer := range r.workloads.informers(deps) {
+		if err := c.Watch(informer, r.governingWorkload, resized); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withNamespace names the budget, and the namespace that it may be the first or the last of: a key without a name.
+func withNamespace(obj metav1.Object) []types.NamespacedName {
+	return []types.NamespacedName{{Namespace: obj.GetNamespace(), Name: obj.GetName()}, {Namespace: obj.GetNamespace()}}
+}
+
+func namespaceItself(obj metav1.Object) []types.NamespacedName {
+	return []types.NamespacedName{{Namespace: obj.GetName()}}
+}
+
+func labelChanged(before, after metav1.Object) bool {
+	return before.GetLabels()[pub.BudgetNamespaceKey] != after.GetLabels()[pub.BudgetNamespaceKey]
+}
+
+// rivals are the other budgets that a new or deleted one takes Pods from, or leaves Pods to.
+func (r *Reconciler) rivals(obj metav1.Object) (keys []types.NamespacedName) {
+	budget, ok := obj.(*v1beta1.PodUnavailableBudget)
+	if !ok {
+		return nil
+	}
+	for _, pod := range r.claimed(budget) {
+		matching, err := disruption.Matching(r.budgets, pod.Namespace, pod.Labels, r.workloads.above(pod))
+		if err != nil {
+			continue
+		}
+		for _, rival := range matching {
+			if rival.Name != budget.Name {
+				keys = append(keys, types.NamespacedName{Namespace: rival.Namespace, Name: rival.Name})
+			}
+		}
+	}
+	return keys
+}
+
+// governingPod names the budget that governs a Pod, and the one that it says it has.
+func (r *Reconciler) governingPod(obj metav1.Object) (keys []types.NamespacedName) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return nil
+	}
+	hint := disruption.Hinted(pod.Annotations)
+	if budget := r.governing(pod); budget != nil && budget.Name != hint {
+		keys = append(keys, types.NamespacedName{Namespace: pod.Namespace, Name: budget.Name})
+	}
+	if hint != "" {
+		keys = append(keys, types.NamespacedName{Namespace: pod.Namespace, Name: hint})
+	}
+	return keys
+}
+
+// governingWorkload names the budget whose target a workload is, and the one that selects the Pods of its template.
+func (r *Reconciler) governingWorkload(obj metav1.Object) []types.NamespacedName {
+	workload, template, known := identify(obj)
+	if !known {
+		return nil
+	}
+	budget, err := disruption.Governing(r.budgets, obj.GetNamespace(), template, []disruption.Workload{workload})
+	if err != nil || budget == nil {
+		return nil
+	}
+	return []types.NamespacedName{{Namespace: budget.Namespace, Name: budget.Name}}
+}
+
+// resized tells whether a change of a workload may change what a budget counts from.
+func resized(before, after metav1.Object) bool {
+	return replicasOf(before) != replicasOf(after) || (before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil)
+}
+
+// worthACount tells whether a change of a Pod may change what its budget allows, or which budget it has.
+func worthACount(before, after metav1.Object) bool {
+	b, ok := before.(*corev1.Pod)
+	a, okAfter := after.(*corev1.Pod)
+	return ok && okAfter && (podstate.Active(b) != podstate.Active(a) || disruption.Available(b) != disruption.Available(a) ||
+		!maps.Equal(b.Labels, a.Labels) || disruption.Hinted(b.Annotations) != disruption.Hinted(a.Annotations) ||
+		!apiequality.Semantic.DeepEqual(b.OwnerReferences, a.OwnerReferences))
+}

@@ -1,0 +1,93 @@
+package podunavailablebudget
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/controller"
+)
+
+func keys(names ...string) (keys []types.NamespacedName) {
+	for _, name := range names {
+		keys = append(keys, types.NamespacedName{Namespace: "ns", Name: name})
+	}
+	return keys
+}
+
+func TestEventsReachTheirBudgets(t *testing.T) {
+	w := base(t)
+	w.Add(newBudget(selecting("app", "web"), called("s")))
+	w.Observe()
+	w.reconcile()
+	w.Observe()
+	pod := w.pod("p-0")
+	assert.Equal(t, keys("b"), w.r.governingPod(pod))
+	pod.Annotations = map[string]string{"kruise.io/related-pub": "old"}
+	assert.Equal(t, keys("b", "old"), w.r.governingPod(pod))
+	pod.OwnerReferences, pod.Annotations = nil, nil
+	assert.Equal(t, keys("s"), w.r.governingPod(pod))
+
+	assert.Equal(t, keys("b"), w.r.governingWorkload(newCloneSet(3)))
+	deployment := &appsv1.Deployment{ObjectMeta: metaOf("Deployment", "d")}
+	assert.Empty(t, w.r.governingWorkload(deployment))
+	deployment.Spec.Template.Labels = map[string]string{"app": "web"}
+	assert.Equal(t, keys("s"), w.r.governingWorkload(deployment))
+
+	assert.Contains(t, w.r.rivals(w.budget("b")), keys("s")[0], "what a new budget takes, another one loses")
+	assert.Contains(t, w.r.rivals(w.budget("s")), keys("b")[0])
+	assert.Equal(t, keys("b", ""), withNamespace(w.budget("b")))
+	assert.Equal(t, keys(""), namespaceItself(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}}))
+}
+
+func TestWhatIsWorthACount(t *testing.T) {
+	w := base(t)
+	tests := map[string]struct {
+		edit  func(*corev1.Pod)
+		worth bool
+	}{
+		"nothing":       {func(*corev1.Pod) {}, false},
+		"a heartbeat":   {func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }, false},
+		"not ready":     {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }, true},
+		"goes":          {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
+		"another label": {func(p *corev1.Pod) { p.Labels = nil }, true},
+		"unhinted":      {func(p *corev1.Pod) { p.Annotations = nil }, true},
+		"orphaned":      {func(p *corev1.Pod) { p.OwnerReferences = nil }, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			after := w.pod("p-0").DeepCopy()
+			test.edit(after)
+			assert.Equal(t, test.worth, worthACount(w.pod("p-0"), after))
+		})
+	}
+	assert.True(t, resized(newCloneSet(1), newCloneSet(2)))
+	assert.False(t, resized(newCloneSet(1), newCloneSet(1)))
+}
+
+func TestWithoutAGateNothingIsWatched(t *testing.T) {
+	w := newWorld(t)
+	gates, ok := w.Deps.Features.(interface{ Set(value string) error })
+	require.True(t, ok)
+	require.NoError(t, gates.Set("PodUnavailableBudgetDeleteGate=false"))
+	deps := w.Deps
+	deps.KubeInformers, deps.KruiseInformers = nil, nil
+	c, err := New(deps)
+	require.NoError(t, err)
+	assert.Equal(t, Name, c.Name())
+	var _ *controller.Controller = c
+}
+
+func TestNew(t *testing.T) {
+	w := newWorld(t)
+	fresh := newFresh(t)
+	c, err := New(fresh)
+	require.NoError(t, err)
+	assert.Equal(t, Name, c.Name())
+	assert.NotNil(t, w.r)
+}
