@@ -34,7 +34,9 @@ func (b Builder) Build(ctx context.Context, programs ...Program) ([]Image, error
 			variables = stamp
 		}
 		binary := filepath.Join(b.Dir, "bin", program.file())
-		compilation := Compilation{Dir: b.ModuleRoot, Package: program.Package, Out: binary, Variables: variables, GOOS: "linux"}
+		compilation := Compilation{
+			Dir: b.ModuleRoot, Package: program.Package, Out: binary, Variables: variables, Tags: program.BuildTags, GOOS: "linux",
+		}
 		if err := Compile(ctx, compilation); err != nil {
 			return nil, err
 		}
@@ -60,6 +62,8 @@ type Compilation struct {
 	Out string
 	// Variables are set at link time, by their full name.
 	Variables map[string]string
+	// Tags are those of the build.
+	Tags []string
 	// GOOS is the operating system to build for; empty is this machine's.
 	GOOS string
 }
@@ -70,7 +74,7 @@ func Compile(ctx context.Context, c Compilation) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Variables)) {
 		flags = append(flags, "-X", name+"="+c.Variables[name])
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", strings.Join(c.Tags, ","),
 		"-ldflags", strings.Join(flags, " "), "-o", c.Out, c.Package)
 	cmd.Dir = c.Dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+cmp.Or(c.GOOS, runtime.GOOS), "GOFLAGS=")
