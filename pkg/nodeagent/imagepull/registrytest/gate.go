@@ -1,0 +1,36 @@
+package registrytest
+
+import (
+	"net/http"
+	"sync"
+)
+
+// Gate holds requests up until it is opened.
+type Gate struct {
+	// Reached is closed when the first request waits.
+	Reached chan struct{}
+	opened  chan struct{}
+	reach   func()
+}
+
+// NewGate makes one that is closed.
+func NewGate() *Gate {
+	g := &Gate{Reached: make(chan struct{}), opened: make(chan struct{})}
+	g.reach = sync.OnceFunc(func() { close(g.Reached) })
+	return g
+}
+
+// Open lets all pass, those that wait and those to come.
+func (g *Gate) Open() { close(g.opened) }
+
+// Guard is the behaviour of a registry behind the gate.
+func (g *Gate) Guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.reach()
+		select {
+		case <-g.opened:
+			next.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	})
+}
