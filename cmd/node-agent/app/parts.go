@@ -66,7 +66,7 @@ func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events
 		parts = append(parts, part{podInformer, meta.Synced, meta.Run})
 	}
 	if config.Gates.Enabled(features.KruiseDaemon) {
-		puller, err := newImagePuller(ctx, config, runtimes, recorder("imagepuller"))
+		puller, err := newImagePuller(config, runtimes, recorder("imagepuller"), klog.FromContext(ctx))
 		if err != nil {
 			return nil, err
 		}
@@ -94,10 +94,10 @@ func newContainerMeta(config *Config, runtimes cri.Runtimes, recorder record.Eve
 }
 
 // newImagePuller makes what pulls images. A plugin that is not right is left out: the others and the Secrets still serve.
-func newImagePuller(ctx context.Context, config *Config, runtimes cri.Runtimes, recorder record.EventRecorder) (*imagepull.Controller, error) {
+func newImagePuller(config *Config, runtimes cri.Runtimes, recorder record.EventRecorder, logger klog.Logger) (*imagepull.Controller, error) {
 	plugins, err := credentials.LoadPlugins(config.PluginConfigFile, config.PluginBinDir, clock.RealClock{})
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Left out credential provider plugins")
+		logger.Error(err, "Left out credential provider plugins")
 	}
 	nodeImages := config.Kruise.AppsV1beta1().NodeImages()
 	return imagepull.New(imagepull.Config{

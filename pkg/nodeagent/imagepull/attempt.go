@@ -18,7 +18,8 @@ import (
 type timeoutError struct{ after time.Duration }
 
 func (e timeoutError) Error() string {
-	return fmt.Sprintf("the pull did not end within %v (pullPolicy.timeoutSeconds): the registry hangs, or is too slow for this image", e.after)
+	return fmt.Sprintf("the pull did not end within %v (pullPolicy.timeoutSeconds): the registry hangs, or is too slow for this image",
+		e.after)
 }
 
 // present returns the runtime's ID of the image, or nothing where it is absent or is to be pulled in any case.
@@ -68,7 +69,9 @@ func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, 
 }
 
 // credentials are all that fit the image, the best first. What kept others away is told with a failure.
-func (c *Controller) credentials(ctx context.Context, t *task, ref imageReference, fresh bool) (found []credentials.Credential, problems []string) {
+func (c *Controller) credentials(
+	ctx context.Context, t *task, ref imageReference, fresh bool,
+) (found []credentials.Credential, problems []string) {
 	var keyring credentials.Keyring
 	held, problems := c.secrets.get(ctx, t.secrets, fresh)
 	for _, secret := range held {

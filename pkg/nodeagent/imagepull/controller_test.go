@@ -14,7 +14,6 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
@@ -136,7 +135,7 @@ func TestWhatOthersDeclaredFailedEnds(t *testing.T) {
 		w.start()
 		image := w.get()
 		report := reportOf(image, "nginx", "1")
-		report.Phase, report.CompletionTime, report.Message = v1beta1.ImagePhaseFailed, ptr.To(metav1.Now()), "somebody gave up"
+		report.Phase, report.CompletionTime, report.Message = v1beta1.ImagePhaseFailed, new(metav1.Now()), "somebody gave up"
 		image.Status.Pulling, image.Status.Failed = 0, 1
 		_, err := w.client.AppsV1beta1().NodeImages().UpdateStatus(t.Context(), image, metav1.UpdateOptions{})
 		require.NoError(t, err)
@@ -355,5 +354,19 @@ func TestOwnersLearnOfAFailure(t *testing.T) {
 		w.start()
 		want := "Warning PullImageFailed Image nginx:1 the registry cannot be reached: dial tcp 10.0.0.1:443: connect: connection refused"
 		assert.Equal(t, []string{want, want}, w.told(), "one on the job, one on the NodeImage")
+	})
+}
+
+func TestNothingIsKeptOfPullsThatEnded(t *testing.T) {
+	var tags []v1beta1.ImageTagSpec
+	for i := range 256 {
+		tags = append(tags, tag(fmt.Sprintf("v%03d", i)))
+	}
+	inWorld(t, wants("nginx", tags...), func(w *world) {
+		w.start()
+		w.pass(time.Minute)
+		require.EqualValues(t, 256, w.get().Status.Succeeded)
+		assert.Empty(t, w.controller.pulls)
+		assert.Nil(t, w.controller.secrets.known)
 	})
 }

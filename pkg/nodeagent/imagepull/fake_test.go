@@ -132,6 +132,8 @@ type world struct {
 	secrets []corev1.Secret
 	reads   int
 	stop    func()
+
+	controller *Controller
 }
 
 // inWorld runs a test with a NodeImage that asks for what ask says.
@@ -141,7 +143,7 @@ func inWorld(t *testing.T, ask func(*v1beta1.NodeImage), test func(w *world)) {
 		image := &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{Name: node, UID: "uid-1"}}
 		ask(image)
 		w := &world{
-			t: t, client: fake.NewClientset(image), runtime: &fakeRuntime{}, events: record.NewFakeRecorder(100), stop: func() {},
+			t: t, client: fake.NewClientset(image), runtime: &fakeRuntime{}, events: record.NewFakeRecorder(1000), stop: func() {},
 		}
 		w.config = Config{
 			Node: node, Client: w.client, Images: w.runtime, Plugins: &credentials.Plugins{}, Recorder: w.events, Clock: clock.RealClock{},
@@ -162,6 +164,7 @@ func (w *world) start() {
 	w.t.Helper()
 	c, err := New(w.config)
 	require.NoError(w.t, err)
+	w.controller = c
 	ctx, cancel := context.WithCancel(klog.NewContext(w.t.Context(), ktesting.NewLogger(w.t, ktesting.NewConfig(ktesting.Verbosity(2)))))
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()
@@ -238,7 +241,7 @@ func (w *world) told() (events []string) {
 func wants(image string, tags ...v1beta1.ImageTagSpec) func(*v1beta1.NodeImage) {
 	return func(n *v1beta1.NodeImage) {
 		for i := range tags {
-			tags[i].CreatedAt = ptr.To(metav1.Now())
+			tags[i].CreatedAt = new(metav1.Now())
 		}
 		if n.Spec.Images == nil {
 			n.Spec.Images = map[string]v1beta1.ImageSpec{}

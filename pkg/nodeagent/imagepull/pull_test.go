@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,9 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/nodeagent/credentials"
 )
 
 func TestRow17AttemptsAreLimited(t *testing.T) {
@@ -246,4 +250,46 @@ func TestLongMessagesAreCut(t *testing.T) {
 		w.start()
 		assert.Len(t, w.report("nginx", "1").Message, 1<<10)
 	})
+}
+
+// TestAgentRow22 is row 22 of the node agent: a plugin's credentials are offered, and one that fails leaves the Secrets.
+func TestAgentRow22Plugins(t *testing.T) {
+	const config = "apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\nproviders:\n" +
+		"- {name: p, matchImages: [example.com], defaultCacheDuration: 1m, apiVersion: credentialprovider.kubelet.k8s.io/v1}\n"
+	const answer = `echo '{"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":"Image",` +
+		`"auth":{"example.com":{"username":"jane","password":"PASSWORD"}}}'`
+	tests := map[string]struct {
+		script    string
+		secrets   []corev1.Secret
+		want      []string
+		wantPhase v1beta1.ImagePullPhase
+		wantText  string
+	}{
+		"the plugin serves":              {strings.Replace(answer, "PASSWORD", "right", 1), nil, []string{"right"}, v1beta1.ImagePhaseSucceeded, ""},
+		"it fails, the Secret serves":    {"exit 1", []corev1.Secret{secret("s", "example.com", "right")}, []string{"right"}, v1beta1.ImagePhaseSucceeded, ""},
+		"the Secret fails, it serves":    {strings.Replace(answer, "PASSWORD", "right", 1), []corev1.Secret{secret("s", "example.com", "wrong")}, []string{"wrong", "right"}, v1beta1.ImagePhaseSucceeded, ""},
+		"it fails, and there is no more": {"exit 1", nil, []string{""}, v1beta1.ImagePhaseFailed, "; besides, pull secret kruise-daemon-config/s does not exist, or is not one that node agents are given; credential provider plugin p: run "},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "p"), []byte("#!/bin/sh\n"+test.script+"\n"), 0o700))
+			plugins, err := credentials.LoadPlugins(filepath.Join(dir, "config"), dir, clock.RealClock{})
+			require.NoError(t, err)
+			inWorld(t, withSecrets("s"), func(w *world) {
+				w.config.Plugins, w.secrets = plugins, test.secrets
+				w.runtime.answers(guarded)
+				w.start()
+				var passwords []string
+				for _, request := range w.runtime.requests {
+					passwords = append(passwords, request.auth.GetPassword())
+				}
+				assert.Equal(t, test.want, passwords)
+				report := w.report("example.com/app", "1")
+				assert.Equal(t, test.wantPhase, report.Phase)
+				assert.Contains(t, report.Message, test.wantText)
+			})
+		})
+	}
 }

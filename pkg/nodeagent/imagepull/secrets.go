@@ -44,7 +44,8 @@ func (s *secrets) get(ctx context.Context, refs []v1beta1.ReferenceObject, fresh
 		if secret := s.known[types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}]; secret != nil {
 			found = append(found, secret)
 		} else if len(problems) == 0 {
-			problems = append(problems, fmt.Sprintf("pull secret %s does not exist, or is not one that node agents are given", klog.KRef(ref.Namespace, ref.Name)))
+			problems = append(problems, fmt.Sprintf("pull secret %s does not exist, or is not one that node agents are given",
+				klog.KRef(ref.Namespace, ref.Name)))
 		}
 	}
 	return found, problems

@@ -2,6 +2,7 @@ package imagepull
 
 import (
 	"cmp"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -63,12 +64,8 @@ func (t *task) attempts() int { return t.retries + 1 }
 func (t *task) sandboxConfig() *runtimeapi.PodSandboxConfig {
 	config := &runtimeapi.PodSandboxConfig{Labels: map[string]string{}, Annotations: map[string]string{}}
 	if t.sandbox != nil {
-		for key, value := range t.sandbox.Labels {
-			config.Labels[key] = value
-		}
-		for key, value := range t.sandbox.Annotations {
-			config.Annotations[key] = value
-		}
+		maps.Copy(config.Labels, t.sandbox.Labels)
+		maps.Copy(config.Annotations, t.sandbox.Annotations)
 	}
 	config.Annotations[pullerKey] = puller
 	return config
