@@ -7,7 +7,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -119,28 +118,11 @@ func (v *view) overdue(pod *corev1.Pod) bool {
 
 // updateOrder sorts candidates as the spec asks.
 func (v *view) updateOrder(pods []*corev1.Pod) ([]*corev1.Pod, error) {
-	ordered := ordering.ForUpdate(pods)
 	rolling := v.rolling()
-	if p := rolling.PriorityStrategy; p != nil {
-		weights := make([]ordering.Weight, 0, len(p.WeightPriority))
-		for _, term := range p.WeightPriority {
-			selector, err := metav1.LabelSelectorAsSelector(&term.MatchSelector)
-			if err != nil {
-				return nil, fmt.Errorf("priorityStrategy.weightPriority: %w", err)
-			}
-			weights = append(weights, ordering.Weight{Weight: int64(term.Weight), Selector: selector})
-		}
-		keys := make([]string, 0, len(p.OrderPriority))
-		for _, term := range p.OrderPriority {
-			keys = append(keys, term.OrderedKey)
-		}
-		ordered = ordering.ByOrderedKeys(ordering.ByWeight(ordered, weights), keys)
+	ordered, err := ordering.ByStrategy(ordering.ForUpdate(pods), v.pods, rolling.PriorityStrategy, rolling.ScatterStrategy)
+	if err != nil {
+		return nil, err
 	}
-	terms := make([]ordering.ScatterTerm, 0, len(rolling.ScatterStrategy))
-	for _, term := range rolling.ScatterStrategy {
-		terms = append(terms, ordering.ScatterTerm{Key: term.Key, Value: term.Value})
-	}
-	ordered = ordering.Scatter(ordered, v.pods, terms)
 	return ordering.PreparingFirst(ordered), nil
 }
 
