@@ -202,3 +202,42 @@ func TestTrim(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, &corev1.Node{}, trimmed)
 }
+
+// TestWatchChangesSeesBothSides hands over what was before and what is after, and nil for what is not.
+func TestWatchChangesSeesBothSides(t *testing.T) {
+	client := fake.NewClientset()
+	factory := informers.NewSharedInformerFactory(client, 0)
+	calls := make(chan types.NamespacedName, 10)
+	c := New("test", Options{Workers: 1}, func(_ context.Context, key types.NamespacedName) (Result, error) {
+		calls <- key
+		return Result{}, nil
+	})
+	version := func(object metav1.Object) string {
+		if object == nil {
+			return "none"
+		}
+		return object.GetLabels()["version"]
+	}
+	require.NoError(t, c.WatchChanges(factory.Core().V1().Pods().Informer(), func(before, after metav1.Object) []types.NamespacedName {
+		return []types.NamespacedName{{Namespace: version(before), Name: version(after)}}
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	factory.Start(ctx.Done())
+	go func() { done <- c.Run(ctx) }()
+	factory.WaitForCacheSync(ctx.Done())
+
+	pods := client.CoreV1().Pods("ns")
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", Labels: map[string]string{"version": "1"}}}
+	_, err := pods.Create(ctx, pod, metav1.CreateOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, types.NamespacedName{Namespace: "none", Name: "1"}, <-calls)
+	pod.Labels = map[string]string{"version": "2"}
+	_, err = pods.Update(ctx, pod, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, types.NamespacedName{Namespace: "1", Name: "2"}, <-calls)
+	require.NoError(t, pods.Delete(ctx, "a", metav1.DeleteOptions{}))
+	assert.Equal(t, types.NamespacedName{Namespace: "2", Name: "none"}, <-calls)
+	cancel()
+	require.NoError(t, <-done)
+}

@@ -14,10 +14,7 @@ const ownerIndex = "controllerUID"
 // IndexByOwner lets ByOwner find the informer's objects. Controllers that share an informer may all call it; it must be
 // called before the informer starts.
 func IndexByOwner(informer cache.SharedIndexInformer) error {
-	if _, found := informer.GetIndexer().GetIndexers()[ownerIndex]; found {
-		return nil
-	}
-	return informer.AddIndexers(cache.Indexers{ownerIndex: func(obj any) ([]string, error) {
+	return Index(informer, ownerIndex, func(obj any) ([]string, error) {
 		object, ok := obj.(metav1.Object)
 		if !ok {
 			return nil, nil
@@ -26,7 +23,16 @@ func IndexByOwner(informer cache.SharedIndexInformer) error {
 			return []string{string(ref.UID)}, nil
 		}
 		return nil, nil
-	}})
+	})
+}
+
+// Index adds an index to the informer, unless another controller that shares it already has. It must be called before the
+// informer starts.
+func Index(informer cache.SharedIndexInformer, name string, values cache.IndexFunc) error {
+	if _, found := informer.GetIndexer().GetIndexers()[name]; found {
+		return nil
+	}
+	return informer.AddIndexers(cache.Indexers{name: values})
 }
 
 // ByOwner lists the objects whose controller has the UID. They belong to the cache and must not be changed.
