@@ -11,7 +11,7 @@ import (
 func TestRulesAreExplicit(t *testing.T) {
 	entries, err := rbacFiles.ReadDir("kruise/files/rbac")
 	require.NoError(t, err)
-	require.Len(t, entries, 6)
+	require.Len(t, entries, 7)
 	for _, entry := range entries {
 		name := entry.Name()[:len(entry.Name())-len(".yaml")]
 		t.Run(name, func(t *testing.T) {
@@ -48,6 +48,9 @@ func TestRulesGrantWhatIsUsed(t *testing.T) {
 			"get uniteddeployments", "get uniteddeployments/scale", "list watch deployments", "list watch replicasets",
 			"list watch statefulsets", "get daemonsets", "get jobs", "get replicationcontrollers", "get replicationcontrollers/scale",
 			"list watch patch namespaces",
+			"get list watch create update delete nodeimages", "get list watch create update delete imagepulljobs",
+			"list watch patch delete imagelistpulljobs", "update nodeimages/status", "update imagepulljobs/status",
+			"update imagelistpulljobs/status", "update imagelistpulljobs/finalizers", "get secrets",
 		},
 		"manager-namespaced": {"create leases", "get update leases"},
 		DaemonRules: {
@@ -63,6 +66,7 @@ func TestRulesGrantWhatIsUsed(t *testing.T) {
 			"get list watch patch apiservices",
 		},
 		"apiserver-pullsecrets": {"get secrets"},
+		"manager-pullsecrets":   {"get list watch create update delete secrets"},
 		"apiserver-namespaced": {
 			"create secrets", "get list watch update secrets", "get configmaps", "create configmaps", "get list controllerrevisions",
 		},

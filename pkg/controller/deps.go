@@ -32,6 +32,13 @@ type Deps struct {
 	Options Options
 	// ExpectationTimeout is how long a cache may take to show a write before it is given up.
 	ExpectationTimeout time.Duration
+	// PullSecretsNamespace holds the copies of pull secrets that node agents get, and PullSecretInformers see it alone.
+	PullSecretsNamespace string
+	PullSecretInformers  informers.SharedInformerFactory
+	// NodeImageCreationDelay is how long a node is ready before it gets a NodeImage.
+	NodeImageCreationDelay time.Duration
+	// NodeImageTagTTL is how long a tag of a job that ends outlasts what the job itself asks for.
+	NodeImageTagTTL time.Duration
 	// ScalingExcludePreparingDelete is the cluster-wide default of a CloneSet's scaleStrategy.excludePreparingDelete.
 	ScalingExcludePreparingDelete bool
 }

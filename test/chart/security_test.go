@@ -113,12 +113,14 @@ func TestLeastPrivilege(t *testing.T) {
 	// The sum of the operator's roles: nothing by default.
 	require.Empty(t, cluster["/kruise-apiserver-custom-resource-reader"])
 	delete(cluster, "/kruise-apiserver-custom-resource-reader")
-	assert.Len(t, namespaced, 3)
+	assert.Len(t, namespaced, 4)
 	requireNarrow(t, cluster)
 	requireNarrow(t, namespaced)
 	for name, list := range cluster {
 		for _, rule := range list {
-			assert.NotContains(t, rule.Resources, "secrets", name)
+			// The controllers read a Secret that a job names, and may never ask which there are.
+			named := name == "/kruise-manager-role" && slices.Equal(rule.Resources, []string{"secrets"}) && slices.Equal(rule.Verbs, []string{"get"})
+			assert.True(t, named || !slices.Contains(rule.Resources, "secrets"), name)
 			for _, resource := range []string{"apiservices", "validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
 				if slices.Contains(rule.Resources, resource) && slices.Contains(rule.Verbs, "patch") {
 					assert.NotEmpty(t, rule.ResourceNames, "%s may change every object of %s", name, resource)
@@ -193,7 +195,7 @@ func TestEveryAccountIsBound(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, map[string]int{"kruise-apiserver": 6, "kruise-manager": 2, "kruise-daemon": 1}, bound)
+	assert.Equal(t, map[string]int{"kruise-apiserver": 6, "kruise-manager": 3, "kruise-daemon": 1}, bound)
 }
 
 func TestRolesOfUsers(t *testing.T) {

@@ -129,6 +129,10 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 			return c.broadcaster.NewRecorder(scheme, corev1.EventSource{Component: component})
 		},
 		Features: o.Features, Clock: clock.RealClock{}, ExpectationTimeout: o.ExpectationTimeout,
+		PullSecretsNamespace: o.PullSecretsNamespace,
+		PullSecretInformers: informers.NewSharedInformerFactoryWithOptions(kube, resync,
+			informers.WithNamespace(o.PullSecretsNamespace), informers.WithTransform(controller.Trim)),
+		NodeImageCreationDelay: o.NodeImageCreationDelay, NodeImageTagTTL: time.Duration(o.NodeImageTagTTLSeconds) * time.Second,
 		ScalingExcludePreparingDelete: o.ScalingExcludePreparingDelete,
 		Options: controller.Options{
 			BaseDelay: o.BaseDelay, MaxDelay: o.MaxDelay, QPS: float64(o.QueueQPS), BucketSize: o.BucketSize, Metrics: metrics,
@@ -145,7 +149,9 @@ func (c *Config) makeControllers() error {
 		if err != nil {
 			return fmt.Errorf("make controller %s: %w", row.name, err)
 		}
-		c.controllers = append(c.controllers, made)
+		if made != nil {
+			c.controllers = append(c.controllers, made)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"k8s.io/component-base/featuregate"
 	logsapi "k8s.io/component-base/logs/api/v1"
 
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/features"
 )
 
@@ -31,6 +33,11 @@ type Options struct {
 	// Workers are by the name of the controller's row.
 	Workers                       map[string]*int
 	ScalingExcludePreparingDelete bool
+
+	// PullSecretsNamespace holds the copies of pull secrets.
+	PullSecretsNamespace   string
+	NodeImageCreationDelay time.Duration
+	NodeImageTagTTLSeconds int
 
 	Features featuregate.MutableFeatureGate
 	Logging  *logsapi.LoggingConfiguration
@@ -63,8 +70,10 @@ func NewOptions(getenv func(string) string) (*Options, error) {
 			LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
 		},
 		BaseDelay: 5 * time.Millisecond, MaxDelay: 1000 * time.Second, QueueQPS: 10, BucketSize: 100,
-		ExpectationTimeout: 5 * time.Minute,
-		Workers:            map[string]*int{}, Features: gate, Logging: logsapi.NewLoggingConfiguration(),
+		ExpectationTimeout:     5 * time.Minute,
+		PullSecretsNamespace:   cmp.Or(getenv(pub.DaemonConfigNamespaceEnv), pub.DaemonConfigNamespace),
+		NodeImageCreationDelay: 30 * time.Second, NodeImageTagTTLSeconds: 300,
+		Workers: map[string]*int{}, Features: gate, Logging: logsapi.NewLoggingConfiguration(),
 	}, nil
 }
 
@@ -97,6 +106,10 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"How long a cache may take to show a write before the controller goes on without it.")
 	fs.BoolVar(&o.ScalingExcludePreparingDelete, "cloneset-scaling-exclude-preparing-delete", o.ScalingExcludePreparingDelete,
 		"Leave Pods that a preDelete hook holds out of the replicas of every CloneSet.")
+	fs.DurationVar(&o.NodeImageCreationDelay, "nodeimage-creation-delay", o.NodeImageCreationDelay,
+		"How long a node is ready before it gets a NodeImage.")
+	fs.IntVar(&o.NodeImageTagTTLSeconds, "default-ttlseconds-for-always-nodeimage", o.NodeImageTagTTLSeconds,
+		"How many seconds the tags of an ImagePullJob that ends stay in NodeImages beyond what the job says.")
 	for _, row := range controllers {
 		workers := 3
 		o.Workers[row.name] = &workers
@@ -106,6 +119,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	logsapi.AddFlags(o.Logging, fs)
 	o.addIgnored(fs)
 }
+
+// maxTagTTLSeconds is a month.
+const maxTagTTLSeconds = 31 * 24 * 3600
 
 // Validate refuses values that cannot work.
 func (o *Options) Validate() error {
@@ -119,6 +135,12 @@ func (o *Options) Validate() error {
 		if *workers < 1 {
 			return fmt.Errorf("--%s-workers: %d is too few: set it to 1 or more", name, *workers)
 		}
+	}
+	if o.NodeImageCreationDelay < 0 {
+		return fmt.Errorf("--nodeimage-creation-delay: %v is negative: set it to 0s or more", o.NodeImageCreationDelay)
+	}
+	if o.NodeImageTagTTLSeconds < 0 || o.NodeImageTagTTLSeconds > maxTagTTLSeconds {
+		return fmt.Errorf("--default-ttlseconds-for-always-nodeimage: %d: set it from 0 to %d", o.NodeImageTagTTLSeconds, maxTagTTLSeconds)
 	}
 	if o.QPS < 0 || o.Burst < 0 {
 		return fmt.Errorf("--rest-config-qps and --rest-config-burst: %g and %d: set them to 0 or more", o.QPS, o.Burst)

@@ -8,7 +8,11 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/klog/v2/ktesting"
+
+	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/features"
 )
 
 func parse(t *testing.T, env map[string]string, args ...string) (*Options, error) {
@@ -44,7 +48,7 @@ func TestRow1EveryFlagOfExistingManifests(t *testing.T) {
 	assert.True(t, o.ScalingExcludePreparingDelete)
 	assert.Contains(t, o.ignored, "--allow-privileged")
 	assert.NotContains(t, o.ignored, "--cloneset-workers")
-	assert.Len(t, o.ignored, 25)
+	assert.Len(t, o.ignored, 21)
 }
 
 func TestRefused(t *testing.T) {
@@ -54,12 +58,42 @@ func TestRefused(t *testing.T) {
 		"no duration":          {"--sync-period=10", `--sync-period: "10" is no duration`},
 		"no workers":           {"--cloneset-workers=0", "--cloneset-workers: 0 is too few"},
 		"a negative rate":      {"--rest-config-qps=-1", "set them to 0 or more"},
+		"a negative delay":     {"--nodeimage-creation-delay=-1s", "--nodeimage-creation-delay: -1s is negative"},
+		"too long a time":      {"--default-ttlseconds-for-always-nodeimage=2678401", "set it from 0 to 2678400"},
 		"row 7: unknown gates": {"--feature-gates=Nope=true", "Nope"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse(t, nil, tc.arg)
 			assert.ErrorContains(t, err, tc.message)
+		})
+	}
+}
+
+// TestRow40GateOfTheNodeAgent is about image pre-download: with KruiseDaemon off, nothing acts on NodeImages and jobs.
+func TestRow40GateOfTheNodeAgent(t *testing.T) {
+	for name, tc := range map[string]struct {
+		gates string
+		want  []string
+	}{
+		"on":            {"", []string{"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller"}},
+		"no agent":      {"KruiseDaemon=false", nil},
+		"no jobs":       {"ImagePullJobGate=false", []string{"nodeimage-controller"}},
+		"forced by use": {"ImagePullJobGate=false,PreDownloadImageForInPlaceUpdate=true", []string{"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := controllertest.New(t, tc.gates)
+			_, err := features.Cascade(f.Deps.Features.(featuregate.MutableFeatureGate))
+			require.NoError(t, err)
+			var made []string
+			for _, row := range controllers {
+				c, err := row.new(f.Deps)
+				require.NoError(t, err)
+				if c != nil && strings.Contains(row.name, "image") {
+					made = append(made, c.Name())
+				}
+			}
+			assert.Equal(t, tc.want, made)
 		})
 	}
 }

@@ -113,7 +113,9 @@ func (c *Config) fillCaches(ctx context.Context) {
 	}
 	c.deps.KubeInformers.Start(ctx.Done())
 	c.deps.KruiseInformers.Start(ctx.Done())
+	c.deps.PullSecretInformers.Start(ctx.Done())
 	<-ctx.Done()
 	c.deps.KubeInformers.Shutdown()
 	c.deps.KruiseInformers.Shutdown()
+	c.deps.PullSecretInformers.Shutdown()
 }

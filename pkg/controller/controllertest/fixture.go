@@ -24,6 +24,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
@@ -58,6 +59,14 @@ type cached struct {
 	indexer cache.Indexer
 }
 
+// namespace is the only one that the cache sees, or empty: nobody caches the Secrets of users.
+func (c *cached) namespace() string {
+	if c.kind == "Secret" {
+		return pub.DaemonConfigNamespace
+	}
+	return ""
+}
+
 // New makes a world with objects in it, in which gates have the values of the flag. The caches are filled by Observe.
 func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 	t.Helper()
@@ -71,10 +80,12 @@ func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 	f.Deps = controller.Deps{
 		Kube: f.Kube, Kruise: f.Kruise,
 		KubeInformers: informers.NewSharedInformerFactory(f.Kube, 0), KruiseInformers: externalversions.NewSharedInformerFactory(f.Kruise, 0),
-		Recorder: func(string) record.EventRecorder { return f.events }, Features: gate, Clock: f.Clock, ExpectationTimeout: 5 * time.Minute,
+		PullSecretsNamespace: pub.DaemonConfigNamespace, NodeImageCreationDelay: 30 * time.Second, NodeImageTagTTL: 5 * time.Minute,
+		PullSecretInformers: informers.NewSharedInformerFactoryWithOptions(f.Kube, 0, informers.WithNamespace(pub.DaemonConfigNamespace)),
+		Recorder:            func(string) record.EventRecorder { return f.events }, Features: gate, Clock: f.Clock, ExpectationTimeout: 5 * time.Minute,
 	}
 	f.Kube.PrependReactor("create", "*", f.nameCreated)
-	core := f.Deps.KubeInformers.Core().V1()
+	core, kinds := f.Deps.KubeInformers.Core().V1(), f.Deps.KruiseInformers.Apps().V1beta1()
 	f.caches = []cached{
 		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("pods"), "Pod", core.Pods().Informer().GetIndexer()},
 		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"), "PersistentVolumeClaim",
@@ -83,9 +94,15 @@ func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 		{f.Kube.Tracker(), appsv1.SchemeGroupVersion.WithResource("controllerrevisions"), "ControllerRevision",
 			f.Deps.KubeInformers.Apps().V1().ControllerRevisions().Informer().GetIndexer()},
 		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("clonesets"), "CloneSet",
-			f.Deps.KruiseInformers.Apps().V1beta1().CloneSets().Informer().GetIndexer()},
+			kinds.CloneSets().Informer().GetIndexer()},
 		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("containerrecreaterequests"), "ContainerRecreateRequest",
-			f.Deps.KruiseInformers.Apps().V1beta1().ContainerRecreateRequests().Informer().GetIndexer()},
+			kinds.ContainerRecreateRequests().Informer().GetIndexer()},
+		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("nodeimages"), "NodeImage", kinds.NodeImages().Informer().GetIndexer()},
+		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("imagepulljobs"), "ImagePullJob", kinds.ImagePullJobs().Informer().GetIndexer()},
+		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("imagelistpulljobs"), "ImageListPullJob",
+			kinds.ImageListPullJobs().Informer().GetIndexer()},
+		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("secrets"), "Secret",
+			f.Deps.PullSecretInformers.Core().V1().Secrets().Informer().GetIndexer()},
 	}
 	f.cacheBudgets()
 	f.Add(objects...)
@@ -147,7 +164,7 @@ func (f *Fixture) Add(objects ...runtime.Object) {
 func (f *Fixture) Observe() {
 	f.t.Helper()
 	for _, c := range f.caches {
-		list, err := c.tracker.List(c.gvr, c.gvr.GroupVersion().WithKind(c.kind), "")
+		list, err := c.tracker.List(c.gvr, c.gvr.GroupVersion().WithKind(c.kind), c.namespace())
 		require.NoError(f.t, err)
 		items, err := meta.ExtractList(list)
 		require.NoError(f.t, err)

@@ -20,7 +20,7 @@ func imageListPullJob(gate featuregate.FeatureGate) rest.Row {
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *job { return &job{} }, NewList: func() runtime.Object { return &apps.ImageListPullJobList{} },
 		Spec: func(c *job) any { return &c.Spec }, Status: func(c *job) any { return &c.Status },
-		Closed:   firstOff(gate, features.KruiseDaemon, features.ImagePullJobGate),
+		Controlled: true, Closed: firstOff(gate, features.KruiseDaemon, features.ImagePullJobGate),
 		Validate: validation.ValidateImageListPullJob, ValidateUpdate: validation.ValidateImageListPullJobUpdate,
 		ValidateStatus: validation.ValidateImageListPullJobStatusUpdate,
 		Columns: []rest.Column[*job]{

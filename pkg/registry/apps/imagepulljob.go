@@ -21,7 +21,7 @@ func imagePullJob(gate featuregate.FeatureGate) rest.Row {
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *job { return &job{} }, NewList: func() runtime.Object { return &apps.ImagePullJobList{} },
 		Spec: func(c *job) any { return &c.Spec }, Status: func(c *job) any { return &c.Status },
-		Closed: firstOff(gate, features.KruiseDaemon, features.ImagePullJobGate), Default: install.DefaultImagePullJob,
+		Controlled: true, Closed: firstOff(gate, features.KruiseDaemon, features.ImagePullJobGate), Default: install.DefaultImagePullJob,
 		Validate: validation.ValidateImagePullJob, ValidateUpdate: validation.ValidateImagePullJobUpdate,
 		ValidateStatus: validation.ValidateImagePullJobStatusUpdate,
 		Columns: []rest.Column[*job]{

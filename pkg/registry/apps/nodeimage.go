@@ -21,7 +21,7 @@ func nodeImage(gate featuregate.FeatureGate) rest.Row {
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *image { return &image{} }, NewList: func() runtime.Object { return &apps.NodeImageList{} },
 		Spec: func(c *image) any { return &c.Spec }, Status: func(c *image) any { return &c.Status },
-		Closed: firstOff(gate, features.KruiseDaemon), Default: install.DefaultNodeImage,
+		Controlled: true, Closed: firstOff(gate, features.KruiseDaemon), Default: install.DefaultNodeImage,
 		Validate: validation.ValidateNodeImage, ValidateUpdate: validation.ValidateNodeImageUpdate,
 		ValidateStatus: validation.ValidateNodeImageStatusUpdate,
 		Columns: []rest.Column[*image]{

@@ -1,0 +1,113 @@
+package imagelistpulljob
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// templateHash is that of where and how images are pulled. Which images they are is no part of it.
+func templateHash(list *v1beta1.ImageListPullJob) (string, error) {
+	data, err := json.Marshal(list.Spec.ImagePullJobTemplate)
+	if err != nil {
+		return "", fmt.Errorf("encode the template: %w", err)
+	}
+	sum := fnv.New32a()
+	_, _ = sum.Write(data)
+	return rand.SafeEncodeString(strconv.FormatUint(uint64(sum.Sum32()), 10)), nil
+}
+
+// plan is what is to be done about the children of a list job.
+type plan struct {
+	// keep has one for each image that has one, in the order of images.
+	keep []*v1beta1.ImagePullJob
+	// create are images without a child, remove children without an image, of another template, or too many.
+	create []string
+	remove []*v1beta1.ImagePullJob
+}
+
+// planFor compares a list job with its children. A child that is on its way out is none: its successor has another name.
+func planFor(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, hash string) plan {
+	children = slices.DeleteFunc(slices.Clone(children), func(child *v1beta1.ImagePullJob) bool { return child.DeletionTimestamp != nil })
+	slices.SortFunc(children, func(a, b *v1beta1.ImagePullJob) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	var p plan
+	byImage := map[string]*v1beta1.ImagePullJob{}
+	for _, child := range children {
+		fits := child.Labels[pub.ControllerRevisionHashKey] == hash && slices.Contains(list.Spec.Images, child.Spec.Image)
+		if !fits || byImage[child.Spec.Image] != nil {
+			p.remove = append(p.remove, child)
+			continue
+		}
+		byImage[child.Spec.Image] = child
+	}
+	for _, image := range list.Spec.Images {
+		if child := byImage[image]; child != nil {
+			p.keep = append(p.keep, child)
+		} else {
+			p.create = append(p.create, image)
+		}
+	}
+	return p
+}
+
+// child is the job of one image. It stays until the list job goes or wants another: without it, the list job would take the
+// image for one that nobody pulled yet.
+func child(list *v1beta1.ImageListPullJob, image, hash string) *v1beta1.ImagePullJob {
+	template := list.Spec.ImagePullJobTemplate.DeepCopy()
+	template.CompletionPolicy.TTLSecondsAfterFinished = nil
+	return &v1beta1.ImagePullJob{
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: list.Name + "-", Namespace: list.Namespace,
+			Labels:          map[string]string{pub.ControllerRevisionHashKey: hash},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(list, kind)},
+		},
+		Spec: v1beta1.ImagePullJobSpec{Image: image, ImagePullJobTemplate: *template},
+	}
+}
+
+// status is what the list job reports of the children that it keeps. One that its controller has not seen says nothing yet.
+func status(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, now time.Time) v1beta1.ImageListPullJobStatus {
+	moment := metav1.NewTime(now).Rfc3339Copy()
+	result := v1beta1.ImageListPullJobStatus{StartTime: list.Status.StartTime, Desired: int32(len(list.Spec.Images))}
+	if result.StartTime == nil {
+		result.StartTime = &moment
+	}
+	for _, child := range children {
+		of := &child.Status
+		if of.StartTime == nil {
+			continue
+		}
+		if of.Active > 0 {
+			result.Active++
+		}
+		if of.Desired == of.Failed+of.Succeeded {
+			result.Completed++
+		}
+		if of.Desired == of.Succeeded {
+			result.Succeeded++
+		}
+		if of.Failed > 0 {
+			result.FailedImageStatuses = append(result.FailedImageStatuses, v1beta1.FailedImageStatus{
+				ImagePullJob: child.Name, Name: child.Spec.Image,
+				Message: fmt.Sprintf("Please check for details which nodes failed by 'kubectl get ImagePullJob %s'.", child.Name),
+			})
+		}
+	}
+	slices.SortFunc(result.FailedImageStatuses, func(a, b v1beta1.FailedImageStatus) int { return cmp.Compare(a.Name, b.Name) })
+	if list.Spec.CompletionPolicy.Type != v1beta1.CompletionPolicyNever && result.Completed == result.Desired {
+		result.CompletionTime = &moment
+	}
+	return result
+}

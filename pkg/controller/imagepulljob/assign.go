@@ -1,0 +1,140 @@
+package imagepulljob
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/imagepull"
+)
+
+const (
+	defaultTimeout = 600
+	defaultBackoff = 3
+
+	// A tag of a job that never ends is pulled anew about once a day, and not on every node at the same time.
+	daySeconds, daySpread = 86400, 600
+	endlessDeadline       = 1800
+	// endingSpread keeps the ends of the tags of one job apart.
+	endingSpread = 300
+)
+
+// request is what a job asks nodes for.
+type request struct {
+	job     *v1beta1.ImagePullJob
+	ref     imagepull.Reference
+	secrets []v1beta1.ReferenceObject
+	tagTTL  time.Duration
+	now     time.Time
+	// random returns a number in [0, n).
+	random func(n int32) int32
+	// last is the highest version that the node is known to have had of the tag, which it has no more; -1 is none.
+	last func(node string) int64
+}
+
+// assign asks a node: it changes the object given, which the caller owns, and tells whether it did.
+func (q *request) assign(image *v1beta1.NodeImage) bool {
+	entry := image.Spec.Images[q.ref.Name]
+	tag := q.ref.Wanted(image)
+	if tag != nil && imagepull.OwnedBy(tag, q.job.UID) {
+		added := q.addSecrets(&entry)
+		if added {
+			image.Spec.Images[q.ref.Name] = entry
+		}
+		return added
+	}
+	if tag == nil {
+		entry.Tags = append(slices.Clone(entry.Tags), v1beta1.ImageTagSpec{Tag: q.ref.Tag, Version: q.firstVersion(image)})
+		slices.SortStableFunc(entry.Tags, func(a, b v1beta1.ImageTagSpec) int { return cmp.Compare(a.Tag, b.Tag) })
+		i := slices.IndexFunc(entry.Tags, func(t v1beta1.ImageTagSpec) bool { return t.Tag == q.ref.Tag })
+		tag = &entry.Tags[i]
+	} else {
+		tag.Version++
+	}
+	tag.OwnerReferences = append(tag.OwnerReferences, ownerRef(q.job))
+	tag.CreatedAt = ptr.To(metav1.NewTime(q.now).Rfc3339Copy())
+	tag.ImagePullPolicy = q.job.Spec.ImagePullPolicy
+	tag.PullPolicy = q.pullPolicy()
+	entry.SandboxConfig = q.job.Spec.SandboxConfig.DeepCopy()
+	q.addSecrets(&entry)
+	if image.Spec.Images == nil {
+		image.Spec.Images = map[string]v1beta1.ImageSpec{}
+	}
+	image.Spec.Images[q.ref.Name] = entry
+	return true
+}
+
+// firstVersion follows what the node had of the tag before: its agent must not take an old answer for the new one.
+func (q *request) firstVersion(image *v1beta1.NodeImage) int64 {
+	last := q.last(image.Name)
+	if report := q.ref.Reported(image); report != nil {
+		last = max(last, report.Version)
+	}
+	return last + 1
+}
+
+func (q *request) addSecrets(entry *v1beta1.ImageSpec) (added bool) {
+	for _, secret := range q.secrets {
+		if !names(entry.PullSecrets, secret) {
+			entry.PullSecrets, added = append(entry.PullSecrets, secret), true
+		}
+	}
+	return added
+}
+
+// pullPolicy is the limits of the tag. It lasts as long as the job may take, and somewhat longer.
+func (q *request) pullPolicy() *v1beta1.ImageTagPullPolicy {
+	limits := ptr.Deref(q.job.Spec.PullPolicy, v1beta1.PullPolicy{})
+	timeout, backoff := ptr.Deref(limits.TimeoutSeconds, defaultTimeout), ptr.Deref(limits.BackoffLimit, defaultBackoff)
+	policy := &v1beta1.ImageTagPullPolicy{TimeoutSeconds: &timeout, BackoffLimit: &backoff}
+	completion := &q.job.Spec.CompletionPolicy
+	var ttl int64
+	if endless(q.job) {
+		policy.ActiveDeadlineSeconds = ptr.To(max(endlessDeadline, int64(timeout)))
+		ttl = daySeconds - daySpread + int64(q.random(2*daySpread))
+	} else {
+		policy.ActiveDeadlineSeconds = completion.ActiveDeadlineSeconds
+		ttl = int64(timeout) * int64(backoff)
+		if completion.ActiveDeadlineSeconds != nil {
+			ttl = *completion.ActiveDeadlineSeconds
+		}
+		if completion.TTLSecondsAfterFinished != nil {
+			ttl = int64(*completion.TTLSecondsAfterFinished)
+		}
+		ttl = min(max(ttl, 0), math.MaxInt32) + int64(q.tagTTL/time.Second) + int64(q.random(endingSpread))
+	}
+	policy.TTLSecondsAfterFinished = ptr.To(int32(min(ttl, math.MaxInt32)))
+	return policy
+}
+
+// disown takes a job out of every tag but the one that it asks for now: its image may have been another before. It changes the
+// object given, which the caller owns, and tells whether it did.
+func disown(image *v1beta1.NodeImage, job types.UID, except imagepull.Reference) (changed bool) {
+	for name, entry := range image.Spec.Images {
+		for i := range entry.Tags {
+			tag := &entry.Tags[i]
+			if name == except.Name && tag.Tag == except.Tag || !imagepull.OwnedBy(tag, job) {
+				continue
+			}
+			changed = true
+			tag.OwnerReferences = slices.DeleteFunc(tag.OwnerReferences, func(ref corev1.ObjectReference) bool { return ref.UID == job })
+			if len(tag.OwnerReferences) == 0 {
+				tag.Tag = ""
+			}
+		}
+		entry.Tags = slices.DeleteFunc(entry.Tags, func(tag v1beta1.ImageTagSpec) bool { return tag.Tag == "" })
+		if len(entry.Tags) == 0 {
+			delete(image.Spec.Images, name)
+			continue
+		}
+		image.Spec.Images[name] = entry
+	}
+	return changed
+}

@@ -1,0 +1,129 @@
+package imagepulljob
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/ordering"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// choose returns the NodeImages that a job chooses, in the order in which it serves them: as the spec names them, as the
+// workload that owns the job updates its Pods, or by name.
+func (r *Reconciler) choose(job *v1beta1.ImagePullJob) ([]*v1beta1.NodeImage, error) {
+	selector := job.Spec.Selector
+	switch {
+	case job.Spec.PodSelector != nil:
+		nodes, err := r.nodesOfPods(job)
+		if err != nil {
+			return nil, err
+		}
+		return r.named(nodes)
+	case selector != nil && len(selector.Names) > 0:
+		return r.named(selector.Names)
+	}
+	matches := labels.Everything()
+	if selector != nil {
+		var err error
+		if matches, err = metav1.LabelSelectorAsSelector(&selector.LabelSelector); err != nil {
+			return nil, fmt.Errorf("spec.selector: %w", err)
+		}
+	}
+	chosen, err := r.images.List(matches)
+	if err != nil {
+		return nil, fmt.Errorf("list NodeImages: %w", err)
+	}
+	slices.SortFunc(chosen, func(a, b *v1beta1.NodeImage) int { return cmp.Compare(a.Name, b.Name) })
+	return chosen, nil
+}
+
+// named are the NodeImages of these nodes. Nodes without one are passed over.
+func (r *Reconciler) named(names []string) ([]*v1beta1.NodeImage, error) {
+	chosen := make([]*v1beta1.NodeImage, 0, len(names))
+	for _, name := range names {
+		image, err := r.images.Get(name)
+		switch {
+		case err == nil:
+			chosen = append(chosen, image)
+		case !apierrors.IsNotFound(err):
+			return nil, fmt.Errorf("get NodeImage %s: %w", name, err)
+		}
+	}
+	return chosen, nil
+}
+
+// nodesOfPods are the nodes where Pods run that the job selects, each once.
+func (r *Reconciler) nodesOfPods(job *v1beta1.ImagePullJob) ([]string, error) {
+	selector, err := metav1.LabelSelectorAsSelector(&job.Spec.PodSelector.LabelSelector)
+	if err != nil {
+		return nil, fmt.Errorf("spec.podSelector: %w", err)
+	}
+	all, err := r.pods.Pods(job.Namespace).List(selector)
+	if err != nil {
+		return nil, fmt.Errorf("list Pods: %w", err)
+	}
+	placed := slices.DeleteFunc(slices.Clone(all), func(pod *corev1.Pod) bool { return !podstate.Active(pod) || pod.Spec.NodeName == "" })
+	ordered, err := r.orders.order(job, placed)
+	if err != nil {
+		return nil, err
+	}
+	var nodes []string
+	seen := map[string]bool{}
+	for _, pod := range ordered {
+		if !seen[pod.Spec.NodeName] {
+			seen[pod.Spec.NodeName] = true
+			nodes = append(nodes, pod.Spec.NodeName)
+		}
+	}
+	return nodes, nil
+}
+
+// orders know how workloads order their Pods for an update.
+type orders struct {
+	cloneSets listers.CloneSetLister
+}
+
+// order sorts Pods as the workload that owns the job updates them. Without one, nodes are served by name.
+func (o orders) order(job *v1beta1.ImagePullJob, pods []*corev1.Pod) ([]*corev1.Pod, error) {
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(a.Spec.NodeName, b.Spec.NodeName), cmp.Compare(a.Name, b.Name))
+	})
+	owner := metav1.GetControllerOfNoCopy(job)
+	if owner == nil || !strings.HasPrefix(owner.APIVersion, v1beta1.SchemeGroupVersion.Group+"/") {
+		return pods, nil
+	}
+	switch owner.Kind {
+	case "CloneSet":
+		set, err := o.cloneSets.CloneSets(job.Namespace).Get(owner.Name)
+		if apierrors.IsNotFound(err) || err == nil && set.Spec.UpdateStrategy.RollingUpdate == nil {
+			return pods, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("get CloneSet: %w", err)
+		}
+		rolling := set.Spec.UpdateStrategy.RollingUpdate
+		return ordering.ByStrategy(ordering.ForUpdate(pods), pods, rolling.PriorityStrategy, rolling.ScatterStrategy)
+	case "StatefulSet":
+		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(ordinal(b), ordinal(a)) })
+	}
+	return pods, nil
+}
+
+// ordinal is the number at the end of the name of a StatefulSet's Pod, or -1.
+func ordinal(pod *corev1.Pod) int {
+	number, err := strconv.Atoi(pod.Name[strings.LastIndexByte(pod.Name, '-')+1:])
+	if err != nil {
+		return -1
+	}
+	return number
+}

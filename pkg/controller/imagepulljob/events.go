@@ -1,0 +1,226 @@
+package imagepulljob
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/tools/cache"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
+	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/imagepull"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// Indexes of jobs: those that have not ended, and of them, by namespace, those that choose nodes by Pods.
+const (
+	runningIndex     = "imagepulljob/running"
+	podSelectorIndex = "imagepulljob/podSelector"
+	runningValue     = "true"
+)
+
+func indexRunning(obj any) ([]string, error) {
+	if job, ok := obj.(*v1beta1.ImagePullJob); ok && running(job) {
+		return []string{runningValue}, nil
+	}
+	return nil, nil
+}
+
+func indexPodSelector(obj any) ([]string, error) {
+	if job, ok := obj.(*v1beta1.ImagePullJob); ok && running(job) && job.Spec.PodSelector != nil {
+		return []string{job.Namespace}, nil
+	}
+	return nil, nil
+}
+
+// events say which jobs a change concerns.
+type events struct {
+	jobs   cache.Indexer
+	lister listers.ImagePullJobLister
+	// left is told of each tag that a NodeImage no longer has.
+	left func(node string, ref imagepull.Reference, version int64)
+}
+
+// nodeImage names the owners of the tags that changed, in spec or status, and the jobs that choose the node now and did not
+// before, or the other way round.
+func (e *events) nodeImage(before, after metav1.Object) []types.NamespacedName {
+	was, _ := before.(*v1beta1.NodeImage)
+	is, _ := after.(*v1beta1.NodeImage)
+	woken := sets.New[types.NamespacedName]()
+	e.owners(was, is, woken)
+	if was == nil || is == nil || !maps.Equal(was.Labels, is.Labels) {
+		e.choosers(was, is, woken)
+	}
+	return woken.UnsortedList()
+}
+
+func (e *events) owners(was, is *v1beta1.NodeImage, woken sets.Set[types.NamespacedName]) {
+	names := sets.New[string]()
+	for _, image := range []*v1beta1.NodeImage{was, is} {
+		if image != nil {
+			names = names.Union(sets.KeySet(image.Spec.Images))
+		}
+	}
+	for name := range names {
+		old, current := entryOf(was, name), entryOf(is, name)
+		whole := !apiequality.Semantic.DeepEqual(old.PullSecrets, current.PullSecrets) ||
+			!apiequality.Semantic.DeepEqual(old.SandboxConfig, current.SandboxConfig)
+		for _, tag := range slices.Concat(old.Tags, current.Tags) {
+			ref := imagepull.Reference{Name: name, Tag: tag.Tag}
+			if !whole && sameTag(was, is, ref) {
+				continue
+			}
+			if was != nil && is != nil && ref.Wanted(is) == nil {
+				e.left(is.Name, ref, tag.Version)
+			}
+			for i := range tag.OwnerReferences {
+				e.wake(&tag.OwnerReferences[i], woken)
+			}
+		}
+	}
+}
+
+func entryOf(image *v1beta1.NodeImage, name string) v1beta1.ImageSpec {
+	if image == nil {
+		return v1beta1.ImageSpec{}
+	}
+	return image.Spec.Images[name]
+}
+
+// sameTag tells whether what is wanted of a tag, and what is reported, did not change.
+func sameTag(was, is *v1beta1.NodeImage, ref imagepull.Reference) bool {
+	if was == nil || is == nil {
+		return false
+	}
+	return apiequality.Semantic.DeepEqual(ref.Wanted(was), ref.Wanted(is)) && apiequality.Semantic.DeepEqual(ref.Reported(was), ref.Reported(is))
+}
+
+// wake adds the owner if it is a job that has not ended.
+func (e *events) wake(owner *corev1.ObjectReference, woken sets.Set[types.NamespacedName]) {
+	if !imagepull.IsJob(owner) {
+		return
+	}
+	job, err := e.lister.ImagePullJobs(owner.Namespace).Get(owner.Name)
+	if err == nil && running(job) {
+		woken.Insert(types.NamespacedName{Namespace: job.Namespace, Name: job.Name})
+	}
+}
+
+// choosers adds the jobs for which the node comes or goes. Of those that choose by Pods it adds all: where their Pods are is
+// for the reconcile to find out, and nodes come and go seldom.
+func (e *events) choosers(was, is *v1beta1.NodeImage, woken sets.Set[types.NamespacedName]) {
+	jobs, err := e.jobs.ByIndex(runningIndex, runningValue)
+	if err != nil {
+		return
+	}
+	for _, item := range jobs {
+		job, ok := item.(*v1beta1.ImagePullJob)
+		if !ok {
+			continue
+		}
+		bothThere := was != nil && is != nil
+		if job.Spec.PodSelector != nil && !bothThere || choosesNode(job, was) != choosesNode(job, is) {
+			woken.Insert(types.NamespacedName{Namespace: job.Namespace, Name: job.Name})
+		}
+	}
+}
+
+// choosesNode tells whether a job chooses the node by its name or its labels.
+func choosesNode(job *v1beta1.ImagePullJob, image *v1beta1.NodeImage) bool {
+	if image == nil || job.Spec.PodSelector != nil {
+		return false
+	}
+	selector := job.Spec.Selector
+	switch {
+	case selector == nil:
+		return true
+	case len(selector.Names) > 0:
+		return slices.Contains(selector.Names, image.Name)
+	}
+	matches, err := metav1.LabelSelectorAsSelector(&selector.LabelSelector)
+	return err == nil && matches.Matches(labels.Set(image.Labels))
+}
+
+// pod names the jobs that choose nodes by this Pod, if the Pod came to a node, left one, or has other labels.
+func (e *events) pod(before, after metav1.Object) (woken []types.NamespacedName) {
+	was, is := placeOf(before), placeOf(after)
+	if was.node == is.node && maps.Equal(was.labels, is.labels) {
+		return nil
+	}
+	namespace := was.namespace
+	if is.namespace != "" {
+		namespace = is.namespace
+	}
+	jobs, err := e.jobs.ByIndex(podSelectorIndex, namespace)
+	if err != nil {
+		return nil
+	}
+	for _, item := range jobs {
+		job, ok := item.(*v1beta1.ImagePullJob)
+		if !ok {
+			continue
+		}
+		selector, err := metav1.LabelSelectorAsSelector(&job.Spec.PodSelector.LabelSelector)
+		if err == nil && was.chosen(selector) != is.chosen(selector) {
+			woken = append(woken, types.NamespacedName{Namespace: job.Namespace, Name: job.Name})
+		}
+	}
+	return woken
+}
+
+// place is what a Pod's node and labels are while it is active; the zero value is nowhere.
+type place struct {
+	namespace, node string
+	labels          labels.Set
+}
+
+func placeOf(obj metav1.Object) place {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return place{}
+	}
+	if !podstate.Active(pod) || pod.Spec.NodeName == "" {
+		return place{namespace: pod.Namespace}
+	}
+	return place{namespace: pod.Namespace, node: pod.Spec.NodeName, labels: pod.Labels}
+}
+
+// chosen is the node that a Pod with these labels chooses, or empty.
+func (p place) chosen(selector labels.Selector) string {
+	if p.node == "" || !selector.Matches(p.labels) {
+		return ""
+	}
+	return p.node
+}
+
+// secretChanged names the jobs that use a copy that was changed or is gone, so that they put it right.
+func secretChanged(before, after metav1.Object) (woken []types.NamespacedName) {
+	if before == nil || after != nil && before.GetResourceVersion() == after.GetResourceVersion() {
+		return nil
+	}
+	for _, reference := range referencesOf(before.GetAnnotations()[pub.ImagePullJobReferencesKey]) {
+		if namespace, name, err := cache.SplitMetaNamespaceKey(reference); err == nil {
+			woken = append(woken, types.NamespacedName{Namespace: namespace, Name: name})
+		}
+	}
+	return woken
+}
+
+// forget drops what is kept of a job that is gone.
+func (r *Reconciler) forget(before, after metav1.Object) []types.NamespacedName {
+	if before != nil && (after == nil || after.GetUID() != before.GetUID()) {
+		r.guard.Forget(before.GetUID())
+		r.copies.forget(before.GetUID())
+	}
+	return nil
+}
+
+var _ controller.Differ = secretChanged

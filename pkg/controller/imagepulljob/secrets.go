@@ -1,0 +1,221 @@
+package imagepulljob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller/consistency"
+)
+
+// copies are the Secrets in the namespace from which node agents get theirs: one for each Secret that a job names, with the
+// jobs that use it. Agents have no access to the namespaces of users.
+type copies struct {
+	kube kubernetes.Interface
+	// indexer is the cache of the copies. Sources are read by name, and never cached: that would take a right to list them all.
+	indexer   cache.Indexer
+	namespace string
+	guard     *consistency.Guard
+	clock     clock.PassiveClock
+
+	lock sync.Mutex
+	// checked is what was found when the sources of a job were last read.
+	checked map[types.UID]check
+}
+
+type check struct {
+	at      time.Time
+	refs    []v1beta1.ReferenceObject
+	missing []string
+}
+
+// sync makes the copies of the Secrets that a job names, and returns references to them, with the names of Secrets that are
+// found missing and were not before. The sources are read again once their time has come.
+func (c *copies) sync(ctx context.Context, job *v1beta1.ImagePullJob) (refs []v1beta1.ReferenceObject, missing []string, err error) {
+	if job.Namespace == c.namespace {
+		for _, name := range job.Spec.PullSecrets {
+			refs = append(refs, c.reference(name))
+		}
+		return refs, nil, nil
+	}
+	if len(job.Spec.PullSecrets) == 0 {
+		return nil, nil, nil
+	}
+	last := c.last(job.UID)
+	now := c.clock.Now()
+	if age := now.Sub(last.at); age >= 0 && age < secretsCheck && c.hold(last.refs, job) {
+		return last.refs, nil, nil
+	}
+	found := check{at: now}
+	for _, name := range job.Spec.PullSecrets {
+		source, err := c.kube.CoreV1().Secrets(job.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			found.missing = append(found.missing, name)
+			continue
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("get Secret %s/%s: %w", job.Namespace, name, err)
+		}
+		copied, err := c.ensure(ctx, source, job)
+		if err != nil {
+			return nil, nil, err
+		}
+		found.refs = append(found.refs, c.reference(copied))
+	}
+	if err := c.release(ctx, job, job.Spec.PullSecrets); err != nil {
+		return nil, nil, err
+	}
+	c.keep(job.UID, found)
+	if slices.Equal(found.missing, last.missing) {
+		return found.refs, nil, nil
+	}
+	return found.refs, found.missing, nil
+}
+
+// reference names a copy. It lasts as long as the image's entry in a NodeImage: who gave it also takes it away.
+func (c *copies) reference(name string) v1beta1.ReferenceObject {
+	return v1beta1.ReferenceObject{Namespace: c.namespace, Name: name, Mode: v1beta1.BatchReferenceMode}
+}
+
+// hold tells whether all copies are there and say that the job uses them.
+func (c *copies) hold(refs []v1beta1.ReferenceObject, job *v1beta1.ImagePullJob) bool {
+	for _, ref := range refs {
+		item, found, err := c.indexer.GetByKey(ref.Namespace + "/" + ref.Name)
+		copied, ok := item.(*corev1.Secret)
+		if err != nil || !found || !ok || !refersTo(copied, keyOf(job)) {
+			return false
+		}
+	}
+	return true
+}
+
+// ensure makes the copy of a source say that the job uses it, and hold what the source holds. It returns the copy's name.
+func (c *copies) ensure(ctx context.Context, source *corev1.Secret, job *v1beta1.ImagePullJob) (string, error) {
+	existing, err := c.copyOf(keyOf(source), keyOf(job))
+	if err != nil {
+		return "", err
+	}
+	client := c.kube.CoreV1().Secrets(c.namespace)
+	if existing == nil {
+		wanted := newCopy(c.namespace, source, keyOf(job))
+		created, err := client.Create(ctx, wanted, metav1.CreateOptions{})
+		switch {
+		case err == nil:
+			klog.FromContext(ctx).V(2).Info("Copied a pull secret", "source", klog.KObj(source), "copy", klog.KObj(created))
+			c.guard.Wrote(job.UID, secrets, created.ResourceVersion)
+			return created.Name, nil
+		case !apierrors.IsAlreadyExists(err):
+			return "", fmt.Errorf("copy Secret %s: %w", keyOf(source), err)
+		}
+		if existing, err = client.Get(ctx, wanted.Name, metav1.GetOptions{}); err != nil {
+			return "", fmt.Errorf("get Secret %s/%s: %w", c.namespace, wanted.Name, err)
+		}
+		if sourceOf(existing) != keyOf(source) {
+			return "", fmt.Errorf("copy Secret %s: Secret %s/%s is another's: delete or rename it", keyOf(source), c.namespace, wanted.Name)
+		}
+	}
+	_, err = c.change(ctx, existing, job, func(copied *corev1.Secret) { refresh(copied, source, keyOf(job)) })
+	return existing.Name, err
+}
+
+// release takes a job out of the copies that it uses, but for those of the sources that are kept. A copy that nobody uses goes.
+func (c *copies) release(ctx context.Context, job *v1beta1.ImagePullJob, kept []string) error {
+	items, err := c.indexer.ByIndex(referenceIndex, keyOf(job))
+	if err != nil {
+		return fmt.Errorf("list pull secrets: %w", err)
+	}
+	var failures []error
+	for _, item := range items {
+		copied, ok := item.(*corev1.Secret)
+		if !ok || slices.ContainsFunc(kept, func(name string) bool { return sourceOf(copied) == job.Namespace+"/"+name }) {
+			continue
+		}
+		failures = append(failures, c.leave(ctx, copied, job))
+	}
+	return errors.Join(failures...)
+}
+
+func (c *copies) leave(ctx context.Context, copied *corev1.Secret, job *v1beta1.ImagePullJob) error {
+	left, err := c.change(ctx, copied, job, func(s *corev1.Secret) { removeReference(s, keyOf(job)) })
+	if err != nil || left == nil || sourceOf(left) == "" || len(referencesOf(left.Annotations[referencesKey])) > 0 {
+		return err
+	}
+	// Somebody may use it again meanwhile: then it has another version.
+	err = c.kube.CoreV1().Secrets(c.namespace).Delete(ctx, left.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion}})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete Secret %s/%s: %w", c.namespace, left.Name, err)
+	}
+	return nil
+}
+
+// change writes a change to the copy as it is, and returns what is stored then; nil when it is gone.
+func (c *copies) change(ctx context.Context, copied *corev1.Secret, job *v1beta1.ImagePullJob, edit func(*corev1.Secret)) (*corev1.Secret, error) {
+	client := c.kube.CoreV1().Secrets(c.namespace)
+	base := copied
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		after := base.DeepCopy()
+		edit(after)
+		if apiequality.Semantic.DeepEqual(base, after) {
+			return nil
+		}
+		stored, err := client.Update(ctx, after, metav1.UpdateOptions{})
+		if apierrors.IsConflict(err) {
+			fresh, getErr := client.Get(ctx, copied.Name, metav1.GetOptions{})
+			if getErr != nil {
+				return getErr
+			}
+			base = fresh
+		}
+		if err == nil {
+			c.guard.Wrote(job.UID, secrets, stored.ResourceVersion)
+			base = stored
+		}
+		return err
+	})
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // gone is an answer
+	}
+	if err != nil {
+		return nil, fmt.Errorf("update Secret %s/%s: %w", c.namespace, copied.Name, err)
+	}
+	return base, nil
+}
+
+func (c *copies) last(job types.UID) check {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.checked[job]
+}
+
+func (c *copies) keep(job types.UID, found check) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.checked == nil {
+		c.checked = map[types.UID]check{}
+	}
+	c.checked[job] = found
+}
+
+func (c *copies) forget(job types.UID) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	delete(c.checked, job)
+}
+
+func keyOf(object metav1.Object) string { return object.GetNamespace() + "/" + object.GetName() }

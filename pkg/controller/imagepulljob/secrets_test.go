@@ -1,0 +1,215 @@
+package imagepulljob
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+func with(secrets ...string) func(*v1beta1.ImagePullJob) {
+	return func(job *v1beta1.ImagePullJob) {
+		job.Spec.PullSecrets = secrets
+		job.Finalizers = []string{pub.DeletionProtectionFinalizer}
+	}
+}
+
+func source(password string) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "s", Labels: map[string]string{"l": "1"}, Finalizers: []string{"a/b"},
+			Annotations:     map[string]string{"note": "x", corev1.LastAppliedConfigAnnotation: password},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "p"}},
+		},
+		Type: corev1.SecretTypeDockerConfigJson, Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte(password)},
+	}
+}
+
+// copies are the Secrets where node agents get theirs from.
+func (w *world) copies() []corev1.Secret {
+	w.t.Helper()
+	list, err := w.Kube.CoreV1().Secrets(pub.DaemonConfigNamespace).List(w.t.Context(), metav1.ListOptions{})
+	require.NoError(w.t, err)
+	return list.Items
+}
+
+func (w *world) refs(node string) (refs []v1beta1.ReferenceObject) {
+	return w.image(node).Spec.Images["nginx"].PullSecrets
+}
+
+func TestRow28ACopyAsLongAsTheJobRuns(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
+	assert.Equal(t, secretsCheck, w.step("a"), "the Secret is read again then")
+	copies := w.copies()
+	require.Len(t, copies, 1)
+	copied := copies[0]
+	assert.Regexp(t, `^s-[0-9a-f]{6}$`, copied.Name)
+	assert.Equal(t, corev1.SecretTypeDockerConfigJson, copied.Type)
+	assert.Equal(t, "one", string(copied.Data[corev1.DockerConfigJsonKey]))
+	assert.Equal(t, map[string]string{"l": "1"}, copied.Labels)
+	assert.Equal(t, map[string]string{
+		"note": "x", "imagepulljobs.kruise.io/source-key": "ns/s", "imagepulljobs.kruise.io/references": "ns/a",
+		"imagepulljobs.kruise.io/mode": "batch",
+	}, copied.Annotations)
+	assert.Empty(t, copied.OwnerReferences)
+	assert.Empty(t, copied.Finalizers)
+	assert.Equal(t, []v1beta1.ReferenceObject{{Namespace: "kruise-daemon-config", Name: copied.Name, Mode: "batch"}}, w.refs("n1"))
+
+	w.answer("n1", v1beta1.ImagePhaseSucceeded)
+	w.settle("a")
+	assert.Empty(t, w.copies())
+	assert.Empty(t, w.job("a").Finalizers)
+	assert.NotNil(t, w.job("a").Status.CompletionTime)
+}
+
+func TestADeletedJobLetsItsCopyGo(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
+	w.step("a")
+	require.Len(t, w.copies(), 1)
+	w.edit("a", func(job *v1beta1.ImagePullJob) { job.DeletionTimestamp = &metav1.Time{Time: now} })
+	w.settle("a")
+	assert.Empty(t, w.copies())
+}
+
+func TestAJobWithSecretsIsHeldUntilTheyAreReleased(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s"), func(job *v1beta1.ImagePullJob) { job.Finalizers = nil }), source("one"))...)
+	w.step("a")
+	assert.Equal(t, []string{pub.DeletionProtectionFinalizer}, w.job("a").Finalizers)
+	assert.Empty(t, w.copies(), "first the one, then the other")
+	w.step("a")
+	assert.Len(t, w.copies(), 1)
+}
+
+func TestRow29OneCopyForTwoJobs(t *testing.T) {
+	w := newWorld(t, append(nodeImages(2), newJob("b", with("s"), named("n2")), newJob("a", with("s"), named("n1")), source("one"))...)
+	w.step("b")
+	w.step("a")
+	require.Len(t, w.copies(), 1)
+	assert.Equal(t, "ns/a,ns/b", w.copies()[0].Annotations["imagepulljobs.kruise.io/references"])
+	assert.Equal(t, w.refs("n1"), w.refs("n2"))
+	w.answer("n1", v1beta1.ImagePhaseFailed)
+	w.settle("a")
+	require.Len(t, w.copies(), 1, "the other still uses it")
+	assert.Equal(t, "ns/b", w.copies()[0].Annotations["imagepulljobs.kruise.io/references"])
+	w.answer("n2", v1beta1.ImagePhaseSucceeded)
+	w.settle("b")
+	assert.Empty(t, w.copies())
+}
+
+func TestRow30TheCopyFollowsItsSource(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
+	w.settle("a")
+	changed := source("two")
+	require.NoError(t, w.Kube.Tracker().Update(corev1.SchemeGroupVersion.WithResource("secrets"), changed, "ns"))
+	w.step("a")
+	assert.Equal(t, "one", string(w.copies()[0].Data[corev1.DockerConfigJsonKey]), "it is not read at each event")
+	w.Clock.SetTime(now.Add(secretsCheck))
+	w.step("a")
+	assert.Equal(t, "two", string(w.copies()[0].Data[corev1.DockerConfigJsonKey]))
+	assert.Equal(t, "ns/a", w.copies()[0].Annotations["imagepulljobs.kruise.io/references"])
+	w.Writes()
+	w.Clock.SetTime(now.Add(2 * secretsCheck))
+	w.step("a")
+	assert.Empty(t, w.Writes(), "nothing changed, nothing is written")
+}
+
+func TestRow31AMissingSecretHoldsNothingUp(t *testing.T) {
+	w := newWorld(t, append(nodeImages(2), newJob("a", with("s")))...)
+	assert.Equal(t, secretsCheck, w.step("a"))
+	assert.Equal(t, []string{"n1"}, w.unfinished())
+	events := w.Events()
+	require.Len(t, events, 1)
+	assert.Contains(t, events[0], "Warning MissingPullSecret no Secret [s] in namespace ns, pulling without")
+	w.Clock.SetTime(now.Add(secretsCheck))
+	w.step("a")
+	assert.Empty(t, w.Events(), "it is said once")
+
+	w.Add(source("one"))
+	w.Clock.SetTime(now.Add(2 * secretsCheck))
+	w.step("a")
+	require.Len(t, w.copies(), 1)
+	assert.Len(t, w.refs("n1"), 1, "who was asked gets it too")
+	assert.Zero(t, w.tag("n1").Version, "without beginning again")
+}
+
+func TestRow32SecretsWhereAgentsGetTheirsFrom(t *testing.T) {
+	home := func(job *v1beta1.ImagePullJob) { job.Namespace = pub.DaemonConfigNamespace }
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s"), home))...)
+	w.Observe()
+	_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: pub.DaemonConfigNamespace, Name: "a"})
+	require.NoError(t, err)
+	assert.Empty(t, w.copies())
+	assert.Equal(t, []v1beta1.ReferenceObject{{Namespace: "kruise-daemon-config", Name: "s", Mode: "batch"}}, w.refs("n1"))
+}
+
+// TestCopiesOfOlderReleases had one for each job.
+func TestCopiesOfOlderReleases(t *testing.T) {
+	old := func(name, job string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: pub.DaemonConfigNamespace, Name: name, Annotations: map[string]string{
+			sourceKey: "ns/s", referencesKey: job,
+		}}}
+	}
+	w := newWorld(t, append(nodeImages(2), newJob("a", with("s"), named("n1")), newJob("c", with("s"), named("n2")), source("one"),
+		old("s-1", "ns/x"), old("s-2", "ns/a"))...)
+	w.step("a")
+	w.step("c")
+	assert.Equal(t, "s-2", w.refs("n1")[0].Name, "the one that says so")
+	assert.Equal(t, "s-1", w.refs("n2")[0].Name, "the first")
+	assert.Len(t, w.copies(), 2)
+}
+
+// TestReleaseGoesOnAfterAFailure reports it, keeps the job, and lets the other copy go.
+func TestReleaseGoesOnAfterAFailure(t *testing.T) {
+	second := source("two")
+	second.Name = "t"
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s", "t")), source("one"), second)...)
+	w.step("a")
+	require.Len(t, w.copies(), 2)
+	w.Kube.PrependReactor("update", "secrets", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if update, ok := action.(clienttesting.UpdateAction); ok && strings.HasPrefix(update.GetObject().(*corev1.Secret).Name, "s-") {
+			return true, nil, apierrors.NewInternalError(assert.AnError)
+		}
+		return false, nil, nil
+	})
+	w.edit("a", func(job *v1beta1.ImagePullJob) { job.DeletionTimestamp = &metav1.Time{Time: now} })
+	w.Observe()
+	_, err := w.r.Reconcile(t.Context(), keys("a")[0])
+	require.ErrorContains(t, err, "update Secret kruise-daemon-config/s-")
+	require.Len(t, w.copies(), 1)
+	assert.Equal(t, []string{pub.DeletionProtectionFinalizer}, w.job("a").Finalizers)
+}
+
+func TestAMissingNamespaceIsAnErrorToRetry(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
+	w.Kube.PrependReactor("create", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewNotFound(corev1.Resource("namespaces"), pub.DaemonConfigNamespace)
+	})
+	w.Observe()
+	_, err := w.r.Reconcile(t.Context(), keys("a")[0])
+	require.ErrorContains(t, err, "copy Secret ns/s")
+	assert.Empty(t, w.unfinished())
+}
+
+// TestATamperedCopyIsPutRight wakes the jobs that use it, and they do not wait for their next look at the source.
+func TestATamperedCopyIsPutRight(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
+	w.settle("a")
+	before := w.copies()[0]
+	assert.Equal(t, keys("a"), secretChanged(&before, nil))
+	assert.Empty(t, secretChanged(nil, &before))
+	require.NoError(t, w.Kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("secrets"), before.Namespace, before.Name))
+	w.Clock.SetTime(now.Add(time.Second))
+	w.step("a")
+	assert.Len(t, w.copies(), 1)
+}

@@ -1,0 +1,190 @@
+package imagepulljob
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/workload/imagepull"
+)
+
+var now = controllertest.Now
+
+// world is a fixture with a reconciler.
+type world struct {
+	*controllertest.Fixture
+	t *testing.T
+	r *Reconciler
+}
+
+func newWorld(t *testing.T, objects ...runtime.Object) *world {
+	t.Helper()
+	f := controllertest.New(t, "", objects...)
+	r, err := newReconciler(f.Deps)
+	require.NoError(t, err)
+	return &world{Fixture: f, t: t, r: r}
+}
+
+// newJob makes a job as the server would default it.
+func newJob(name string, edits ...func(*v1beta1.ImagePullJob)) *v1beta1.ImagePullJob {
+	job := &v1beta1.ImagePullJob{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Generation: 1},
+		Spec: v1beta1.ImagePullJobSpec{Image: "nginx:1.9.1", ImagePullJobTemplate: v1beta1.ImagePullJobTemplate{
+			PullPolicy:       &v1beta1.PullPolicy{TimeoutSeconds: ptr.To[int32](600), BackoffLimit: ptr.To[int32](3)},
+			CompletionPolicy: v1beta1.CompletionPolicy{Type: v1beta1.CompletionPolicyAlways}, ImagePullPolicy: v1beta1.PullIfNotPresent,
+		}},
+	}
+	for _, edit := range edits {
+		edit(job)
+	}
+	return job
+}
+
+func limit(parallelism string) func(*v1beta1.ImagePullJob) {
+	return func(job *v1beta1.ImagePullJob) { job.Spec.Parallelism = ptr.To(intstr.Parse(parallelism)) }
+}
+
+func never(job *v1beta1.ImagePullJob) { job.Spec.CompletionPolicy.Type = v1beta1.CompletionPolicyNever }
+
+func named(names ...string) func(*v1beta1.ImagePullJob) {
+	return func(job *v1beta1.ImagePullJob) { job.Spec.Selector = &v1beta1.ImagePullJobNodeSelector{Names: names} }
+}
+
+func beside(labels map[string]string) func(*v1beta1.ImagePullJob) {
+	return func(job *v1beta1.ImagePullJob) {
+		job.Spec.PodSelector = &v1beta1.ImagePullJobPodSelector{LabelSelector: metav1.LabelSelector{MatchLabels: labels}}
+	}
+}
+
+// nodeImages makes n1 to n<count>.
+func nodeImages(count int) (images []runtime.Object) {
+	for i := range count {
+		images = append(images, &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i+1)}})
+	}
+	return images
+}
+
+// step lets the controller see everything and reconcile a job once.
+func (w *world) step(name string) time.Duration {
+	w.t.Helper()
+	w.Observe()
+	result, err := w.r.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
+	require.NoError(w.t, err)
+	return result.RequeueAfter
+}
+
+// settle reconciles a job until nothing more is written.
+func (w *world) settle(name string) {
+	w.t.Helper()
+	for range 20 {
+		w.Writes()
+		w.step(name)
+		if len(w.Writes()) == 0 {
+			return
+		}
+	}
+	require.FailNow(w.t, "it never settles")
+}
+
+func (w *world) job(name string) *v1beta1.ImagePullJob {
+	w.t.Helper()
+	job, err := w.Kruise.AppsV1beta1().ImagePullJobs("ns").Get(w.t.Context(), name, metav1.GetOptions{})
+	require.NoError(w.t, err)
+	return job
+}
+
+// edit changes a job as a user does.
+func (w *world) edit(name string, edit func(*v1beta1.ImagePullJob)) {
+	w.t.Helper()
+	job := w.job(name)
+	edit(job)
+	job.Generation++
+	w.Update(job)
+}
+
+func (w *world) image(node string) *v1beta1.NodeImage {
+	w.t.Helper()
+	image, err := w.Kruise.AppsV1beta1().NodeImages().Get(w.t.Context(), node, metav1.GetOptions{})
+	require.NoError(w.t, err)
+	return image
+}
+
+var ref = imagepull.Reference{Name: "nginx", Tag: "1.9.1"}
+
+// tag is what a node is asked for, or nil.
+func (w *world) tag(node string) *v1beta1.ImageTagSpec { return ref.Wanted(w.image(node)) }
+
+// unfinished are the nodes that were asked and have not ended.
+func (w *world) unfinished() (nodes []string) {
+	w.t.Helper()
+	list, err := w.Kruise.AppsV1beta1().NodeImages().List(w.t.Context(), metav1.ListOptions{})
+	require.NoError(w.t, err)
+	for i := range list.Items {
+		image := &list.Items[i]
+		tag := ref.Wanted(image)
+		if tag == nil {
+			continue
+		}
+		if answer := ref.Answer(image, tag.Version); answer == nil || answer.CompletionTime == nil {
+			nodes = append(nodes, image.Name)
+		}
+	}
+	slices.Sort(nodes)
+	return nodes
+}
+
+// answer lets a node report about the version that it is asked for.
+func (w *world) answer(node string, phase v1beta1.ImagePullPhase) {
+	w.t.Helper()
+	image := w.image(node)
+	report := v1beta1.ImageTagStatus{Tag: ref.Tag, Phase: phase, Version: ref.Wanted(image).Version}
+	if phase == v1beta1.ImagePhaseSucceeded || phase == v1beta1.ImagePhaseFailed {
+		report.CompletionTime = ptr.To(metav1.NewTime(w.Clock.Now()))
+	}
+	image.Status.ImageStatuses = map[string]v1beta1.ImageStatus{ref.Name: {Tags: []v1beta1.ImageTagStatus{report}}}
+	w.Update(image)
+}
+
+// drop removes a node's tag, as the controller of NodeImages does, with its report or without.
+func (w *world) drop(node string, withReport bool) {
+	w.t.Helper()
+	before := w.image(node)
+	after := before.DeepCopy()
+	after.Spec.Images = nil
+	if withReport {
+		after.Status.ImageStatuses = nil
+	}
+	w.Update(after)
+	w.events().nodeImage(before, after)
+}
+
+func (w *world) events() *events {
+	return &events{
+		jobs: w.Deps.KruiseInformers.Apps().V1beta1().ImagePullJobs().Informer().GetIndexer(), lister: w.r.jobs, left: w.r.remember,
+	}
+}
+
+func pod(name, node string, edits ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{"app": "a"}}, Spec: corev1.PodSpec{NodeName: node},
+	}
+	for _, edit := range edits {
+		edit(p)
+	}
+	return p
+}
+
+func phase(phase corev1.PodPhase) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.Phase = phase }
+}

@@ -1,0 +1,57 @@
+package nodeimage
+
+import (
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// virtual is the value of the node label "type" of nodes that have no runtime of their own.
+const virtual = "virtual-kubelet"
+
+// present tells whether a node is there and can have a NodeImage.
+func present(node *corev1.Node) bool {
+	return node != nil && node.DeletionTimestamp == nil && node.Labels["type"] != virtual
+}
+
+// readyIn is in how long a node will have been ready for the delay, if it stays ready.
+func readyIn(node *corev1.Node, delay time.Duration, now time.Time) (wait time.Duration, ready bool) {
+	condition := readiness(node)
+	if condition == nil || condition.Status != corev1.ConditionTrue {
+		return 0, false
+	}
+	return condition.LastTransitionTime.Add(delay).Sub(now), true
+}
+
+func readiness(node *corev1.Node) *corev1.NodeCondition {
+	for i := range node.Status.Conditions {
+		if node.Status.Conditions[i].Type == corev1.NodeReady {
+			return &node.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// fake tells whether a NodeImage may exist without a node.
+func fake(image *v1beta1.NodeImage) bool {
+	_, found := image.Labels[pub.FakeNodeImageKey]
+	return found
+}
+
+// worthAPass leaves out what nodes write of themselves all the time.
+func worthAPass(before, after metav1.Object) bool {
+	b, ok := before.(*corev1.Node)
+	a, okAfter := after.(*corev1.Node)
+	if !ok || !okAfter || b.ResourceVersion == a.ResourceVersion {
+		return true
+	}
+	was, is := readiness(b), readiness(a)
+	changed := (was == nil) != (is == nil) ||
+		was != nil && (was.Status != is.Status || !was.LastTransitionTime.Equal(&is.LastTransitionTime))
+	return changed || b.UID != a.UID || !maps.Equal(b.Labels, a.Labels) || (b.DeletionTimestamp == nil) != (a.DeletionTimestamp == nil)
+}

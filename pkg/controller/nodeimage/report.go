@@ -1,0 +1,172 @@
+package nodeimage
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/imagepull"
+)
+
+const (
+	// responseTimeout is how long a node may take to say anything about a tag.
+	responseTimeout = 10 * time.Minute
+	// countsPatience leaves the counts of a new tag to the node's agent, which counts with its first report. Two writers of one
+	// status at the same time would only hold each other up.
+	countsPatience = 5 * time.Second
+	// pause is the longest that an agent waits between two attempts, and attempts are how many it makes without a number.
+	pause    = 30 * time.Second
+	attempts = 4
+	timeout  = 600 * time.Second
+
+	silent = "node has not responded for a long time"
+	late   = "pulling exceeds the activeDeadlineSeconds"
+)
+
+// failure is a tag that failed without the node's own word.
+type failure struct {
+	ref     imagepull.Reference
+	message string
+	owners  []corev1.ObjectReference
+}
+
+// report decides what becomes of the status: entries of what nobody wants any more go, what the node did not do in time
+// failed, and the counts are those of the rest. recheck is when to look again; zero is never.
+func report(image *v1beta1.NodeImage, now time.Time) (status v1beta1.NodeImageStatus, failures []failure, recheck time.Duration) {
+	after := image.DeepCopy()
+	status = after.Status
+	pruned := prune(after)
+	var newest time.Time
+	for _, name := range slices.Sorted(maps.Keys(image.Spec.Images)) {
+		for i := range image.Spec.Images[name].Tags {
+			tag := &image.Spec.Images[name].Tags[i]
+			ref := imagepull.Reference{Name: name, Tag: tag.Tag}
+			if tag.CreatedAt == nil {
+				continue
+			}
+			newest = latest(newest, tag.CreatedAt.Time)
+			due, message := overdue(tag, ref.Answer(image, tag.Version))
+			switch {
+			case due.IsZero():
+			case due.After(now):
+				recheck = sooner(recheck, due.Sub(now))
+			default:
+				fail(after, ref, tag.Version, message, now)
+				failures = append(failures, failure{ref: ref, message: message, owners: tag.OwnerReferences})
+			}
+		}
+	}
+	status.ImageStatuses = after.Status.ImageStatuses
+	counted := status
+	count(&counted, &image.Spec)
+	if pruned || len(failures) > 0 || !now.Before(newest.Add(countsPatience)) {
+		return counted, failures, recheck
+	}
+	if !sameCounts(&counted, &status) {
+		recheck = sooner(recheck, newest.Add(countsPatience).Sub(now))
+	}
+	return status, failures, recheck
+}
+
+// overdue is when an unfinished tag counts as failed, and why. Zero is never.
+func overdue(tag *v1beta1.ImageTagSpec, answer *v1beta1.ImageTagStatus) (due time.Time, message string) {
+	if answer == nil {
+		return tag.CreatedAt.Add(responseTimeout), silent
+	}
+	if answer.CompletionTime != nil {
+		return time.Time{}, ""
+	}
+	policy := ptr.Deref(tag.PullPolicy, v1beta1.ImageTagPullPolicy{})
+	if policy.ActiveDeadlineSeconds != nil {
+		return tag.CreatedAt.Add(time.Duration(*policy.ActiveDeadlineSeconds)*time.Second + responseTimeout), late
+	}
+	if answer.StartTime == nil {
+		return time.Time{}, ""
+	}
+	// An agent that lives says how it ended after its last attempt, whatever became of it.
+	tries := int64(attempts)
+	if limit := policy.BackoffLimit; limit != nil && *limit >= 0 {
+		tries = int64(*limit) + 1
+	}
+	each := timeout
+	if policy.TimeoutSeconds != nil {
+		each = time.Duration(*policy.TimeoutSeconds) * time.Second
+	}
+	return answer.StartTime.Add(time.Duration(tries)*(each+pause) + responseTimeout), silent
+}
+
+// fail writes that a tag failed.
+func fail(image *v1beta1.NodeImage, ref imagepull.Reference, version int64, message string, now time.Time) {
+	entry := image.Status.ImageStatuses[ref.Name]
+	ended := ptr.To(metav1.NewTime(now).Rfc3339Copy())
+	failed := v1beta1.ImageTagStatus{Tag: ref.Tag, Phase: v1beta1.ImagePhaseFailed, Version: version, CompletionTime: ended, Message: message}
+	if before := ref.Reported(image); before != nil {
+		if before.Version == version {
+			failed.StartTime, failed.Progress = before.StartTime, before.Progress
+		}
+		*before = failed
+		return
+	}
+	entry.Tags = append(entry.Tags, failed)
+	slices.SortFunc(entry.Tags, func(a, b v1beta1.ImageTagStatus) int { return cmp.Compare(a.Tag, b.Tag) })
+	if image.Status.ImageStatuses == nil {
+		image.Status.ImageStatuses = map[string]v1beta1.ImageStatus{}
+	}
+	image.Status.ImageStatuses[ref.Name] = entry
+}
+
+// prune drops reports of what the spec does not want, and tells whether there were any.
+func prune(image *v1beta1.NodeImage) (pruned bool) {
+	for name, entry := range image.Status.ImageStatuses {
+		before := len(entry.Tags)
+		entry.Tags = slices.DeleteFunc(entry.Tags, func(tag v1beta1.ImageTagStatus) bool {
+			return imagepull.Reference{Name: name, Tag: tag.Tag}.Wanted(image) == nil
+		})
+		pruned = pruned || len(entry.Tags) < before || len(entry.Tags) == 0
+		if len(entry.Tags) == 0 {
+			delete(image.Status.ImageStatuses, name)
+			continue
+		}
+		image.Status.ImageStatuses[name] = entry
+	}
+	return pruned
+}
+
+// count fills the counts.
+func count(status *v1beta1.NodeImageStatus, spec *v1beta1.NodeImageSpec) {
+	status.Desired, status.Succeeded, status.Failed, status.Pulling, status.Waiting = 0, 0, 0, 0, 0
+	for _, entry := range spec.Images {
+		status.Desired += int32(len(entry.Tags))
+	}
+	for _, entry := range status.ImageStatuses {
+		for i := range entry.Tags {
+			switch entry.Tags[i].Phase {
+			case v1beta1.ImagePhaseSucceeded:
+				status.Succeeded++
+			case v1beta1.ImagePhaseFailed:
+				status.Failed++
+			case v1beta1.ImagePhasePulling:
+				status.Pulling++
+			case v1beta1.ImagePhaseWaiting:
+				status.Waiting++
+			}
+		}
+	}
+}
+
+func sameCounts(a, b *v1beta1.NodeImageStatus) bool {
+	return a.Desired == b.Desired && a.Succeeded == b.Succeeded && a.Failed == b.Failed && a.Pulling == b.Pulling && a.Waiting == b.Waiting
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
