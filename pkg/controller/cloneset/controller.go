@@ -17,6 +17,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/consistency"
+	"kruise.io/kruise/pkg/features"
 	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
 )
 
@@ -45,6 +46,7 @@ type Reconciler struct {
 	recorder  record.EventRecorder
 	metrics   *controller.Metrics
 	pace      *pace
+	downloads *downloads
 
 	lock sync.Mutex
 	// sightings are the view's, by the CloneSet's UID. There is no entry where there is none.
@@ -93,13 +95,20 @@ func newReconciler(deps controller.Deps) (*Reconciler, error) {
 		guard.WaitOn()
 	}
 	recorder := deps.Recorder(Name)
-	return &Reconciler{
+	r := &Reconciler{
 		sets: setInformer.Lister(), pods: owned[pods].GetIndexer(), claims: owned[claims].GetIndexer(),
 		revisions: owned[revisions].GetIndexer(), nodes: deps.KubeInformers.Core().V1().Nodes().Lister(),
 		sightings: map[types.UID]map[types.UID]sighting{}, pace: newPace(deps.Clock),
 		guard: guard, settings: settings, clock: deps.Clock, recorder: recorder, metrics: deps.Options.Metrics,
 		write: &writer{kube: deps.Kube, kruise: deps.Kruise, guard: guard, recorder: recorder},
-	}, nil
+	}
+	if deps.Features.Enabled(features.PreDownloadImageForInPlaceUpdate) {
+		var err error
+		if r.downloads, err = newDownloads(deps, r.write); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
 // ownedInformers are those of what a CloneSet controls.
@@ -128,6 +137,13 @@ func (r *Reconciler) watch(c *controller.Controller, deps controller.Deps) error
 	}
 	if err := c.Watch(setInformer, controller.Self); err != nil {
 		return err
+	}
+	if r.downloads != nil {
+		// What the jobs do concerns nobody here, but their cache must be full before it is asked.
+		jobs := deps.KruiseInformers.Apps().V1beta1().ImagePullJobs().Informer()
+		if err := c.WatchChanges(jobs, func(_, _ metav1.Object) []types.NamespacedName { return nil }); err != nil {
+			return err
+		}
 	}
 	for resource, informer := range ownedInformers(deps) {
 		var filters []controller.Filter

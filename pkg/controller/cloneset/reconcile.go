@@ -124,6 +124,7 @@ func (r *Reconciler) sync(ctx context.Context, v *view, selector labels.Selector
 	recheck = sooner(sooner(recheck, report), sooner(v.availableIn(), v.deadlineIn(&status)))
 	err = errors.Join(
 		result.scale, result.update, reported,
+		r.downloads.sync(ctx, v, status.UpdatedReadyReplicas),
 		r.write.clearPodsToDelete(ctx, v),
 		r.trimHistory(ctx, v),
 	)

@@ -56,3 +56,15 @@ func Partition(value *intstr.IntOrString, replicas int) (int, error) {
 	}
 	return max(0, min(partition, replicas)), nil
 }
+
+// MaxUnavailable resolves how many Pods may be unavailable at the same time, rounded down; absent is a fifth of them.
+func MaxUnavailable(value *intstr.IntOrString, replicas int) (int, error) {
+	if value == nil {
+		value = new(intstr.FromString("20%"))
+	}
+	resolved, err := scaled(value, replicas, 0, math.Floor)
+	if err != nil {
+		return 0, fmt.Errorf("resolve maxUnavailable: %w", err)
+	}
+	return resolved, nil
+}

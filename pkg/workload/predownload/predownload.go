@@ -1,0 +1,142 @@
+package predownload
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/history"
+)
+
+const (
+	// fewReplicas are so few that an update is done before a pull ahead of it would be.
+	fewReplicas    = 3
+	defaultTimeout = 300
+	retries        = 1
+	keepSeconds    = 600
+)
+
+// Settings are what users say about pulls ahead of an update.
+type Settings struct {
+	// Parallelism is on how many nodes an image is pulled at once; nil is one.
+	Parallelism *intstr.IntOrString
+	// TimeoutSeconds is how long one pull may take.
+	TimeoutSeconds *int32
+	// MinUpdatedReadyPods is how many Pods must be updated and ready first.
+	MinUpdatedReadyPods *intstr.IntOrString
+}
+
+// FromAnnotations reads the settings of workloads that have them as annotations. What cannot be read is not set.
+func FromAnnotations(annotations map[string]string) Settings {
+	var s Settings
+	if number, err := strconv.ParseInt(annotations[pub.ImagePreDownloadParallelismKey], 10, 32); err == nil && number >= 0 {
+		s.Parallelism = ptr.To(intstr.FromInt32(int32(number)))
+	}
+	if number, err := strconv.ParseInt(annotations[pub.ImagePreDownloadTimeoutSecondsKey], 10, 32); err == nil && number > 0 {
+		s.TimeoutSeconds = ptr.To(int32(number))
+	}
+	if text := annotations[pub.ImagePreDownloadMinUpdatedReadyPodsKey]; text != "" {
+		amount := intstr.Parse(text)
+		if _, err := intstr.GetScaledValueFromIntOrPercent(&amount, 100, true); err == nil {
+			s.MinUpdatedReadyPods = &amount
+		}
+	}
+	return s
+}
+
+// Due tells whether enough Pods are updated and ready.
+func (s Settings) Due(updatedReady, replicas int) bool {
+	least, err := intstr.GetScaledValueFromIntOrPercent(ptr.To(ptr.Deref(s.MinUpdatedReadyPods, intstr.FromInt32(0))), replicas, true)
+	return err != nil || updatedReady >= least
+}
+
+// Decided tells whether jobs were made for the revision, or were decided not to be.
+func Decided(revision *appsv1.ControllerRevision) bool {
+	return revision.Labels[pub.ImagePreDownloadCreatedKey] == "true" || revision.Labels[pub.ImagePreDownloadIgnoredKey] == "true"
+}
+
+// Rollout is what decides whether pulls ahead are worth it.
+type Rollout struct {
+	Replicas, Partition, MaxUnavailable int
+	// InPlace tells whether Pods are updated where they are.
+	InPlace bool
+}
+
+// Worthwhile tells whether an image that is pulled now would be there before the update needs it, and where it does.
+func (r Rollout) Worthwhile() bool {
+	oneBatch := r.Partition == 0 && r.MaxUnavailable >= r.Replicas
+	return r.InPlace && r.Replicas > fewReplicas && !oneBatch
+}
+
+// Workload is what the jobs are for.
+type Workload struct {
+	// Owner is the workload as the controller of its jobs.
+	Owner     metav1.OwnerReference
+	Namespace string
+	Selector  *metav1.LabelSelector
+	// From is the template of the Pods that are to be updated, To that of the revision Update.
+	From, To *corev1.PodTemplateSpec
+	Update   *appsv1.ControllerRevision
+	Settings Settings
+}
+
+// Jobs has one for each container whose image is another than before, or that was not there.
+func Jobs(w *Workload) (jobs []*v1beta1.ImagePullJob) {
+	before := map[string]string{}
+	for i := range w.From.Spec.Containers {
+		before[w.From.Spec.Containers[i].Name] = w.From.Spec.Containers[i].Image
+	}
+	for i := range w.To.Spec.Containers {
+		container := &w.To.Spec.Containers[i]
+		if before[container.Name] != container.Image {
+			jobs = append(jobs, w.job(container))
+		}
+	}
+	return jobs
+}
+
+func (w *Workload) job(container *corev1.Container) *v1beta1.ImagePullJob {
+	labels := maps.Clone(w.To.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	hash := w.Update.Labels[pub.ControllerRevisionDataHashKey]
+	labels[pub.ControllerRevisionDataHashKey], labels[pub.ControllerRevisionHashKey] = hash, hash
+	job := &v1beta1.ImagePullJob{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: w.Update.Name + "-" + container.Name, Namespace: w.Namespace, Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{w.Owner},
+		},
+		Spec: v1beta1.ImagePullJobSpec{Image: container.Image, ImagePullJobTemplate: v1beta1.ImagePullJobTemplate{
+			PodSelector:      &v1beta1.ImagePullJobPodSelector{LabelSelector: *w.outdated()},
+			Parallelism:      ptr.To(ptr.Deref(w.Settings.Parallelism, intstr.FromInt32(1))),
+			PullPolicy:       &v1beta1.PullPolicy{TimeoutSeconds: ptr.To(ptr.Deref(w.Settings.TimeoutSeconds, defaultTimeout)), BackoffLimit: ptr.To[int32](retries)},
+			CompletionPolicy: v1beta1.CompletionPolicy{Type: v1beta1.CompletionPolicyAlways, TTLSecondsAfterFinished: ptr.To[int32](keepSeconds)},
+			SandboxConfig:    &v1beta1.SandboxConfig{Annotations: maps.Clone(w.To.Annotations), Labels: maps.Clone(labels)},
+		}},
+	}
+	for _, secret := range w.To.Spec.ImagePullSecrets {
+		if secret.Name != "" && !slices.Contains(job.Spec.PullSecrets, secret.Name) {
+			job.Spec.PullSecrets = append(job.Spec.PullSecrets, secret.Name)
+		}
+	}
+	return job
+}
+
+// outdated selects the Pods of the workload that the revision has not reached, whichever form their label has.
+func (w *Workload) outdated() *metav1.LabelSelector {
+	selector := w.Selector.DeepCopy()
+	selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
+		Key: pub.ControllerRevisionHashKey, Operator: metav1.LabelSelectorOpNotIn,
+		Values: []string{w.Update.Name, history.ShortHash(w.Update.Name)},
+	})
+	return selector
+}

@@ -1,0 +1,95 @@
+package predownload
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+func template(images ...string) *corev1.PodTemplateSpec {
+	t := &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}, Annotations: map[string]string{"note": "x"}}}
+	for i, image := range images {
+		t.Spec.Containers = append(t.Spec.Containers, corev1.Container{Name: string(rune('a' + i)), Image: image})
+	}
+	return t
+}
+
+func TestJobsForWhatIsNew(t *testing.T) {
+	w := &Workload{
+		Owner: metav1.OwnerReference{Kind: "CloneSet", Name: "web", UID: "u", Controller: ptr.To(true)}, Namespace: "ns",
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+		From:     template("app:1", "side:1"), To: template("app:2", "side:1", "new:1"),
+		Update: &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "web-abc", Labels: map[string]string{"controller.kubernetes.io/hash": "abc"}}},
+	}
+	w.To.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "s"}, {Name: ""}, {Name: "s"}}
+	jobs := Jobs(w)
+	require.Len(t, jobs, 2)
+	assert.Equal(t, []string{"web-abc-a", "web-abc-c"}, []string{jobs[0].Name, jobs[1].Name})
+	labels := map[string]string{"app": "web", "controller.kubernetes.io/hash": "abc", "controller-revision-hash": "abc"}
+	assert.Equal(t, &v1beta1.ImagePullJob{
+		ObjectMeta: metav1.ObjectMeta{Name: "web-abc-a", Namespace: "ns", Labels: labels, OwnerReferences: []metav1.OwnerReference{w.Owner}},
+		Spec: v1beta1.ImagePullJobSpec{Image: "app:2", ImagePullJobTemplate: v1beta1.ImagePullJobTemplate{
+			PullSecrets: []string{"s"},
+			PodSelector: &v1beta1.ImagePullJobPodSelector{LabelSelector: metav1.LabelSelector{
+				MatchLabels: map[string]string{"app": "web"},
+				MatchExpressions: []metav1.LabelSelectorRequirement{
+					{Key: "controller-revision-hash", Operator: "NotIn", Values: []string{"web-abc", "abc"}},
+				},
+			}},
+			Parallelism:      ptr.To(intstr.FromInt32(1)),
+			PullPolicy:       &v1beta1.PullPolicy{TimeoutSeconds: ptr.To[int32](300), BackoffLimit: ptr.To[int32](1)},
+			CompletionPolicy: v1beta1.CompletionPolicy{Type: "Always", TTLSecondsAfterFinished: ptr.To[int32](600)},
+			SandboxConfig:    &v1beta1.SandboxConfig{Annotations: map[string]string{"note": "x"}, Labels: labels},
+		}},
+	}, jobs[0])
+	assert.Empty(t, w.Selector.MatchExpressions, "the workload's selector is its own")
+	w.To = template("app:1", "side:1")
+	assert.Empty(t, Jobs(w))
+}
+
+func TestWorthwhile(t *testing.T) {
+	tests := map[string]struct {
+		rollout Rollout
+		want    bool
+	}{
+		"row 39: five, three of them held back": {Rollout{Replicas: 5, Partition: 3, MaxUnavailable: 1, InPlace: true}, true},
+		"row 39: three":                         {Rollout{Replicas: 3, Partition: 1, MaxUnavailable: 1, InPlace: true}, false},
+		"recreated":                             {Rollout{Replicas: 5, MaxUnavailable: 1}, false},
+		"all at once":                           {Rollout{Replicas: 5, MaxUnavailable: 5, InPlace: true}, false},
+		"all at once that may go":               {Rollout{Replicas: 5, Partition: 1, MaxUnavailable: 5, InPlace: true}, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, tc.rollout.Worthwhile()) })
+	}
+}
+
+func TestSettings(t *testing.T) {
+	read := FromAnnotations(map[string]string{
+		"apps.kruise.io/image-predownload-parallelism": "4", "apps.kruise.io/image-predownload-timeout-seconds": "60",
+		"apps.kruise.io/image-predownload-min-updated-ready-pods": "30%",
+	})
+	assert.Equal(t, Settings{Parallelism: ptr.To(intstr.FromInt32(4)), TimeoutSeconds: ptr.To[int32](60), MinUpdatedReadyPods: ptr.To(intstr.FromString("30%"))}, read)
+	assert.False(t, read.Due(1, 5))
+	assert.True(t, read.Due(2, 5), "a percentage is rounded up")
+	assert.True(t, Settings{}.Due(0, 5))
+	assert.Equal(t, Settings{}, FromAnnotations(map[string]string{
+		"apps.kruise.io/image-predownload-parallelism": "50%", "apps.kruise.io/image-predownload-timeout-seconds": "soon",
+		"apps.kruise.io/image-predownload-min-updated-ready-pods": "many",
+	}), "what cannot be read is not set")
+}
+
+func TestDecided(t *testing.T) {
+	for label, want := range map[string]bool{
+		"apps.kruise.io/pre-predownload-created": true, "apps.kruise.io/image-predownload-ignored": true, "other": false,
+	} {
+		assert.Equal(t, want, Decided(&appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{label: "true"}}}), label)
+	}
+}
