@@ -109,10 +109,12 @@ func rules(t *testing.T, all objects) (cluster, namespaced map[string][]rbacv1.P
 
 func TestLeastPrivilege(t *testing.T) {
 	cluster, namespaced := rules(t, render(t))
-	assert.Len(t, cluster, 6)
-	// The sum of the operator's roles: nothing by default.
-	require.Empty(t, cluster["/kruise-apiserver-custom-resource-reader"])
-	delete(cluster, "/kruise-apiserver-custom-resource-reader")
+	assert.Len(t, cluster, 7)
+	// The sums of the operator's roles: nothing by default.
+	for _, sum := range []string{"/kruise-apiserver-custom-resource-reader", "/kruise-workloads-role"} {
+		require.Empty(t, cluster[sum])
+		delete(cluster, sum)
+	}
 	assert.Len(t, namespaced, 4)
 	requireNarrow(t, cluster)
 	requireNarrow(t, namespaced)
@@ -195,7 +197,7 @@ func TestEveryAccountIsBound(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, map[string]int{"kruise-apiserver": 6, "kruise-manager": 3, "kruise-daemon": 1}, bound)
+	assert.Equal(t, map[string]int{"kruise-apiserver": 7, "kruise-manager": 4, "kruise-daemon": 1}, bound)
 }
 
 func TestRolesOfUsers(t *testing.T) {
