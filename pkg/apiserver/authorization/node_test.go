@@ -1,6 +1,7 @@
 package authorization
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -33,6 +34,7 @@ func TestNodeAgentsAreBoundToTheirNode(t *testing.T) {
 		"list another":            {request{verb: "list", resource: "nodeimages", name: "n2", fields: "metadata.name=n2"}, "select metadata.name=n1"},
 		"list all":                {request{verb: "list", resource: "nodeimages"}, "select metadata.name=n1"},
 		"list all others":         {request{verb: "list", resource: "nodeimages", fields: "metadata.name!=n1"}, "select metadata.name=n1"},
+		"list by another field":   {request{verb: "list", resource: "nodeimages", fields: "status.phase=n1"}, "select metadata.name=n1"},
 		"watch by label":          {request{verb: "watch", resource: "nodeimages", labels: "metadata.name=n1"}, "select metadata.name=n1"},
 		"report its NodeImage":    {request{verb: "update", resource: "nodeimages", sub: "status", name: "n1"}, ""},
 		"patch its NodeImage":     {request{verb: "patch", resource: "nodeimages", sub: "status", name: "n1"}, ""},
@@ -53,6 +55,7 @@ func TestNodeAgentsAreBoundToTheirNode(t *testing.T) {
 		"its requests, said otherwise": {request{verb: "list", resource: crrs, labels: label + " in (n1)"}, ""},
 		"requests of two nodes":        {request{verb: "list", resource: crrs, labels: label + " in (n1,n2)"}, "select " + label + "=n1"},
 		"requests of another":          {request{verb: "watch", resource: crrs, labels: label + "=n2"}, "select " + label + "=n1"},
+		"requests by another label":    {request{verb: "list", resource: crrs, labels: "other=n1"}, "select " + label + "=n1"},
 		"all requests":                 {request{verb: "list", resource: crrs}, "select " + label + "=n1"},
 		"requests of all others":       {request{verb: "list", resource: crrs, labels: label + "!=n1"}, "select " + label + "=n1"},
 		"report a request":             {request{verb: "patch", resource: crrs, sub: "status", name: "x"}, ""},
@@ -98,6 +101,26 @@ func TestNodeAgentsAreBoundToTheirNode(t *testing.T) {
 			decision, _ = decide(&user.DefaultInfo{Name: "jane", Extra: bound.Extra})
 			assert.Equal(t, authorizer.DecisionNoOpinion, decision, "another account")
 		})
+	}
+}
+
+// What of a selection cannot be read may be anything.
+func TestSelectionsThatCannotBeReadBindNobody(t *testing.T) {
+	byName, err := fields.ParseSelector("metadata.name=n1")
+	require.NoError(t, err)
+	byLabel, err := labels.Parse("crr.apps.kruise.io/node-name=n1")
+	require.NoError(t, err)
+	requirements, _ := byLabel.Requirements()
+	caller := &user.DefaultInfo{Name: agent, Extra: map[string][]string{"authentication.kubernetes.io/node-name": {"n1"}}}
+	for name, attributes := range map[string]authorizer.AttributesRecord{
+		"nodeimages":                {FieldSelectorRequirements: byName.Requirements(), FieldSelectorParsingErr: errors.New("more of it")},
+		"containerrecreaterequests": {LabelSelectorRequirements: requirements, LabelSelectorParsingErr: errors.New("more of it")},
+	} {
+		attributes.User, attributes.Verb, attributes.APIGroup, attributes.Resource = caller, "list", "apps.kruise.io", name
+		attributes.ResourceRequest = true
+		decision, _, err := NewNodes(sets.New("apps.kruise.io"), agent).Authorize(t.Context(), attributes)
+		require.NoError(t, err)
+		assert.Equal(t, authorizer.DecisionDeny, decision, name)
 	}
 }
 

@@ -25,10 +25,10 @@ type versioned struct{ oneObject }
 
 func (*versioned) Versioner() storage.Versioner { return storage.APIObjectVersioner{} }
 
-// TestClosedKind asks the storage itself: objects are refused, their status is not.
-func TestClosedKind(t *testing.T) {
-	kind := newKind()
-	kind.Closed, kind.ClusterScoped = "SomeGate", true
+// storagesOf are those of the kind over a store with one object, or none.
+func storagesOf(t *testing.T, kind *Kind[*sample], stored *sample) map[string]genericrest.Storage {
+	t.Helper()
+	kind.ClusterScoped = true
 	kind.New, kind.NewList = func() *sample { return &sample{} }, func() runtime.Object { return &corev1.ReplicationControllerList{} }
 	storages, err := kind.Storage(clientscheme.Scheme, generic.RESTOptions{
 		ResourcePrefix: "g/samples",
@@ -37,15 +37,22 @@ func TestClosedKind(t *testing.T) {
 			*storagebackend.ConfigForResource, string, func(runtime.Object) (string, error), func() runtime.Object, func() runtime.Object,
 			storage.AttrFunc, storage.IndexerFuncs, *cache.Indexers,
 		) (storage.Interface, factory.DestroyFunc, error) {
-			return &versioned{oneObject{stored: newSample()}}, func() {}, nil
+			return &versioned{oneObject{stored: stored}}, func() {}, nil
 		},
 	}, 1<<20)
 	require.NoError(t, err)
+	return storages
+}
 
+// TestClosedKind asks the storage itself: objects are refused, their status is not.
+func TestClosedKind(t *testing.T) {
+	kind := newKind()
+	kind.Closed = "SomeGate"
+	storages := storagesOf(t, kind, newSample())
 	ctx := genericapirequest.WithNamespace(t.Context(), "")
 	samples, ok := storages["samples"].(genericrest.StandardStorage)
 	require.True(t, ok)
-	_, err = samples.Create(ctx, newSample(), genericrest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	_, err := samples.Create(ctx, newSample(), genericrest.ValidateAllObjectFunc, &metav1.CreateOptions{})
 	requireForbidden(t, true, err)
 
 	changed := genericrest.DefaultUpdatedObjectInfo(newSample())
@@ -81,6 +88,11 @@ func TestDoor(t *testing.T) {
 	}
 }
 
+func TestDoorKnowsObjectsAlone(t *testing.T) {
+	_, err := (&door{next: &earlySizeCheck{}}).beginUpdate(t.Context(), newSample(), &metav1.Status{}, &metav1.UpdateOptions{})
+	assert.ErrorContains(t, err, "read the metadata of a stored object")
+}
+
 func requireForbidden(t *testing.T, want bool, err error) {
 	t.Helper()
 	if !want {
@@ -88,5 +100,5 @@ func requireForbidden(t *testing.T, want bool, err error) {
 		return
 	}
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
-	assert.ErrorContains(t, err, "feature-gate SomeGate is not enabled")
+	assert.ErrorContains(t, err, `"demo" is forbidden: feature-gate SomeGate is not enabled`)
 }

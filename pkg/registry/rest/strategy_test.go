@@ -109,6 +109,9 @@ func TestErrorsHaveTheRequestsVersion(t *testing.T) {
 	assert.Equal(t, "v1.update", main.ValidateUpdate(ctx, newSample(), newSample())[0].Field)
 	assert.Equal(t, "v1.status", status.ValidateUpdate(ctx, newSample(), newSample())[0].Field)
 	assert.Equal(t, "create", main.Validate(t.Context(), newSample())[0].Field)
+
+	main.kind.Validate = func(*sample) field.ErrorList { return nil }
+	assert.Empty(t, main.Validate(ctx, newSample()), "there is nothing to say in another version")
 }
 
 func TestResetFieldsOfEveryVersion(t *testing.T) {
@@ -133,6 +136,9 @@ func TestTable(t *testing.T) {
 	require.Len(t, table.ColumnDefinitions, 4)
 	assert.Equal(t, int32(1), table.ColumnDefinitions[3].Priority)
 
+	table, err = convertor.ConvertToTable(t.Context(), newSample(), &metav1.TableOptions{})
+	require.NoError(t, err)
+	assert.Len(t, table.ColumnDefinitions, 4)
 	table, err = convertor.ConvertToTable(t.Context(), newSample(), &metav1.TableOptions{NoHeaders: true})
 	require.NoError(t, err)
 	assert.Empty(t, table.ColumnDefinitions)
@@ -196,6 +202,42 @@ func TestUpdateKeepsWhatAVersionCannotSay(t *testing.T) {
 		assert.Equal(t, want, obj.Spec.Selector, version)
 		assert.Equal(t, want == nil, obj.Generation > old.Generation, "what is kept is no change")
 	}
+}
+
+// What a kind does not say, or a request, is left out.
+func TestKindsWithoutHooks(t *testing.T) {
+	plain, full := newKind(), newKind()
+	plain.Default, plain.ErrorsIn = nil, nil
+	full.Keep = func(string, *sample, *sample) { assert.Fail(t, "no version is known") }
+	full.StatusInMetadata = full.Keep
+	info := genericapirequest.WithRequestInfo(t.Context(), &genericapirequest.RequestInfo{APIVersion: "v1"})
+	for ctx, kind := range map[context.Context]*Kind[*sample]{info: plain, t.Context(): full} {
+		main := kind.strategy(nil)
+		main.PrepareForCreate(ctx, newSample())
+		updated := newSample()
+		updated.Status.Replicas = 9
+		main.PrepareForUpdate(ctx, updated, newSample())
+		assert.EqualValues(t, 3, updated.Status.Replicas)
+		updated.Status.Replicas = 9
+		(&statusStrategy[*sample]{main}).PrepareForUpdate(ctx, updated, newSample())
+		assert.EqualValues(t, 9, updated.Status.Replicas)
+		assert.Equal(t, "create", main.Validate(ctx, newSample())[0].Field)
+		assert.Empty(t, main.WarningsOnUpdate(ctx, updated, newSample()))
+	}
+}
+
+func TestWarningsOfAKind(t *testing.T) {
+	kind := newKind()
+	kind.Warnings = func(_ context.Context, _, old *sample) []string {
+		if old == nil {
+			return []string{"new"}
+		}
+		return []string{"changed"}
+	}
+	main := kind.strategy(nil)
+	assert.Contains(t, main.WarningsOnCreate(t.Context(), newSample()), "new")
+	assert.Equal(t, []string{"changed"}, main.WarningsOnUpdate(t.Context(), newSample(), newSample()))
+	assert.Empty(t, (&statusStrategy[*sample]{main}).WarningsOnUpdate(t.Context(), newSample(), newSample()))
 }
 
 func TestWarningOfKindsThatNobodyControls(t *testing.T) {

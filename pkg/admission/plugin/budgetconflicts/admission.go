@@ -49,7 +49,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	if !ok || attributes.GetSubresource() != "" {
 		return nil
 	}
-	others, err := p.others(ctx, attributes.GetNamespace(), budget.Name)
+	others, err := p.others(ctx, attributes.GetNamespace())
 	if err != nil {
 		return err
 	}
@@ -59,18 +59,14 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return nil
 }
 
-// others are the budgets of a namespace as they are stored now. One of the same name is none: the
-// store says that it exists.
-func (p *Plugin) others(ctx context.Context, namespace, name string) ([]*policy.PodUnavailableBudget, error) {
+// others are the budgets of a namespace as they are stored now.
+func (p *Plugin) others(ctx context.Context, namespace string) ([]*policy.PodUnavailableBudget, error) {
 	list, err := p.Kruise.PolicyV1beta1().PodUnavailableBudgets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list the namespace's PodUnavailableBudgets: %w", err)
 	}
 	others := make([]*policy.PodUnavailableBudget, 0, len(list.Items))
 	for i := range list.Items {
-		if list.Items[i].Name == name {
-			continue
-		}
 		other := &policy.PodUnavailableBudget{}
 		if err := v1beta1.Convert_v1beta1_PodUnavailableBudget_To_policy_PodUnavailableBudget(&list.Items[i], other, nil); err != nil {
 			return nil, fmt.Errorf("convert PodUnavailableBudget %s: %w", list.Items[i].Name, err)

@@ -1,15 +1,19 @@
 package budgetconflicts
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/policy"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/generated/clientset/versioned/fake"
@@ -48,4 +52,15 @@ func TestValidate(t *testing.T) {
 	assert.NoError(t, judge(target("other"), "ns", ""))
 	assert.NoError(t, judge(target("web"), "elsewhere", ""))
 	assert.NoError(t, judge(target("web"), "ns", "status"))
+	assert.NoError(t, plugin.Validate(t.Context(), admission.NewAttributesRecord(
+		&apps.CloneSet{}, nil, apps.Kind("CloneSet").WithVersion("v1beta1"), "ns", "web",
+		apps.Resource("clonesets").WithVersion("v1beta1"), "", admission.Create, nil, false, nil,
+	), nil), "another kind")
+
+	client := fake.NewClientset()
+	client.PrependReactor("list", "podunavailablebudgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("no route to host")
+	})
+	plugin.SetKruiseClientSet(client)
+	assert.ErrorContains(t, judge(target("web"), "ns", ""), "list the namespace's PodUnavailableBudgets: no route to host")
 }

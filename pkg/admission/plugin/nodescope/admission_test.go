@@ -35,6 +35,8 @@ func TestValidate(t *testing.T) {
 		"spec":                      {agent, "n1", admission.Update, "nodeimages", "", "n1", of("n1"), "only update statuses"},
 		"creation":                  {agent, "n1", admission.Create, "nodeimages", "", "n1", of("n1"), "only update statuses"},
 		"deletion":                  {agent, "n1", admission.Delete, "nodeimages", "", "n1", of("n1"), "only update statuses"},
+		"creation of a status":      {agent, "n1", admission.Create, "nodeimages", "status", "n1", of(""), "only update statuses"},
+		"connection to a status":    {agent, "n1", admission.Connect, "nodeimages", "status", "n1", of(""), "only update statuses"},
 		"a token without a node":    {agent, "", admission.Update, "nodeimages", "status", "n1", of(""), "names no node"},
 		"somebody else":             {"jane", "", admission.Delete, "nodeimages", "", "n1", of("n2"), ""},
 		"somebody else with a node": {"jane", "n1", admission.Update, "nodeimages", "status", "n2", of(""), ""},
@@ -58,6 +60,16 @@ func TestValidate(t *testing.T) {
 			assert.ErrorContains(t, err, test.want)
 		})
 	}
+}
+
+func TestWhatIsStoredIsJudged(t *testing.T) {
+	caller := &user.DefaultInfo{Name: agent, Extra: map[string][]string{"authentication.kubernetes.io/node-name": {"n1"}}}
+	err := New(agent).Validate(t.Context(), admission.NewAttributesRecord(
+		&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{NodeLabel: "n1"}}}, nil, schema.GroupVersionKind{},
+		"", "x", schema.GroupVersionResource{Resource: "containerrecreaterequests"}, "status", admission.Update, nil, false, caller,
+	), nil)
+	assert.True(t, apierrors.IsForbidden(err), "%v", err)
+	assert.ErrorContains(t, err, "read its labels")
 }
 
 func TestNobodyIsBoundWithoutAnAccount(t *testing.T) {

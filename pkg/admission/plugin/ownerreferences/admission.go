@@ -125,10 +125,7 @@ func forbidden(attributes admission.Attributes, message, reason string, err erro
 }
 
 func owners(obj runtime.Object) []metav1.OwnerReference {
-	if obj == nil {
-		return nil
-	}
-	accessor, err := meta.Accessor(obj)
+	accessor, err := meta.Accessor(obj) // of a creation there is no old one
 	if err != nil {
 		return nil
 	}

@@ -2,6 +2,7 @@ package ownerreferences
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -19,6 +20,19 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps"
 )
+
+func TestUnansweredQuestionsRefuse(t *testing.T) {
+	plugin := New()
+	plugin.SetAuthorizer(authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+		return authorizer.DecisionNoOpinion, "", errors.New("no route to host")
+	}))
+	version := schema.GroupVersion{Group: "apps.kruise.io", Version: "v1beta1"}
+	err := plugin.Validate(t.Context(), admission.NewAttributesRecord(
+		object(), object(owner("UnitedDeployment", "up", nil)), version.WithKind("CloneSet"), "ns", "demo", version.WithResource("clonesets"),
+		"", admission.Update, nil, false, &user.DefaultInfo{Name: "jane"}), nil)
+	assert.True(t, apierrors.IsForbidden(err), "%v", err)
+	assert.ErrorContains(t, err, "leave metadata.ownerReferences as they are: no route to host")
+}
 
 // allows is what the user may do, as "verb namespace/resource/subresource/name".
 type allows []string
@@ -55,7 +69,7 @@ func TestValidate(t *testing.T) {
 		"created with an owner":               {nil, object(owner("UnitedDeployment", "up", nil)), nil, ""},
 		"created with one that does not wait": {nil, object(owner("UnitedDeployment", "up", no)), nil, ""},
 		"created with one that waits":         {nil, object(owner("UnitedDeployment", "up", yes)), allows{finalize}, ""},
-		"created, not allowed to let it wait": {nil, object(owner("UnitedDeployment", "up", yes)), nil, "update uniteddeployments/finalizers"},
+		"created, not allowed to let it wait": {nil, object(owner("UnitedDeployment", "up", yes)), nil, "update uniteddeployments/finalizers, or leave the field out: no rule"},
 		"owner without a namespace":           {nil, object(owner("SidecarSet", "up", yes)), allows{cluster}, ""},
 		"owner of a kind that nobody knows":   {nil, object(owner("Nothing", "up", yes)), allows{finalize}, "does not know owner kind Nothing"},
 
@@ -78,9 +92,12 @@ func TestValidate(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			plugin := New()
-			require.Error(t, plugin.ValidateInitialization())
 			plugin.SetAuthorizer(test.allowed)
+			require.Error(t, plugin.ValidateInitialization(), "no mapper")
 			plugin.SetRESTMapper(mapper)
+			plugin.SetAuthorizer(nil)
+			require.Error(t, plugin.ValidateInitialization(), "no authorizer")
+			plugin.SetAuthorizer(test.allowed)
 			require.NoError(t, plugin.ValidateInitialization())
 
 			operation, old := admission.Create, runtime.Object(nil)

@@ -51,12 +51,9 @@ func (p *Plugin) ValidateInitialization() error {
 
 // Validate implements admission.ValidationInterface.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
-	if attributes.GetResource().GroupResource() != apps.Resource("clonesets") || attributes.GetSubresource() != "" {
-		return nil
-	}
 	cloneSet, ok := attributes.GetObject().(*apps.CloneSet)
-	if !ok {
-		return apierrors.NewInternalError(fmt.Errorf("unexpected type %T of a CloneSet", attributes.GetObject()))
+	if !ok || attributes.GetSubresource() != "" {
+		return nil
 	}
 	var known []string
 	if old, ok := attributes.GetOldObject().(*apps.CloneSet); ok {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,6 +47,7 @@ func TestValidate(t *testing.T) {
 		"row 10: unknown Pod":         {obj: cloneSet("own", "gone"), old: cloneSet(), wants: []string{"podsToDelete[1]", `"gone"`, "no such Pod"}},
 		"terminating Pod":             {obj: cloneSet("ending"), old: cloneSet(), wants: []string{"being deleted already"}},
 		"row 10: somebody else's Pod": {obj: cloneSet("foreign"), old: cloneSet(), wants: []string{"does not belong"}},
+		"no name at all":              {obj: cloneSet(""), old: cloneSet(), wants: []string{"is not the name of a Pod"}},
 		"no name of a Pod":            {obj: cloneSet("../x"), old: cloneSet(), wants: []string{"is not the name of a Pod"}},
 		"all problems at once":        {obj: cloneSet("gone", "foreign"), old: cloneSet(), wants: []string{"podsToDelete[0]", "podsToDelete[1]"}},
 		"status is not concerned":     {obj: cloneSet("gone"), old: cloneSet(), subresource: "status"},
@@ -81,6 +83,13 @@ func TestUnansweredReadRefuses(t *testing.T) {
 	plugin.SetExternalKubeClientSet(client)
 	err := plugin.Validate(t.Context(), attributes(cloneSet("own"), cloneSet(), ""), nil)
 	assert.ErrorContains(t, err, "no route to host")
+}
+
+func TestOtherKindsAreLetAlone(t *testing.T) {
+	scale := &autoscalingv1.Scale{}
+	kind, resource := apps.SchemeGroupVersion.WithKind("CloneSet"), apps.SchemeGroupVersion.WithResource("clonesets")
+	assert.NoError(t, New().Validate(t.Context(), admission.NewAttributesRecord(
+		scale, scale, kind, "ns", "demo", resource, "", admission.Update, nil, false, nil), nil))
 }
 
 func TestPluginNeedsAClient(t *testing.T) {

@@ -61,7 +61,9 @@ func TestTheHostClusterIsAsked(t *testing.T) {
 		"no answer": {
 			obj: distribution(secret), answer: errors.New("no route to host"), asked: "secrets", refused: apierrors.IsInternalError,
 		},
-		"what is no object": {obj: distribution(`[`), refused: apierrors.IsInvalid},
+		"what is no object":    {obj: distribution(`[`), refused: apierrors.IsInvalid},
+		"what is no Secret":    {obj: distribution(`{"kind":"Secret","data":5}`), refused: apierrors.IsInvalid},
+		"what is no ConfigMap": {obj: distribution(`{"kind":"ConfigMap","data":5}`), refused: apierrors.IsInvalid},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -88,4 +90,10 @@ func TestTheHostClusterIsAsked(t *testing.T) {
 			assert.True(t, test.refused(err), "%v", err)
 		})
 	}
+}
+
+func TestOtherKindsAreLetAlone(t *testing.T) {
+	assert.NoError(t, New().Validate(t.Context(), admission.NewAttributesRecord(
+		&apps.SidecarSet{}, nil, apps.Kind("SidecarSet").WithVersion("v1beta1"), "", "demo",
+		apps.Resource("sidecarsets").WithVersion("v1beta1"), "", admission.Create, nil, false, nil), nil))
 }

@@ -49,17 +49,11 @@ func (p *Plugin) ValidateInitialization() error {
 
 // Validate implements admission.ValidationInterface.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
-	if attributes.GetResource().GroupResource() != apps.Resource("sidecarsets") || attributes.GetSubresource() != "" {
+	set, ok := attributes.GetObject().(*apps.SidecarSet)
+	if !ok || attributes.GetSubresource() != "" {
 		return nil
 	}
-	set, ok := attributes.GetObject().(*apps.SidecarSet)
-	if !ok {
-		return apierrors.NewInternalError(fmt.Errorf("unexpected type %T of a SidecarSet", attributes.GetObject()))
-	}
-	old, ok := attributes.GetOldObject().(*apps.SidecarSet)
-	if !ok {
-		old = nil
-	}
+	old, _ := attributes.GetOldObject().(*apps.SidecarSet)
 	if old != nil && (set.DeletionTimestamp != nil || sameQuestions(set, old)) {
 		return nil
 	}

@@ -136,6 +136,12 @@ func TestCanary(t *testing.T) {
 	others := []runtime.Object{
 		stored("base", nil, "agent"), stored("canary", map[string]string{pub.SidecarSetCanaryKey: "true", pub.SidecarSetBaseKey: "x"}, "another"),
 	}
+	unnamed := canary("")
+	plugin, _, _ := newPlugin(t, false, nil)
+	requireInvalid(t, plugin.Validate(t.Context(), attributes(unnamed, nil, ""), nil)) // validation says so
+	delete(unnamed.Annotations, pub.SidecarSetCanaryKey)
+	unnamed.Annotations[pub.SidecarSetBaseKey] = "gone"
+	requireInvalid(t, plugin.Validate(t.Context(), attributes(unnamed, nil, ""), nil)) // it is no canary
 	for base, wants := range map[string][]string{
 		"base":   nil,
 		"gone":   {"already exists in SidecarSet base", `metadata.annotations[apps.kruise.io/sidecarset-base]: Not found: "gone"`},
@@ -199,6 +205,37 @@ func TestUnansweredReadsRefuse(t *testing.T) {
 	err := plugin.Validate(t.Context(), attributes(set, nil, ""), nil)
 	assert.True(t, apierrors.IsInternalError(err))
 	assert.ErrorContains(t, err, "no route to host")
+
+	patched := patching(map[string]string{"a": "x"})
+	versioned := newSet(func(s *apps.SidecarSet) {
+		s.Spec.InjectionStrategy.Revision = &apps.SidecarSetInjectRevision{CustomVersion: new("v1")}
+	})
+	limited := newSet(func(s *apps.SidecarSet) { s.Spec.Namespace = "prod" })
+	other := stored("other", nil, "agent")
+	other.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}
+	elsewhere := newSet(func(s *apps.SidecarSet) { s.Spec.Namespace = "test" })
+	for name, test := range map[string]struct {
+		set, old       *apps.SidecarSet
+		verb, resource string
+		want           string
+	}{
+		"configuration":           {patched, nil, "get", "configmaps", "get ConfigMap kruise-system/kruise-configuration"},
+		"revisions":               {versioned, nil, "list", "controllerrevisions", "list ControllerRevisions of version v1"},
+		"namespace":               {limited, nil, "get", "namespaces", "get namespace prod"},
+		"namespace of the stored": {newSet(nil), elsewhere, "get", "namespaces", "get namespace test"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plugin, client, _ := newPlugin(t, false, nil, other)
+			client.PrependReactor(test.verb, test.resource, broken)
+			set := test.set.DeepCopy()
+			if test.resource != "namespaces" {
+				set.Spec.Containers[0].Name = "another"
+			}
+			err := plugin.Validate(t.Context(), attributes(set, test.old, ""), nil)
+			assert.True(t, apierrors.IsInternalError(err), "%v", err)
+			assert.ErrorContains(t, err, test.want+": no route to host")
+		})
+	}
 
 	plugin, _, kruise := newPlugin(t, false, nil)
 	kruise.PrependReactor("*", "*", broken)

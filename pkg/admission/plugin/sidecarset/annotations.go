@@ -89,7 +89,7 @@ func newAnnotations(set, old *apps.SidecarSet) []entry {
 	var result []entry
 	for i, patch := range set.Spec.PatchPodMetadata {
 		for _, key := range slices.Sorted(maps.Keys(patch.Annotations)) {
-			if before, found := stored[key]; !found || before != (written{patch.Annotations[key], patch.PatchPolicy}) {
+			if stored[key] != (written{patch.Annotations[key], patch.PatchPolicy}) {
 				result = append(result, entry{i, key})
 			}
 		}

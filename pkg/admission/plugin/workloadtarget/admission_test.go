@@ -44,9 +44,13 @@ func state(of *apps.TargetReference) *apps.PersistentPodState {
 func stored() []runtime.Object {
 	first := metav1.ObjectMeta{Name: "first", Namespace: "ns"}
 	theirs := v1beta1.TargetReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "taken"}
+	own := metav1.ObjectMeta{Name: "demo", Namespace: "ns"}
+	ofOwn := v1beta1.TargetReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "own"}
 	return []runtime.Object{
 		&v1beta1.WorkloadSpread{ObjectMeta: first, Spec: v1beta1.WorkloadSpreadSpec{TargetRef: &theirs}},
 		&v1beta1.PersistentPodState{ObjectMeta: first, Spec: v1beta1.PersistentPodStateSpec{TargetRef: theirs}},
+		&v1beta1.WorkloadSpread{ObjectMeta: own, Spec: v1beta1.WorkloadSpreadSpec{TargetRef: &ofOwn}},
+		&v1beta1.PersistentPodState{ObjectMeta: own, Spec: v1beta1.PersistentPodStateSpec{TargetRef: ofOwn}},
 		&v1beta1.WorkloadSpread{
 			ObjectMeta: metav1.ObjectMeta{Name: "elsewhere", Namespace: "other"},
 			Spec:       v1beta1.WorkloadSpreadSpec{TargetRef: &v1beta1.TargetReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "free"}},
@@ -110,6 +114,7 @@ func TestTargets(t *testing.T) {
 		},
 		"another group's":      {target: target("apps.kruise.io/v1beta1", "StatefulSet", "taken")},
 		"in another namespace": {target: target("apps/v1", "StatefulSet", "free")},
+		"by one of its name":   {target: target("apps/v1", "StatefulSet", "own")},
 		"allowed for one": {
 			target: target("example.com/v2", "Game", "a"), config: lists,
 			state: "must be one of StatefulSet.apps, StatefulSet.apps.kruise.io, Room.example.com",
@@ -213,6 +218,11 @@ func TestPatches(t *testing.T) {
 		"mounts what is not there": {obj: spread(target("apps/v1", "StatefulSet", "claims"), mounts("more")), want: "patch.spec.containers[0].volumeMounts"},
 		"no workload yet":          {obj: spread(target("apps/v1", "Deployment", "later"), bad)},
 		"workload broken already":  {obj: spread(target("apps/v1", "Deployment", "broken"), bad)},
+		"without a patch":          {obj: withoutPatch(target("apps/v1", "Deployment", "a"))},
+		"without a target": {
+			obj: spread(nil, bad), old: spread(target("apps/v1", "Deployment", "a"), good),
+		},
+		"without a target, created": {obj: spread(nil, bad)},
 		"as it was": {
 			obj: spread(target("apps/v1", "Deployment", "a"), bad), old: spread(target("apps/v1", "Deployment", "a"), "{}", bad),
 		},
@@ -235,6 +245,12 @@ func TestPatches(t *testing.T) {
 	}
 }
 
+func withoutPatch(of *apps.TargetReference) *apps.WorkloadSpread {
+	result := spread(of, "{}")
+	result.Spec.Subsets[0].Patch = nil
+	return result
+}
+
 // mounts is a patch that mounts a volume at one more place.
 func mounts(volume string) string {
 	return `{"spec":{"containers":[{"name":"main","volumeMounts":[{"name":"` + volume + `","mountPath":"/more"}]}]}}`
@@ -248,6 +264,7 @@ func TestUnansweredReadsRefuse(t *testing.T) {
 		"workload":  {"get", "deployments"},
 		"config":    {"get", "configmaps"},
 		"conflicts": {"list", "workloadspreads"},
+		"states":    {"list", "persistentpodstates"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			host, kruise := fake.NewClientset(), kruisefake.NewClientset()
@@ -261,6 +278,9 @@ func TestUnansweredReadsRefuse(t *testing.T) {
 				object = spread(target("example.com/v1", "Game", "a"))
 			}
 			err := plugin.Validate(t.Context(), attributes(object, nil, "WorkloadSpread", ""), nil)
+			if name == "states" {
+				err = plugin.Validate(t.Context(), attributes(state(target("apps/v1", "StatefulSet", "a")), nil, "PersistentPodState", ""), nil)
+			}
 			require.True(t, apierrors.IsInternalError(err), "%v", err)
 			assert.ErrorContains(t, err, "no route to host")
 		})

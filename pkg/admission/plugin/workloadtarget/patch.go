@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -69,9 +68,6 @@ func tryPatch(template *corev1.PodTemplateSpec, patch []byte, path *field.Path) 
 	}
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, string(patch), "cannot be merged into the template of the workload: "+err.Error())}
-	}
-	if apiequality.Semantic.DeepEqual(template, patched) {
-		return nil
 	}
 	return podtemplate.Validate(patched, nil, path)
 }
