@@ -33,11 +33,16 @@ func Keep(annotations map[string]string, key string, fields any) (map[string]str
 }
 
 // Take reads what Keep wrote into fields, and returns the annotations without it. A text that is
-// not ours is left as it is.
-func Take(annotations map[string]string, key string, fields any) (rest map[string]string, found bool) {
+// not ours is left as it is, and so are the fields, though a part of it could be read.
+func Take[T any](annotations map[string]string, key string, fields *T) (rest map[string]string, found bool) {
 	text, found := annotations[key]
-	if !found || json.Unmarshal([]byte(text), fields) != nil {
+	if !found {
 		return annotations, false
 	}
+	var kept T
+	if json.Unmarshal([]byte(text), &kept) != nil {
+		return annotations, false
+	}
+	*fields = kept
 	return Without(annotations, key), true
 }

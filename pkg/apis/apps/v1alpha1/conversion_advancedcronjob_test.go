@@ -53,6 +53,18 @@ func TestScheduledPullsGoThroughV1alpha1(t *testing.T) {
 			require.Equal(t, want, beta)
 		})
 	}
+	for name, annotations := range map[string]map[string]string{
+		"of Jobs": nil, "without a template": {v1alpha1.KeptFieldsAnnotation: `{}`}, "somebody's": {v1alpha1.KeptFieldsAnnotation: "mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alpha, hub := &v1alpha1.AdvancedCronJob{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}, &apps.AdvancedCronJob{}
+			require.NoError(t, newScheme(t).Convert(alpha, hub, nil))
+			require.Nil(t, hub.Spec.Template.ImageListPullJobTemplate)
+			back := &v1alpha1.AdvancedCronJob{}
+			require.NoError(t, newScheme(t).Convert(hub, back, nil))
+			require.Equal(t, annotations[v1alpha1.KeptFieldsAnnotation] == "mine", len(back.Annotations) > 0)
+		})
+	}
 	t.Run("written by hand", func(t *testing.T) {
 		alpha, hub := &v1alpha1.AdvancedCronJob{}, &apps.AdvancedCronJob{}
 		alpha.Annotations = map[string]string{

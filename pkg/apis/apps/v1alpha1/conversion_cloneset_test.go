@@ -109,6 +109,35 @@ func TestUpdateStrategyToV1beta1(t *testing.T) {
 	}
 }
 
+// Conversion alone, as of an object that is stored without defaults.
+func TestUpdateStrategyWithoutDefaults(t *testing.T) {
+	hubOf := func(strategy v1alpha1.CloneSetUpdateStrategy) *apps.CloneSet {
+		hub := &apps.CloneSet{}
+		require.NoError(t, newScheme(t).Convert(&v1alpha1.CloneSet{Spec: v1alpha1.CloneSetSpec{UpdateStrategy: strategy}}, hub, nil))
+		return hub
+	}
+	hub := hubOf(v1alpha1.CloneSetUpdateStrategy{Type: "InPlaceOnly"})
+	require.Equal(t, &apps.RollingUpdateCloneSetStrategy{PodUpdatePolicy: "InPlaceOnly"}, hub.Spec.UpdateStrategy.RollingUpdate)
+	require.Nil(t, hubOf(v1alpha1.CloneSetUpdateStrategy{Type: "OnDelete"}).Spec.UpdateStrategy.RollingUpdate)
+	for name, strategy := range map[string]v1alpha1.CloneSetUpdateStrategy{
+		"partition":             {Partition: new(intstr.FromInt32(1))},
+		"maxUnavailable":        {MaxUnavailable: new(intstr.FromInt32(1))},
+		"maxSurge":              {MaxSurge: new(intstr.FromInt32(1))},
+		"paused":                {Paused: true},
+		"priorityStrategy":      {PriorityStrategy: &pub.UpdatePriorityStrategy{}},
+		"scatterStrategy":       {ScatterStrategy: []pub.UpdateScatterTerm{{Key: "a", Value: "b"}}},
+		"inPlaceUpdateStrategy": {InPlaceUpdateStrategy: &pub.InPlaceUpdateStrategy{GracePeriodSeconds: 9}},
+	} {
+		t.Run("OnDelete with "+name, func(t *testing.T) {
+			strategy.Type = "OnDelete"
+			hub, shown := hubOf(strategy), &v1alpha1.CloneSet{}
+			require.NotNil(t, hub.Spec.UpdateStrategy.RollingUpdate)
+			require.NoError(t, newScheme(t).Convert(hub, shown, nil))
+			require.Equal(t, strategy, shown.Spec.UpdateStrategy)
+		})
+	}
+}
+
 func TestOnDeleteKeepsItsPolicyThroughV1alpha1(t *testing.T) {
 	beta := func() *v1beta1.CloneSet {
 		return &v1beta1.CloneSet{Spec: v1beta1.CloneSetSpec{UpdateStrategy: v1beta1.CloneSetUpdateStrategy{

@@ -86,7 +86,7 @@ func TestOtherConditionsOfARequestAreKept(t *testing.T) {
 			Type: "PreRecreateGrace", Status: "True", Reason: "PreRecreateGrace", Message: "since then",
 			LastTransitionTime: metav1.NewTime(time.Unix(100, 0).UTC()),
 		},
-		{Type: "Other", Status: "False", Reason: "Why", LastTransitionTime: metav1.NewTime(time.Unix(200, 0).UTC())},
+		{Type: "Other", Status: "True", Reason: "Why", LastTransitionTime: metav1.NewTime(time.Unix(200, 0).UTC())},
 	}
 	convert(t, beta.DeepCopy(), &apps.ContainerRecreateRequest{}, alpha)
 	assert.Equal(t, "1970-01-01T00:01:40Z", alpha.Annotations["crr.apps.kruise.io/unready-acquired"])
@@ -97,6 +97,11 @@ func TestOtherConditionsOfARequestAreKept(t *testing.T) {
 	}
 	assert.Equal(t, beta.Status, again.Status)
 	assert.Empty(t, again.Annotations)
+
+	over, shown := beta.DeepCopy(), &v1alpha1.ContainerRecreateRequest{}
+	over.Status.Conditions[0].Status = metav1.ConditionFalse
+	convert(t, over, &apps.ContainerRecreateRequest{}, shown)
+	assert.NotContains(t, shown.Annotations, "crr.apps.kruise.io/unready-acquired")
 
 	alpha.Annotations["crr.apps.kruise.io/unready-acquired"] = "1970-01-01T00:05:00Z"
 	convert(t, alpha, &apps.ContainerRecreateRequest{}, again)

@@ -14,7 +14,7 @@ func withKept(annotations map[string]string, kept any) (map[string]string, error
 
 // takeKept reads what withKept wrote into kept, and returns the annotations without it. A text
 // that is not ours is left as it is.
-func takeKept(annotations map[string]string, kept any) (rest map[string]string, found bool) {
+func takeKept[T any](annotations map[string]string, kept *T) (rest map[string]string, found bool) {
 	return metadata.Take(annotations, KeptFieldsAnnotation, kept)
 }
 

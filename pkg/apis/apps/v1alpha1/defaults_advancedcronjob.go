@@ -31,6 +31,6 @@ func SetDefaults_AdvancedCronJob(obj *AdvancedCronJob) {
 // pullsImages says whether the template is the one that v1alpha1 has no field for.
 func pullsImages(obj *AdvancedCronJob) bool {
 	kept := keptAdvancedCronJob{}
-	_, found := takeKept(obj.Annotations, &kept)
-	return found && kept.ImageListPullJobTemplate != nil
+	takeKept(obj.Annotations, &kept)
+	return kept.ImageListPullJobTemplate != nil
 }

@@ -102,6 +102,24 @@ func TestDefaultsOfSidecarContainers(t *testing.T) {
 			func(c *container) { c.ShareVolumeDevicePolicy = &v1alpha1.ShareVolumePolicy{} },
 			func(c *container) any { return c.ShareVolumeDevicePolicy.Type }, v1alpha1.ShareVolumePolicyDisabled, nil,
 		},
+		"shareVolumeDevicePolicy kept": {
+			func(c *container) { c.ShareVolumeDevicePolicy = &v1alpha1.ShareVolumePolicy{Type: "enabled"} },
+			func(c *container) any { return c.ShareVolumeDevicePolicy.Type }, v1alpha1.ShareVolumePolicyEnabled, nil,
+		},
+		"version of a fieldRef kept": {
+			func(c *container) {
+				c.TransferEnv = []v1alpha1.TransferEnvVar{{SourceContainerNameFrom: &v1alpha1.SourceContainerNameSource{
+					FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v2"},
+				}}}
+			},
+			func(c *container) any { return c.TransferEnv[0].SourceContainerNameFrom.FieldRef.APIVersion }, "v2", nil,
+		},
+		"no fieldRef": {
+			func(c *container) {
+				c.TransferEnv = []v1alpha1.TransferEnvVar{{SourceContainerNameFrom: &v1alpha1.SourceContainerNameSource{}}}
+			},
+			func(c *container) any { return *c.TransferEnv[0].SourceContainerNameFrom }, v1alpha1.SourceContainerNameSource{}, nil,
+		},
 		"version of a fieldRef": {
 			func(c *container) {
 				c.TransferEnv = []v1alpha1.TransferEnvVar{{SourceContainerNameFrom: from.DeepCopy()}, {}}

@@ -56,6 +56,12 @@ func TestStatefulSetDefaults(t *testing.T) {
 			rolling(v1alpha1.RollingUpdateStatefulSetStrategy{MinReadySeconds: ptr.To[int32](9)}),
 			func(s *spec) any { return *s.UpdateStrategy.RollingUpdate.MinReadySeconds }, int32(9),
 		},
+		"inPlaceUpdateStrategy kept": {
+			rolling(v1alpha1.RollingUpdateStatefulSetStrategy{
+				PodUpdatePolicy: "InPlaceOnly", InPlaceUpdateStrategy: &pub.InPlaceUpdateStrategy{GracePeriodSeconds: 9},
+			}),
+			func(s *spec) any { return s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy }, &pub.InPlaceUpdateStrategy{GracePeriodSeconds: 9},
+		},
 		"no unorderedUpdate": {
 			nil, func(s *spec) any { return s.UpdateStrategy.RollingUpdate.UnorderedUpdate }, (*v1alpha1.UnorderedUpdateStrategy)(nil),
 		},

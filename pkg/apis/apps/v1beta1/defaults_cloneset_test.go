@@ -121,6 +121,15 @@ func TestDefaults(t *testing.T) {
 			},
 			func(s *v1beta1.CloneSetSpec) any { return s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy }, &v1beta1.InPlaceUpdateStrategy{},
 		},
+		"inPlaceUpdateStrategy kept": {
+			func(s *v1beta1.CloneSetSpec) {
+				s.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{
+					PodUpdatePolicy: "InPlaceOnly", InPlaceUpdateStrategy: &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 9},
+				}
+			},
+			func(s *v1beta1.CloneSetSpec) any { return s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy },
+			&v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 9},
+		},
 		"OnDelete gets no block": {
 			func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.Type = "OnDelete" },
 			func(s *v1beta1.CloneSetSpec) any { return s.UpdateStrategy }, v1beta1.CloneSetUpdateStrategy{Type: "OnDelete"},

@@ -102,6 +102,24 @@ func TestDefaultsOfSidecarContainers(t *testing.T) {
 			func(c *container) { c.ShareVolumeDevicePolicy = &v1beta1.ShareVolumePolicy{} },
 			func(c *container) any { return c.ShareVolumeDevicePolicy.Type }, v1beta1.ShareVolumePolicyDisabled, nil,
 		},
+		"shareVolumeDevicePolicy kept": {
+			func(c *container) { c.ShareVolumeDevicePolicy = &v1beta1.ShareVolumePolicy{Type: "enabled"} },
+			func(c *container) any { return c.ShareVolumeDevicePolicy.Type }, v1beta1.ShareVolumePolicyEnabled, nil,
+		},
+		"version of a fieldRef kept": {
+			func(c *container) {
+				c.TransferEnv = []v1beta1.TransferEnvVar{{SourceContainerNameFrom: &v1beta1.SourceContainerNameSource{
+					FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v2"},
+				}}}
+			},
+			func(c *container) any { return c.TransferEnv[0].SourceContainerNameFrom.FieldRef.APIVersion }, "v2", nil,
+		},
+		"no fieldRef": {
+			func(c *container) {
+				c.TransferEnv = []v1beta1.TransferEnvVar{{SourceContainerNameFrom: &v1beta1.SourceContainerNameSource{}}}
+			},
+			func(c *container) any { return *c.TransferEnv[0].SourceContainerNameFrom }, v1beta1.SourceContainerNameSource{}, nil,
+		},
 		"version of a fieldRef": {
 			func(c *container) {
 				c.TransferEnv = []v1beta1.TransferEnvVar{{SourceContainerNameFrom: from.DeepCopy()}, {}}

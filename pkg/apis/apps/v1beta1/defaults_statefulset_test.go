@@ -70,6 +70,12 @@ func TestStatefulSetDefaults(t *testing.T) {
 			rolling(v1beta1.RollingUpdateStatefulSetStrategy{PodUpdatePolicy: "InPlaceOnly"}),
 			func(s *spec) any { return s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy }, &pub.InPlaceUpdateStrategy{},
 		},
+		"inPlaceUpdateStrategy kept": {
+			rolling(v1beta1.RollingUpdateStatefulSetStrategy{
+				PodUpdatePolicy: "InPlaceOnly", InPlaceUpdateStrategy: &pub.InPlaceUpdateStrategy{GracePeriodSeconds: 9},
+			}),
+			func(s *spec) any { return s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy }, &pub.InPlaceUpdateStrategy{GracePeriodSeconds: 9},
+		},
 		"no number is reserved":   {nil, func(s *spec) any { return s.ReserveOrdinals }, []intstr.IntOrString(nil)},
 		"creation is not limited": {nil, func(s *spec) any { return s.ScaleStrategy }, (*v1beta1.StatefulSetScaleStrategy)(nil)},
 		"numbers start at 0":      {nil, func(s *spec) any { return s.Ordinals }, (*v1beta1.StatefulSetOrdinals)(nil)},

@@ -31,7 +31,16 @@ func TestUnitedDeploymentDefaults(t *testing.T) {
 		"revisionHistoryLimit":               {nil, func(s *spec) any { return *s.RevisionHistoryLimit }, int32(10)},
 		"updateStrategy":                     {nil, func(s *spec) any { return s.UpdateStrategy.Type }, v1beta1.ManualUpdateStrategyType},
 		"manualUpdate":                       {nil, func(s *spec) any { return s.UpdateStrategy.ManualUpdate }, &v1beta1.ManualUpdate{}},
-		"scheduleStrategy":                   {nil, func(s *spec) any { return s.Topology.ScheduleStrategy }, v1beta1.UnitedDeploymentScheduleStrategy{Type: "Fixed"}},
+		"manualUpdate kept": {
+			func(s *spec) {
+				s.UpdateStrategy.ManualUpdate = &v1beta1.ManualUpdate{Partitions: map[string]int32{"a": 1}}
+			},
+			func(s *spec) any { return s.UpdateStrategy.ManualUpdate }, &v1beta1.ManualUpdate{Partitions: map[string]int32{"a": 1}},
+		},
+		"manualUpdate of another type": {
+			func(s *spec) { s.UpdateStrategy.Type = "Other" }, func(s *spec) any { return s.UpdateStrategy.ManualUpdate }, (*v1beta1.ManualUpdate)(nil),
+		},
+		"scheduleStrategy": {nil, func(s *spec) any { return s.Topology.ScheduleStrategy }, v1beta1.UnitedDeploymentScheduleStrategy{Type: "Fixed"}},
 		"scheduleStrategy Adaptive": {
 			func(s *spec) { s.Topology.ScheduleStrategy.Type = "Adaptive" },
 			func(s *spec) any { return s.Topology.ScheduleStrategy.Adaptive },

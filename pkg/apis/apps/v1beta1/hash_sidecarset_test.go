@@ -55,13 +55,16 @@ func TestWhatChangesHashes(t *testing.T) {
 		base, change       func(*v1beta1.SidecarSetSpec)
 		full, withoutImage bool
 	}{
-		"image":                             {nil, func(s *v1beta1.SidecarSetSpec) { s.Containers[0].Image = "demo:v2" }, true, false},
-		"environment":                       {nil, func(s *v1beta1.SidecarSetSpec) { s.Containers[0].Env = []corev1.EnvVar{{Name: "A"}} }, true, true},
-		"our field":                         {nil, func(s *v1beta1.SidecarSetSpec) { s.Containers[0].PodInjectPolicy = "AfterAppContainer" }, true, true},
-		"volumes":                           {nil, func(s *v1beta1.SidecarSetSpec) { s.Volumes = []corev1.Volume{{Name: "v"}} }, false, false},
-		"annotations":                       {nil, func(s *v1beta1.SidecarSetSpec) { s.PatchPodMetadata = []v1beta1.SidecarSetPatchPodMetadata{{}} }, false, false},
-		"init container that ends":          {nil, func(s *v1beta1.SidecarSetSpec) { s.InitContainers[0].Name = "j" }, false, false},
-		"init container that keeps running": {always, func(s *v1beta1.SidecarSetSpec) { s.InitContainers[0].Name = "j" }, true, true},
+		"image":                    {nil, func(s *v1beta1.SidecarSetSpec) { s.Containers[0].Image = "demo:v2" }, true, false},
+		"environment":              {nil, func(s *v1beta1.SidecarSetSpec) { s.Containers[0].Env = []corev1.EnvVar{{Name: "A"}} }, true, true},
+		"our field":                {nil, func(s *v1beta1.SidecarSetSpec) { s.Containers[0].PodInjectPolicy = "AfterAppContainer" }, true, true},
+		"volumes":                  {nil, func(s *v1beta1.SidecarSetSpec) { s.Volumes = []corev1.Volume{{Name: "v"}} }, false, false},
+		"annotations":              {nil, func(s *v1beta1.SidecarSetSpec) { s.PatchPodMetadata = []v1beta1.SidecarSetPatchPodMetadata{{}} }, false, false},
+		"init container that ends": {nil, func(s *v1beta1.SidecarSetSpec) { s.InitContainers[0].Name = "j" }, false, false},
+		"init container that ends when it fails": {nil, func(s *v1beta1.SidecarSetSpec) {
+			s.InitContainers[0].RestartPolicy = ptr.To(corev1.ContainerRestartPolicyNever)
+		}, false, false},
+		"init container that keeps running":             {always, func(s *v1beta1.SidecarSetSpec) { s.InitContainers[0].Name = "j" }, true, true},
 		"image of an init container that keeps running": {always, func(s *v1beta1.SidecarSetSpec) { s.InitContainers[0].Image = "demo:v2" }, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
