@@ -37,7 +37,7 @@ func TestScalesThatCannotBe(t *testing.T) {
 	owned := newSample()
 	owned.ManagedFields = []metav1.ManagedFieldsEntry{{
 		Manager: "a", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "g/v2", FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":5}`)},
+		FieldsV1: metav1.NewFieldsV1(`{"f:spec":5}`),
 	}}
 	for name, test := range map[string]struct {
 		stored *sample

@@ -126,7 +126,8 @@ func (p *Plugin) checkKind(ctx context.Context, holder *holder, kind schema.Grou
 		supported = append(supported, other.String())
 	}
 	return field.Invalid(path, kind.String(), fmt.Sprintf(
-		"TargetReference's GroupKind is not permitted: must be one of %s; an administrator can allow more kinds (%s)", strings.Join(supported, ", "), place)), nil
+		"TargetReference's GroupKind is not permitted: must be one of %s; an administrator can allow more kinds (%s)",
+		strings.Join(supported, ", "), place)), nil
 }
 
 // allowedText is the administrator's list, empty where there is none.

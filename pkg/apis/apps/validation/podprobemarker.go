@@ -97,7 +97,8 @@ func validateProbeName(name string, seen sets.Set[string], path *field.Path) fie
 	case strings.Contains(name, "#"):
 		return field.ErrorList{field.Invalid(path, name, "probe name can't contains '#'; choose one without it")}
 	case reservedProbeNames.Has(name):
-		return field.ErrorList{field.Invalid(path, name, fmt.Sprintf("probe name can't be %s, a condition that every Pod has; choose another one", name))}
+		return field.ErrorList{field.Invalid(path, name,
+			fmt.Sprintf("probe name can't be %s, a condition that every Pod has; choose another one", name))}
 	}
 	return nil
 }

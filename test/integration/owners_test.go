@@ -1,0 +1,70 @@
+//go:build integration
+
+package integration
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
+)
+
+// editor is a client of that server in the name of an account that may do with CloneSets what the verbs say.
+func (s *server) editor(t *testing.T, namespace, name string, verbs ...string) typed.CloneSetInterface {
+	t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	_, err := env.kube.CoreV1().ServiceAccounts(namespace).Create(t.Context(), account, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = env.kube.RbacV1().Roles(namespace).Create(t.Context(), &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"apps.kruise.io"}, Resources: []string{"clonesets"}, Verbs: verbs}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = env.kube.RbacV1().RoleBindings(namespace).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	token, err := env.kube.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return clientFor(t, &rest.Config{
+		Host: s.url(), BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+	}, namespace)
+}
+
+// Where the plugin is switched on, owners are for those who may delete the object, and for those
+// who may finalize the owner.
+func TestOwnersNeedPermission(t *testing.T) {
+	namespace := newNamespace(t)
+	s := alone(t, "owners", "--enable-admission-plugins=OwnerReferencesPermissionEnforcement")
+	admin := s.client(t, namespace)
+	owner := create(t, admin, newCloneSet("owner"))
+	create(t, admin, newCloneSet("demo"))
+	reference := metav1.NewControllerRef(owner, v1beta1.SchemeGroupVersion.WithKind("CloneSet"))
+	own := func(client typed.CloneSetInterface, blocks string) error {
+		body := `{"metadata":{"ownerReferences":[{"apiVersion":"` + reference.APIVersion + `","kind":"CloneSet","name":"owner",` +
+			`"uid":"` + string(reference.UID) + `","blockOwnerDeletion":` + blocks + `}]}}`
+		_, err := client.Patch(t.Context(), "demo", types.MergePatchType, []byte(body), metav1.PatchOptions{})
+		return err
+	}
+	requireForbidden := func(err error, want string) {
+		require.True(t, apierrors.IsForbidden(err), "%v", err)
+		assert.ErrorContains(t, err, want)
+	}
+	requireForbidden(own(s.editor(t, namespace, "editor", "get", "patch"), "false"), "cannot set an ownerRef on a resource you can't delete")
+	deleter := s.editor(t, namespace, "deleter", "get", "patch", "delete")
+	requireForbidden(own(deleter, "true"), "a resource you can't set finalizers on")
+	require.NoError(t, own(deleter, "false"))
+	require.NoError(t, own(admin, "true"))
+}
