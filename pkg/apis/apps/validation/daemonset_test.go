@@ -88,6 +88,14 @@ var daemonSetCases = map[string]struct {
 	"maxUnavailable negative": {
 		func(_ *dsSpec, r *dsRolling) { r.MaxUnavailable = number(-1) }, []string{rollingPath + `maxUnavailable: "-1": must be a number`},
 	},
+	"amounts with decimals": {
+		func(s *dsSpec, r *dsRolling) {
+			r.MaxUnavailable, r.MaxSurge, r.Partition, s.BurstReplicas = text("2.5%"), text("2.5%"), text("2.5%"), text("2.5%")
+		}, []string{
+			rollingPath + `maxUnavailable: "2.5%": must be a number`, rollingPath + `maxSurge: "2.5%": must be a number`,
+			rollingPath + `partition: "2.5%": must be a number`, `spec.burstReplicas: "2.5%": must be a number`,
+		},
+	},
 	"maxSurge 101%": {
 		func(_ *dsSpec, r *dsRolling) { r.MaxUnavailable, r.MaxSurge = nil, text("101%") },
 		[]string{rollingPath + `maxSurge: "101%": must not be greater than 100%`},

@@ -210,10 +210,11 @@ var statefulSetCases = map[string]struct {
 			`spec.reserveOrdinals[4]: "1-9999999999"`,
 		},
 	},
-	"scale maxUnavailable 10%": {scale(text("10%")), nil},
-	"scale without a limit":    {scale(nil), nil},
-	"scale maxUnavailable 0":   {scale(number(0)), []string{`spec.scaleStrategy.maxUnavailable: "0": must be at least 1`}},
-	"scale maxUnavailable abc": {scale(text("abc")), []string{`spec.scaleStrategy.maxUnavailable: "abc"`}},
+	"scale maxUnavailable 10%":           {scale(text("10%")), nil},
+	"scale without a limit":              {scale(nil), nil},
+	"scale maxUnavailable 0":             {scale(number(0)), []string{`spec.scaleStrategy.maxUnavailable: "0": must be at least 1`}},
+	"scale maxUnavailable abc":           {scale(text("abc")), []string{`spec.scaleStrategy.maxUnavailable: "abc"`}},
+	"scale maxUnavailable with decimals": {scale(text("2.5%")), []string{`spec.scaleStrategy.maxUnavailable: "2.5%"`}},
 	"scale maxUnavailable with OrderedReady": {
 		func(s *stsSpec, r *stsRolling) {
 			scale(number(2))(s, r)

@@ -228,6 +228,7 @@ var unitedDeploymentCases = map[string]struct {
 	"row 4: more than all":        {shares(number(11), nil), []string{udSubsets + ": 11: the subsets have more than the 10"}},
 	"row 4: a percentage as text": {shares(text("30"), nil), []string{udSubsets + `[0].replicas: "30"`}},
 	"row 4: 101%":                 {shares(text("101%"), nil), []string{udSubsets + `[0].replicas: "101%": must not be greater than 100%`}},
+	"share with decimals":         {shares(text("33.3%"), nil), []string{udSubsets + `[0].replicas: "33.3%": must be a number`}},
 	"share negative":              {shares(number(-1), nil), []string{udSubsets + `[0].replicas: "-1"`}},
 	"three thirds": {
 		shares(text("33%"), text("33%"), text("33%")), []string{udSubsets + ": 9: all subsets have replicas, and together less than the 10 of spec.replicas"},
@@ -253,6 +254,9 @@ var unitedDeploymentCases = map[string]struct {
 	},
 	"bounds for all": {
 		bounds(nil, number(4), nil, number(6)), []string{udSubsets + ": one subset must be without maxReplicas"},
+	},
+	"bounds with decimals": {
+		bounds(text("2.5%"), text("3.5%"), nil, nil), []string{udSubsets + `[0].minReplicas: "2.5%"`, udSubsets + `[0].maxReplicas: "3.5%"`},
 	},
 	"minReplicas 101%":     {bounds(text("101%"), nil, nil, nil), []string{udSubsets + `[0].minReplicas: "101%"`}},
 	"maxReplicas negative": {bounds(nil, number(-1), nil, nil), []string{udSubsets + `[0].maxReplicas: "-1"`}},

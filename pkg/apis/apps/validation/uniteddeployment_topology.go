@@ -56,7 +56,7 @@ func validateSubset(subset *apps.Subset, path *field.Path) field.ErrorList {
 
 // validatePatch tries the patch on an empty Pod template.
 func validatePatch(patch *runtime.RawExtension, path *field.Path) field.ErrorList {
-	if patch == nil || len(patch.Raw) == 0 {
+	if patch == nil {
 		return nil
 	}
 	patched, err := strategicpatch.StrategicMergePatch([]byte("{}"), patch.Raw, &corev1.PodTemplateSpec{})
