@@ -94,7 +94,9 @@ func newContainerMeta(config *Config, runtimes cri.Runtimes, recorder record.Eve
 }
 
 // newImagePuller makes what pulls images. A plugin that is not right is left out: the others and the Secrets still serve.
-func newImagePuller(config *Config, runtimes cri.Runtimes, recorder record.EventRecorder, logger klog.Logger) (*imagepull.Controller, error) {
+func newImagePuller(
+	config *Config, runtimes cri.Runtimes, recorder record.EventRecorder, logger klog.Logger,
+) (*imagepull.Controller, error) {
 	plugins, err := credentials.LoadPlugins(config.PluginConfigFile, config.PluginBinDir, clock.RealClock{})
 	if err != nil {
 		logger.Error(err, "Left out credential provider plugins")

@@ -54,7 +54,10 @@ func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, 
 			return id, err
 		}
 	}
-	offers, problems := c.credentials(ctx, t, ref, later)
+	offers, problems, err := c.credentials(ctx, t, ref, later)
+	if err != nil {
+		return "", err
+	}
 	id, err := c.offer(ctx, t, ref, offers)
 	switch {
 	case err == nil:
@@ -71,9 +74,12 @@ func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, 
 // credentials are all that fit the image, the best first. What kept others away is told with a failure.
 func (c *Controller) credentials(
 	ctx context.Context, t *task, ref imageReference, fresh bool,
-) (found []credentials.Credential, problems []string) {
+) (found []credentials.Credential, problems []string, err error) {
 	var keyring credentials.Keyring
-	held, problems := c.secrets.get(ctx, t.secrets, fresh)
+	held, problems, err := c.secrets.get(ctx, t.secrets, fresh)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, secret := range held {
 		if err := keyring.AddSecret(secret); err != nil {
 			problems = append(problems, fmt.Sprintf("pull secret %s: %v", klog.KObj(secret), err))
@@ -85,7 +91,7 @@ func (c *Controller) credentials(
 	for _, problem := range problems {
 		klog.FromContext(ctx).Info("Left out credentials", "reason", problem)
 	}
-	return keyring.Lookup(ref.repository), problems
+	return keyring.Lookup(ref.repository), problems, nil
 }
 
 // offer pulls with one credential after the other. That all of them failed is told with each failure.

@@ -18,6 +18,8 @@ import (
 const (
 	firstPause   = time.Second
 	longestPause = 30 * time.Second
+	// awayPause does not grow: after a long outage nobody waits for long.
+	awayPause = 5 * time.Second
 
 	complete = 100
 	// messageLimit keeps the status of a node with many images small.
@@ -108,32 +110,38 @@ func (c *Controller) whenFree(ctx context.Context, p *pull, since *metav1.Time) 
 	return c.pull(ctx, p)
 }
 
-// pull tries until it succeeds, the attempts are used up, or the time is.
+// pull tries until it succeeds, the attempts are used up, or the time is. While Secrets cannot be read nothing is tried: an
+// outage of ours must use up no attempts.
 func (c *Controller) pull(ctx context.Context, p *pull) (string, error) {
 	pause := firstPause
-	for n := 1; ; n++ {
+	for n := 1; ; {
 		t := p.task.Load()
 		id, err := c.attempt(ctx, t, n > 1)
+		var message string
+		wait := pause
 		switch {
 		case ctx.Err() != nil:
 			return "", context.Cause(ctx)
 		case err == nil:
 			return id, nil
+		case errors.As(err, &awayError{}):
+			wait = awayPause
+			message = fmt.Sprintf("trying again in %v: %v", wait, err)
 		case n >= t.attempts() || errors.Is(err, errReference):
 			return "", err
+		default:
+			message = fmt.Sprintf("attempt %d of %d failed, the next one is in %v: %v", n, t.attempts(), wait, err)
+			n, pause = n+1, min(2*pause, longestPause)
 		}
-		klog.FromContext(ctx).V(2).Info("Attempt to pull failed, trying again", "attempt", n, "of", t.attempts(), "after", pause, "err", err)
-		c.say(p, func(now *v1beta1.ImageTagStatus) {
-			now.Message = shortened(fmt.Sprintf("attempt %d of %d failed, the next one is in %v: %v", n, t.attempts(), pause, err))
-		})
-		timer := c.config.Clock.NewTimer(pause)
+		klog.FromContext(ctx).V(2).Info("Not pulled yet", "reason", message)
+		c.say(p, func(now *v1beta1.ImageTagStatus) { now.Message = shortened(message) })
+		timer := c.config.Clock.NewTimer(wait)
 		select {
 		case <-timer.C():
 		case <-ctx.Done():
 			timer.Stop()
 			return "", context.Cause(ctx)
 		}
-		pause = min(2*pause, longestPause)
 	}
 }
 

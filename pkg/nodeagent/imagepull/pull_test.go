@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -177,6 +179,29 @@ func TestSecretsThatCannotBeReadAreTold(t *testing.T) {
 		w.runtime.answers(guarded)
 		w.start()
 		assert.Contains(t, w.report("example.com/app", "1").Message, "besides, the pull secrets could not be read: etcd is on fire")
+	})
+}
+
+// While the API is away nothing is tried, so no attempt is lost and nothing is pulled without credentials.
+func TestAnAPIThatIsAwayUsesUpNoAttempts(t *testing.T) {
+	inWorld(t, withSecrets("right"), func(w *world) {
+		back := time.Now().Add(time.Minute)
+		w.config.Secrets = func(context.Context) ([]corev1.Secret, error) {
+			if time.Now().Before(back) {
+				return nil, fmt.Errorf("get: %w", apierrors.NewServiceUnavailable("the server is currently unable to handle the request"))
+			}
+			return []corev1.Secret{secret("right", "example.com", "right")}, nil
+		}
+		w.runtime.answers(guarded)
+		w.start()
+		report := w.report("example.com/app", "1")
+		assert.Equal(t, v1beta1.ImagePhasePulling, report.Phase)
+		assert.Equal(t, "trying again in 5s: the pull secrets cannot be read now: get: the server is currently unable to handle the request",
+			report.Message)
+		assert.Empty(t, w.runtime.asked())
+		w.pass(2 * time.Minute)
+		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("example.com/app", "1").Phase)
+		assert.Len(t, w.runtime.asked(), 1)
 	})
 }
 

@@ -7,12 +7,29 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
+
+// awayError tells that Secrets that are needed cannot be read now, because a server is away.
+type awayError struct{ err error }
+
+func (e awayError) Error() string {
+	return fmt.Sprintf("the pull secrets cannot be read now: %v", e.err)
+}
+func (e awayError) Unwrap() error { return e.err }
+
+// away tells an outage, which ends, from a refusal, which does not.
+func away(err error) bool {
+	return apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) ||
+		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsTimeout(err)
+}
 
 // secretsTTL is how long the Secrets that were read last count as fresh.
 const secretsTTL = 5 * time.Minute
@@ -28,15 +45,20 @@ type secrets struct {
 }
 
 // get returns the Secrets that are named, and what is wrong with those that it does not return. It reads them anew when asked
-// to, when one is not known, or when they are old.
-func (s *secrets) get(ctx context.Context, refs []v1beta1.ReferenceObject, fresh bool) (found []*corev1.Secret, problems []string) {
+// to, when one is not known, or when they are old. An error is an awayError.
+func (s *secrets) get(
+	ctx context.Context, refs []v1beta1.ReferenceObject, fresh bool,
+) (found []*corev1.Secret, problems []string, err error) {
 	if len(refs) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if fresh || s.clock.Since(s.asked) >= secretsTTL || !s.have(refs) {
 		if err := s.refresh(ctx); err != nil {
+			if away(err) && !s.have(refs) {
+				return nil, nil, awayError{err}
+			}
 			problems = append(problems, fmt.Sprintf("the pull secrets could not be read: %v", err))
 		}
 	}
@@ -48,7 +70,7 @@ func (s *secrets) get(ctx context.Context, refs []v1beta1.ReferenceObject, fresh
 				klog.KRef(ref.Namespace, ref.Name)))
 		}
 	}
-	return found, problems
+	return found, problems, nil
 }
 
 func (s *secrets) have(refs []v1beta1.ReferenceObject) bool {
