@@ -31,6 +31,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"no account":                 {[]string{"--manager-service-account="}, ""},
 		"service name":               {[]string{"--service-name=A"}, `--service-name "A"`},
 		"port":                       {[]string{"--secure-port=0"}, "--secure-port 0"},
+		"no protection log":          {[]string{"--protection-log-path="}, "--protection-log-path is empty"},
 		"unknown plugin":             {[]string{"--enable-admission-plugins=Nope"}, `"Nope" is unknown`},
 	}
 	for name, test := range tests {

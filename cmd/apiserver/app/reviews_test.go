@@ -1,0 +1,73 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apiserver/pkg/admission"
+
+	"kruise.io/kruise/pkg/admission/review"
+)
+
+// asked are the webhooks of the installation: the rules by which kube-apiserver asks for each kind of review.
+func asked(t *testing.T) map[string][]admissionregistrationv1.RuleWithOperations {
+	t.Helper()
+	data, err := os.ReadFile("../../../artifacts/install.yaml")
+	require.NoError(t, err)
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
+	rules := map[string][]admissionregistrationv1.RuleWithOperations{}
+	for {
+		var configuration struct {
+			Kind     string
+			Webhooks []admissionregistrationv1.ValidatingWebhook
+		}
+		err := decoder.Decode(&configuration)
+		if errors.Is(err, io.EOF) {
+			return rules
+		}
+		require.NoError(t, err)
+		for _, webhook := range configuration.Webhooks {
+			name, found := strings.CutPrefix(*webhook.ClientConfig.Service.Path, "/apis/"+review.GroupVersion.String()+"/")
+			require.True(t, found, webhook.Name)
+			rules[name] = append(rules[name], webhook.Rules...)
+		}
+	}
+}
+
+// TestReviewsAreThoseThatWebhooksAskFor compares the table with the chart: a review outside of it fails each request that it is
+// about.
+func TestReviewsAreThoseThatWebhooksAskFor(t *testing.T) {
+	options, err := NewOptions()
+	require.NoError(t, err)
+	rules := asked(t)
+	for _, row := range reviews {
+		assert.NotEmpty(t, rules[row.Name], "no webhook asks for %s", row.Name)
+		for _, plugin := range row.Plugins {
+			assert.Contains(t, options.Admission.RecommendedPluginOrder, plugin)
+		}
+	}
+	for name, list := range rules {
+		i := slices.IndexFunc(reviews, func(row review.Row) bool { return row.Name == name })
+		require.NotEqual(t, -1, i, "nobody answers %s", name)
+		for _, rule := range list {
+			for _, operation := range rule.Operations {
+				assert.Contains(t, reviews[i].Operations, admission.Operation(operation), name)
+			}
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					assert.Contains(t, reviews[i].Resources, schema.GroupResource{Group: group, Resource: resource}, name)
+				}
+			}
+		}
+	}
+}
