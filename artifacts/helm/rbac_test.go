@@ -63,7 +63,7 @@ func TestRulesGrantWhatIsUsed(t *testing.T) {
 			"get deployments", "get replicasets", "get statefulsets", "get jobs", "get list storageclasses", "list watch flowschemas", "list watch prioritylevelconfigurations",
 			"list watch mutatingadmissionpolicies", "list watch mutatingadmissionpolicybindings", "list watch mutatingwebhookconfigurations",
 			"list watch validatingadmissionpolicies", "list watch validatingadmissionpolicybindings", "list watch validatingwebhookconfigurations",
-			"get list watch patch apiservices",
+			"get list watch patch apiservices", "create patch events",
 		},
 		"apiserver-pullsecrets": {"get secrets"},
 		"manager-pullsecrets":   {"get list watch create update delete secrets"},

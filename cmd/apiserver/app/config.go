@@ -194,12 +194,16 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	if err := o.Features.ApplyTo(&generic.Config, client, generic.SharedInformerFactory); err != nil {
 		return fmt.Errorf("apply priority and fairness: %w", err)
 	}
+	stores, err := openStores(config, kruise)
+	if err != nil {
+		return err
+	}
 	err = o.Admission.ApplyTo(&generic.Config, generic.SharedInformerFactory, client, dynamicClient,
 		generic.FeatureGate, generic.EffectiveVersion,
 		&initializer.Initializer{
 			Kruise: kruise, Features: o.Gates.Kruise, Namespace: o.Certificates.Namespace,
 			Metadata: metadataClient, ProtectionLog: protectionlog.Open(ctx, o.Protection.LogPath),
-		}, apiserver.NewQuotaInitializer(o.Gates.Kruise))
+		}, stores, apiserver.NewQuotaInitializer(o.Gates.Kruise))
 	if err != nil {
 		return fmt.Errorf("apply admission: %w", err)
 	}

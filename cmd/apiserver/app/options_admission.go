@@ -14,6 +14,7 @@ import (
 	"kruise.io/kruise/pkg/admission/plugin/nodescope"
 	"kruise.io/kruise/pkg/admission/plugin/ownerreferences"
 	"kruise.io/kruise/pkg/admission/plugin/podstodelete"
+	"kruise.io/kruise/pkg/admission/plugin/podunavailablebudget"
 	"kruise.io/kruise/pkg/admission/plugin/resourcedistribution"
 	"kruise.io/kruise/pkg/admission/plugin/sidecarset"
 	"kruise.io/kruise/pkg/admission/plugin/workloadtarget"
@@ -34,6 +35,7 @@ func newAdmissionOptions(
 	nodescope.Register(admission.Plugins, accounts.DaemonUser)
 	ownerreferences.Register(admission.Plugins)
 	podstodelete.Register(admission.Plugins)
+	podunavailablebudget.Register(admission.Plugins)
 	resourcedistribution.Register(admission.Plugins)
 	resourcequota.Register(admission.Plugins)
 	sidecarset.Register(admission.Plugins)
@@ -42,7 +44,7 @@ func newAdmissionOptions(
 	first := slices.Index(admission.RecommendedPluginOrder, lifecycle.PluginName) + 1
 	admission.RecommendedPluginOrder = slices.Insert(admission.RecommendedPluginOrder, first, containerrecreaterequest.PluginName)
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
-		deletionprotection.PluginName, podstodelete.PluginName, nodescope.PluginName, ownerreferences.PluginName, budgetconflicts.PluginName,
+		deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName, nodescope.PluginName, ownerreferences.PluginName, budgetconflicts.PluginName,
 		resourcedistribution.PluginName, sidecarset.PluginName, workloadtarget.PluginName, claimexpansion.PluginName,
 		resourcequota.PluginName)
 	admission.DefaultOffPlugins.Insert(ownerreferences.PluginName)

@@ -5,6 +5,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 
 	"kruise.io/kruise/pkg/admission/plugin/deletionprotection"
+	"kruise.io/kruise/pkg/admission/plugin/podunavailablebudget"
 	"kruise.io/kruise/pkg/admission/review"
 )
 
@@ -22,5 +23,11 @@ var reviews = []review.Row{
 		Resources:  []schema.GroupResource{{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}},
 		Operations: []admission.Operation{admission.Delete},
 		Plugins:    []string{deletionprotection.PluginName},
+	},
+	{
+		Name:       "podreviews",
+		Resources:  []schema.GroupResource{{Resource: "pods"}, {Resource: "pods/eviction"}, {Resource: "pods/resize"}},
+		Operations: []admission.Operation{admission.Create, admission.Update, admission.Delete},
+		Plugins:    []string{podunavailablebudget.PluginName},
 	},
 }

@@ -95,15 +95,18 @@ func newReconciler(deps controller.Deps) (*Reconciler, error) {
 		guard.WaitOn()
 	}
 	recorder := deps.Recorder(Name)
+	budgets, err := newLeaver(deps)
+	if err != nil {
+		return nil, err
+	}
 	r := &Reconciler{
 		sets: setInformer.Lister(), pods: owned[pods].GetIndexer(), claims: owned[claims].GetIndexer(),
 		revisions: owned[revisions].GetIndexer(), nodes: deps.KubeInformers.Core().V1().Nodes().Lister(),
 		sightings: map[types.UID]map[types.UID]sighting{}, pace: newPace(deps.Clock),
 		guard: guard, settings: settings, clock: deps.Clock, recorder: recorder, metrics: deps.Options.Metrics,
-		write: &writer{kube: deps.Kube, kruise: deps.Kruise, guard: guard, recorder: recorder},
+		write: &writer{kube: deps.Kube, kruise: deps.Kruise, guard: guard, recorder: recorder, budgets: budgets},
 	}
 	if deps.Features.Enabled(features.PreDownloadImageForInPlaceUpdate) {
-		var err error
 		if r.downloads, err = newDownloads(deps, r.write); err != nil {
 			return nil, err
 		}

@@ -115,6 +115,11 @@ func (r *Reconciler) sync(ctx context.Context, v *view, selector labels.Selector
 		return controller.Result{}, err
 	}
 	recheck, result := r.act(ctx, v)
+	var scaleHeld, updateHeld bool
+	result.scale, scaleHeld = withoutRefusals(result.scale)
+	if result.update, updateHeld = withoutRefusals(result.update); scaleHeld || updateHeld {
+		recheck = sooner(recheck, refusedRetry)
+	}
 	status := v.status(selector.String(), result, collisions)
 	var reported error
 	report := r.pace.reportIn(v.set, &status)

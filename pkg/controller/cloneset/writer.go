@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller/consistency"
@@ -31,6 +32,8 @@ type writer struct {
 	kruise   versioned.Interface
 	guard    *consistency.Guard
 	recorder record.EventRecorder
+	// budgets is nil where updates are not bounded.
+	budgets *leaver
 	// whole is set for a host without the subresource for amounts, which Kubernetes has since 1.32: there they are written with
 	// the rest of the Pod.
 	whole atomic.Bool
@@ -104,7 +107,10 @@ func (w *writer) updates(ctx context.Context, v *view, plan updating) error {
 	_, held := w.pods(ctx, v.set, plan.changes)
 	inPlace := podcontrol.Parallel(len(plan.inPlace), width, func(i int) error {
 		pod := plan.inPlace[i].pod
-		if err := w.updateInPlace(ctx, v, plan.inPlace[i], plan); err != nil {
+		if err := w.updateInPlace(ctx, v, plan.inPlace[i], plan); refused(err) {
+			klog.FromContext(ctx).V(2).Info("Pod waits for its budget", "pod", klog.KObj(pod), "reason", err.Error())
+			return err
+		} else if err != nil {
 			w.recorder.Eventf(v.set, corev1.EventTypeWarning, "FailedUpdatePodInPlace",
 				"failed to update pod %s in-place(revision %s): %v", pod.Name, plan.target.Name, err)
 			return err
@@ -130,10 +136,15 @@ func (w *writer) updates(ctx context.Context, v *view, plan updating) error {
 // updateInPlace takes the Pod out of service, if a container must end, and then changes it. The last write replaces the very
 // version that the one before it returned, so that it records the instances that it puts an end to.
 func (w *writer) updateInPlace(ctx context.Context, v *view, update inPlaceUpdate, plan updating) error {
+	base, interrupts := update.pod, update.change.Interrupts(update.pod)
+	if interrupts {
+		if err := w.budgets.leave(ctx, v.set, base); err != nil {
+			return err
+		}
+	}
 	if err := w.try(ctx, v, update, plan); err != nil {
 		return err
 	}
-	base, interrupts := update.pod, update.change.Interrupts(update.pod)
 	delays := interrupts && v.graceSeconds() > 0
 	if interrupts && !delays {
 		held := base.DeepCopy()

@@ -103,7 +103,9 @@ func (w *writer) deletePods(ctx context.Context, v *view, doomed []*corev1.Pod) 
 			err = nil
 		}
 		if effects.note(err) != nil {
-			w.recorder.Eventf(v.set, corev1.EventTypeWarning, "FailedDelete", "failed to delete pod %s: %v", pod.Name, err)
+			if !refused(err) {
+				w.recorder.Eventf(v.set, corev1.EventTypeWarning, "FailedDelete", "failed to delete pod %s: %v", pod.Name, err)
+			}
 			return fmt.Errorf("delete Pod %s: %w", pod.Name, err)
 		}
 		w.guard.Deleted(v.set.UID, pods, pod)

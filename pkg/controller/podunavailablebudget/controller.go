@@ -57,8 +57,10 @@ func New(deps controller.Deps) (*controller.Controller, error) {
 func newReconciler(deps controller.Deps) (*Reconciler, error) {
 	budgets := deps.KruiseInformers.Policy().V1beta1().PodUnavailableBudgets().Informer()
 	pods := deps.KubeInformers.Core().V1().Pods().Informer()
-	if err := budgets.AddIndexers(disruption.Indexers()); err != nil {
-		return nil, fmt.Errorf("index budgets: %w", err)
+	for name, values := range disruption.Indexers() {
+		if err := controller.Index(budgets, name, values); err != nil {
+			return nil, fmt.Errorf("index budgets: %w", err)
+		}
 	}
 	if err := pods.AddIndexers(cache.Indexers{labelIndex: podLabels, hintIndex: podBudget}); err != nil {
 		return nil, fmt.Errorf("index Pods: %w", err)

@@ -21,8 +21,9 @@ func podUnavailableBudget(gate featuregate.FeatureGate) rest.Row {
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *budget { return &budget{} }, NewList: func() runtime.Object { return &policy.PodUnavailableBudgetList{} },
 		Spec: func(b *budget) any { return &b.Spec }, Status: func(b *budget) any { return &b.Status },
-		Closed:  bothOff(gate, features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate),
-		Default: install.AgreeOnProtection, Warnings: validation.WarnPodUnavailableBudget,
+		Controlled: true,
+		Closed:     bothOff(gate, features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate),
+		Default:    install.AgreeOnProtection, Warnings: validation.WarnPodUnavailableBudget,
 		Validate: validation.ValidatePodUnavailableBudget, ValidateUpdate: validation.ValidatePodUnavailableBudgetUpdate,
 		ValidateStatus: validation.ValidatePodUnavailableBudgetStatusUpdate,
 		Columns: []rest.Column[*budget]{

@@ -44,7 +44,10 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 {{- define "kruise.gates" -}}
 {"KruiseDaemon":{"on":true,"all":"AllBeta"},
 "ResourcesDeletionProtection":{"on":true,"all":"AllAlpha"},
-"DeletionProtectionForCRDCascadingGate":{"on":true,"all":"AllAlpha"}}
+"DeletionProtectionForCRDCascadingGate":{"on":true,"all":"AllAlpha"},
+"PodWebhook":{"on":true,"all":"AllBeta"},
+"PodUnavailableBudgetDeleteGate":{"on":true,"all":"AllAlpha"},
+"PodUnavailableBudgetUpdateGate":{"on":false,"all":"AllAlpha"}}
 {{- end }}
 
 {{/* "true" when a gate is on. As for the programs, its last mention counts, and only without one does AllAlpha or AllBeta. Input: dict root, gate. */}}
@@ -69,6 +72,11 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 {{/* "true" unless featureGates turns KruiseDaemon off. */}}
 {{- define "kruise.agentEnabled" -}}
 {{ include "kruise.gateEnabled" (dict "root" . "gate" "KruiseDaemon") }}
+{{- end }}
+
+{{/* "true" when a gate of budgets is on, which the one for all that concerns Pods may overrule. Input: dict root, gate. */}}
+{{- define "kruise.budgetGate" -}}
+{{- if include "kruise.gateEnabled" (dict "root" .root "gate" "PodWebhook") }}{{ include "kruise.gateEnabled" . }}{{ end -}}
 {{- end }}
 
 {{/* "true" when deletions are protected. */}}

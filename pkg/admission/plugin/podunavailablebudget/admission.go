@@ -1,0 +1,93 @@
+package podunavailablebudget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/admission/protectionlog"
+	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/workload/disruption"
+)
+
+// PluginName is the plugin's name in flags.
+const PluginName = "PodUnavailableBudget"
+
+// Register adds the plugin to the list.
+func Register(plugins *admission.Plugins) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(clock.RealClock{}), nil })
+}
+
+// Plugin is the admission plugin.
+type Plugin struct {
+	*admission.Handler
+	clock      clock.PassiveClock
+	gate       featuregate.FeatureGate
+	host       kubernetes.Interface
+	owners     owners
+	namespaces corelisters.NamespaceLister
+	// known are the budgets by what they govern, budgets is where their grants are kept.
+	known   cache.Indexer
+	budgets initializer.Budgets
+	log     *protectionlog.Log
+	events  record.EventRecorder
+	drained <-chan struct{}
+}
+
+// New returns the plugin without what initializers give it.
+func New(clock clock.PassiveClock) *Plugin {
+	RegisterMetrics()
+	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), clock: clock}
+}
+
+// Validate refuses a disruption that a budget does not allow.
+func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	if attributes.GetResource().Group != "" || attributes.GetResource().Resource != "pods" {
+		return nil
+	}
+	request, err := p.request(ctx, attributes)
+	if err != nil || request == nil || disruption.Exempt(request) {
+		return err
+	}
+	if !p.WaitForReady() {
+		return apierrors.NewServiceUnavailable("the PodUnavailableBudgets are not known yet; try again in a few seconds")
+	}
+	budget, err := p.governing(ctx, request.Pod)
+	if err != nil || budget == nil {
+		return err
+	}
+	return p.spend(ctx, attributes, request, budget)
+}
+
+// spend asks the budget as it is stored now. One that went meanwhile bounds nothing any more.
+func (p *Plugin) spend(
+	ctx context.Context, attributes admission.Attributes, request *disruption.Request, budget *v1beta1.PodUnavailableBudget,
+) error {
+	err := p.budgets.UpdateStatus(ctx, budget.Namespace, budget.Name, func(stored *v1beta1.PodUnavailableBudget) error {
+		if stored.UID != budget.UID {
+			return &disruption.Refusal{Reason: disruption.NotObserved, Namespace: stored.Namespace, Name: stored.Name}
+		}
+		return disruption.Spend(stored, request, p.clock.Now())
+	})
+	var refusal *disruption.Refusal
+	switch {
+	case err == nil || apierrors.IsNotFound(err):
+		return nil
+	case errors.As(err, &refusal):
+		p.trace(ctx, attributes, request, budget, refusal)
+		return answer(attributes, request, refusal)
+	default:
+		return apierrors.NewInternalError(fmt.Errorf("ask PodUnavailableBudget %s/%s: %w", budget.Namespace, budget.Name, err))
+	}
+}

@@ -1,0 +1,339 @@
+package podunavailablebudget
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apiserver/pkg/admission"
+	genericinitializer "k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/component-base/metrics/testutil"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/admission/protectionlog"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/features"
+	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/generated/informers/externalversions"
+	"kruise.io/kruise/pkg/workload/disruption"
+)
+
+var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// stored are budgets as they are stored, which caches may not show.
+type stored map[string]*policyv1beta1.PodUnavailableBudget
+
+func (s stored) UpdateStatus(_ context.Context, _, name string, update func(*policyv1beta1.PodUnavailableBudget) error) error {
+	budget, found := s[name]
+	if !found {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "podunavailablebudgets"}, name)
+	}
+	changed := budget.DeepCopy()
+	if err := update(changed); err != nil {
+		return err
+	}
+	s[name] = changed
+	return nil
+}
+
+// world is a plugin and what it asks.
+type world struct {
+	*Plugin
+	t      *testing.T
+	stored stored
+	events *record.FakeRecorder
+	log    bytes.Buffer
+	known  *policyv1beta1.PodUnavailableBudget
+}
+
+// newWorld has a CloneSet c with a budget b of which so many are left, and Pod p.
+func newWorld(t *testing.T, left int32, gates string, host ...runtime.Object) *world {
+	t.Helper()
+	budget := &policyv1beta1.PodUnavailableBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "ns", UID: "b", Generation: 1},
+		Spec: policyv1beta1.PodUnavailableBudgetSpec{
+			MaxUnavailable: new(intstr.FromString("30%")),
+			TargetRef:      &policyv1beta1.TargetReference{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: "c"},
+		},
+		Status: policyv1beta1.PodUnavailableBudgetStatus{
+			ObservedGeneration: 1, TotalReplicas: 10, DesiredAvailable: 7, CurrentAvailable: 10, UnavailableAllowed: left,
+		},
+	}
+	w := &world{Plugin: New(clocktesting.NewFakePassiveClock(now)), t: t, stored: stored{"b": budget.DeepCopy()}, known: budget}
+	require.Error(t, w.ValidateInitialization())
+	gate, err := features.New("")
+	require.NoError(t, err)
+	require.NoError(t, gate.Set(gates))
+	namespaces := []runtime.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}},
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "going"}, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceTerminating}},
+	}
+	client := fake.NewClientset(append(host, newPod())...)
+	factory := informers.NewSharedInformerFactory(client, 0)
+	for _, namespace := range namespaces {
+		require.NoError(t, factory.Core().V1().Namespaces().Informer().GetIndexer().Add(namespace))
+	}
+	kruise := kruisefake.NewClientset(&v1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns", UID: "c"}})
+	own := externalversions.NewSharedInformerFactory(kruise, 0)
+	drained := make(chan struct{})
+	t.Cleanup(func() { close(drained) })
+	for _, i := range []admission.PluginInitializer{
+		genericinitializer.New(client, nil, factory, nil, nil, nil, drained, meta.NewDefaultRESTMapper(nil)),
+		&initializer.Initializer{
+			Kruise: kruise, Features: gate, Metadata: metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme()),
+			ProtectionLog: protectionlog.New(&w.log),
+		},
+		&initializer.Stores{Informers: own, Budgets: w.stored},
+	} {
+		i.Initialize(w.Plugin)
+	}
+	require.NoError(t, w.ValidateInitialization())
+	w.events = record.NewFakeRecorder(100)
+	w.Plugin.events = w.events
+	w.SetReadyFunc(func() bool { return true })
+	require.NoError(t, w.Plugin.known.Add(budget))
+	return w
+}
+
+func newPod(edits ...func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "p", Namespace: "ns", UID: "p", Labels: map[string]string{"app": "web"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Name: "c", UID: "c", Controller: ptr.To(true)}},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "app:1"}}},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+		},
+	}
+	for _, edit := range edits {
+		edit(pod)
+	}
+	return pod
+}
+
+func ownedBy(apiVersion, kind, name, uid string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: types.UID(uid), Controller: ptr.To(true)}
+	}
+}
+
+func image(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "app:2" }
+
+// asked is a request.
+type asked struct {
+	operation   admission.Operation
+	subresource string
+	object, old runtime.Object
+	dryRun      bool
+}
+
+func deletion(pod *corev1.Pod) asked { return asked{operation: admission.Delete, old: pod} }
+
+func eviction(dryRun ...string) asked {
+	return asked{operation: admission.Create, subresource: "eviction", object: &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{DryRun: dryRun}}}
+}
+
+func update(old, pod *corev1.Pod) asked {
+	return asked{operation: admission.Update, object: pod, old: old}
+}
+
+func (w *world) ask(a asked) error {
+	namespace := "ns"
+	if pod, ok := a.old.(*corev1.Pod); ok {
+		namespace = pod.Namespace
+	}
+	return w.Validate(w.t.Context(), admission.NewAttributesRecord(a.object, a.old, corev1.SchemeGroupVersion.WithKind("Pod"), namespace, "p",
+		corev1.SchemeGroupVersion.WithResource("pods"), a.subresource, a.operation, nil, a.dryRun, &user.DefaultInfo{Name: "jane"}), nil)
+}
+
+const everyGate = "PodUnavailableBudgetUpdateGate=true"
+
+func TestValidate(t *testing.T) {
+	replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
+		Name: "r", Namespace: "ns", UID: "r",
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Name: "c", UID: "c", Controller: ptr.To(true)}},
+	}}
+	tests := map[string]struct {
+		asked asked
+		gates string
+		// code is that of a refusal when nothing is left, zero where the budget has no say.
+		code int
+	}{
+		"row 2: a deletion":                  {asked: deletion(newPod()), code: http.StatusForbidden},
+		"row 8: an eviction":                 {asked: eviction(), code: http.StatusTooManyRequests},
+		"row 9: an update":                   {asked: update(newPod(), newPod(image)), gates: everyGate, code: http.StatusForbidden},
+		"row 9: labels alone":                {asked: update(newPod(), newPod(func(p *corev1.Pod) { p.Labels = nil })), gates: everyGate},
+		"row 11: an update without its gate": {asked: update(newPod(), newPod(image))},
+		"a resize":                           {asked: asked{operation: admission.Update, subresource: "resize", old: newPod(), object: newPod(image)}, gates: everyGate, code: http.StatusForbidden},
+		"another subresource":                {asked: asked{operation: admission.Update, subresource: "status", old: newPod(), object: newPod(image)}, gates: everyGate},
+		"a deletion without its gate":        {asked: deletion(newPod()), gates: "PodUnavailableBudgetDeleteGate=false"},
+		"an eviction without its gate":       {asked: eviction(), gates: "PodUnavailableBudgetDeleteGate=false"},
+		"a collection":                       {asked: asked{operation: admission.Delete}},
+		"row 5: not ready":                   {asked: deletion(newPod(func(p *corev1.Pod) { p.Status.Conditions = nil }))},
+		"row 26: its owner is gone":          {asked: deletion(newPod(ownedBy("apps.kruise.io/v1beta1", "CloneSet", "gone", "gone")))},
+		"row 26: its owner is another":       {asked: deletion(newPod(ownedBy("apps.kruise.io/v1beta1", "CloneSet", "c", "old")))},
+		"below what it owns":                 {asked: deletion(newPod(ownedBy("apps/v1", "ReplicaSet", "r", "r"))), code: http.StatusForbidden},
+		"of a kind that is not served":       {asked: deletion(newPod(ownedBy("example.com/v1", "Game", "g", "g")))},
+		"of another workload":                {asked: deletion(newPod(ownedBy("apps/v1", "ReplicaSet", "gone", "gone")))},
+		"in a namespace without a budget":    {asked: deletion(newPod(func(p *corev1.Pod) { p.Namespace = "other" }))},
+		"the annotation makes no budget another's": {asked: deletion(newPod(func(p *corev1.Pod) {
+			p.OwnerReferences = nil
+			p.Annotations = map[string]string{"kruise.io/related-pub": "b"}
+		}))},
+		"without the annotation": {asked: deletion(newPod(func(p *corev1.Pod) { p.Annotations = nil })), code: http.StatusForbidden},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1, test.gates, replicaSet.DeepCopy())
+			require.NoError(t, w.ask(test.asked))
+			status := w.stored["b"].Status
+			granted := len(status.DisruptedPods) + len(status.UnavailablePods)
+			assert.Equal(t, test.code != 0, granted == 1, "it is recorded")
+			assert.Empty(t, w.events.Events)
+
+			w = newWorld(t, 0, test.gates, replicaSet.DeepCopy())
+			before := w.stored["b"].DeepCopy()
+			err := w.ask(test.asked)
+			assert.Equal(t, before, w.stored["b"])
+			if test.code == 0 {
+				require.NoError(t, err)
+				return
+			}
+			var status2 *apierrors.StatusError
+			require.ErrorAs(t, err, &status2)
+			assert.EqualValues(t, test.code, status2.ErrStatus.Code)
+			assert.True(t, apierrors.HasStatusCause(err, disruption.Cause))
+			assert.ErrorContains(t, err, "pub unavailable allowed is negative")
+			if test.code == http.StatusTooManyRequests {
+				seconds, ok := apierrors.SuggestsClientDelay(err)
+				assert.True(t, ok)
+				assert.Equal(t, 5, seconds)
+			}
+		})
+	}
+}
+
+func TestRow4DryRunsSpendNothing(t *testing.T) {
+	for name, dry := range map[string]asked{
+		"deletion":                     {operation: admission.Delete, old: newPod(), dryRun: true},
+		"eviction":                     {operation: admission.Create, subresource: "eviction", object: &policyv1.Eviction{}, dryRun: true},
+		"eviction that says so itself": eviction(metav1.DryRunAll),
+		"update":                       {operation: admission.Update, old: newPod(), object: newPod(image), dryRun: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1, everyGate)
+			before := w.stored["b"].DeepCopy()
+			require.NoError(t, w.ask(dry))
+			assert.Equal(t, before, w.stored["b"])
+			w = newWorld(t, 0, everyGate)
+			require.Error(t, w.ask(dry))
+			assert.Empty(t, w.events.Events)
+			assert.Empty(t, w.log.String())
+		})
+	}
+}
+
+func TestRow24ABudgetThatGoesMeanwhile(t *testing.T) {
+	w := newWorld(t, 0, "")
+	delete(w.stored, "b")
+	require.NoError(t, w.ask(deletion(newPod())))
+}
+
+func TestABudgetThatIsAnotherMeanwhile(t *testing.T) {
+	w := newWorld(t, 1, "")
+	w.stored["b"].UID = "new"
+	err := w.ask(deletion(newPod()))
+	require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
+	assert.ErrorContains(t, err, "not observed yet")
+}
+
+func TestABudgetThatIsNotObservedYet(t *testing.T) {
+	w := newWorld(t, 1, "")
+	w.stored["b"].Status = policyv1beta1.PodUnavailableBudgetStatus{}
+	err := w.ask(deletion(newPod()))
+	require.True(t, apierrors.IsTooManyRequests(err), "also of a deletion: %v", err)
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	assert.Equal(t, 1, seconds)
+	assert.Empty(t, w.events.Events)
+}
+
+func TestANamespaceThatGoes(t *testing.T) {
+	w := newWorld(t, 0, "")
+	there := w.known.DeepCopy()
+	there.Namespace = "going"
+	require.NoError(t, w.Plugin.known.Add(there))
+	require.NoError(t, w.ask(deletion(newPod(func(p *corev1.Pod) { p.Namespace = "going" }))))
+}
+
+func TestAPodThatItsWorkloadSelectsByScale(t *testing.T) {
+	w := newWorld(t, 0, "")
+	w.known.Spec.TargetRef = &policyv1beta1.TargetReference{APIVersion: "example.com/v1", Kind: "Game", Name: "g"}
+	loose := newPod(func(p *corev1.Pod) { p.OwnerReferences = nil })
+	require.NoError(t, w.ask(deletion(loose)))
+	loose.Annotations = map[string]string{"kruise.io/related-pub": "b"}
+	require.Error(t, w.ask(deletion(loose)))
+	loose.Annotations = map[string]string{"kruise.io/related-pub": "nothing"}
+	require.NoError(t, w.ask(deletion(loose)))
+}
+
+// Refusals are found in the events of both objects, in the metric and in the protection log.
+func TestTracesOfARefusal(t *testing.T) {
+	refusals.Reset()
+	w := newWorld(t, 0, "")
+	require.Error(t, w.ask(deletion(newPod())))
+	require.Len(t, w.events.Events, 2)
+	for range 2 {
+		event := <-w.events.Events
+		assert.Contains(t, event, "Warning PubPreventPodDeletion")
+		assert.Contains(t, event, "ns/b")
+	}
+	value, err := testutil.GetCounterMetricValue(refusals.WithLabelValues("CloneSet_ns_c", "jane"))
+	require.NoError(t, err)
+	assert.InDelta(t, 1, value, 0)
+	assert.JSONEq(t, `{"Event":"PodUnavailableBudget","Kind":"Pod","Namespace":"ns","Name":"p","UserAgent":"jane"}`, w.log.String())
+	assert.Equal(t, "unknown_ns_p", workloadLabel(newPod(func(p *corev1.Pod) { p.OwnerReferences = nil })))
+}
+
+func TestUsersAreBounded(t *testing.T) {
+	n := &names{known: map[string]bool{}}
+	for i := range mostUsers {
+		assert.Equal(t, fmt.Sprint(i), n.label(fmt.Sprint(i)))
+	}
+	assert.Equal(t, "other", n.label("one more"))
+	assert.Equal(t, "0", n.label("0"))
+}
+
+func TestWhatIsNotOurs(t *testing.T) {
+	w := newWorld(t, 0, "")
+	for _, resource := range []schema.GroupVersionResource{
+		corev1.SchemeGroupVersion.WithResource("nodes"), {Group: "mine", Version: "v1", Resource: "pods"},
+	} {
+		require.NoError(t, w.Validate(t.Context(), admission.NewAttributesRecord(nil, newPod(), schema.GroupVersionKind{}, "ns", "p", resource, "",
+			admission.Delete, nil, false, nil), nil))
+	}
+	w.SetReadyFunc(func() bool { return false })
+}

@@ -1,0 +1,62 @@
+package podunavailablebudget
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+
+	"kruise.io/kruise/pkg/admission/protectionlog"
+	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/workload/disruption"
+)
+
+const reasonRefused = "PubPreventPodDeletion"
+
+// answer is what the client gets: of an eviction, and of a budget that was not counted yet, that it should try again.
+func answer(attributes admission.Attributes, request *disruption.Request, refusal *disruption.Refusal) error {
+	var status *apierrors.StatusError
+	if request.Operation == v1beta1.PubEvictOperation || refusal.Reason == disruption.NotObserved {
+		status = apierrors.NewTooManyRequests(refusal.Error(), int(refusal.RetryAfter()/time.Second))
+	} else {
+		status = apierrors.NewForbidden(attributes.GetResource().GroupResource(), request.Pod.Name, errors.New(refusal.Error()))
+	}
+	status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type: disruption.Cause, Message: refusal.Namespace + "/" + refusal.Name,
+	})
+	return status
+}
+
+// trace leaves word of a refusal where operators look. Who only asked leaves none.
+func (p *Plugin) trace(
+	ctx context.Context, attributes admission.Attributes, request *disruption.Request, budget *v1beta1.PodUnavailableBudget,
+	refusal *disruption.Refusal,
+) {
+	if request.DryRun || refusal.Reason == disruption.NotObserved {
+		return
+	}
+	pod, user := request.Pod, ""
+	if info := attributes.GetUserInfo(); info != nil {
+		user = info.GetName()
+	}
+	refused(workloadLabel(pod), user)
+	p.log.Write(ctx, protectionlog.Entry{
+		Event: protectionlog.PodUnavailableBudget, Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UserAgent: user,
+	})
+	p.events.Event(pod, corev1.EventTypeWarning, reasonRefused, refusal.Error())
+	p.events.Eventf(budget, corev1.EventTypeWarning, reasonRefused, "%s of Pod %s by %s refused: %s",
+		request.Operation, pod.Name, user, refusal.Error())
+}
+
+// workloadLabel names what controls the Pod, as dashboards know it.
+func workloadLabel(pod *corev1.Pod) string {
+	if workload, ref := controllerOf(pod); ref != nil {
+		return strings.Join([]string{workload.Kind, pod.Namespace, workload.Name}, "_")
+	}
+	return strings.Join([]string{"unknown", pod.Namespace, pod.Name}, "_")
+}

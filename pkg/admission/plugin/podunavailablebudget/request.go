@@ -1,0 +1,81 @@
+package podunavailablebudget
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+
+	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/workload/disruption"
+)
+
+// request is the disruption that somebody asks for, or nil where it is none.
+func (p *Plugin) request(ctx context.Context, attributes admission.Attributes) (*disruption.Request, error) {
+	subresource := attributes.GetSubresource()
+	switch operation := attributes.GetOperation(); {
+	case operation == admission.Delete && subresource == "" && p.gate.Enabled(features.PodUnavailableBudgetDeleteGate):
+		pod, ok := attributes.GetOldObject().(*corev1.Pod)
+		if !ok {
+			return nil, nil
+		}
+		return &disruption.Request{Operation: v1beta1.PubDeleteOperation, Pod: pod, DryRun: attributes.IsDryRun()}, nil
+	case operation == admission.Create && subresource == "eviction" && p.gate.Enabled(features.PodUnavailableBudgetDeleteGate):
+		return p.eviction(ctx, attributes)
+	case operation == admission.Update && (subresource == "" || subresource == "resize") &&
+		p.gate.Enabled(features.PodUnavailableBudgetUpdateGate):
+		return p.update(attributes), nil
+	default:
+		return nil, nil
+	}
+}
+
+// eviction asks for the Pod, of which an eviction has nothing but the name. What kube-apiserver does not have, it says itself.
+func (p *Plugin) eviction(ctx context.Context, attributes admission.Attributes) (*disruption.Request, error) {
+	if !p.governs(attributes.GetNamespace()) {
+		return nil, nil
+	}
+	pod, err := p.host.CoreV1().Pods(attributes.GetNamespace()).Get(ctx, attributes.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, apierrors.NewInternalError(fmt.Errorf("get Pod %s/%s: %w", attributes.GetNamespace(), attributes.GetName(), err))
+	}
+	return &disruption.Request{Operation: v1beta1.PubEvictOperation, Pod: pod, DryRun: asksOnly(attributes)}, nil
+}
+
+// asksOnly knows that an eviction may say in itself that it is a dry run.
+func asksOnly(attributes admission.Attributes) bool {
+	var options *metav1.DeleteOptions
+	switch eviction := attributes.GetObject().(type) {
+	case *policyv1.Eviction:
+		options = eviction.DeleteOptions
+	case *policyv1beta1.Eviction:
+		options = eviction.DeleteOptions
+	}
+	return attributes.IsDryRun() || options != nil && slices.Contains(options.DryRun, metav1.DryRunAll)
+}
+
+func (p *Plugin) update(attributes admission.Attributes) *disruption.Request {
+	before, ok := attributes.GetOldObject().(*corev1.Pod)
+	after, okAfter := attributes.GetObject().(*corev1.Pod)
+	if !ok || !okAfter {
+		return nil
+	}
+	operation, disrupts := disruption.UpdateOf(before, after)
+	if !disrupts {
+		return nil
+	}
+	return &disruption.Request{
+		Operation: operation, Pod: before, DryRun: attributes.IsDryRun(),
+		ResizeIsUpdate: !p.gate.Enabled(features.InPlacePodVerticalScaling),
+	}
+}

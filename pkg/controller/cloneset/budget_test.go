@@ -1,0 +1,158 @@
+package cloneset
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clienttesting "k8s.io/client-go/testing"
+
+	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/workload/disruption"
+)
+
+const updatesBounded = "PodUnavailableBudgetUpdateGate=true"
+
+func budgetOf(allowed int32) *policyv1beta1.PodUnavailableBudget {
+	return &policyv1beta1.PodUnavailableBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "ns", Generation: 1, UID: "b"},
+		Spec: policyv1beta1.PodUnavailableBudgetSpec{
+			MaxUnavailable: new(intstr.FromInt(1)),
+			TargetRef:      &policyv1beta1.TargetReference{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: "web"},
+		},
+		Status: policyv1beta1.PodUnavailableBudgetStatus{
+			ObservedGeneration: 1, TotalReplicas: 4, DesiredAvailable: 3, CurrentAvailable: 4, UnavailableAllowed: allowed,
+		},
+	}
+}
+
+// once reconciles and returns when it wants to be called again.
+func (w *world) once() (result int64) {
+	w.t.Helper()
+	w.Observe()
+	again, err := w.r.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	require.NoError(w.t, err, "a budget that is used up is no failure")
+	w.kubelet()
+	return again.RequeueAfter.Milliseconds()
+}
+
+func (w *world) budgetStatus() policyv1beta1.PodUnavailableBudgetStatus {
+	w.t.Helper()
+	budget, err := w.Kruise.PolicyV1beta1().PodUnavailableBudgets("ns").Get(w.t.Context(), "b", metav1.GetOptions{})
+	require.NoError(w.t, err)
+	return budget.Status
+}
+
+// Row 28: maxUnavailable lets three Pods go at once, the budget one.
+func TestRow28AnUpdateTakesItsPartOfTheBudget(t *testing.T) {
+	w := rolled(t, updatesBounded, newSet(4, inPlaceIfPossible, knobs("", "3", "")))
+	w.Add(budgetOf(1))
+	w.edit(image("app:2"))
+	for range 4 {
+		w.once()
+	}
+	status := w.budgetStatus()
+	assert.Zero(t, status.UnavailableAllowed)
+	assert.Len(t, status.UnavailablePods, 1)
+	assert.Equal(t, map[string]int{"app:1": 3, "app:2": 1}, w.images())
+	assert.EqualValues(t, 1000, w.once(), "the others are tried again")
+	assert.Empty(t, w.set().Status.Conditions, "waiting is no failure")
+	for _, event := range w.Events() {
+		assert.NotContains(t, event, "Warning")
+	}
+
+	next := budgetOf(1)
+	next.ResourceVersion = ""
+	w.Update(next) // the controller of budgets has counted anew
+	for range 4 {
+		w.once()
+	}
+	assert.Equal(t, map[string]int{"app:1": 2, "app:2": 2}, w.images())
+	w.Update(budgetOf(4))
+	require.NoError(t, w.passes(10))
+	assert.Equal(t, map[string]int{"app:2": 4}, w.images(), "the rollout completes")
+}
+
+func TestUpdatesWithoutTheGateAskNobody(t *testing.T) {
+	w := rolled(t, "", newSet(4, inPlaceIfPossible, knobs("", "3", "")))
+	w.Add(budgetOf(0))
+	w.edit(image("app:2"))
+	require.NoError(t, w.passes(10))
+	assert.Equal(t, map[string]int{"app:2": 4}, w.images())
+	assert.Empty(t, w.budgetStatus().UnavailablePods)
+}
+
+// A server that refuses a deletion for a budget is asked again soon, and the user is not told of a failure.
+func TestADeletionThatABudgetRefuses(t *testing.T) {
+	w := rolled(t, "", newSet(2))
+	w.Events()
+	full := true
+	w.refuse("delete", func(clienttesting.Action) error {
+		if !full {
+			return nil
+		}
+		status := apierrors.NewForbidden(pods, "p", errors.New("budget"))
+		status.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: disruption.Cause}}
+		return status
+	})
+	w.edit(image("app:2"))
+	for range 3 {
+		w.once()
+	}
+	assert.EqualValues(t, 1000, w.once())
+	for _, event := range w.Events() {
+		assert.NotContains(t, event, "FailedDelete")
+	}
+	full = false
+	require.NoError(t, w.passes(20))
+	assert.Equal(t, map[string]int{"app:2": 2}, w.images())
+}
+
+// Two writers: what the other one stored first counts.
+func TestAGrantThatLosesIsDecidedAnew(t *testing.T) {
+	w := rolled(t, updatesBounded, newSet(4, inPlaceIfPossible, knobs("", "1", "")))
+	w.Add(budgetOf(1))
+	w.Observe()
+	raced := false
+	w.Kruise.PrependReactor("update", "podunavailablebudgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if raced {
+			return false, nil, nil
+		}
+		raced = true
+		require.NoError(t, w.Kruise.Tracker().Update(policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), budgetOf(0), "ns"))
+		return true, nil, apierrors.NewConflict(pods, "b", nil)
+	})
+	w.edit(image("app:2"))
+	for range 3 {
+		w.once()
+	}
+	assert.True(t, raced)
+	assert.Equal(t, map[string]int{"app:1": 4}, w.images())
+}
+
+func TestWithoutRefusals(t *testing.T) {
+	refusal := fmt.Errorf("update: %w", &disruption.Refusal{})
+	failure := errors.New("broken")
+	for name, test := range map[string]struct {
+		err, rest error
+		held      bool
+	}{
+		"none":    {},
+		"failure": {failure, failure, false},
+		"refusal": {refusal, nil, true},
+		"both":    {errors.Join(refusal, errors.Join(failure, refusal)), errors.Join(errors.Join(failure)), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rest, held := withoutRefusals(test.err)
+			assert.Equal(t, test.held, held)
+			assert.Equal(t, test.rest, rest)
+		})
+	}
+}
