@@ -99,7 +99,8 @@ func run(m *testing.M) (code int, err error) {
 // openGates turns those gates on without which objects of some kind cannot be written, and
 // returns the flag that does so for a server.
 func openGates() (string, error) {
-	opened := []string{}
+	// Budgets bound updates too.
+	opened := []string{"PodUnavailableBudgetUpdateGate=true"}
 	for _, row := range apiserver.Kinds(env.gate) {
 		name := row.Describe().Closed
 		if name == "" || env.gate.Enabled(featuregate.Feature(name)) {

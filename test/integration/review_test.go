@@ -31,7 +31,7 @@ const (
 var rendered = sync.OnceValues(func() (string, error) {
 	command := env.cluster.Binary("helm")
 	return output(command, "template", "kruise", "../../artifacts/helm/kruise", "--kube-version=1.36.3",
-		"--set=installation.roleListGroups={example.com}",
+		"--set=installation.roleListGroups={example.com}", "--set=featureGates=PodUnavailableBudgetUpdateGate=true",
 		"--show-only=templates/apiserver/webhooks.yaml", "--show-only=templates/apiserver/protection.yaml")
 })
 

@@ -173,11 +173,11 @@ func waitAvailable(ctx context.Context, name string) error {
 	return nil
 }
 
-// applyService makes a Service without a selector, and its one endpoint: this machine.
-func applyService(ctx context.Context, port int) error {
+// applyService makes a Service without a selector, and its endpoints: ports of this machine.
+func applyService(ctx context.Context, ports ...int) error {
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "kruise-apiserver"},
-		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "https", Port: 443, TargetPort: intstr.FromInt(port)}}},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "https", Port: 443, TargetPort: intstr.FromInt(ports[0])}}},
 	}
 	if _, err := env.kube.CoreV1().Services(ownNamespace).Create(ctx, service, metav1.CreateOptions{}); existsOr(err) != nil {
 		return err
@@ -186,7 +186,16 @@ func applyService(ctx context.Context, port int) error {
 	if err := slices.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		return err
 	}
-	_, err := slices.Create(ctx, &discoveryv1.EndpointSlice{
+	for _, port := range ports {
+		if err := applyEndpoint(ctx, port); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func applyEndpoint(ctx context.Context, port int) error {
+	_, err := env.kube.DiscoveryV1().EndpointSlices(ownNamespace).Create(ctx, &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{GenerateName: "kruise-apiserver-", Labels: map[string]string{discoveryv1.LabelServiceName: "kruise-apiserver"}},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{env.hostIP}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},

@@ -1,0 +1,181 @@
+//go:build integration
+
+package integration
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
+)
+
+const exhausted = "pub unavailable allowed is negative"
+
+// TestRow3ParallelDeletions has ten clients that delete a Pod each, while the controller counts.
+func TestRow3ParallelDeletions(t *testing.T) {
+	b := withBudgets(t)
+	names := b.budget(10, 3)
+	errs := make([]error, len(names))
+	var clients sync.WaitGroup
+	for i, name := range names {
+		client, err := kubernetes.NewForConfig(rest.CopyConfig(env.config))
+		require.NoError(t, err)
+		clients.Go(func() {
+			errs[i] = client.CoreV1().Pods(b.namespace).Delete(t.Context(), name, metav1.DeleteOptions{})
+		})
+	}
+	clients.Wait()
+	deleted := 0
+	for _, err := range errs {
+		if err == nil {
+			deleted++
+			continue
+		}
+		require.True(t, apierrors.IsForbidden(err), "%v", err)
+		assert.ErrorContains(t, err, exhausted)
+		assert.ErrorContains(t, err, b.namespace+"/b")
+	}
+	assert.Equal(t, 3, deleted)
+	b.settled(func(s policyv1beta1.PodUnavailableBudgetStatus) bool {
+		return s.CurrentAvailable == 7 && s.UnavailableAllowed == 0 && len(s.DisruptedPods) == 0
+	})
+	eventually(t, func() bool {
+		return len(b.events("Pod", "PubPreventPodDeletion")) > 0 && len(b.events("PodUnavailableBudget", "PubPreventPodDeletion")) > 0
+	})
+	metrics, err := env.server.get(t.Context(), "/metrics")
+	require.NoError(t, err)
+	assert.Regexp(t, `pod_unavailable_budget\{kind_namespace_name="unknown_`+b.namespace+`_p-[0-9]",username="[^"]+"\} 1`, string(metrics))
+}
+
+// TestABudgetThatIsUsedUp asks in every way.
+func TestABudgetThatIsUsedUp(t *testing.T) {
+	b := withBudgets(t)
+	b.budget(4, 0)
+
+	err := b.evict("p-0") // row 8
+	require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
+	require.ErrorContains(t, err, exhausted)
+	seconds, told := apierrors.SuggestsClientDelay(err)
+	assert.True(t, told)
+	assert.Equal(t, 5, seconds)
+	require.NotNil(t, mustPod(t, b, "p-0"))
+
+	err = b.image("p-0", "kruise.local/demo:v2") // row 9
+	require.True(t, apierrors.IsForbidden(err), "%v", err)
+	mustKubectl(t, "--namespace", b.namespace, "label", "pod", "p-0", "x=y")
+	out, err := kubectl(t, "", "--namespace", b.namespace, "label", "pod", "p-0", "unavailable-pod.kruise.io/x=y") // row 23
+	require.Error(t, err)
+	assert.Contains(t, out, exhausted)
+	err = b.remove("p-0", metav1.DryRunAll)
+	require.True(t, apierrors.IsForbidden(err), "a dry run tells: %v", err)
+
+	require.NoError(t, b.unready("p-1")) // row 5
+	require.NoError(t, b.remove("p-1"))
+	mustKubectl(t, "--namespace", b.namespace, "annotate", "pod", "p-2", "pub.kruise.io/no-protect=true") // row 6
+	require.NoError(t, b.evict("p-2"))
+	assert.Empty(t, b.status().DisruptedPods)
+
+	// What the user takes off is put back.
+	mustKubectl(t, "--namespace", b.namespace, "annotate", "pod", "p-0", "kruise.io/related-pub-", "pub.kruise.io/related-pub-")
+	eventually(t, func() bool { return mustPod(t, b, "p-0").Annotations["kruise.io/related-pub"] == "b" })
+}
+
+func mustPod(t *testing.T, b *budgeted, name string) *metav1.ObjectMeta {
+	t.Helper()
+	pod, err := b.kube.CoreV1().Pods(b.namespace).Get(t.Context(), name, metav1.GetOptions{})
+	require.NoError(t, err)
+	return &pod.ObjectMeta
+}
+
+func (b *budgeted) unready(name string) error {
+	_, err := b.kube.CoreV1().Pods(b.namespace).Patch(b.t.Context(), name, types.MergePatchType,
+		[]byte(`{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`), metav1.PatchOptions{}, "status")
+	return err
+}
+
+func TestRow4ADryRunSpendsNothing(t *testing.T) {
+	b := withBudgets(t)
+	b.budget(4, 1)
+	before := b.status()
+	for range 3 {
+		require.NoError(t, b.remove("p-0", metav1.DryRunAll))
+		err := b.kube.PolicyV1().Evictions(b.namespace).Evict(t.Context(), &policyv1.Eviction{
+			ObjectMeta:    metav1.ObjectMeta{Name: "p-1", Namespace: b.namespace},
+			DeleteOptions: &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}},
+		})
+		require.NoError(t, err)
+	}
+	assert.Equal(t, before, b.status())
+}
+
+func TestRow7OneOperation(t *testing.T) {
+	b := withBudgets(t)
+	b.budget(4, 0, func(b *policyv1beta1.PodUnavailableBudget) { b.Annotations = map[string]string{"kruise.io/pub-protect-operations": "DELETE"} })
+	require.NoError(t, b.evict("p-0"))
+	require.True(t, apierrors.IsForbidden(b.remove("p-1")))
+	assert.Empty(t, b.status().DisruptedPods)
+}
+
+func TestRow10AnUpdateIsRecordedOnce(t *testing.T) {
+	b := withBudgets(t)
+	b.budget(4, 2)
+	eventually(t, func() bool { return time.Since(mustPod(t, b, "p-0").CreationTimestamp.Time) > 4*time.Second })
+	require.NoError(t, b.image("p-0", "kruise.local/demo:v2"))
+	require.NoError(t, b.image("p-0", "kruise.local/demo:v3"))
+	status := b.status()
+	assert.Contains(t, status.UnavailablePods, "p-0")
+	assert.Len(t, status.UnavailablePods, 1)
+	assert.EqualValues(t, 1, status.UnavailableAllowed)
+	b.settled(func(s policyv1beta1.PodUnavailableBudgetStatus) bool {
+		return s.CurrentAvailable == 4 && len(s.UnavailablePods) == 0 && s.UnavailableAllowed == 2
+	})
+}
+
+// TestRow12ADeletionThatDoesNotCome is granted by the budget and refused by a PodDisruptionBudget.
+func TestRow12ADeletionThatDoesNotCome(t *testing.T) {
+	b := withBudgets(t)
+	b.budget(4, 2)
+	_, err := b.kube.PolicyV1().PodDisruptionBudgets(b.namespace).Create(t.Context(), &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "none"},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: new(intstr.FromInt(100)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.True(t, apierrors.IsTooManyRequests(b.evict("p-0")))
+	assert.Contains(t, b.status().DisruptedPods, "p-0")
+	b.settled(func(s policyv1beta1.PodUnavailableBudgetStatus) bool { return len(s.DisruptedPods) == 0 && s.UnavailableAllowed == 2 })
+	eventually(t, func() bool { return len(b.events("Pod", "NotDeleted")) == 1 })
+}
+
+func TestRow27AnotherBudget(t *testing.T) {
+	b := withBudgets(t)
+	b.budget(3, 0)
+	budgets := env.kruise.PolicyV1beta1().PodUnavailableBudgets(b.namespace)
+	old, err := budgets.Get(t.Context(), "b", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.NoError(t, budgets.Delete(t.Context(), "b", metav1.DeleteOptions{}))
+	eventually(t, func() bool { return mustPod(t, b, "p-0").Annotations["kruise.io/related-pub"] == "" })
+	require.NoError(t, b.remove("p-2"))
+	old.ObjectMeta = metav1.ObjectMeta{Name: "c"}
+	_, err = budgets.Create(t.Context(), old, metav1.CreateOptions{})
+	require.NoError(t, err)
+	b.governed("c", 2)
+	eventually(t, func() bool { return apierrors.IsForbidden(b.remove("p-0", metav1.DryRunAll)) })
+	require.NoError(t, budgets.Delete(t.Context(), "c", metav1.DeleteOptions{}))
+	eventually(t, func() bool {
+		namespace, err := b.kube.CoreV1().Namespaces().Get(t.Context(), b.namespace, metav1.GetOptions{})
+		return err == nil && namespace.Labels["policy.kruise.io/pod-unavailable-budgets"] == ""
+	})
+}

@@ -1,0 +1,192 @@
+//go:build integration
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/controller/podunavailablebudget"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/generated/informers/externalversions"
+)
+
+// budgeted is a namespace in which budgets are counted and enforced.
+type budgeted struct {
+	t         *testing.T
+	namespace string
+	kube      kubernetes.Interface
+}
+
+// withBudgets has the controller of budgets at work in a new namespace, as the account that it has in a cluster, and the
+// webhooks of the chart.
+func withBudgets(t *testing.T) *budgeted {
+	t.Helper()
+	protected(t)
+	b := &budgeted{t: t, namespace: newNamespace(t), kube: env.kube}
+	config := as(t, "kruise-manager")
+	config.QPS, config.Burst = -1, -1
+	kube, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	kruise, err := versioned.NewForConfig(config)
+	require.NoError(t, err)
+	dynamicClient, err := dynamic.NewForConfig(config)
+	require.NoError(t, err)
+	broadcaster := record.NewBroadcaster()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: kube.CoreV1().Events("")})
+	scheme := clientscheme.Scheme
+	require.NoError(t, policyv1beta1.AddToScheme(scheme))
+	deps := controller.Deps{
+		Kube: kube, Kruise: kruise, Dynamic: dynamicClient,
+		Mapper:          restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kube.Discovery())),
+		KubeInformers:   informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(b.namespace)),
+		KruiseInformers: externalversions.NewSharedInformerFactoryWithOptions(kruise, 0, externalversions.WithNamespace(b.namespace)),
+		Recorder: func(component string) record.EventRecorder {
+			return broadcaster.NewRecorder(scheme, corev1.EventSource{Component: component})
+		},
+		Features: env.gate, Clock: clock.RealClock{},
+	}
+	c, err := podunavailablebudget.New(deps)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	deps.KubeInformers.Start(ctx.Done())
+	deps.KruiseInformers.Start(ctx.Done())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		_ = c.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-stopped
+		broadcaster.Shutdown()
+	})
+	return b
+}
+
+// pod makes a Pod that no node takes and that is ready all the same.
+func (b *budgeted) pod(name string) (*corev1.Pod, error) {
+	pods := b.kube.CoreV1().Pods(b.namespace)
+	_, err := pods.Create(b.t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}},
+		Spec: corev1.PodSpec{
+			NodeSelector: map[string]string{"no": "such-node"}, Containers: []corev1.Container{{Name: "web", Image: "kruise.local/demo:v1"}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return b.ready(name)
+}
+
+func (b *budgeted) ready(name string) (*corev1.Pod, error) {
+	return b.kube.CoreV1().Pods(b.namespace).Patch(b.t.Context(), name, types.MergePatchType,
+		[]byte(`{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`), metav1.PatchOptions{}, "status")
+}
+
+// budget makes ten Pods and a budget of which three may be unavailable, and waits until all of it is known.
+func (b *budgeted) budget(pods int, unavailable int, edits ...func(*policyv1beta1.PodUnavailableBudget)) []string {
+	b.t.Helper()
+	names := make([]string, 0, pods)
+	for i := range pods {
+		names = append(names, fmt.Sprintf("p-%d", i))
+		_, err := b.pod(names[i])
+		require.NoError(b.t, err)
+	}
+	budget := &policyv1beta1.PodUnavailableBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "b"},
+		Spec: policyv1beta1.PodUnavailableBudgetSpec{
+			Selector:       &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			MaxUnavailable: new(intstr.FromInt(unavailable)), ProtectTotalReplicas: new(int32(pods)),
+		},
+	}
+	for _, edit := range edits {
+		edit(budget)
+	}
+	_, err := env.kruise.PolicyV1beta1().PodUnavailableBudgets(b.namespace).Create(b.t.Context(), budget, metav1.CreateOptions{})
+	require.NoError(b.t, err)
+	b.settled(func(s policyv1beta1.PodUnavailableBudgetStatus) bool {
+		return s.CurrentAvailable == int32(pods) && s.UnavailableAllowed == int32(unavailable)
+	})
+	b.governed("b", pods)
+	eventually(b.t, func() bool { // kube-apiserver has seen the label
+		namespace, err := b.kube.CoreV1().Namespaces().Get(b.t.Context(), b.namespace, metav1.GetOptions{})
+		return err == nil && namespace.Labels["policy.kruise.io/pod-unavailable-budgets"] == "true"
+	})
+	return names
+}
+
+// governed waits until so many Pods say that they have the budget.
+func (b *budgeted) governed(budget string, pods int) {
+	b.t.Helper()
+	eventually(b.t, func() bool {
+		list, err := b.kube.CoreV1().Pods(b.namespace).List(b.t.Context(), metav1.ListOptions{})
+		count := 0
+		for i := range list.Items {
+			annotations := list.Items[i].Annotations
+			if annotations["kruise.io/related-pub"] == budget && annotations["pub.kruise.io/related-pub"] == budget {
+				count++
+			}
+		}
+		return err == nil && count == pods
+	})
+}
+
+func (b *budgeted) status() policyv1beta1.PodUnavailableBudgetStatus {
+	b.t.Helper()
+	budget, err := env.kruise.PolicyV1beta1().PodUnavailableBudgets(b.namespace).Get(b.t.Context(), "b", metav1.GetOptions{})
+	require.NoError(b.t, err)
+	return budget.Status
+}
+
+func (b *budgeted) settled(reached func(policyv1beta1.PodUnavailableBudgetStatus) bool) {
+	b.t.Helper()
+	eventually(b.t, func() bool { return reached(b.status()) })
+}
+
+func (b *budgeted) remove(name string, dryRun ...string) error {
+	return b.kube.CoreV1().Pods(b.namespace).Delete(b.t.Context(), name, metav1.DeleteOptions{DryRun: dryRun})
+}
+
+func (b *budgeted) evict(name string) error {
+	return b.kube.PolicyV1().Evictions(b.namespace).Evict(b.t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: b.namespace}})
+}
+
+func (b *budgeted) image(name, image string) error {
+	_, err := b.kube.CoreV1().Pods(b.namespace).Patch(b.t.Context(), name, types.StrategicMergePatchType,
+		[]byte(`{"spec":{"containers":[{"name":"web","image":"`+image+`"}]}}`), metav1.PatchOptions{})
+	return err
+}
+
+// events are those of a reason about objects of a kind.
+func (b *budgeted) events(kind, reason string) (messages []string) {
+	b.t.Helper()
+	list, err := b.kube.CoreV1().Events(b.namespace).List(b.t.Context(), metav1.ListOptions{FieldSelector: "reason=" + reason})
+	require.NoError(b.t, err)
+	for i := range list.Items {
+		if strings.EqualFold(list.Items[i].InvolvedObject.Kind, kind) {
+			messages = append(messages, list.Items[i].Message)
+		}
+	}
+	return messages
+}
