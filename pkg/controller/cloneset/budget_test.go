@@ -3,6 +3,7 @@ package cloneset
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,10 +51,32 @@ func (w *world) budgetStatus() policyv1beta1.PodUnavailableBudgetStatus {
 	return budget.Status
 }
 
+// bounded adds a budget to the server, which refuses writes over another version than the one it has.
+func (w *world) bounded(budget *policyv1beta1.PodUnavailableBudget) {
+	w.t.Helper()
+	w.Add(budget)
+	resource, version := policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), 1
+	w.Kruise.PrependReactor("update", "podunavailablebudgets", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		update, ok := action.(clienttesting.UpdateActionImpl)
+		require.True(w.t, ok)
+		written, ok := update.GetObject().(*policyv1beta1.PodUnavailableBudget)
+		require.True(w.t, ok)
+		stored, err := w.Kruise.Tracker().Get(resource, "ns", "b")
+		require.NoError(w.t, err)
+		if stored.(*policyv1beta1.PodUnavailableBudget).ResourceVersion != written.ResourceVersion {
+			return true, nil, apierrors.NewConflict(pods, "b", nil)
+		}
+		version++
+		written = written.DeepCopy()
+		written.ResourceVersion = strconv.Itoa(version)
+		return true, written, w.Kruise.Tracker().Update(resource, written, "ns")
+	})
+}
+
 // Row 28: maxUnavailable lets three Pods go at once, the budget one.
 func TestRow28AnUpdateTakesItsPartOfTheBudget(t *testing.T) {
 	w := rolled(t, updatesBounded, newSet(4, inPlaceIfPossible, knobs("", "3", "")))
-	w.Add(budgetOf(1))
+	w.bounded(budgetOf(1))
 	w.edit(image("app:2"))
 	for range 4 {
 		w.once()
@@ -68,9 +91,7 @@ func TestRow28AnUpdateTakesItsPartOfTheBudget(t *testing.T) {
 		assert.NotContains(t, event, "Warning")
 	}
 
-	next := budgetOf(1)
-	next.ResourceVersion = ""
-	w.Update(next) // the controller of budgets has counted anew
+	w.Update(budgetOf(1)) // the controller of budgets has counted anew
 	for range 4 {
 		w.once()
 	}
