@@ -11,13 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/initializer"
 	"k8s.io/apiserver/pkg/warning"
-	"k8s.io/client-go/kubernetes"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/component-base/featuregate"
 
-	kruiseinitializer "kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/validation"
@@ -43,34 +39,24 @@ func New() *Plugin {
 // Plugin is the admission plugin.
 type Plugin struct {
 	*admission.Handler
-	gate featuregate.FeatureGate
-	core corev1client.CoreV1Interface
+	initializer.HostClient
+	initializer.Features
 }
 
 var (
-	_ admission.MutationInterface            = &Plugin{}
-	_ initializer.WantsExternalKubeClientSet = &Plugin{}
-	_ kruiseinitializer.WantsKruiseFeatures  = &Plugin{}
+	_ admission.MutationInterface       = &Plugin{}
+	_ admission.InitializationValidator = &Plugin{}
 )
 
-// SetExternalKubeClientSet takes the client of the host cluster.
-func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) { p.core = client.CoreV1() }
-
-// SetKruiseFeatures takes the gates.
-func (p *Plugin) SetKruiseFeatures(gate featuregate.FeatureGate) { p.gate = gate }
-
-// ValidateInitialization says whether everything was given.
+// ValidateInitialization implements admission.InitializationValidator.
 func (p *Plugin) ValidateInitialization() error {
-	if p.core == nil || p.gate == nil {
-		return fmt.Errorf("%s needs a client of the host cluster and the feature gates", PluginName)
-	}
-	return nil
+	return initializer.Initialized(PluginName, &p.HostClient, &p.Features)
 }
 
 // Admit implements admission.MutationInterface.
 func (p *Plugin) Admit(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	if attributes.GetResource().GroupResource() != apps.Resource(resource) || attributes.GetSubresource() != "" ||
-		!p.gate.Enabled(features.KruiseDaemon) {
+		!p.Gate.Enabled(features.KruiseDaemon) {
 		return nil
 	}
 	request, ok := attributes.GetObject().(*apps.ContainerRecreateRequest)

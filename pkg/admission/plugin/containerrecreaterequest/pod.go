@@ -21,7 +21,7 @@ func (p *Plugin) pod(ctx context.Context, namespace, name string) (*corev1.Pod, 
 	if len(content.IsPathSegmentName(name)) > 0 {
 		return nil, missing, nil
 	}
-	pod, err := p.core.Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	pod, err := p.Host.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, missing, nil
@@ -49,7 +49,7 @@ func inactive(pod *corev1.Pod) bool {
 // node reads the node of the Pod. Without a node no agent could carry out the request.
 func (p *Plugin) node(ctx context.Context, pod *corev1.Pod) (*corev1.Node, *field.Error, error) {
 	name := pod.Spec.NodeName
-	node, err := p.core.Nodes().Get(ctx, name, metav1.GetOptions{})
+	node, err := p.Host.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, field.Invalid(field.NewPath("spec", "podName"), pod.Name,
