@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
@@ -107,7 +108,32 @@ func (s *simulation) pull() {
 			}
 		}()
 	}
-	s.watch(func(image *v1beta1.NodeImage) { queue <- image.Name })
+	s.watch(func(image *v1beta1.NodeImage) {
+		if _, simulated := image.Labels[pub.FakeNodeImageKey]; simulated {
+			queue <- image.Name
+		}
+	})
+}
+
+// join gives the cluster's own nodes the label of the simulation until the test's end, and tells how many they are. Their
+// agents answer for them.
+func (s *simulation) join() int {
+	s.t.Helper()
+	nodes, err := s.core.CoreV1().Nodes().List(s.t.Context(), metav1.ListOptions{LabelSelector: "type!=kwok"})
+	require.NoError(s.t, err)
+	label := func(value string) {
+		for _, node := range nodes.Items {
+			_, err := s.core.CoreV1().Nodes().Patch(context.WithoutCancel(s.t.Context()), node.Name, types.MergePatchType,
+				[]byte(`{"metadata":{"labels":{"e2e":`+value+`}}}`), metav1.PatchOptions{})
+			require.NoError(s.t, err)
+		}
+	}
+	s.t.Cleanup(func() { label("null") })
+	label(`"` + s.namespace + `"`)
+	s.eventually("the nodes have joined", func(c *require.Assertions, ctx context.Context) {
+		c.Len(s.list(ctx), s.size+len(nodes.Items))
+	})
+	return len(nodes.Items)
 }
 
 // answer takes every tag of a node one step on.
