@@ -43,13 +43,13 @@ var controllers = []struct {
 }
 
 // whenOn makes no controller while one of the gates is off.
-func whenOn(make constructor, gates ...featuregate.Feature) constructor {
+func whenOn(construct constructor, gates ...featuregate.Feature) constructor {
 	return func(deps controller.Deps) (*controller.Controller, error) {
 		for _, gate := range gates {
 			if !deps.Features.Enabled(gate) {
-				return nil, nil //nolint:nilnil // the caller leaves out what is off
+				return nil, nil
 			}
 		}
-		return make(deps)
+		return construct(deps)
 	}
 }

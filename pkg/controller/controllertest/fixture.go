@@ -82,7 +82,8 @@ func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 		KubeInformers: informers.NewSharedInformerFactory(f.Kube, 0), KruiseInformers: externalversions.NewSharedInformerFactory(f.Kruise, 0),
 		PullSecretsNamespace: pub.DaemonConfigNamespace, NodeImageCreationDelay: 30 * time.Second, NodeImageTagTTL: 5 * time.Minute,
 		PullSecretInformers: informers.NewSharedInformerFactoryWithOptions(f.Kube, 0, informers.WithNamespace(pub.DaemonConfigNamespace)),
-		Recorder:            func(string) record.EventRecorder { return f.events }, Features: gate, Clock: f.Clock, ExpectationTimeout: 5 * time.Minute,
+		Recorder:            func(string) record.EventRecorder { return f.events },
+		Features:            gate, Clock: f.Clock, ExpectationTimeout: 5 * time.Minute,
 	}
 	f.Kube.PrependReactor("create", "*", f.nameCreated)
 	core, kinds := f.Deps.KubeInformers.Core().V1(), f.Deps.KruiseInformers.Apps().V1beta1()
@@ -98,7 +99,8 @@ func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("containerrecreaterequests"), "ContainerRecreateRequest",
 			kinds.ContainerRecreateRequests().Informer().GetIndexer()},
 		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("nodeimages"), "NodeImage", kinds.NodeImages().Informer().GetIndexer()},
-		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("imagepulljobs"), "ImagePullJob", kinds.ImagePullJobs().Informer().GetIndexer()},
+		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("imagepulljobs"), "ImagePullJob",
+			kinds.ImagePullJobs().Informer().GetIndexer()},
 		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("imagelistpulljobs"), "ImageListPullJob",
 			kinds.ImageListPullJobs().Informer().GetIndexer()},
 		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("secrets"), "Secret",

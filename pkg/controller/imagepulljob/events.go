@@ -100,7 +100,8 @@ func sameTag(was, is *v1beta1.NodeImage, ref imagepull.Reference) bool {
 	if was == nil || is == nil {
 		return false
 	}
-	return apiequality.Semantic.DeepEqual(ref.Wanted(was), ref.Wanted(is)) && apiequality.Semantic.DeepEqual(ref.Reported(was), ref.Reported(is))
+	return apiequality.Semantic.DeepEqual(ref.Wanted(was), ref.Wanted(is)) &&
+		apiequality.Semantic.DeepEqual(ref.Reported(was), ref.Reported(is))
 }
 
 // wake adds the owner if it is a job that has not ended.

@@ -73,7 +73,7 @@ func (c *copies) copyOf(source, job string) (*corev1.Secret, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, nil //nolint:nilnil // none is an answer
+		return nil, nil
 	}
 	slices.SortFunc(found, func(a, b *corev1.Secret) int { return cmp.Compare(a.Name, b.Name) })
 	if i := slices.IndexFunc(found, func(s *corev1.Secret) bool { return refersTo(s, job) }); i >= 0 {

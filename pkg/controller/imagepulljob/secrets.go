@@ -165,7 +165,8 @@ func (c *copies) leave(ctx context.Context, copied *corev1.Secret, job *v1beta1.
 }
 
 // change writes a change to the copy as it is, and returns what is stored then; nil when it is gone.
-func (c *copies) change(ctx context.Context, copied *corev1.Secret, job *v1beta1.ImagePullJob, edit func(*corev1.Secret)) (*corev1.Secret, error) {
+func (c *copies) change(ctx context.Context, copied *corev1.Secret, job *v1beta1.ImagePullJob,
+	edit func(*corev1.Secret)) (*corev1.Secret, error) {
 	client := c.kube.CoreV1().Secrets(c.namespace)
 	base := copied
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -189,7 +190,7 @@ func (c *copies) change(ctx context.Context, copied *corev1.Secret, job *v1beta1
 		return err
 	})
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // gone is an answer
+		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("update Secret %s/%s: %w", c.namespace, copied.Name, err)
