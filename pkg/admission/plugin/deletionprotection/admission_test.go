@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/warning"
@@ -173,6 +174,10 @@ func TestDelete(t *testing.T) {
 			object: &apps.StatefulSet{ObjectMeta: labelled("Cascading"), Spec: apps.StatefulSetSpec{Replicas: ptr.To[int32](3)}}}, want: cascading + " and replicas 3>0"},
 		"row 9: UnitedDeployment": {cluster: []runtime.Object{here}, request: request{resource: united,
 			object: &apps.UnitedDeployment{ObjectMeta: labelled("Cascading"), Spec: apps.UnitedDeploymentSpec{Replicas: ptr.To[int32](1)}}}, want: cascading + " and replicas 1>0"},
+		"row 9: UnitedDeployment, by its subsets": {cluster: []runtime.Object{here}, request: request{resource: united,
+			object: &apps.UnitedDeployment{ObjectMeta: labelled("Cascading"), Spec: apps.UnitedDeploymentSpec{Topology: apps.Topology{
+				Subsets: []apps.Subset{{Replicas: ptr.To(intstr.FromInt32(2))}, {Replicas: ptr.To(intstr.FromInt32(3))}}}}}}, want: cascading + " and replicas 5>0"},
+		"row 9: UnitedDeployment without any": {request: request{resource: united, object: &apps.UnitedDeployment{ObjectMeta: labelled("Cascading")}}},
 		"row 10: the second gate is off": {
 			gates: "DeletionProtectionForCRDCascadingGate=false", cluster: []runtime.Object{doll("a", false)},
 			request: request{resource: definitions, object: dolls(t, "Cascading", "True")},

@@ -27,13 +27,26 @@ var kinds = map[schema.GroupResource]kind{
 	apps.Resource("statefulsets"): {
 		name: "StatefulSet", contents: replicas(func(set *apps.StatefulSet) *int32 { return set.Spec.Replicas }),
 	},
-	apps.Resource("uniteddeployments"): {
-		name: "UnitedDeployment", contents: replicas(func(united *apps.UnitedDeployment) *int32 { return united.Spec.Replicas }),
-	},
-	{Resource: "namespaces"}: {name: "Namespace", clusterScoped: true, contents: podsAndClaims},
+	apps.Resource("uniteddeployments"): {name: "UnitedDeployment", contents: replicas(replicasOfAllSubsets)},
+	{Resource: "namespaces"}:           {name: "Namespace", clusterScoped: true, contents: podsAndClaims},
 	{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}: {
 		name: "CustomResourceDefinition", clusterScoped: true, contents: customResources,
 	},
+}
+
+// replicasOfAllSubsets is the number that the user gave, or the sum of the subsets' when each of them
+// has one.
+func replicasOfAllSubsets(united *apps.UnitedDeployment) *int32 {
+	if united.Spec.Replicas != nil {
+		return united.Spec.Replicas
+	}
+	var sum int32
+	for i := range united.Spec.Topology.Subsets {
+		if of := united.Spec.Topology.Subsets[i].Replicas; of != nil {
+			sum += of.IntVal
+		}
+	}
+	return &sum
 }
 
 // replicas counts what a workload is to have, not the Pods that it still has: scaled to zero it may go
