@@ -29,8 +29,8 @@ const nodeNameEnv = "NODE_NAME"
 // Without --rest-config-qps, requests for our own kinds are not held to the client's default: when the Pods of a node are
 // restarted together, each takes half a dozen writes.
 const (
-	kruiseQPS   = 20
-	kruiseBurst = 40
+	kruiseQPS   = 50
+	kruiseBurst = 100
 )
 
 // Options are the flags and the environment of the program.

@@ -31,6 +31,8 @@ const (
 	// DefaultWorkers is on how many Pods the agent works at once. Each may wait for a container to end.
 	DefaultWorkers = 32
 
+	waitingWorkers = 8
+
 	baseDelay, maxDelay = 500 * time.Millisecond, 55 * time.Second
 	// leastResync heals what was lost, at other times on each node.
 	leastResync = 30 * time.Second
@@ -57,10 +59,10 @@ type Controller struct {
 	selector string
 	informer cache.SharedIndexInformer
 	// pods makes steps, which may take as long as a container takes to end; waiting tells requests meanwhile that they wait.
-	pods     *controller.Controller
-	waiting  *controller.Controller
-	stopper  containerstop.Stopper
-	written  versions
+	pods    *controller.Controller
+	waiting *controller.Controller
+	stopper containerstop.Stopper
+	written versions
 }
 
 // New makes a controller that does nothing until Run.
@@ -76,7 +78,9 @@ func New(config Config) (*Controller, error) {
 	c.pods = controller.New(name, controller.Options{
 		Workers: config.Workers, BaseDelay: baseDelay, MaxDelay: maxDelay, Clock: config.Clock,
 	}, c.reconcile)
-	c.waiting = controller.New(waitingName, controller.Options{BaseDelay: baseDelay, MaxDelay: maxDelay, Clock: config.Clock}, c.hold)
+	c.waiting = controller.New(waitingName, controller.Options{
+		Workers: waitingWorkers, BaseDelay: baseDelay, MaxDelay: maxDelay, Clock: config.Clock,
+	}, c.hold)
 	if err := c.informer.SetTransform(controller.Trim); err != nil {
 		return nil, fmt.Errorf("trim requests: %w", err)
 	}

@@ -2,11 +2,11 @@ package containerrestart
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -14,6 +14,9 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 )
+
+// holdWidth is how many requests of a Pod are told at once that they wait.
+const holdWidth = 16
 
 // drainMargin is added to the grace period of a drain, for clocks that differ a little.
 const drainMargin = 100 * time.Millisecond
@@ -52,16 +55,19 @@ func (c *Controller) ofPod(pod types.NamespacedName) (requests []*request) {
 // the controller ends requests that no agent has answered for a minute.
 func (c *Controller) hold(ctx context.Context, pod types.NamespacedName) (controller.Result, error) {
 	waiting := queue(c.ofPod(pod))
-	var failures []error
+	var group errgroup.Group
+	group.SetLimit(holdWidth)
 	for i := 1; i < len(waiting); i++ {
 		r, message := waiting[i], waitingFor(waiting[i-1])
 		if mayWait(r.Status.Phase) && (r.Status.Phase == "" || r.Status.Message != message) && c.written.unseen(r) == 0 {
-			failures = append(failures, c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {
-				status.Phase, status.Message = v1beta1.ContainerRecreateRequestPending, message
-			}))
+			group.Go(func() error {
+				return c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {
+					status.Phase, status.Message = v1beta1.ContainerRecreateRequestPending, message
+				})
+			})
 		}
 	}
-	return controller.Result{}, errors.Join(failures...)
+	return controller.Result{}, group.Wait()
 }
 
 // proceed makes one step for the request whose turn it is.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clienttesting "k8s.io/client-go/testing"
@@ -422,6 +424,20 @@ func TestARuntimeThatIsAwayIsAskedAgain(t *testing.T) {
 		w.node.mu.Unlock()
 		r := w.completed("r")
 		assert.Equal(t, v1beta1.ContainerRecreateRequestSucceeded, r.Status.ContainerRecreateStates[0].Phase)
+	})
+}
+
+func TestARuntimeThatGoesAwayWhileItStopsAContainer(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.stopErr["app"] = status.Error(codes.Unavailable, "error reading from server: EOF")
+		w.create("r", "p", []string{"app"})
+		w.pass(5 * time.Second)
+		assert.Equal(t, []containerState{{Name: "app", Phase: "Pending"}}, w.get("r").Status.ContainerRecreateStates)
+		w.node.mu.Lock()
+		delete(w.node.stopErr, "app")
+		w.node.mu.Unlock()
+		assert.Equal(t, v1beta1.ContainerRecreateRequestSucceeded, w.completed("r").Status.ContainerRecreateStates[0].Phase)
+		assert.EqualValues(t, 1, w.restarts("p", "app"))
 	})
 }
 
