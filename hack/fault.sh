@@ -10,4 +10,4 @@ if [[ ! -e .local/kubeconfig ]]; then
 fi
 KWOK_NODES=${KWOK_NODES:-3} go run ./hack/local up
 export KUBECONFIG=$PWD/.local/kubeconfig KUBECTL=$PWD/.local/bin/kubectl
-go test -tags 'e2e fault' -count=1 -timeout 30m -v -run 'TestControllerIsKilledDuringRollouts|TestThousandRestarts|TestRestartsOutliveTheirServers|TestRestartOnANodeThatReboots' "$@" ./test/e2e/
+go test -tags 'e2e fault' -count=1 -timeout 30m -v -run 'TestControllerIsKilledDuringRollouts|TestThousandRestarts|TestRestartsOutliveTheirServers|TestRestartsUnderTheStockBackOff|TestRestartOnANodeThatReboots' "$@" ./test/e2e/

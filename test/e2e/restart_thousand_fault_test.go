@@ -3,8 +3,12 @@
 package e2e
 
 import (
+	"bytes"
+	"context"
+	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,6 +25,41 @@ func TestRestartsOutliveTheirServers(t *testing.T) {
 		"controller": func(e *env, _ int) { e.kill("control-plane=controller-manager") },
 		"apiserver":  func(e *env, _ int) { e.kill("control-plane=apiserver") },
 	})
+}
+
+// TestRestartsUnderTheStockBackOff gives a node's kubelet the back-off that kubelets have, in place of the one of local
+// clusters. The second restart within 10 s waits for it, and the request says so, and until when.
+func TestRestartsUnderTheStockBackOff(t *testing.T) {
+	e := newEnv(t)
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	config := localcluster.MainConfig(root)
+	cluster, err := localcluster.New(config)
+	require.NoError(t, err)
+	file := filepath.Join(config.Dir, "node-1", "kubelet.yaml")
+	before, err := os.ReadFile(file)
+	require.NoError(t, err)
+	kubelet := func(ctx context.Context, content []byte) {
+		require.NoError(t, os.WriteFile(file, content, 0o600))
+		require.NoError(t, cluster.RestartComponent(ctx, localcluster.KubeletComponent(1)))
+	}
+	t.Cleanup(func() { kubelet(context.WithoutCancel(t.Context()), before) })
+	stock := bytes.ReplaceAll(before, []byte("crashLoopBackOff: {maxContainerRestartPeriod: 1s}"), nil)
+	require.NotEqual(t, before, stock)
+	kubelet(t.Context(), stock)
+
+	e.runPod("terminationGracePeriodSeconds: 30", "nodeName: node-1")
+	messages := e.messages()
+	e.apply(recreate("one", app, "strategy: {forceRecreate: true}"))
+	e.apply(recreate("two", app, "strategy: {forceRecreate: true}"))
+	e.succeeded("one")
+	e.succeeded("two")
+	e.restartedTimes(2, 0)
+	status := containerStatus(t, e.pod(), "app")
+	ended := status.LastTerminationState.Terminated.FinishedAt
+	assert.Contains(t, messages(), "waiting for the kubelet to start container app again: it was restarted too often, and is backed off until "+
+		ended.Add(10*time.Second).UTC().Format(time.RFC3339))
+	assert.GreaterOrEqual(t, status.State.Running.StartedAt.Sub(ended.Time), 10*time.Second)
 }
 
 // TestRestartOnANodeThatReboots pulls the plug of the node, with agent, kubelet and containerd on it, while the hook runs. All

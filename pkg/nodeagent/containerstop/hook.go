@@ -37,7 +37,7 @@ func (s *Stopper) runHook(ctx context.Context, target Target, manner *Manner) er
 		}
 		return nil
 	case handler.TCPSocket != nil:
-		return nil // The kubelet runs none either.
+		return nil // The API accepts it, and nothing runs it.
 	default:
 		return errors.New("neither exec nor httpGet nor sleep")
 	}
