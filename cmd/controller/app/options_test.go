@@ -99,12 +99,14 @@ func TestRow40GateOfTheNodeAgent(t *testing.T) {
 }
 
 func TestRow7NamespaceOfThePod(t *testing.T) {
-	o, err := parse(t, map[string]string{"POD_NAMESPACE": "foo"})
+	o, err := parse(t, map[string]string{"POD_NAMESPACE": "foo", "KRUISE_DAEMON_CONFIG_NS": "secrets"})
 	require.NoError(t, err)
 	assert.Equal(t, "foo", o.Election.Namespace)
+	assert.Equal(t, "secrets", o.PullSecretsNamespace)
 	o, err = parse(t, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "kruise-system", o.Election.Namespace)
+	assert.Equal(t, "kruise-daemon-config", o.PullSecretsNamespace)
 }
 
 func TestOneWarningNamesIgnoredFlags(t *testing.T) {

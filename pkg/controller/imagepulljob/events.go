@@ -14,7 +14,6 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/controller"
 	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/imagepull"
 	"kruise.io/kruise/pkg/workload/podstate"
@@ -202,17 +201,20 @@ func (p place) chosen(selector labels.Selector) string {
 	return p.node
 }
 
-// secretChanged names the jobs that use a copy that was changed or is gone, so that they put it right.
-func secretChanged(before, after metav1.Object) (woken []types.NamespacedName) {
-	if before == nil || after != nil && before.GetResourceVersion() == after.GetResourceVersion() {
-		return nil
-	}
-	for _, reference := range referencesOf(before.GetAnnotations()[pub.ImagePullJobReferencesKey]) {
-		if namespace, name, err := cache.SplitMetaNamespaceKey(reference); err == nil {
-			woken = append(woken, types.NamespacedName{Namespace: namespace, Name: name})
+// secretChanged names the jobs that use a copy, or used it: to put it right, and because they wait for what they wrote.
+func secretChanged(before, after metav1.Object) []types.NamespacedName {
+	woken := sets.New[types.NamespacedName]()
+	for _, secret := range []metav1.Object{before, after} {
+		if secret == nil {
+			continue
+		}
+		for _, reference := range referencesOf(secret.GetAnnotations()[pub.ImagePullJobReferencesKey]) {
+			if namespace, name, err := cache.SplitMetaNamespaceKey(reference); err == nil {
+				woken.Insert(types.NamespacedName{Namespace: namespace, Name: name})
+			}
 		}
 	}
-	return woken
+	return woken.UnsortedList()
 }
 
 // forget drops what is kept of a job that is gone.
@@ -223,5 +225,3 @@ func (r *Reconciler) forget(before, after metav1.Object) []types.NamespacedName 
 	}
 	return nil
 }
-
-var _ controller.Differ = secretChanged
