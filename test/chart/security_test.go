@@ -118,18 +118,7 @@ func TestLeastPrivilege(t *testing.T) {
 	assert.Len(t, namespaced, 4)
 	requireNarrow(t, cluster)
 	requireNarrow(t, namespaced)
-	for name, list := range cluster {
-		for _, rule := range list {
-			// The controllers read a Secret that a job names, and may never ask which there are.
-			named := name == "/kruise-manager-role" && slices.Equal(rule.Resources, []string{"secrets"}) && slices.Equal(rule.Verbs, []string{"get"})
-			assert.True(t, named || !slices.Contains(rule.Resources, "secrets"), name)
-			for _, resource := range []string{"apiservices", "validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
-				if slices.Contains(rule.Resources, resource) && slices.Contains(rule.Verbs, "patch") {
-					assert.NotEmpty(t, rule.ResourceNames, "%s may change every object of %s", name, resource)
-				}
-			}
-		}
-	}
+	requireNames(t, cluster)
 	for name, list := range namespaced {
 		if strings.HasPrefix(name, "kruise-daemon-config/") {
 			continue // nothing but the Secrets of image pulls is there
@@ -140,6 +129,23 @@ func TestLeastPrivilege(t *testing.T) {
 			for _, verb := range rule.Verbs {
 				read := revisions && (verb == "get" || verb == "list")
 				assert.True(t, read || verb == "create" || len(rule.ResourceNames) > 0, "%s may %s every object of %v", name, verb, rule.Resources)
+			}
+		}
+	}
+}
+
+// requireNames refuses the list of Secrets, and changes of every object where the programs change their own.
+func requireNames(t *testing.T, cluster map[string][]rbacv1.PolicyRule) {
+	t.Helper()
+	for name, list := range cluster {
+		for _, rule := range list {
+			// The controllers read a Secret that a job names, and may never ask which there are.
+			named := name == "/kruise-manager-role" && slices.Equal(rule.Resources, []string{"secrets"}) && slices.Equal(rule.Verbs, []string{"get"})
+			assert.True(t, named || !slices.Contains(rule.Resources, "secrets"), name)
+			for _, resource := range []string{"apiservices", "validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
+				if slices.Contains(rule.Resources, resource) && slices.Contains(rule.Verbs, "patch") {
+					assert.NotEmpty(t, rule.ResourceNames, "%s may change every object of %s", name, resource)
+				}
 			}
 		}
 	}

@@ -233,7 +233,7 @@ func burnCores(ctx context.Context, n int) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	for range n {
 		go func() {
-			for ctx.Err() == nil { //nolint:revive // busy on purpose
+			for ctx.Err() == nil { // Busy on purpose.
 			}
 		}()
 	}

@@ -152,7 +152,7 @@ func (s *simulation) answer(name string) {
 			report, step := next(before.Status.ImageStatuses[key].Tags, &entry.Tags[i])
 			reports.Tags, changed = append(reports.Tags, report), changed || step
 			image.Status.Desired++
-			switch report.Phase {
+			switch report.Phase { //nolint:exhaustive // the others are counted by nobody here
 			case v1beta1.ImagePhaseSucceeded:
 				image.Status.Succeeded++
 			case v1beta1.ImagePhasePulling:

@@ -121,7 +121,9 @@ func TestRow4ADryRunSpendsNothing(t *testing.T) {
 
 func TestRow7OneOperation(t *testing.T) {
 	b := withBudgets(t)
-	b.budget(4, 0, func(b *policyv1beta1.PodUnavailableBudget) { b.Annotations = map[string]string{"kruise.io/pub-protect-operations": "DELETE"} })
+	b.budget(4, 0, func(b *policyv1beta1.PodUnavailableBudget) {
+		b.Annotations = map[string]string{"kruise.io/pub-protect-operations": "DELETE"}
+	})
 	require.NoError(t, b.evict("p-0"))
 	require.True(t, apierrors.IsForbidden(b.remove("p-1")))
 	assert.Empty(t, b.status().DisruptedPods)
@@ -155,7 +157,9 @@ func TestRow12ADeletionThatDoesNotCome(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, apierrors.IsTooManyRequests(b.evict("p-0")))
 	assert.Contains(t, b.status().DisruptedPods, "p-0")
-	b.settled(func(s policyv1beta1.PodUnavailableBudgetStatus) bool { return len(s.DisruptedPods) == 0 && s.UnavailableAllowed == 2 })
+	b.settled(func(s policyv1beta1.PodUnavailableBudgetStatus) bool {
+		return len(s.DisruptedPods) == 0 && s.UnavailableAllowed == 2
+	})
 	eventually(t, func() bool { return len(b.events("Pod", "NotDeleted")) == 1 })
 }
 

@@ -44,9 +44,9 @@ func newAdmissionOptions(
 	first := slices.Index(admission.RecommendedPluginOrder, lifecycle.PluginName) + 1
 	admission.RecommendedPluginOrder = slices.Insert(admission.RecommendedPluginOrder, first, containerrecreaterequest.PluginName)
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
-		deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName, nodescope.PluginName, ownerreferences.PluginName, budgetconflicts.PluginName,
-		resourcedistribution.PluginName, sidecarset.PluginName, workloadtarget.PluginName, claimexpansion.PluginName,
-		resourcequota.PluginName)
+		deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName, nodescope.PluginName,
+		ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
+		workloadtarget.PluginName, claimexpansion.PluginName, resourcequota.PluginName)
 	admission.DefaultOffPlugins.Insert(ownerreferences.PluginName)
 	admission.Decorators = append(admission.Decorators, reviewers)
 	return admission

@@ -101,19 +101,19 @@ func refused(err error) bool {
 	return errors.As(err, &refusal) || apierrors.HasStatusCause(err, disruption.Cause)
 }
 
-// withoutRefusals returns what failed for another reason than a budget, and whether one was the reason for any. That is no
+// withoutRefusals returns whether a budget was the reason for any failure, and what failed for another. That is no
 // failure: the Pod's turn comes.
-func withoutRefusals(err error) (rest error, held bool) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the list itself is wanted, not what it wraps
+func withoutRefusals(err error) (held bool, rest error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var failures []error
 		for _, part := range joined.Unwrap() {
-			failure, one := withoutRefusals(part)
+			one, failure := withoutRefusals(part)
 			failures, held = append(failures, failure), held || one
 		}
-		return errors.Join(failures...), held
+		return held, errors.Join(failures...)
 	}
 	if refused(err) {
-		return nil, true
+		return true, nil
 	}
-	return err, false
+	return false, err
 }

@@ -171,7 +171,7 @@ func TestWithoutRefusals(t *testing.T) {
 		"both":    {errors.Join(refusal, errors.Join(failure, refusal)), errors.Join(errors.Join(failure)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rest, held := withoutRefusals(test.err)
+			held, rest := withoutRefusals(test.err)
 			assert.Equal(t, test.held, held)
 			assert.Equal(t, test.rest, rest)
 		})

@@ -116,8 +116,8 @@ func (r *Reconciler) sync(ctx context.Context, v *view, selector labels.Selector
 	}
 	recheck, result := r.act(ctx, v)
 	var scaleHeld, updateHeld bool
-	result.scale, scaleHeld = withoutRefusals(result.scale)
-	if result.update, updateHeld = withoutRefusals(result.update); scaleHeld || updateHeld {
+	scaleHeld, result.scale = withoutRefusals(result.scale)
+	if updateHeld, result.update = withoutRefusals(result.update); scaleHeld || updateHeld {
 		recheck = sooner(recheck, refusedRetry)
 	}
 	status := v.status(selector.String(), result, collisions)

@@ -110,7 +110,7 @@ func (r *Reconciler) notCounted(budget *v1beta1.PodUnavailableBudget, err error)
 			"rbac.kruise.io/aggregate-to-workloads: \"true\""
 	case meta.IsNoMatchError(err):
 		remedy = "; correct spec.targetRef, or install the kind"
-	case apierrors.IsConflict(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) || errors.Is(err, context.Canceled):
+	case apierrors.IsConflict(err), apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err), errors.Is(err, context.Canceled):
 		return controller.Result{}, err
 	}
 	r.recorder.Eventf(budget, corev1.EventTypeWarning, "CalculateExpectedPodCountFailed",

@@ -64,7 +64,7 @@ func (w *workloads) askForScale(ctx context.Context, namespace, version string, 
 	if err != nil {
 		return nil, err
 	}
-	found.replicas = int32(replicas) //nolint:gosec // the API has 32 bits
+	found.replicas = int32(replicas)
 	found.selector, _, err = unstructured.NestedString(scale.Object, "status", "selector")
 	return found, err
 }

@@ -9,8 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"kruise.io/kruise/pkg/controller"
 )
 
 func keys(names ...string) (keys []types.NamespacedName) {
@@ -80,7 +78,6 @@ func TestWithoutAGateNothingIsWatched(t *testing.T) {
 	c, err := New(deps)
 	require.NoError(t, err)
 	assert.Equal(t, Name, c.Name())
-	var _ *controller.Controller = c
 }
 
 func TestNew(t *testing.T) {

@@ -92,7 +92,8 @@ func (s *strategy[T]) errorsIn(ctx context.Context, errs field.ErrorList) field.
 // WarningsOnCreate tells the writer what is questionable in a new object.
 func (s *strategy[T]) WarningsOnCreate(ctx context.Context, obj runtime.Object) (warnings []string) {
 	if !s.kind.Controlled {
-		warnings = append(warnings, fmt.Sprintf("nothing acts on %s in this release: the object is checked and stored, no more", s.kind.Resource()))
+		warnings = append(warnings,
+			fmt.Sprintf("nothing acts on %s in this release: the object is checked and stored, no more", s.kind.Resource()))
 	}
 	if s.kind.Warnings != nil {
 		var none T

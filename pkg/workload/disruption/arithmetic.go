@@ -41,7 +41,7 @@ func share(value *intstr.IntOrString, total int32) (int32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%q is neither a number nor a percentage: %w", value.String(), err)
 	}
-	return int32(min(max(number, 0), maxReplicas)), nil //nolint:gosec // it is within bounds
+	return int32(min(max(number, 0), maxReplicas)), nil
 }
 
 const maxReplicas = 1<<31 - 1

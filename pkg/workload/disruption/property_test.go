@@ -64,7 +64,7 @@ type pendingCount struct {
 
 func newSimulation(seed int64) *simulation {
 	w := &simulation{
-		random: rand.New(rand.NewSource(seed)), now: now, version: 1, //nolint:gosec // a simulation is to be repeated
+		random: rand.New(rand.NewSource(seed)), now: now, version: 1,
 		server: map[string]*corev1.Pod{}, cache: map[string]*corev1.Pod{}, budget: newBudget(),
 	}
 	for i := range 10 {

@@ -11,7 +11,9 @@ import (
 
 // ByStrategy sorts candidates, which come in their base order, as users ask: by priority, and scattered among all Pods of the
 // workload. Without wishes, it changes nothing.
-func ByStrategy(candidates, all []*corev1.Pod, priority *pub.UpdatePriorityStrategy, scatter []pub.UpdateScatterTerm) ([]*corev1.Pod, error) {
+func ByStrategy(
+	candidates, all []*corev1.Pod, priority *pub.UpdatePriorityStrategy, scatter []pub.UpdateScatterTerm,
+) ([]*corev1.Pod, error) {
 	ordered := candidates
 	if priority != nil {
 		weights := make([]Weight, 0, len(priority.WeightPriority))

@@ -116,9 +116,11 @@ func (w *Workload) job(container *corev1.Container) *v1beta1.ImagePullJob {
 			OwnerReferences: []metav1.OwnerReference{w.Owner},
 		},
 		Spec: v1beta1.ImagePullJobSpec{Image: container.Image, ImagePullJobTemplate: v1beta1.ImagePullJobTemplate{
-			PodSelector:      &v1beta1.ImagePullJobPodSelector{LabelSelector: *w.outdated()},
-			Parallelism:      ptr.To(ptr.Deref(w.Settings.Parallelism, intstr.FromInt32(1))),
-			PullPolicy:       &v1beta1.PullPolicy{TimeoutSeconds: ptr.To(ptr.Deref(w.Settings.TimeoutSeconds, defaultTimeout)), BackoffLimit: ptr.To[int32](retries)},
+			PodSelector: &v1beta1.ImagePullJobPodSelector{LabelSelector: *w.outdated()},
+			Parallelism: ptr.To(ptr.Deref(w.Settings.Parallelism, intstr.FromInt32(1))),
+			PullPolicy: &v1beta1.PullPolicy{
+				TimeoutSeconds: ptr.To(ptr.Deref(w.Settings.TimeoutSeconds, defaultTimeout)), BackoffLimit: ptr.To[int32](retries),
+			},
 			CompletionPolicy: v1beta1.CompletionPolicy{Type: v1beta1.CompletionPolicyAlways, TTLSecondsAfterFinished: ptr.To[int32](keepSeconds)},
 			SandboxConfig:    &v1beta1.SandboxConfig{Annotations: maps.Clone(w.To.Annotations), Labels: maps.Clone(labels)},
 		}},

@@ -29,7 +29,6 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/component-base/metrics/testutil"
 	clocktesting "k8s.io/utils/clock/testing"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/admission/protectionlog"
@@ -122,7 +121,7 @@ func newPod(edits ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "p", Namespace: "ns", UID: "p", Labels: map[string]string{"app": "web"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Name: "c", UID: "c", Controller: ptr.To(true)}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Name: "c", UID: "c", Controller: new(true)}},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "app:1"}}},
 		Status: corev1.PodStatus{
@@ -137,7 +136,7 @@ func newPod(edits ...func(*corev1.Pod)) *corev1.Pod {
 
 func ownedBy(apiVersion, kind, name, uid string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
-		pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: types.UID(uid), Controller: ptr.To(true)}
+		pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: types.UID(uid), Controller: new(true)}
 	}
 }
 
@@ -175,7 +174,7 @@ const everyGate = "PodUnavailableBudgetUpdateGate=true"
 func TestValidate(t *testing.T) {
 	replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
 		Name: "r", Namespace: "ns", UID: "r",
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Name: "c", UID: "c", Controller: ptr.To(true)}},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Name: "c", UID: "c", Controller: new(true)}},
 	}}
 	tests := map[string]struct {
 		asked asked
