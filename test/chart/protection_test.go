@@ -39,7 +39,8 @@ func TestRow14WithTheGateOffNothingIsProtected(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			all := render(t, "--set-string", "featureGates="+test.gates)
-			assert.Equal(t, test.protects, all["ValidatingWebhookConfiguration"][webhooks] != nil)
+			assert.Equal(t, test.protects, asks(t, all, "vnamespace.kb.io"))
+			assert.Equal(t, test.protects, asks(t, all, "vcustomresourcedefinition.kb.io"))
 			for _, name := range []string{deletion, deletion + "-labels"} {
 				assert.Equal(t, test.protects, all["ValidatingAdmissionPolicy"][name] != nil)
 				assert.Equal(t, test.protects, all["ValidatingAdmissionPolicyBinding"][name] != nil)
@@ -48,6 +49,16 @@ func TestRow14WithTheGateOffNothingIsProtected(t *testing.T) {
 			assert.Equal(t, test.reads, all["ClusterRoleBinding"][reader] != nil)
 		})
 	}
+}
+
+// asks says whether there is a webhook of that name.
+func asks(t *testing.T, all objects, name string) bool {
+	t.Helper()
+	if all["ValidatingWebhookConfiguration"][webhooks] == nil {
+		return false
+	}
+	configuration := read[admissionv1.ValidatingWebhookConfiguration](t, all, "ValidatingWebhookConfiguration", webhooks)
+	return slices.ContainsFunc(configuration.Webhooks, func(w admissionv1.ValidatingWebhook) bool { return w.Name == name })
 }
 
 // TestGatesOfTheChart compares what the chart believes of gates with what the programs do.
