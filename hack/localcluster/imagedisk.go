@@ -15,9 +15,15 @@ func (c *Cluster) ShrinkImageDisk(ctx context.Context, node int, bytes int64) er
 	return c.onNode(ctx, node, script)
 }
 
-// FreeImageDisk gives a node its disk back.
+// FreeImageDisk gives a node its disk back. What was pulled meanwhile is kept, because containerd remembers that it has it; what
+// was pulled in part is not.
 func (c *Cluster) FreeImageDisk(ctx context.Context, node int) error {
-	return c.onNode(ctx, node, "umount --lazy "+imageContent)
+	script := fmt.Sprintf(`kept=$(mktemp -d /var/lib/containerd/kept.XXXXXX)
+cp -a %[1]s/blobs "$kept"
+umount --lazy %[1]s
+cp -a "$kept"/blobs %[1]s
+rm -rf "$kept"`, imageContent)
+	return c.onNode(ctx, node, script)
 }
 
 // onNode runs a shell script among the mounts of a node.

@@ -172,14 +172,31 @@ func TestRealPulls(t *testing.T) {
 
 func TestARealDiskThatIsFull(t *testing.T) {
 	dir := shortDir(t)
-	root := filepath.Join(dir, "root")
-	require.NoError(t, os.Mkdir(root, 0o700))
-	require.NoError(t, syscall.Mount("tmpfs", root, "tmpfs", 0, "size=4m"))
-	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(root, syscall.MNT_DETACH)) })
 	images := containerd(t, dir)
+	content := filepath.Join(dir, "root", "io.containerd.content.v1.content")
+	require.NoError(t, syscall.Mount("tmpfs", content, "tmpfs", 0, "size=2m"))
+	mounted := true
+	free := func() {
+		if mounted {
+			mounted = false
+			assert.NoError(t, syscall.Unmount(content, syscall.MNT_DETACH))
+		}
+	}
+	t.Cleanup(free)
+	for _, part := range []string{"blobs/sha256", "ingest"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(content, part), 0o755))
+	}
 	r := registrytest.Start(t, loopback)
 	r.Push(t, "team/app:1", registrytest.Image(t, runtime.GOARCH, 8<<20))
 	report := pullReally(t, images, r.Host+"/team/app", tag("1", tries(20, 0)))
 	assert.Equal(t, v1beta1.ImagePhaseFailed, report.Phase)
 	assert.Contains(t, report.Message, diskFull)
+
+	// There is room again, and what is complete stays.
+	kept, blobs := t.TempDir(), filepath.Join(content, "blobs")
+	require.NoError(t, os.CopyFS(kept, os.DirFS(blobs)))
+	free()
+	require.NoError(t, os.CopyFS(blobs, os.DirFS(kept)))
+	report = pullReally(t, images, r.Host+"/team/app", tag("1", tries(20, 0)))
+	assert.Equal(t, v1beta1.ImagePhaseSucceeded, report.Phase, report.Message)
 }

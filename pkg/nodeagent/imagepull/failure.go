@@ -23,6 +23,7 @@ const (
 	registryFailure = "the registry has a failure of its own"
 	corrupt         = "the registry sent something else than its digest promises"
 	diskFull        = "the disk of the node is full"
+	lost            = "the container runtime of the node has lost content that it should have; remove the image there"
 	noRuntime       = "the container runtime of the node does not answer"
 )
 
@@ -57,6 +58,7 @@ var causes = []cause{
 	{registryFailure, nil, []string{
 		"500 internal server error", "502 bad gateway", "503 service unavailable", "504 gateway timeout",
 	}},
+	{lost, nil, []string{"blob not found"}},
 	{absent, nil, []string{"not found", "manifest unknown", "name unknown"}},
 	{errReference.Error(), nil, []string{"invalid reference format"}},
 	{absent, []codes.Code{codes.NotFound}, nil},

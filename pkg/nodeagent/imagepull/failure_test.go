@@ -39,6 +39,7 @@ func TestFailuresHaveWords(t *testing.T) {
 		"certificate":            {errors.New("failed to do request: tls: failed to verify certificate: x509: certificate signed by unknown authority"), false, untrusted},
 		"plain HTTP":             {errors.New("http: server gave HTTP response to HTTPS client"), false, untrusted},
 		"too often":              {errors.New("429 Too Many Requests - Server message: toomanyrequests: You have reached your pull rate limit"), false, throttled},
+		"lost content":           {status.Error(codes.NotFound, "blob sha256:c2 expected at /var/lib/containerd/blobs/sha256/c2: blob not found: not found"), false, lost},
 		"no platform":            {status.Error(codes.NotFound, "no match for platform in manifest: not found"), false, noPlatform},
 		"the registry is broken": {errors.New("failed with status code [manifests 1]: 503 Service Unavailable"), false, registryFailure},
 		"other content":          {errors.New(`unexpected commit digest sha256:1, expected sha256:2: failed precondition`), false, corrupt},
