@@ -79,8 +79,9 @@ func (l *local) installLocal(ctx context.Context, programs []images.Image) error
 	if err != nil {
 		return err
 	}
-	// Nothing here is secret, and definitions of whatever group can be protected.
-	return l.install(ctx, l.cluster.Kubeconfig(), append(values, "installation.roleListGroups[0]=*"))
+	// Nothing here is secret, and definitions of whatever group can be protected. Budgets bound updates too.
+	return l.install(ctx, l.cluster.Kubeconfig(), append(values, "installation.roleListGroups[0]=*",
+		"featureGates=PodUnavailableBudgetUpdateGate=true"))
 }
 
 // imageValues are the chart's values that select the images.

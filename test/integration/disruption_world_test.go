@@ -36,6 +36,8 @@ type budgeted struct {
 	t         *testing.T
 	namespace string
 	kube      kubernetes.Interface
+	// annotations are those that Pods are created with.
+	annotations map[string]string
 }
 
 // withBudgets has the controller of budgets at work in a new namespace, as the account that it has in a cluster, and the
@@ -88,7 +90,7 @@ func withBudgets(t *testing.T) *budgeted {
 func (b *budgeted) pod(name string) (*corev1.Pod, error) {
 	pods := b.kube.CoreV1().Pods(b.namespace)
 	_, err := pods.Create(b.t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}, Annotations: b.annotations},
 		Spec: corev1.PodSpec{
 			NodeSelector: map[string]string{"no": "such-node"}, Containers: []corev1.Container{{Name: "web", Image: "kruise.local/demo:v1"}},
 		},
