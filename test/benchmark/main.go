@@ -25,6 +25,7 @@ import (
 type limits struct {
 	clients, objects, lists int
 	stored, watchers        int
+	pods                    int
 }
 
 func main() {
@@ -34,6 +35,7 @@ func main() {
 	flag.IntVar(&l.lists, "lists", 50, "full lists of each kind")
 	flag.IntVar(&l.stored, "stored", 10000, "objects of each kind whose memory is measured; 0 leaves that out")
 	flag.IntVar(&l.watchers, "watchers", 20, "watches open on each kind meanwhile")
+	flag.IntVar(&l.pods, "pods", 300, "Pods that are updated, evicted and deleted, each, without and with budgets; 0 leaves that out")
 	var shape scaleShape
 	flag.IntVar(&shape.large, "scale-large", 1000, "Pods of the large CloneSet on simulated nodes; 0 measures no scale")
 	flag.IntVar(&shape.sets, "scale-sets", 200, "small CloneSets on simulated nodes")
@@ -74,6 +76,11 @@ func run(ctx context.Context, l limits, shape scaleShape) error {
 	b := &bench{limits: l, config: config, core: core}
 	if err := b.api(ctx, kruise); err != nil {
 		return err
+	}
+	if l.pods > 0 {
+		if err := b.budgets(ctx, kruise); err != nil {
+			return fmt.Errorf("budgets: %w", err)
+		}
 	}
 	if shape.large == 0 {
 		return nil

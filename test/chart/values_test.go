@@ -124,7 +124,8 @@ func TestNamespace(t *testing.T) {
 	text, err := template(t, append(everything(), "--set", "installation.namespace=x")...)
 	require.NoError(t, err)
 	assert.NotContains(t, text, "kruise-system")
-	assert.Empty(t, render(t, "--set", "installation.createNamespace=false")["Namespace"])
+	others := render(t, "--set", "installation.createNamespace=false")["Namespace"]
+	assert.Equal(t, []string{"/kruise-daemon-config"}, slices.Collect(maps.Keys(others)), "roles are in it, whoever makes the installation's own")
 }
 
 // TestImagePullSecrets is case 14.
