@@ -115,7 +115,7 @@ func (b *bench) fill(ctx context.Context, kruise versioned.Interface, p *place) 
 	if _, err := b.run(ctx, 1, calls); err != nil || p.budgets == 0 {
 		return err
 	}
-	want := int32(len(disruptions)*b.pods + 1) //nolint:gosec // a flag's number of Pods
+	want := int32(len(disruptions)*b.pods + 1)
 	return wait.PollUntilContextTimeout(ctx, time.Second, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		budget, err := client.Get(ctx, "bench-00000", metav1.GetOptions{})
 		if err != nil || budget.Status.CurrentAvailable != want {
@@ -153,7 +153,8 @@ func (b *bench) disrupt(ctx context.Context, verb, namespace, name string) error
 		return err
 	case "evict":
 		return pods.EvictV1(ctx, &policyv1.Eviction{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)},
+			ObjectMeta:    metav1.ObjectMeta{Namespace: namespace, Name: name},
+			DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)},
 		})
 	default:
 		return pods.Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})

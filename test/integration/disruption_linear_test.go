@@ -122,7 +122,7 @@ func TestBudgetsAreLinearizable(t *testing.T) {
 
 // disrupt disrupts the Pods of whatever slot, and keeps one slot filled.
 func disrupt(t *testing.T, b *budgeted, slot int, record *history) {
-	random := rand.New(rand.NewSource(int64(slot))) //nolint:gosec // who disrupts what is to be repeated
+	random := rand.New(rand.NewSource(int64(slot)))
 	name := fmt.Sprintf("p-%d", slot)
 	// updates are those of the slot's Pod. What became of them ends with the Pod, when its successor is there.
 	var updates []outage

@@ -179,11 +179,11 @@ var sidecarCases = map[string]struct {
 		[]string{agentPath + `resourcesPolicy.targetContainersMode: "sum", "max"`},
 	},
 	"resourcesPolicy empty regex": {
-		policy(func(p *apps.ResourcesPolicy, _ *apps.SidecarContainer) { p.TargetContainersNameRegex = ptr.To("") }),
+		policy(func(p *apps.ResourcesPolicy, _ *apps.SidecarContainer) { p.TargetContainersNameRegex = new("") }),
 		[]string{agentPath + "resourcesPolicy.targetContainersNameRegex: must not be empty"},
 	},
 	"resourcesPolicy bad regex": {
-		policy(func(p *apps.ResourcesPolicy, _ *apps.SidecarContainer) { p.TargetContainersNameRegex = ptr.To("(") }),
+		policy(func(p *apps.ResourcesPolicy, _ *apps.SidecarContainer) { p.TargetContainersNameRegex = new("(") }),
 		[]string{agentPath + "resourcesPolicy.targetContainersNameRegex: missing closing )"},
 	},
 	"resourcesPolicy without expressions": {

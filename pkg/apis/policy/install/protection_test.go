@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/policy"
 	"kruise.io/kruise/pkg/apis/policy/install"
@@ -19,7 +18,7 @@ func budget(annotation string, field int32) *policy.PodUnavailableBudget {
 		b.Annotations[pub.PubProtectTotalReplicasKey] = annotation
 	}
 	if field != 0 {
-		b.Spec.ProtectTotalReplicas = ptr.To(field)
+		b.Spec.ProtectTotalReplicas = new(field)
 	}
 	return b
 }
