@@ -1,0 +1,269 @@
+//go:build integration
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// counts are a budget's total, desired, current and allowed.
+type counts [4]int32
+
+// deployment makes one whose Pods no node takes and that are ready all the same.
+func (b *budgeted) deployment(name string, replicas int, strategy string) {
+	b.t.Helper()
+	b.apply(fmt.Sprintf(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]s}
+spec:
+  replicas: %[2]d
+  strategy: {type: %[3]s}
+  selector: {matchLabels: {set: %[1]s}}
+  template:
+    metadata: {labels: {set: %[1]s, app: web}}
+    spec: {nodeSelector: {no: such-node}, containers: [{name: web, image: "kruise.local/demo:v1"}]}
+`, name, replicas, strategy))
+	var pods []corev1.Pod
+	eventually(b.t, func() bool {
+		pods = b.pods("set=" + name)
+		return len(pods) == replicas
+	})
+	for i := range pods {
+		_, err := b.ready(pods[i].Name)
+		require.NoError(b.t, err)
+	}
+}
+
+func (b *budgeted) apply(manifest string) {
+	b.t.Helper()
+	out, err := kubectl(b.t, manifest, "--namespace", b.namespace, "apply", "-f", "-")
+	require.NoError(b.t, err, out)
+}
+
+func (b *budgeted) pods(selector string) []corev1.Pod {
+	b.t.Helper()
+	list, err := b.kube.CoreV1().Pods(b.namespace).List(b.t.Context(), metav1.ListOptions{LabelSelector: selector})
+	require.NoError(b.t, err)
+	return list.Items
+}
+
+// bounds makes a budget, and returns when it is counted so and its Pods say that they have it.
+func (b *budgeted) bounds(name, spec, selector string, want counts) {
+	b.t.Helper()
+	b.apply("apiVersion: policy.kruise.io/v1beta1\nkind: PodUnavailableBudget\nmetadata: {name: " + name + "}\nspec: " + spec + "\n")
+	b.counts(name, want)
+	eventually(b.t, func() bool {
+		for _, pod := range b.pods(selector) {
+			if pod.Annotations[pub.RelatedPubKeyNew] != name {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (b *budgeted) counts(name string, want counts) {
+	b.t.Helper()
+	var have counts
+	defer func() { assert.Equal(b.t, want, have, name) }()
+	eventually(b.t, func() bool {
+		budget, err := env.kruise.PolicyV1beta1().PodUnavailableBudgets(b.namespace).Get(b.t.Context(), name, metav1.GetOptions{})
+		require.NoError(b.t, err)
+		s := budget.Status
+		have = counts{s.TotalReplicas, s.DesiredAvailable, s.CurrentAvailable, s.UnavailableAllowed}
+		return have == want
+	})
+}
+
+// Deleting all Pods of a Deployment, one after the other, goes as far as its budget goes.
+func TestBudgetsOfDeployments(t *testing.T) {
+	b := withBudgets(t)
+	tests := map[string]struct {
+		bound string
+		want  counts
+	}{
+		"rows 1 and 2: 30% of 10": {"maxUnavailable: 30%", counts{10, 7, 10, 3}},
+		"row 14: 80% of 7":        {"minAvailable: 80%", counts{7, 6, 7, 1}},
+		"row 15: 10% of 3":        {"maxUnavailable: 10%", counts{3, 2, 3, 1}},
+		"row 16: 100%":            {"maxUnavailable: 100%", counts{3, 0, 3, 3}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := *b
+			b.t = t
+			set := strings.Trim(strings.Map(func(r rune) rune {
+				if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+					return r
+				}
+				return '-'
+			}, name), "-")
+			total, allowed := tt.want[0], tt.want[3]
+			b.deployment(set, int(total), "RollingUpdate")
+			b.bounds(set, "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: "+set+"}, "+tt.bound+"}", "set="+set, tt.want)
+			deleted := int32(0)
+			for _, pod := range b.pods("set=" + set)[:total] {
+				err := b.remove(pod.Name)
+				if err == nil {
+					deleted++
+					continue
+				}
+				require.True(t, apierrors.IsForbidden(err), "%v", err)
+				assert.ErrorContains(t, err, exhausted)
+				assert.ErrorContains(t, err, b.namespace+"/"+set)
+			}
+			assert.Equal(t, allowed, deleted)
+			b.counts(set, counts{total, tt.want[1], total - deleted, 0})
+		})
+	}
+}
+
+// TestRow17TwoDeployments: a selector counts from what both of them want.
+func TestRow17TwoDeployments(t *testing.T) {
+	b := withBudgets(t)
+	b.deployment("left", 3, "RollingUpdate")
+	b.deployment("right", 4, "RollingUpdate")
+	b.bounds("both", "{selector: {matchLabels: {app: web}}, maxUnavailable: 2}", "app=web", counts{7, 5, 7, 2})
+	require.NoError(t, b.remove(b.pods("set=left")[0].Name))
+	require.NoError(t, b.evict(b.pods("set=right")[0].Name))
+	for _, set := range []string{"set=left", "set=right"} {
+		refused := 0
+		for _, pod := range b.pods(set) {
+			if ready(&pod) {
+				refused++
+				require.True(t, apierrors.IsForbidden(b.remove(pod.Name)), set)
+			}
+		}
+		assert.Positive(t, refused)
+	}
+	b.counts("both", counts{7, 5, 5, 0})
+}
+
+func ready(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// TestRow18AReplicaSetThatIsScaledDown: the Deployment wants none of the old Pods, the budget keeps them, and counts them.
+func TestRow18AReplicaSetThatIsScaledDown(t *testing.T) {
+	b := withBudgets(t)
+	b.deployment("x", 2, "Recreate")
+	const target = "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: x}, "
+	b.bounds("x", target+"maxUnavailable: 0}", "set=x", counts{2, 2, 2, 0})
+	old := b.pods("set=x")
+	mustKubectl(t, "--namespace", b.namespace, "set", "image", "deployment/x", "web=kruise.local/demo:v2")
+	eventually(t, func() bool {
+		set, err := b.kube.AppsV1().ReplicaSets(b.namespace).Get(t.Context(), old[0].OwnerReferences[0].Name, metav1.GetOptions{})
+		return err == nil && *set.Spec.Replicas == 0
+	})
+	eventually(t, func() bool { return len(b.events("Pod", "PubPreventPodDeletion")) > 0 })
+	for _, pod := range old {
+		require.True(t, apierrors.IsForbidden(b.remove(pod.Name)))
+	}
+	b.counts("x", counts{2, 2, 2, 0})
+
+	b.apply("apiVersion: policy.kruise.io/v1beta1\nkind: PodUnavailableBudget\nmetadata: {name: x}\nspec: " + target + "maxUnavailable: 100%}\n")
+	eventually(t, func() bool { // the Deployment goes on
+		pods := b.pods("set=x")
+		return len(pods) == 2 && pods[0].Spec.Containers[0].Image == "kruise.local/demo:v2"
+	})
+}
+
+// TestRow19ACustomWorkload: its Pods are those that its scale selects, and it owns none of them.
+func TestRow19ACustomWorkload(t *testing.T) {
+	b := withBudgets(t)
+	plural := "games" + strings.ReplaceAll(b.namespace, "-", "")
+	b.apply(fmt.Sprintf(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: %[1]s.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: %[1]s, kind: Game%[1]s}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      subresources: {scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}
+      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: %[1]s}
+rules: [{apiGroups: [example.com], resources: [%[1]s, %[1]s/scale], verbs: [get]}]
+`, plural))
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		_ = env.kube.RbacV1().ClusterRoles().Delete(ctx, plural, metav1.DeleteOptions{})
+		for account := range accounts {
+			_ = env.kube.RbacV1().ClusterRoleBindings().Delete(ctx, plural+"-"+account, metav1.DeleteOptions{})
+		}
+		_, _ = kubectl(t, "", "delete", "customresourcedefinition", plural+".example.com", "--wait=false")
+	})
+	for _, account := range []string{"kruise-manager", "kruise-apiserver"} {
+		require.NoError(t, bind(t.Context(), plural+"-"+account, plural, account))
+	}
+	mustKubectl(t, "wait", "customresourcedefinition", plural+".example.com", "--for=condition=Established", "--timeout=60s")
+	game := "apiVersion: example.com/v1\nkind: Game" + plural + "\nmetadata: {name: chess}\nspec: {replicas: 5}\nstatus: {replicas: 3, selector: app=web}\n"
+	eventually(t, func() bool {
+		_, err := kubectl(t, game, "--namespace", b.namespace, "apply", "-f", "-")
+		return err == nil
+	})
+	for i := range 3 {
+		_, err := b.pod(fmt.Sprintf("p-%d", i))
+		require.NoError(t, err)
+	}
+	b.bounds("chess", "{targetRef: {apiVersion: example.com/v1, kind: Game"+plural+", name: chess}, maxUnavailable: 60%}", "app=web", counts{5, 2, 3, 1})
+	require.NoError(t, b.remove("p-0"))
+	require.True(t, apierrors.IsForbidden(b.remove("p-1")))
+	b.counts("chess", counts{5, 2, 2, 0})
+}
+
+// Rows 20, 21 and 22: what cannot be a budget is refused, and why.
+func TestBudgetsThatAreNone(t *testing.T) {
+	b := withBudgets(t)
+	const head = "apiVersion: policy.kruise.io/v1alpha1\nkind: PodUnavailableBudget\nmetadata: {name: %s}\nspec: "
+	b.apply(fmt.Sprintf(head, "target") + "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: x}, maxUnavailable: 1}")
+	b.apply(fmt.Sprintf(head, "selector") + "{selector: {matchLabels: {a: '1'}}, maxUnavailable: 1}")
+	b.apply(fmt.Sprintf(head, "beside") + "{selector: {matchLabels: {b: '1'}}, maxUnavailable: 1}") // row 21: may be other Pods
+	for name, tt := range map[string]struct{ budget, spec, says string }{
+		"row 20: the same target":  {"new", "{targetRef: {apiVersion: apps/v1beta1, kind: Deployment, name: x}, maxUnavailable: 1}", "PodUnavailableBudget target has this target already"},
+		"row 20: another target":   {"target", "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: other}, maxUnavailable: 1}", "spec.targetRef"},
+		"row 20: another selector": {"selector", "{selector: {matchLabels: {a: '2'}}, maxUnavailable: 1}", "spec.selector"},
+		"row 21: the same Pods":    {"new", "{selector: {matchExpressions: [{key: a, operator: In, values: ['1', '2']}]}, maxUnavailable: 1}", "spec.selector"},
+		"row 22: no bound":         {"new", "{selector: {matchLabels: {c: '1'}}}", "minAvailable"},
+		"row 22: both bounds":      {"new", "{selector: {matchLabels: {c: '1'}}, minAvailable: 1, maxUnavailable: 1}", "minAvailable"},
+		"row 22: 101%":             {"new", "{selector: {matchLabels: {c: '1'}}, maxUnavailable: 101%}", "spec.maxUnavailable"},
+		"row 22: -1":               {"new", "{selector: {matchLabels: {c: '1'}}, maxUnavailable: -1}", "spec.maxUnavailable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := kubectl(t, fmt.Sprintf(head, tt.budget)+tt.spec, "--namespace", b.namespace, "apply", "-f", "-")
+			require.Error(t, err, out)
+			assert.Contains(t, out, tt.says)
+			assert.Contains(t, out, "invalid")
+		})
+	}
+	budgets := env.kruise.PolicyV1beta1().PodUnavailableBudgets(b.namespace)
+	_, err := budgets.Patch(t.Context(), "target", types.MergePatchType, []byte(`{"spec":{"maxUnavailable":2}}`), metav1.PatchOptions{})
+	require.NoError(t, err, "how much it protects may change")
+	list, err := budgets.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Len(t, list.Items, 3)
+}
