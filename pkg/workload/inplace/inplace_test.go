@@ -1,6 +1,7 @@
 package inplace
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -124,6 +125,7 @@ func TestApplyRecordsWhatRan(t *testing.T) {
 }
 
 func TestEvaluate(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("2", 64)
 	const later = 41 * time.Second
 	tests := map[string]struct {
 		update string
@@ -149,7 +151,7 @@ func TestEvaluate(t *testing.T) {
 			setMain(p, "B", "main:2", "m@sha256:2")
 			p.Generation, p.Status.ObservedGeneration = 2, 2
 		}, 0, true},
-		"by digest": {"main@sha256:2", func(p *corev1.Pod) { setMain(p, "B", "sha256:cfg", "docker.io/library/main@sha256:2") }, 0, true},
+		"by digest": {"main@" + digest, func(p *corev1.Pod) { setMain(p, "B", "sha256:cfg", "docker.io/library/main@"+digest) }, 0, true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -286,14 +288,28 @@ func TestAnInstanceMustBeSeenForLong(t *testing.T) {
 	assert.Len(t, seen, 2, "nothing counts before the node has seen the spec")
 }
 
-func TestParseReference(t *testing.T) {
-	for text, want := range map[string]reference{
-		"nginx":                       {"docker.io/library/nginx", "latest", ""},
-		"team/app:1":                  {"docker.io/team/app", "1", ""},
-		"registry:5000/app":           {"registry:5000/app", "latest", ""},
-		"localhost/app:1@sha256:abc":  {"localhost/app", "1", "sha256:abc"},
-		"index.docker.io/library/a:1": {"docker.io/library/a", "1", ""},
+func TestSameImage(t *testing.T) {
+	one, two := "sha256:"+strings.Repeat("1", 64), "sha256:"+strings.Repeat("2", 64)
+	for name, tt := range map[string]struct {
+		spec, image, imageID string
+		want                 bool
+	}{
+		"as written":             {"nginx", "nginx", "", true},
+		"a short name":           {"nginx", "docker.io/library/nginx:latest", "", true},
+		"a folder":               {"team/app:1", "docker.io/team/app:1", "", true},
+		"an old host":            {"index.docker.io/library/a:1", "docker.io/library/a:1", "", true},
+		"a port is no tag":       {"registry:5000/app", "registry:5000/app:latest", "", true},
+		"another tag":            {"team/app:1", "docker.io/team/app:2", "team/app@" + one, false},
+		"another host":           {"localhost/app:1", "app:1", "", false},
+		"digest of the image ID": {"a:1@" + one, "docker.io/library/a:7", "docker.io/library/a@" + one, true},
+		"digest without a name":  {"a@" + one, one, "docker.io/library/" + one, true},
+		"digest of the image":    {"a:1@" + one, "a@" + one, "", true},
+		"another digest":         {"a:1@" + one, "a:1@" + two, "a@" + two, false},
+		"the tag alone":          {"a:1@" + one, "a:1", "", false},
+		"the image by its ID":    {"a:1", one, "a@" + one, false},
+		"no reference":           {"A:1", "a:1", "", false},
+		"nothing reported":       {"a:1", "", "", false},
 	} {
-		assert.Equal(t, want, parseReference(text), text)
+		assert.Equal(t, tt.want, sameImage(tt.spec, tt.image, tt.imageID), name)
 	}
 }
