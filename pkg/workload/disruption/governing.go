@@ -25,6 +25,15 @@ func WorkloadOf(apiVersion, kind, name string) Workload {
 	return Workload{GroupKind: schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind(), Name: name}
 }
 
+// ControllerOf returns what controls an object, and the reference to it, or nil.
+func ControllerOf(object metav1.Object) (Workload, *metav1.OwnerReference) {
+	ref := metav1.GetControllerOfNoCopy(object)
+	if ref == nil {
+		return Workload{}, nil
+	}
+	return WorkloadOf(ref.APIVersion, ref.Kind, ref.Name), ref
+}
+
 // TargetOf returns the workload that a budget names.
 func TargetOf(budget *v1beta1.PodUnavailableBudget) (Workload, bool) {
 	if ref := budget.Spec.TargetRef; ref != nil {
@@ -62,6 +71,16 @@ func Indexers() cache.Indexers {
 			return nil, nil
 		},
 	}
+}
+
+// Index adds the indexers to an informer that several parties share, unless one of them did before. It is no function to call
+// from two goroutines at once.
+func Index(informer cache.SharedIndexInformer) error {
+	missing := Indexers()
+	for name := range informer.GetIndexer().GetIndexers() {
+		delete(missing, name)
+	}
+	return informer.AddIndexers(missing)
 }
 
 func targetKey(namespace string, w Workload) string {

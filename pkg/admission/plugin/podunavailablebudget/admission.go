@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/admission/owners"
 	"kruise.io/kruise/pkg/admission/protectionlog"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/workload/disruption"
@@ -35,7 +36,7 @@ type Plugin struct {
 	clock      clock.PassiveClock
 	gate       featuregate.FeatureGate
 	host       kubernetes.Interface
-	owners     owners
+	owners     owners.Finder
 	namespaces corelisters.NamespaceLister
 	// known are the budgets by what they govern, budgets is where their grants are kept.
 	known   cache.Indexer

@@ -55,7 +55,7 @@ func (p *Plugin) trace(
 
 // workloadLabel names what controls the Pod, as dashboards know it.
 func workloadLabel(pod *corev1.Pod) string {
-	if workload, ref := controllerOf(pod); ref != nil {
+	if workload, ref := disruption.ControllerOf(pod); ref != nil {
 		return strings.Join([]string{workload.Kind, pod.Namespace, workload.Name}, "_")
 	}
 	return strings.Join([]string{"unknown", pod.Namespace, pod.Name}, "_")

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
@@ -24,7 +23,7 @@ func (p *Plugin) governing(ctx context.Context, pod *corev1.Pod) (*v1beta1.PodUn
 	if !p.governs(pod.Namespace) || p.terminating(pod.Namespace) {
 		return nil, nil
 	}
-	workloads, orphaned, err := p.owners.of(ctx, pod)
+	workloads, orphaned, err := p.workloadsOf(ctx, pod)
 	if err != nil {
 		return nil, apierrors.NewInternalError(fmt.Errorf("look up what Pod %s/%s belongs to: %w", pod.Namespace, pod.Name, err))
 	}
@@ -62,13 +61,4 @@ func (p *Plugin) hinted(pod *corev1.Pod) *v1beta1.PodUnavailableBudget {
 func (p *Plugin) terminating(namespace string) bool {
 	object, err := p.namespaces.Get(namespace)
 	return err == nil && (object.DeletionTimestamp != nil || object.Status.Phase == corev1.NamespaceTerminating)
-}
-
-// controllerOf returns what controls an object.
-func controllerOf(object metav1.Object) (disruption.Workload, *metav1.OwnerReference) {
-	ref := metav1.GetControllerOfNoCopy(object)
-	if ref == nil {
-		return disruption.Workload{}, nil
-	}
-	return disruption.WorkloadOf(ref.APIVersion, ref.Kind, ref.Name), ref
 }

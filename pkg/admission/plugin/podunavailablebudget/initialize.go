@@ -45,11 +45,11 @@ var (
 
 // SetExternalKubeClientSet takes the client of the host cluster.
 func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) {
-	p.host, p.owners.host = client, client
+	p.host, p.owners.Host = client, client
 }
 
 // SetRESTMapper takes what knows the kinds of the host cluster.
-func (p *Plugin) SetRESTMapper(mapper meta.RESTMapper) { p.owners.mapper = mapper }
+func (p *Plugin) SetRESTMapper(mapper meta.RESTMapper) { p.owners.Mapper = mapper }
 
 // SetExternalKubeInformerFactory takes the cache of namespaces.
 func (p *Plugin) SetExternalKubeInformerFactory(factory informers.SharedInformerFactory) {
@@ -74,13 +74,13 @@ func (p *Plugin) sendEvents() {
 }
 
 // SetKruiseClientSet takes the client of our own API.
-func (p *Plugin) SetKruiseClientSet(client versioned.Interface) { p.owners.kruise = client }
+func (p *Plugin) SetKruiseClientSet(client versioned.Interface) { p.owners.Kruise = client }
 
 // SetKruiseFeatures takes the gates.
 func (p *Plugin) SetKruiseFeatures(gate featuregate.FeatureGate) { p.gate = gate }
 
 // SetMetadataClient takes the client that reads objects of any kind.
-func (p *Plugin) SetMetadataClient(client metadata.Interface) { p.owners.metadata = client }
+func (p *Plugin) SetMetadataClient(client metadata.Interface) { p.owners.Metadata = client }
 
 // SetProtectionLog takes where refusals are written down.
 func (p *Plugin) SetProtectionLog(log *protectionlog.Log) { p.log = log }
@@ -91,7 +91,7 @@ func (p *Plugin) SetBudgets(budgets initializer.Budgets) { p.budgets = budgets }
 // SetKruiseInformers takes the cache of budgets. Requests wait until it is filled.
 func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFactory) {
 	informer := factory.Policy().V1beta1().PodUnavailableBudgets().Informer()
-	utilruntime.Must(informer.AddIndexers(disruption.Indexers()))
+	utilruntime.Must(disruption.Index(informer))
 	p.known = informer.GetIndexer()
 	p.SetReadyFunc(informer.HasSynced)
 }
@@ -99,7 +99,7 @@ func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFacto
 // ValidateInitialization says whether everything was given. It is called once, after all initializers.
 func (p *Plugin) ValidateInitialization() error {
 	if p.host == nil || p.namespaces == nil || p.gate == nil || p.known == nil || p.budgets == nil || p.log == nil || p.drained == nil ||
-		!p.owners.complete() {
+		!p.owners.Complete() {
 		return errors.New(PluginName + " needs clients and caches of the host cluster and of our own, the store of budgets, the gates, " +
 			"the protection log, and to know when the server ends")
 	}
