@@ -30,6 +30,8 @@ type Row struct {
 	Operations []admission.Operation
 	// Plugins are who judges, by name and in this order. One that is disabled judges nothing.
 	Plugins []string
+	// Mutates has the plugins change the object. The answer is a patch, and no plugin judges.
+	Mutates bool
 }
 
 // covers says whether a request is what the row is for.

@@ -2,7 +2,9 @@ package review
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -80,10 +82,54 @@ func (r *reviewREST) Create(
 	}
 	response := &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true}
 	ctx = warning.WithWarningRecorder(ctx, (*warnings)(response))
-	if err := r.validate(ctx, attributes); err != nil {
+	judge := r.validate
+	if r.row.Mutates {
+		judge = func(ctx context.Context, attributes admission.Attributes) error {
+			return r.mutate(ctx, attributes, request.Object.Raw, response)
+		}
+	}
+	if err := judge(ctx, attributes); err != nil {
+		if r.row.Mutates && !refuses(err) {
+			return nil, err
+		}
 		response.Allowed, response.Result = false, responsewriters.ErrorToAPIStatus(err)
 	}
 	return &admissionv1.AdmissionReview{Response: response}, nil
+}
+
+// refuses tells a judgement from a failure of ours. A failure to change an object is for kube-apiserver a call that failed: the
+// failure policy of the webhook then decides what becomes of the object.
+func refuses(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError
+}
+
+// mutate has one plugin after another change the object. All of it is answered, or nothing.
+func (r *reviewREST) mutate(
+	ctx context.Context, attributes admission.Attributes, raw []byte, response *admissionv1.AdmissionResponse,
+) error {
+	object := attributes.GetObject()
+	if object == nil {
+		return apierrors.NewBadRequest("request.object: missing, there is nothing to change")
+	}
+	before := object.DeepCopyObject()
+	for _, plugin := range r.plugins {
+		mutator, ok := plugin.(admission.MutationInterface)
+		if !ok || !plugin.Handles(attributes.GetOperation()) {
+			continue
+		}
+		if err := mutator.Admit(ctx, attributes, interfaces); err != nil {
+			return err
+		}
+	}
+	changes, err := patch(raw, before, object)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	if changes != nil {
+		response.Patch, response.PatchType = changes, new(admissionv1.PatchTypeJSONPatch)
+	}
+	return nil
 }
 
 // validate asks one plugin after another until one objects.

@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -193,4 +194,105 @@ func TestReviewsAreExemptAndNothingElse(t *testing.T) {
 	}
 	assert.True(t, chain.Handles(admission.Create))
 	assert.False(t, chain.Handles(admission.Delete))
+}
+
+// annotator adds an annotation, and fails if it is to.
+type annotator struct {
+	*admission.Handler
+	key string
+	err error
+}
+
+func (a *annotator) Admit(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	pod, ok := attributes.GetObject().(*corev1.Pod)
+	if !ok {
+		return errors.New("no Pod")
+	}
+	if a.key != "" {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, a.key, "yes")
+	}
+	warning.AddWarning(ctx, "", "mind the step")
+	return a.err
+}
+
+// mutation asks a row that changes Pods.
+func mutation(t *testing.T, plugins Plugins, raw string) (*admissionv1.AdmissionResponse, error) {
+	t.Helper()
+	row := Row{
+		Name: "podcreationreviews", Resources: podRow.Resources, Operations: podRow.Operations, Plugins: podRow.Plugins, Mutates: true,
+	}
+	served, ok := Storage([]Row{row}, plugins)["podcreationreviews"].(*reviewREST)
+	require.True(t, ok)
+	request := deletion()
+	request.Operation, request.Options, request.OldObject = admissionv1.Create, runtime.RawExtension{}, runtime.RawExtension{}
+	request.Object.Raw = []byte(raw)
+	result, err := served.Create(t.Context(), &admissionv1.AdmissionReview{Request: request}, nil, &metav1.CreateOptions{})
+	if err != nil {
+		assert.Nil(t, result)
+		return nil, err
+	}
+	review, ok := result.(*admissionv1.AdmissionReview)
+	require.True(t, ok)
+	return review.Response, nil
+}
+
+func TestARowThatChangesObjectsAnswersWithAPatch(t *testing.T) {
+	const raw = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","next":1},"spec":{"containers":[]}}`
+	handler := admission.NewHandler(admission.Create)
+	judging := &judge{Handler: handler, err: errors.New("no")}
+	busy := apierrors.NewServiceUnavailable("not yet")
+	invalid := apierrors.NewBadRequest("metadata.annotations[x]: Invalid value")
+	tests := map[string]struct {
+		first, second admission.Interface
+		raw           string
+		patch         string
+		refused       int32
+		failed        string
+	}{
+		"one after the other": {
+			first: &annotator{handler, "a", nil}, second: &annotator{handler, "b/c", nil},
+			patch: `[{"op":"add","path":"/metadata/annotations","value":{"a":"yes","b/c":"yes"}}]`,
+		},
+		"nothing":                      {first: &annotator{handler, "", nil}, second: &annotator{handler, "", nil}},
+		"row 7: a second call":         {first: &annotator{handler, "a", nil}, raw: `{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"a":"yes"},"next":1}}`},
+		"one that judges is not asked": {first: judging},
+		"another operation":            {first: &annotator{admission.NewHandler(admission.Update), "a", errors.New("no")}},
+		"row 17: a failure of ours":    {first: &annotator{handler, "a", nil}, second: &annotator{handler, "b", busy}, failed: "not yet"},
+		"a failure without a status":   {first: &annotator{handler, "a", errors.New("broken")}, failed: "broken"},
+		"a mistake of the user's":      {first: &annotator{handler, "a", nil}, second: &annotator{handler, "b", invalid}, refused: 400},
+		"no object":                    {first: &annotator{handler, "a", nil}, raw: " ", refused: 400},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if test.raw == "" {
+				test.raw = raw
+			}
+			plugins := Plugins{"first": test.first}
+			if test.second != nil {
+				plugins["second"] = test.second
+			}
+			response, err := mutation(t, plugins, strings.TrimSpace(test.raw))
+			if test.failed != "" {
+				require.ErrorContains(t, err, test.failed)
+				return
+			}
+			require.NoError(t, err)
+			if test.refused != 0 {
+				assert.False(t, response.Allowed)
+				assert.Equal(t, test.refused, response.Result.Code)
+				assert.Nil(t, response.Patch)
+				return
+			}
+			assert.True(t, response.Allowed)
+			assert.EqualValues(t, "u", response.UID)
+			if test.patch == "" {
+				assert.Nil(t, response.Patch)
+				assert.Nil(t, response.PatchType)
+				return
+			}
+			assert.JSONEq(t, test.patch, string(response.Patch))
+			assert.Equal(t, admissionv1.PatchTypeJSONPatch, *response.PatchType)
+			assert.Equal(t, []string{"mind the step", "mind the step"}, response.Warnings)
+		})
+	}
 }
