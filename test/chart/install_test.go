@@ -19,7 +19,7 @@ var served = map[string][]string{
 	"apiextensions.k8s.io/v1":      {"CustomResourceDefinition"},
 	"rbac.authorization.k8s.io/v1": {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
 
-	"admissionregistration.k8s.io/v1": {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"},
+	"admissionregistration.k8s.io/v1": {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"},
 }
 
 // cluster answers what helm asks before it would install: the version, the kinds, its releases and the definitions.
@@ -43,7 +43,7 @@ func clusterWith(t *testing.T, objects map[string]any, definitions ...map[string
 	for version, kinds := range served {
 		resources := []any{}
 		for _, kind := range kinds {
-			namespaced := !strings.HasPrefix(kind, "Cluster") && !strings.HasPrefix(kind, "Validating") && kind != "Namespace" && kind != "APIService" && kind != "CustomResourceDefinition"
+			namespaced := !strings.HasPrefix(kind, "Cluster") && !strings.HasPrefix(kind, "Validating") && !strings.HasPrefix(kind, "Mutating") && kind != "Namespace" && kind != "APIService" && kind != "CustomResourceDefinition"
 			resources = append(resources, map[string]any{
 				"name": strings.ToLower(kind) + "s", "kind": kind, "namespaced": namespaced, "verbs": []string{"get", "list"},
 			})

@@ -146,6 +146,7 @@ var typed = map[string]func(*testing.T, objects, string){
 
 	"ValidatingAdmissionPolicy":        check[admissionv1.ValidatingAdmissionPolicy]("ValidatingAdmissionPolicy"),
 	"ValidatingAdmissionPolicyBinding": check[admissionv1.ValidatingAdmissionPolicyBinding]("ValidatingAdmissionPolicyBinding"),
+	"MutatingWebhookConfiguration":     check[admissionv1.MutatingWebhookConfiguration]("MutatingWebhookConfiguration"),
 	"ValidatingWebhookConfiguration":   check[admissionv1.ValidatingWebhookConfiguration]("ValidatingWebhookConfiguration"),
 	"ClusterRole":                      check[rbacv1.ClusterRole]("ClusterRole"),
 	"ClusterRoleBinding":               check[rbacv1.ClusterRoleBinding]("ClusterRoleBinding"),

@@ -18,6 +18,7 @@ import (
 	"kruise.io/kruise/pkg/admission/plugin/resourcedistribution"
 	"kruise.io/kruise/pkg/admission/plugin/sidecarset"
 	"kruise.io/kruise/pkg/admission/plugin/workloadtarget"
+	"kruise.io/kruise/pkg/admission/pod"
 	"kruise.io/kruise/pkg/admission/review"
 )
 
@@ -34,6 +35,7 @@ func newAdmissionOptions(
 	deletionprotection.Register(admission.Plugins, func() bool { return protection.InTerminatingNamespaces })
 	nodescope.Register(admission.Plugins, accounts.DaemonUser)
 	ownerreferences.Register(admission.Plugins)
+	pod.Register(admission.Plugins)
 	podstodelete.Register(admission.Plugins)
 	podunavailablebudget.Register(admission.Plugins)
 	resourcedistribution.Register(admission.Plugins)
@@ -42,7 +44,8 @@ func newAdmissionOptions(
 	workloadtarget.Register(admission.Plugins)
 
 	first := slices.Index(admission.RecommendedPluginOrder, lifecycle.PluginName) + 1
-	admission.RecommendedPluginOrder = slices.Insert(admission.RecommendedPluginOrder, first, containerrecreaterequest.PluginName)
+	admission.RecommendedPluginOrder = slices.Insert(admission.RecommendedPluginOrder, first,
+		containerrecreaterequest.PluginName, pod.PluginName)
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
 		deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName, nodescope.PluginName,
 		ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,

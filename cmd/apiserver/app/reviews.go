@@ -6,6 +6,7 @@ import (
 
 	"kruise.io/kruise/pkg/admission/plugin/deletionprotection"
 	"kruise.io/kruise/pkg/admission/plugin/podunavailablebudget"
+	"kruise.io/kruise/pkg/admission/pod"
 	"kruise.io/kruise/pkg/admission/review"
 )
 
@@ -29,5 +30,12 @@ var reviews = []review.Row{
 		Resources:  []schema.GroupResource{{Resource: "pods"}, {Resource: "pods/eviction"}, {Resource: "pods/resize"}},
 		Operations: []admission.Operation{admission.Create, admission.Update, admission.Delete},
 		Plugins:    []string{podunavailablebudget.PluginName},
+	},
+	{
+		Name:       "podcreationreviews",
+		Resources:  []schema.GroupResource{{Resource: "pods"}},
+		Operations: []admission.Operation{admission.Create},
+		Plugins:    []string{pod.PluginName},
+		Mutates:    true,
 	},
 }

@@ -19,13 +19,14 @@ import (
 	"kruise.io/kruise/pkg/admission/review"
 )
 
-// asked are the webhooks of the installation: the rules by which kube-apiserver asks for each kind of review.
-func asked(t *testing.T) map[string][]admissionregistrationv1.RuleWithOperations {
+// asked are the webhooks of the installation: the rules by which kube-apiserver asks for each kind of review, and by which kind of
+// configuration.
+func asked(t *testing.T) (rules map[string][]admissionregistrationv1.RuleWithOperations, kinds map[string]string) {
 	t.Helper()
 	data, err := os.ReadFile("../../../artifacts/install.yaml")
 	require.NoError(t, err)
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
-	rules := map[string][]admissionregistrationv1.RuleWithOperations{}
+	rules, kinds = map[string][]admissionregistrationv1.RuleWithOperations{}, map[string]string{}
 	for {
 		var configuration struct {
 			Kind     string
@@ -33,13 +34,14 @@ func asked(t *testing.T) map[string][]admissionregistrationv1.RuleWithOperations
 		}
 		err := decoder.Decode(&configuration)
 		if errors.Is(err, io.EOF) {
-			return rules
+			return rules, kinds
 		}
 		require.NoError(t, err)
 		for _, webhook := range configuration.Webhooks {
 			name, found := strings.CutPrefix(*webhook.ClientConfig.Service.Path, "/apis/"+review.GroupVersion.String()+"/")
 			require.True(t, found, webhook.Name)
 			rules[name] = append(rules[name], webhook.Rules...)
+			kinds[name] = configuration.Kind
 		}
 	}
 }
@@ -49,9 +51,10 @@ func asked(t *testing.T) map[string][]admissionregistrationv1.RuleWithOperations
 func TestReviewsAreThoseThatWebhooksAskFor(t *testing.T) {
 	options, err := NewOptions()
 	require.NoError(t, err)
-	rules := asked(t)
+	rules, kinds := asked(t)
 	for _, row := range reviews {
 		assert.NotEmpty(t, rules[row.Name], "no webhook asks for %s", row.Name)
+		assert.Equal(t, map[bool]string{true: "MutatingWebhookConfiguration", false: "ValidatingWebhookConfiguration"}[row.Mutates], kinds[row.Name])
 		for _, plugin := range row.Plugins {
 			assert.Contains(t, options.Admission.RecommendedPluginOrder, plugin)
 		}

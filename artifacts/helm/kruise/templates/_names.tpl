@@ -46,6 +46,7 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 "ResourcesDeletionProtection":{"on":true,"all":"AllAlpha"},
 "DeletionProtectionForCRDCascadingGate":{"on":true,"all":"AllAlpha"},
 "PodWebhook":{"on":true,"all":"AllBeta"},
+"KruisePodReadinessGate":{"on":false,"all":"AllAlpha"},
 "PodUnavailableBudgetDeleteGate":{"on":true,"all":"AllAlpha"},
 "PodUnavailableBudgetUpdateGate":{"on":false,"all":"AllAlpha"}}
 {{- end }}

@@ -19,7 +19,7 @@
 - {{ $program }}.image: {{ $repository }} holds other programs; each of ours has an image of its own under image.registry
 {{- end }}
 {{- end }}
-{{- $known := list "installation" "featureGates" "enableKubeCacheMutationDetector" "image" "imagePullSecrets" "serviceAccount" "seccompProfile" "apiserver" "storage" "apiService" "podUnavailableBudget" "externalCerts" "manager" "daemon" "agent" "networkPolicy" "deletionProtection" "crds" "webhookConfiguration" "helmHooks" "global" }}
+{{- $known := list "installation" "featureGates" "enableKubeCacheMutationDetector" "image" "imagePullSecrets" "serviceAccount" "seccompProfile" "apiserver" "storage" "apiService" "podUnavailableBudget" "podCreation" "externalCerts" "manager" "daemon" "agent" "networkPolicy" "deletionProtection" "crds" "webhookConfiguration" "helmHooks" "global" }}
 {{- range $name := keys $values | sortAlpha }}
 {{- if not (has $name $known) }}
 - {{ $name }}: this chart has no such value

@@ -1,0 +1,144 @@
+package pod
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	lru "k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/admission/owners"
+	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/workload/disruption"
+)
+
+const (
+	// ownerPatience bounds the read of an owner. The annotation is not worth more of a Pod's time.
+	ownerPatience = time.Second
+	// rememberedOwners and rememberedFor bound what is known of owners without reading them again: the Pods of one workload come
+	// together, and what controls their owner hardly ever changes.
+	rememberedOwners = 1000
+	rememberedFor    = 10 * time.Second
+)
+
+// budget says on a Pod which PodUnavailableBudget governs it, so that kube-apiserver asks us about it from the beginning. It
+// is what the controller of budgets would write once it sees the Pod.
+type budget struct {
+	features featuregate.FeatureGate
+	known    cache.Indexer
+	owners   owners.Finder
+	// above is what controls an owner, by the reference to the owner.
+	above *lru.LRUExpireCache
+}
+
+func newBudget(clock clock.PassiveClock) *budget {
+	return &budget{above: lru.NewLRUExpireCacheWithClock(rememberedOwners, clock)}
+}
+
+func (b *budget) mutate(ctx context.Context, pod *corev1.Pod, _ admission.Attributes) error {
+	if !b.features.Enabled(features.PodUnavailableBudgetDeleteGate) && !b.features.Enabled(features.PodUnavailableBudgetUpdateGate) {
+		return nil
+	}
+	name, err := b.governing(ctx, pod)
+	if err != nil {
+		return err
+	}
+	for _, key := range []string{pub.RelatedPubKey, pub.RelatedPubKeyNew} {
+		if name == "" {
+			delete(pod.Annotations, key)
+		} else {
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, name)
+		}
+	}
+	return nil
+}
+
+// governing names the budget of a Pod, or is empty.
+func (b *budget) governing(ctx context.Context, pod *corev1.Pod) (string, error) {
+	keys, err := b.known.IndexKeys(cache.NamespaceIndex, pod.Namespace)
+	if err != nil {
+		return "", fmt.Errorf("look up budgets by namespace: %w", err)
+	}
+	if len(keys) == 0 {
+		return "", nil
+	}
+	workloads, err := b.workloads(ctx, pod)
+	if err != nil {
+		return "", fmt.Errorf("look up what the Pod belongs to: %w", err)
+	}
+	governing, err := disruption.Governing(b.known, pod.Namespace, pod.Labels, workloads)
+	if err != nil {
+		return "", fmt.Errorf("look up budgets: %w", err)
+	}
+	if governing != nil {
+		return governing.Name, nil
+	}
+	return b.hinted(pod), nil
+}
+
+// hinted is the budget that the Pod names itself, if its target may have Pods that it does not own: only the controller knows
+// which those are. It corrects what is wrong.
+func (b *budget) hinted(pod *corev1.Pod) string {
+	name := disruption.Hinted(pod.Annotations)
+	item, found, err := b.known.GetByKey(pod.Namespace + "/" + name)
+	if err != nil || !found {
+		return ""
+	}
+	if hinted, ok := item.(*v1beta1.PodUnavailableBudget); !ok || !disruption.FoundByScale(hinted) {
+		return ""
+	}
+	return name
+}
+
+// owner is a reference to a Pod's owner, as far as it tells owners apart.
+type owner struct {
+	namespace  string
+	apiVersion string
+	kind, name string
+	uid        types.UID
+}
+
+// workloads returns what controls the Pod, and what controls that. An owner that is gone, or another one by now, has nothing
+// above it.
+func (b *budget) workloads(ctx context.Context, pod *corev1.Pod) ([]disruption.Workload, error) {
+	first, ref := disruption.ControllerOf(pod)
+	if ref == nil {
+		return nil, nil
+	}
+	key := owner{pod.Namespace, ref.APIVersion, ref.Kind, ref.Name, ref.UID}
+	if remembered, found := b.above.Get(key); found {
+		if workloads, ok := remembered.([]disruption.Workload); ok {
+			return workloads, nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, ownerPatience)
+	defer cancel()
+	workloads := []disruption.Workload{first}
+	object, err := b.owners.Get(ctx, pod.Namespace, ref)
+	if apierrors.IsNotFound(err) {
+		return workloads, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if object != nil && object.GetUID() != ref.UID {
+		return workloads, nil
+	}
+	if object != nil {
+		if second, above := disruption.ControllerOf(object); above != nil {
+			workloads = append(workloads, second)
+		}
+	}
+	b.above.Add(key, workloads, rememberedFor)
+	return workloads, nil
+}

@@ -1,0 +1,71 @@
+package pod
+
+import (
+	"context"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/features"
+)
+
+// PluginName is the plugin's name in flags.
+const PluginName = "PodCreation"
+
+// Register adds the plugin to the list.
+func Register(plugins *admission.Plugins) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(clock.RealClock{}), nil })
+}
+
+// mutator changes new Pods in one respect. It is called with a Pod that it may change, and that has its namespace; the name may
+// be missing, and come from generateName later. Called with its own result, it changes nothing.
+type mutator struct {
+	name   string
+	mutate func(ctx context.Context, pod *corev1.Pod, attributes admission.Attributes) error
+	// optional is one whose failure leaves the Pod as it was before, for a controller to complete.
+	optional bool
+}
+
+// chain is every mutator, in the order in which they run.
+func (p *Plugin) chain() []mutator {
+	return []mutator{
+		{name: "readiness gate", mutate: readinessGate{features: p.Gate}.mutate},
+		{name: "budget", mutate: p.budget.mutate, optional: true},
+	}
+}
+
+// Admit runs the chain on a Pod that is being created. An error leaves the Pod as it came.
+func (p *Plugin) Admit(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	pod, ok := attributes.GetObject().(*corev1.Pod)
+	if !ok || attributes.GetResource().GroupResource() != corev1.Resource("pods") || attributes.GetSubresource() != "" ||
+		attributes.GetOperation() != admission.Create || !p.Gate.Enabled(features.PodWebhook) {
+		return nil
+	}
+	// Nobody waits here: whoever creates Pods tries again, or has them without us.
+	if !p.synced() {
+		return apierrors.NewServiceUnavailable("what concerns new Pods is not known yet; try again in a few seconds")
+	}
+	result := pod.DeepCopy()
+	if result.Namespace == "" {
+		result.Namespace = attributes.GetNamespace()
+	}
+	for _, m := range p.mutators {
+		next := result.DeepCopy()
+		switch err := m.mutate(ctx, next, attributes); {
+		case err == nil:
+			result = next
+		case m.optional:
+			klog.FromContext(ctx).Error(err, "Pod is created without what a mutator would do", "mutator", m.name,
+				"namespace", result.Namespace, "name", pod.Name, "generateName", pod.GenerateName)
+		default:
+			return err
+		}
+	}
+	result.Namespace = pod.Namespace
+	result.DeepCopyInto(pod)
+	return nil
+}

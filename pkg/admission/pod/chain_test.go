@@ -1,0 +1,190 @@
+package pod
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/admission"
+	genericinitializer "k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/features"
+	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/generated/informers/externalversions"
+)
+
+// world is a chain and what it asks.
+type world struct {
+	*Plugin
+	t     *testing.T
+	clock *clocktesting.FakePassiveClock
+	host  *fake.Clientset
+}
+
+// newWorld has objects of the host's and of ours. Budgets go into the cache by hand.
+func newWorld(t *testing.T, gates string, host []runtime.Object, kruise ...runtime.Object) *world {
+	t.Helper()
+	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	w := &world{Plugin: New(clock), t: t, clock: clock, host: fake.NewClientset(host...)}
+	require.Error(t, w.ValidateInitialization())
+	gate, err := features.New("")
+	require.NoError(t, err)
+	require.NoError(t, gate.Set(gates))
+	client := kruisefake.NewClientset(kruise...)
+	for _, i := range []admission.PluginInitializer{
+		genericinitializer.New(w.host, nil, nil, nil, nil, nil, nil, meta.NewDefaultRESTMapper(nil)),
+		&initializer.Initializer{
+			Kruise: client, Features: gate, Metadata: metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme()),
+		},
+		&initializer.Stores{Informers: externalversions.NewSharedInformerFactory(client, 0)},
+	} {
+		i.Initialize(w.Plugin)
+	}
+	require.NoError(t, w.ValidateInitialization())
+	w.synced = func() bool { return true }
+	return w
+}
+
+func (w *world) attributes(pod *corev1.Pod) admission.Attributes {
+	return admission.NewAttributesRecord(pod, nil, corev1.SchemeGroupVersion.WithKind("Pod"), "ns", pod.Name,
+		corev1.SchemeGroupVersion.WithResource("pods"), "", admission.Create, &metav1.CreateOptions{}, false, nil)
+}
+
+// create runs the chain, twice: the second time it changes nothing.
+func (w *world) create(pod *corev1.Pod) *corev1.Pod {
+	w.t.Helper()
+	require.NoError(w.t, w.Admit(w.t.Context(), w.attributes(pod), nil))
+	again := pod.DeepCopy()
+	require.NoError(w.t, w.Admit(w.t.Context(), w.attributes(again), nil))
+	assert.Equal(w.t, pod, again, "row 7: called twice")
+	return pod
+}
+
+func newPod(edits ...func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "web-", Namespace: "ns", Labels: map[string]string{"app": "web"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "app:1"}}},
+	}
+	for _, edit := range edits {
+		edit(pod)
+	}
+	return pod
+}
+
+func ownedBy(apiVersion, kind, name, uid string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: name, UID: types.UID(uid), Controller: new(true)}}
+	}
+}
+
+// TestTheOrder is that of the contract: 1 readiness gate, 5 budget.
+func TestTheOrder(t *testing.T) {
+	w := newWorld(t, "", nil)
+	names := make([]string, 0, len(w.mutators))
+	for _, m := range w.mutators {
+		names = append(names, m.name)
+	}
+	assert.Equal(t, []string{"readiness gate", "budget"}, names)
+}
+
+func add(key string, err error, optional bool) mutator {
+	return mutator{name: key, optional: optional, mutate: func(_ context.Context, pod *corev1.Pod, _ admission.Attributes) error {
+		seen := pod.Annotations["seen"]
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, "seen", seen+key)
+		return err
+	}}
+}
+
+func TestAPodIsChangedByAllOrByNone(t *testing.T) {
+	broken := errors.New("broken")
+	tests := map[string]struct {
+		chain  []mutator
+		synced bool
+		want   string
+		err    error
+	}{
+		"each sees what those before it did":       {chain: []mutator{add("a", nil, false), add("b", nil, false)}, synced: true, want: "ab"},
+		"row 17: one fails":                        {chain: []mutator{add("a", nil, false), add("b", broken, false)}, synced: true, err: broken},
+		"one that is optional fails":               {chain: []mutator{add("a", nil, false), add("b", broken, true), add("c", nil, true)}, synced: true, want: "ac"},
+		"row 17: the caches are not filled (none)": {chain: []mutator{add("a", nil, false)}, err: apierrors.NewServiceUnavailable("")},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "", nil)
+			w.mutators, w.synced = test.chain, func() bool { return test.synced }
+			pod := newPod()
+			err := w.Admit(t.Context(), w.attributes(pod), nil)
+			if test.err != nil {
+				assert.Equal(t, apierrors.ReasonForError(test.err), apierrors.ReasonForError(err))
+				assert.Equal(t, newPod(), pod)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, test.want, pod.Annotations["seen"])
+		})
+	}
+}
+
+// TestOnlyCreationsOfPods are the chain's matter, and only while what concerns Pods is on.
+func TestOnlyCreationsOfPods(t *testing.T) {
+	pods, create := corev1.SchemeGroupVersion.WithResource("pods"), admission.Create
+	other := pods
+	other.Resource = "podtemplates"
+	attributes := func(object runtime.Object, subresource string, operation admission.Operation) admission.Attributes {
+		return admission.NewAttributesRecord(object, nil, corev1.SchemeGroupVersion.WithKind("Pod"), "ns", "", pods, subresource, operation, nil, false, nil)
+	}
+	tests := map[string]struct {
+		gates string
+		asked admission.Attributes
+		want  bool
+	}{
+		"creation":      {asked: attributes(newPod(), "", create), want: true},
+		"a subresource": {asked: attributes(newPod(), "binding", create)},
+		"an update":     {asked: attributes(newPod(), "", admission.Update)},
+		"no Pod":        {asked: attributes(&corev1.Service{}, "", create)},
+		"another resource": {
+			asked: admission.NewAttributesRecord(newPod(), nil, corev1.SchemeGroupVersion.WithKind("Pod"), "ns", "", other, "", create, nil, false, nil),
+		},
+		"the gate is off": {gates: "PodWebhook=false", asked: attributes(newPod(), "", create)},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, test.gates, nil)
+			w.mutators = []mutator{add("a", nil, false)}
+			require.NoError(t, w.Admit(t.Context(), test.asked, nil))
+			if pod, ok := test.asked.GetObject().(*corev1.Pod); ok {
+				assert.Equal(t, test.want, pod.Annotations["seen"] == "a")
+			}
+		})
+	}
+	w := newWorld(t, "", nil)
+	assert.True(t, w.Handles(admission.Create))
+	assert.False(t, w.Handles(admission.Update))
+}
+
+// TestTheNamespaceIsThatOfTheRequest for mutators, and what the Pod says of it stays as it is.
+func TestTheNamespaceIsThatOfTheRequest(t *testing.T) {
+	w := newWorld(t, "", nil)
+	var seen string
+	w.mutators = []mutator{{mutate: func(_ context.Context, pod *corev1.Pod, _ admission.Attributes) error {
+		seen = pod.Namespace
+		return nil
+	}}}
+	pod := newPod(func(p *corev1.Pod) { p.Namespace = "" })
+	w.create(pod)
+	assert.Equal(t, "ns", seen)
+	assert.Empty(t, pod.Namespace)
+}

@@ -1,0 +1,134 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"kruise.io/kruise/pkg/features"
+)
+
+const mutating = "/kruise-mutating-webhook-configuration"
+
+// askedAbout are the webhooks that match Pods of a namespace with these labels, by what they are for Pods of: "owned" or "any".
+func askedAbout(t *testing.T, all objects, set labels.Set) (names []string, policy admissionv1.FailurePolicyType, pods string) {
+	t.Helper()
+	if all["MutatingWebhookConfiguration"][mutating] == nil {
+		return nil, "", ""
+	}
+	for _, webhook := range read[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration", mutating).Webhooks {
+		selector, err := metav1.LabelSelectorAsSelector(webhook.NamespaceSelector)
+		require.NoError(t, err)
+		if selector.Matches(set) {
+			names, policy, pods = append(names, webhook.Name), *webhook.FailurePolicy, "any"
+			if len(webhook.MatchConditions) > 0 {
+				pods = "owned"
+			}
+		}
+	}
+	return names, policy, pods
+}
+
+// TestWhichNamespacesPodsWeAreAskedAbout, by one webhook at most.
+func TestWhichNamespacesPodsWeAreAskedAbout(t *testing.T) {
+	const none = ""
+	off := []string{"--set-string", "featureGates=PodWebhook=false"}
+	noBudgets := []string{"--set-string", "featureGates=PodUnavailableBudgetDeleteGate=false"}
+	updates := []string{"--set-string", `featureGates=PodUnavailableBudgetDeleteGate=false\,PodUnavailableBudgetUpdateGate=true`}
+	gates := []string{"--set-string", "featureGates=KruisePodReadinessGate=true"}
+	plain, budgets := labels.Set{"kubernetes.io/metadata.name": "shop"}, labels.Set{"policy.kruise.io/pod-unavailable-budgets": "true"}
+	required := labels.Set{"admission.kruise.io/pod-failure-policy": "Fail"}
+	tests := map[string]struct {
+		args   []string
+		set    labels.Set
+		name   string
+		policy admissionv1.FailurePolicyType
+		pods   string
+	}{
+		"no budget":                      {nil, plain, "owned.mpod.kb.io", admissionv1.Ignore, "owned"},
+		"no budget, required":            {nil, required, "required.owned.mpod.kb.io", admissionv1.Fail, "owned"},
+		"budgets":                        {nil, budgets, "mpod.kb.io", admissionv1.Ignore, "any"},
+		"budgets, required":              {nil, labels.Merge(budgets, required), "required.mpod.kb.io", admissionv1.Fail, "any"},
+		"another word than Fail":         {nil, labels.Set{"admission.kruise.io/pod-failure-policy": "fail"}, "owned.mpod.kb.io", admissionv1.Ignore, "owned"},
+		"row 14: ours":                   {nil, labels.Merge(budgets, labels.Set{"kubernetes.io/metadata.name": "kruise-system"}), none, "", ""},
+		"row 14: ours, by another name":  {[]string{"--set", "installation.namespace=mine"}, labels.Set{"kubernetes.io/metadata.name": "mine"}, none, "", ""},
+		"kube-system, even if required":  {nil, labels.Merge(required, labels.Set{"kubernetes.io/metadata.name": "kube-system"}), none, "", ""},
+		"of a control plane":             {nil, labels.Merge(budgets, labels.Set{"control-plane": "x"}), none, "", ""},
+		"nothing concerns Pods":          {off, labels.Merge(budgets, required), none, "", ""},
+		"without budgets":                {noBudgets, budgets, "mpod.kb.io", admissionv1.Ignore, "owned"},
+		"without budgets, required":      {noBudgets, required, "required.mpod.kb.io", admissionv1.Fail, "owned"},
+		"budgets of updates alone":       {updates, budgets, "mpod.kb.io", admissionv1.Ignore, "any"},
+		"a gate for all":                 {gates, plain, "mpod.kb.io", admissionv1.Ignore, "any"},
+		"a gate for all, with a budget":  {gates, budgets, "mpod.kb.io", admissionv1.Ignore, "any"},
+		"a gate for all, and it must be": {gates, required, "required.mpod.kb.io", admissionv1.Fail, "any"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			names, policy, pods := askedAbout(t, render(t, test.args...), test.set)
+			if test.name == none {
+				assert.Empty(t, names)
+				return
+			}
+			assert.Equal(t, []string{test.name}, names)
+			assert.Equal(t, test.policy, policy)
+			assert.Equal(t, test.pods, pods)
+		})
+	}
+}
+
+// TestRow20NoKruiseKindHasAWebhook of ours: they are admitted in process.
+func TestRow20NoKruiseKindHasAWebhook(t *testing.T) {
+	for _, args := range [][]string{nil, everything(), {"--set-string", "featureGates=KruisePodReadinessGate=true"}} {
+		all := render(t, args...)
+		configuration := read[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration", mutating)
+		var rules []admissionv1.RuleWithOperations
+		for _, webhook := range configuration.Webhooks {
+			assert.Equal(t, []admissionv1.RuleWithOperations{{
+				Operations: []admissionv1.OperationType{admissionv1.Create},
+				Rule: admissionv1.Rule{
+					APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}, Scope: new(admissionv1.NamespacedScope),
+				},
+			}}, webhook.Rules, webhook.Name)
+		}
+		for _, webhook := range read[admissionv1.ValidatingWebhookConfiguration](t, all, "ValidatingWebhookConfiguration", webhooks).Webhooks {
+			rules = append(rules, webhook.Rules...)
+		}
+		for _, rule := range rules {
+			for _, group := range rule.APIGroups {
+				assert.False(t, group == "*" || strings.HasSuffix(group, "kruise.io"), group)
+			}
+		}
+	}
+}
+
+// TestThePodWebhooksAreReachedThroughKubeAPIServer and keep nobody waiting for long.
+func TestThePodWebhooksAreReachedThroughKubeAPIServer(t *testing.T) {
+	all := render(t, "--set", "podCreation.timeoutSeconds=3")
+	configuration := read[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration", mutating)
+	names := sets.New[string]()
+	for _, webhook := range configuration.Webhooks {
+		names.Insert(webhook.Name)
+		service := webhook.ClientConfig.Service
+		require.NotNil(t, service, webhook.Name)
+		assert.Equal(t, "default/kubernetes", service.Namespace+"/"+service.Name)
+		assert.Equal(t, "/apis/admission.kruise.io/v1/podcreationreviews", *service.Path)
+		assert.Equal(t, admissionv1.SideEffectClassNoneOnDryRun, *webhook.SideEffects)
+		assert.Equal(t, admissionv1.NeverReinvocationPolicy, *webhook.ReinvocationPolicy)
+		assert.EqualValues(t, 3, *webhook.TimeoutSeconds)
+		assert.Equal(t, []string{"v1"}, webhook.AdmissionReviewVersions)
+	}
+	assert.Len(t, names, len(configuration.Webhooks), "names are unique")
+	byDefault := read[admissionv1.MutatingWebhookConfiguration](t, render(t), "MutatingWebhookConfiguration", mutating)
+	assert.EqualValues(t, 5, *byDefault.Webhooks[0].TimeoutSeconds)
+
+	gate, err := features.New("")
+	require.NoError(t, err)
+	assert.False(t, gate.Enabled(features.KruisePodReadinessGate), "as the chart believes")
+	assert.True(t, gate.Enabled(features.PodWebhook))
+}
