@@ -32,7 +32,8 @@ var rendered = sync.OnceValues(func() (string, error) {
 	command := env.cluster.Binary("helm")
 	return output(command, "template", "kruise", "../../artifacts/helm/kruise", "--kube-version=1.36.3",
 		"--set=installation.roleListGroups={example.com}", "--set=featureGates=PodUnavailableBudgetUpdateGate=true",
-		"--show-only=templates/apiserver/webhooks.yaml", "--show-only=templates/apiserver/protection.yaml")
+		"--show-only=templates/apiserver/webhooks.yaml", "--show-only=templates/apiserver/protection.yaml",
+		"--show-only=templates/apiserver/podcreation.yaml")
 })
 
 // protected is a namespace where deletions are protected, from the time on when all of it holds.
