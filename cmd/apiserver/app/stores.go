@@ -16,7 +16,7 @@ import (
 // openStores gives admission what is stored in this server. The server is ready when the caches that plugins asked for are
 // filled: a budget that is not known yet protects nothing.
 func openStores(config *apiserver.Config, kruise versioned.Interface) (*initializer.Stores, error) {
-	budgets := &policy.Budgets{}
+	budgets := policy.NewBudgets()
 	config.Opened = budgets.Opened
 	informers := externalversions.NewSharedInformerFactory(kruise, 0)
 	err := config.Generic.AddPostStartHook("start-kruise-informers", func(context genericapiserver.PostStartHookContext) error {

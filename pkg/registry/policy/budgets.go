@@ -9,17 +9,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
 
 	"kruise.io/kruise/pkg/apis/policy"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/workload/groupcommit"
 )
 
-// Budgets lets admission change the statuses of budgets where they are stored, without a request. It is made before the
-// store is open, and of no use until Opened was called.
+// Budgets lets admission change the statuses of budgets where they are stored, without a request. Those who want to change one
+// budget at once do so in one write. It is made before the store is open, and of no use until Opened was called.
 type Budgets struct {
 	status genericrest.Updater
+	writer *groupcommit.Writer[types.NamespacedName, *v1beta1.PodUnavailableBudget]
+}
+
+// NewBudgets returns those of a store that is not open yet.
+func NewBudgets() *Budgets {
+	b := &Budgets{}
+	b.writer = groupcommit.New(b.write)
+	return b
 }
 
 const budgetResource = "podunavailablebudgets"
@@ -36,21 +47,28 @@ func (b *Budgets) Opened(resource schema.GroupResource, storage map[string]gener
 
 // UpdateStatus lets update change the status of a budget as it is stored now, and stores it unless nothing changed. Where
 // somebody else stores it first, update is called again with what that one stored, until the context ends. What update
-// returns as an error comes back as it is.
+// returns as an error comes back as it is; it has left the budget as it was.
 func (b *Budgets) UpdateStatus(
 	ctx context.Context, namespace, name string, update func(*v1beta1.PodUnavailableBudget) error,
 ) error {
 	if b.status == nil {
 		return apierrors.NewServiceUnavailable("the store of PodUnavailableBudgets is not open yet")
 	}
+	return b.writer.Do(ctx, types.NamespacedName{Namespace: namespace, Name: name}, update)
+}
+
+// write stores what update makes of a budget, for all who wait for that. Whose context this is may have its answer before: no
+// warning must reach it.
+func (b *Budgets) write(ctx context.Context, key types.NamespacedName, update func(*v1beta1.PodUnavailableBudget) error) error {
 	ctx = genericapirequest.WithNamespace(genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{
 		IsResourceRequest: true, Verb: "update", APIGroup: policy.GroupName, APIVersion: v1beta1.SchemeGroupVersion.Version,
-		Resource: budgetResource, Subresource: "status", Namespace: namespace, Name: name,
-	}), namespace)
+		Resource: budgetResource, Subresource: "status", Namespace: key.Namespace, Name: key.Name,
+	}), key.Namespace)
 	change := func(_ context.Context, _, stored runtime.Object) (runtime.Object, error) {
 		return changeStatus(stored, update)
 	}
-	_, _, err := b.status.Update(ctx, name, genericrest.DefaultUpdatedObjectInfo(nil, change), nil, nil, false, &metav1.UpdateOptions{})
+	_, _, err := b.status.Update(warning.WithWarningRecorder(ctx, nil), key.Name, genericrest.DefaultUpdatedObjectInfo(nil, change),
+		nil, nil, false, &metav1.UpdateOptions{})
 	return err
 }
 
