@@ -25,9 +25,11 @@ type observation struct {
 }
 
 // observe reads the caches. It must come after the budget was read.
-func (r *Reconciler) observe(ctx context.Context, budget *v1beta1.PodUnavailableBudget) (*observation, error) {
+func (r *Reconciler) observe(
+	ctx context.Context, budget *v1beta1.PodUnavailableBudget, server *disruption.Server,
+) (*observation, error) {
 	seen := &observation{Observation: disruption.Observation{
-		Now: r.clock.Now(), Cached: r.cachedPod(budget.Namespace), Live: r.livePod(ctx, budget.Namespace),
+		Now: r.clock.Now(), Cached: r.cachedPod(budget.Namespace), Server: server,
 	}}
 	var err error
 	if budget.Spec.TargetRef == nil {

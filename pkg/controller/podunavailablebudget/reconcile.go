@@ -55,8 +55,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 // count counts, and writes the count over the very budget that it was made for. It returns nothing for a budget that is gone.
 func (r *Reconciler) count(ctx context.Context, budget *v1beta1.PodUnavailableBudget) (*observation, time.Duration, error) {
 	client := r.kruise.PolicyV1beta1().PodUnavailableBudgets(budget.Namespace)
+	server := disruption.NewServer(r.livePod(ctx, budget.Namespace))
 	for attempt := 1; ; attempt++ {
-		seen, err := r.observe(ctx, budget)
+		seen, err := r.observe(ctx, budget, server)
 		if err != nil {
 			return nil, 0, err
 		}

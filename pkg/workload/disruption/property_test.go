@@ -46,6 +46,8 @@ type simulation struct {
 	requests      []inFlight
 	counts        []pendingCount
 	granted       int
+	// looks are those of the counts since one was last given up.
+	looks *Server
 }
 
 // inFlight is a request that was granted and has not come to its end.
@@ -72,7 +74,12 @@ func newSimulation(seed int64) *simulation {
 		pod.Generation, pod.Status.ObservedGeneration = 1, 1
 		w.server[pod.Name], w.cache[pod.Name] = pod, pod
 	}
+	w.lookAnew()
 	return w
+}
+
+func (w *simulation) lookAnew() {
+	w.looks = NewServer(func(name string) (*metav1.ObjectMeta, error) { return &w.server[name].ObjectMeta, nil })
 }
 
 func (w *simulation) step() {
@@ -182,14 +189,15 @@ func (w *simulation) lag() {
 	}
 }
 
-// count makes a count by the budget as it is stored now, to be written later.
+// count makes a count by the budget as it is stored now, to be written later. It may be one that lost and is made again.
 func (w *simulation) count() {
+	if w.random.Intn(4) == 0 {
+		w.lookAnew()
+	}
 	seen := &Observation{
 		Replicas: 10, Now: w.now,
 		Cached: func(name string) *corev1.Pod { return w.cache[name] },
-		Live: func(name string) (*metav1.ObjectMeta, error) {
-			return &w.server[name].ObjectMeta, nil
-		},
+		Server: w.looks,
 	}
 	for _, pod := range w.cache {
 		seen.Pods = append(seen.Pods, pod)

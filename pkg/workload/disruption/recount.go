@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -26,8 +25,7 @@ type Observation struct {
 	Now      time.Time
 	// Cached is a Pod of the budget's namespace in the same cache, or nil.
 	Cached func(name string) *corev1.Pod
-	// Live is the Pod's metadata on the server, or nil.
-	Live func(name string) (*metav1.ObjectMeta, error)
+	Server *Server
 }
 
 // Count is what a recount comes to.
@@ -52,14 +50,12 @@ func Recount(budget *v1beta1.PodUnavailableBudget, seen *Observation) (*Count, e
 			r.active[pod.Name] = pod
 		}
 	}
-	disrupted, err := r.standing(budget.Status.DisruptedPods, DeletionExpiry, r.notDeleted)
+	goes, changes := r.grants(budget.Status.DisruptedPods, DeletionExpiry), r.grants(budget.Status.UnavailablePods, UpdateExpiry)
+	live, err := seen.Server.look(append(doubtful(goes), doubtful(changes)...))
 	if err != nil {
 		return nil, err
 	}
-	unavailable, err := r.standing(budget.Status.UnavailablePods, UpdateExpiry, func(string) {})
-	if err != nil {
-		return nil, err
-	}
+	disrupted, unavailable := r.standing(goes, live, r.notDeleted), r.standing(changes, live, func(string) {})
 	current := int32(0)
 	for name, pod := range r.active {
 		_, goes := disrupted[name]
@@ -82,35 +78,61 @@ type recount struct {
 	count  *Count
 }
 
-// standing returns the grants that stand. One ends when its Pod is gone, or it expired; and only when the cache, by which the
-// Pod counts from then on, shows what the server has.
-func (r *recount) standing(grants map[string]metav1.Time, expiry time.Duration, expired func(string)) (map[string]metav1.Time, error) {
-	var standing map[string]metav1.Time
-	for name, at := range grants {
-		remaining := at.Add(expiry).Sub(r.Now)
-		cached, counted := r.cached(name)
-		if remaining <= 0 || cached == nil || !podstate.Active(cached) {
-			shown, err := r.shown(name, cached)
-			switch {
-			case err != nil:
-				return nil, err
-			case shown && counted:
-				expired(name)
+// grant is one that was made, beside the Pod as the cache has it.
+type grant struct {
+	name      string
+	at        metav1.Time
+	remaining time.Duration
+	cached    *corev1.Pod
+	counted   bool
+}
+
+func (r *recount) grants(made map[string]metav1.Time, expiry time.Duration) []grant {
+	all := make([]grant, 0, len(made))
+	for name, at := range made {
+		g := grant{name: name, at: at, remaining: at.Add(expiry).Sub(r.Now)}
+		g.cached, g.counted = r.cached(name)
+		all = append(all, g)
+	}
+	return all
+}
+
+// ends tells whether a grant ends by what the cache shows: its Pod is gone, or it expired.
+func (g *grant) ends() bool { return g.remaining <= 0 || g.cached == nil || !podstate.Active(g.cached) }
+
+// doubtful are the grants that end if the server has what the cache shows.
+func doubtful(grants []grant) (ends []grant) {
+	for _, g := range grants {
+		if g.ends() {
+			ends = append(ends, g)
+		}
+	}
+	return ends
+}
+
+// standing returns the grants that stand. One ends only when the cache, by which the Pod counts from then on, shows what the
+// server has.
+func (r *recount) standing(grants []grant, live map[string]*metav1.ObjectMeta, expired func(string)) (standing map[string]metav1.Time) {
+	for _, g := range grants {
+		if g.ends() {
+			switch shown := shows(live[g.name], g.cached); {
+			case shown && g.counted:
+				expired(g.name)
 				continue
 			case shown:
 				continue
 			}
-			remaining = lookAgain
+			g.remaining = lookAgain
 		}
 		if standing == nil {
 			standing = map[string]metav1.Time{}
 		}
-		standing[name] = at
-		if r.count.Recheck == 0 || remaining < r.count.Recheck {
-			r.count.Recheck = remaining
+		standing[g.name] = g.at
+		if r.count.Recheck == 0 || g.remaining < r.count.Recheck {
+			r.count.Recheck = g.remaining
 		}
 	}
-	return standing, nil
+	return standing
 }
 
 // cached is a Pod as this recount counts it, else as the cache has it.
@@ -121,16 +143,12 @@ func (r *recount) cached(name string) (pod *corev1.Pod, counted bool) {
 	return r.Cached(name), false
 }
 
-// shown tells whether the server has a Pod as the cache shows it. The cache must have been read before.
-func (r *recount) shown(name string, cached *corev1.Pod) (bool, error) {
-	live, err := r.Live(name)
-	if err != nil {
-		return false, fmt.Errorf("look at Pod %s: %w", name, err)
-	}
+// shows tells whether the cache has a Pod as the server has it.
+func shows(live *metav1.ObjectMeta, cached *corev1.Pod) bool {
 	if live == nil || cached == nil {
-		return live == nil && cached == nil, nil
+		return live == nil && cached == nil
 	}
-	return live.UID == cached.UID && live.ResourceVersion == cached.ResourceVersion, nil
+	return live.UID == cached.UID && live.ResourceVersion == cached.ResourceVersion
 }
 
 func (r *recount) notDeleted(name string) {

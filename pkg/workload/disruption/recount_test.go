@@ -18,12 +18,12 @@ func seenIn(cached, live []*corev1.Pod, at time.Time) *Observation {
 	return &Observation{
 		Pods: cached, Replicas: 10, Now: at,
 		Cached: func(name string) *corev1.Pod { return named(cached, name) },
-		Live: func(name string) (*metav1.ObjectMeta, error) {
+		Server: NewServer(func(name string) (*metav1.ObjectMeta, error) {
 			if pod := named(live, name); pod != nil {
 				return &pod.ObjectMeta, nil
 			}
 			return nil, nil
-		},
+		}),
 	}
 }
 
@@ -125,7 +125,7 @@ func unseen(pods []*corev1.Pod) []*corev1.Pod {
 
 func TestAGrantStandsWhileNobodyCanLook(t *testing.T) {
 	seen := seenIn(nil, nil, now)
-	seen.Live = func(string) (*metav1.ObjectMeta, error) { return nil, errors.New("no route") }
+	seen.Server = NewServer(func(string) (*metav1.ObjectMeta, error) { return nil, errors.New("no route") })
 	_, err := Recount(newBudget(granted(now)), seen)
 	require.ErrorContains(t, err, "look at Pod p: no route")
 	_, err = Recount(newBudget(func(b *v1beta1.PodUnavailableBudget) { b.Spec.MaxUnavailable = nil }), seen)
@@ -140,4 +140,72 @@ func TestRow13FewerReplicasNeedFewerPods(t *testing.T) {
 	assert.EqualValues(t, 5, count.Status.TotalReplicas)
 	assert.EqualValues(t, 3, count.Status.DesiredAvailable)
 	assert.EqualValues(t, 7, count.Status.UnavailableAllowed)
+}
+
+// countAgain counts with the server of a count before.
+func countAgain(t *testing.T, server *Server, cached []*corev1.Pod, grantedAt, at time.Time) *Count {
+	t.Helper()
+	seen := seenIn(cached, nil, at)
+	seen.Server = server
+	count, err := Recount(newBudget(func(b *v1beta1.PodUnavailableBudget) {
+		b.Status.DisruptedPods = map[string]metav1.Time{"a": metav1.NewTime(grantedAt)}
+	}), seen)
+	require.NoError(t, err)
+	return count
+}
+
+// What was seen of a Pod that is gone holds for the grant for which somebody looked, and for no other.
+func TestACountThatIsMadeAgain(t *testing.T) {
+	pods := tenPods()
+	going := but(pods, "a", goes)
+	var live []*corev1.Pod
+	looks := 0
+	newServer := func() *Server {
+		return NewServer(func(name string) (*metav1.ObjectMeta, error) {
+			looks++
+			if pod := named(live, name); pod != nil {
+				return &pod.ObjectMeta, nil
+			}
+			return nil, nil
+		})
+	}
+	for name, gone := range map[string][]*corev1.Pod{"gone": without(pods, "a"), "going": going} {
+		t.Run(name, func(t *testing.T) {
+			server := newServer()
+			live, looks = gone, 0
+			for range 3 {
+				assert.Empty(t, countAgain(t, server, gone, now, now).Status.DisruptedPods)
+			}
+			assert.Equal(t, 1, looks)
+			live = but(pods, "a", func(pod *corev1.Pod) { pod.UID = "new" })
+			later := countAgain(t, server, gone, now.Add(time.Second), now.Add(time.Second))
+			assert.Len(t, later.Status.DisruptedPods, 1, "its successor has a grant of its own, and the cache does not know it")
+		})
+	}
+
+	server := newServer()
+	live = pods
+	assert.Len(t, countAgain(t, server, without(pods, "a"), now, now).Status.DisruptedPods, 1, "the cache does not know the Pod yet")
+	live = going
+	late := countAgain(t, server, pods, now, now.Add(DeletionExpiry))
+	assert.Len(t, late.Status.DisruptedPods, 1, "it went after somebody looked")
+}
+
+func TestTwoGrantsOfOneNameDifferInTime(t *testing.T) {
+	for name, operations := range map[string][]v1beta1.PubOperation{
+		"deletions": {"DELETE", "DELETE"}, "updates": {"UPDATE", "UPDATE"}, "a deletion of what was updated": {"UPDATE", "DELETE"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			budget := newBudget()
+			require.NoError(t, Spend(budget, &Request{Operation: operations[0], Pod: newPod("p")}, now))
+			first, found := grantOf(&budget.Status, newPod("p"))
+			require.True(t, found)
+			successor := newPod("p", func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.NewTime(now) })
+			require.NoError(t, Spend(budget, &Request{Operation: operations[1], Pod: successor}, now))
+			second, found := grantOf(&budget.Status, newPod("p"))
+			require.True(t, found)
+			assert.Equal(t, first.Add(time.Second), second)
+			assert.EqualValues(t, 1, budget.Status.UnavailableAllowed)
+		})
+	}
 }

@@ -105,14 +105,20 @@ func renew(status *v1beta1.PodUnavailableBudgetStatus, request *Request, granted
 }
 
 // record notes a grant, of a Pod that may go as one that may: that takes longer to be seen. The status holds whole seconds: a
-// grant never lives shorter than it should.
+// grant never lives shorter than it should. Two grants of one name never have the same time: see Server.
 func record(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time.Time) {
 	at := now.Truncate(time.Second)
 	if at.Before(now) {
 		at = at.Add(time.Second)
 	}
+	before, goes := status.DisruptedPods[request.Pod.Name]
+	if !goes {
+		before = status.UnavailablePods[request.Pod.Name]
+	}
+	if !at.After(before.Time) {
+		at = before.Add(time.Second)
+	}
 	grants := &status.DisruptedPods
-	_, goes := status.DisruptedPods[request.Pod.Name]
 	if !goes && (request.Operation == v1beta1.PubUpdateOperation || request.Operation == v1beta1.PubResizeOperation) {
 		grants = &status.UnavailablePods
 	}

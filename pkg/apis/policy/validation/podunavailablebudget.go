@@ -48,19 +48,17 @@ func ValidatePodUnavailableBudgetStatusUpdate(budget, old *policy.PodUnavailable
 	} {
 		errs = append(errs, rules.NotNegative(int64(count.value), path.Child(count.name))...)
 	}
-	return append(errs, rules.WithoutStored(
-		validateGrants(status, path), func() field.ErrorList { return validateGrants(&old.Status, path) },
-	)...)
+	errs = append(errs, validatePodNames(status.DisruptedPods, old.Status.DisruptedPods, path.Child("disruptedPods"))...)
+	return append(errs, validatePodNames(status.UnavailablePods, old.Status.UnavailablePods, path.Child("unavailablePods"))...)
 }
 
-// validateGrants checks that what was granted is for Pods.
-func validateGrants(status *policy.PodUnavailableBudgetStatus, path *field.Path) field.ErrorList {
-	errs := validatePodNames(status.DisruptedPods, path.Child("disruptedPods"))
-	return append(errs, validatePodNames(status.UnavailablePods, path.Child("unavailablePods"))...)
-}
-
-func validatePodNames(times map[string]metav1.Time, path *field.Path) (errs field.ErrorList) {
+// validatePodNames checks that what was granted is for Pods. What is stored already is not looked at again: there may be
+// thousands, at each write.
+func validatePodNames(times, stored map[string]metav1.Time, path *field.Path) (errs field.ErrorList) {
 	for name := range times {
+		if _, known := stored[name]; known {
+			continue
+		}
 		for _, message := range apivalidation.NameIsDNSSubdomain(name, false) {
 			errs = append(errs, field.Invalid(path.Key(name), name, message))
 		}
