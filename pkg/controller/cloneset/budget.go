@@ -10,6 +10,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -18,12 +19,13 @@ import (
 	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/groupcommit"
 )
 
 const (
 	// refusedRetry is how soon a Pod is tried again that a budget did not let go.
 	refusedRetry = time.Second
-	// leaveAttempts is how often a grant that lost against another writer is tried again at once.
+	// leaveAttempts is how often grants that lost against another writer are tried again at once.
 	leaveAttempts = 10
 )
 
@@ -33,6 +35,8 @@ type leaver struct {
 	budgets disruption.Budgets
 	kruise  versioned.Interface
 	clock   clock.PassiveClock
+	// writer takes what several Pods ask of one budget at once in one write.
+	writer *groupcommit.Writer[types.NamespacedName, *policyv1beta1.PodUnavailableBudget]
 }
 
 // newLeaver is nil where the gate leaves updates unbounded.
@@ -46,7 +50,9 @@ func newLeaver(deps controller.Deps) (*leaver, error) {
 			return nil, fmt.Errorf("index budgets: %w", err)
 		}
 	}
-	return &leaver{budgets: informer.GetIndexer(), kruise: deps.Kruise, clock: deps.Clock}, nil
+	l := &leaver{budgets: informer.GetIndexer(), kruise: deps.Kruise, clock: deps.Clock}
+	l.writer = groupcommit.New(l.write)
+	return l, nil
 }
 
 // leave takes the Pod's part of its budget, or returns a disruption.Refusal. A nil leaver asks nobody.
@@ -63,42 +69,49 @@ func (l *leaver) leave(ctx context.Context, set *v1beta1.CloneSet, pod *corev1.P
 	if err != nil || budget == nil {
 		return err
 	}
-	return l.spend(ctx, budget, request)
+	key := types.NamespacedName{Namespace: budget.Namespace, Name: budget.Name}
+	return l.writer.Do(ctx, key, func(stored *policyv1beta1.PodUnavailableBudget) error {
+		return disruption.Spend(stored, request, l.clock.Now())
+	})
 }
 
-// spend writes the grant over the very budget that gave it.
-func (l *leaver) spend(ctx context.Context, budget *policyv1beta1.PodUnavailableBudget, request *disruption.Request) error {
-	client := l.kruise.PolicyV1beta1().PodUnavailableBudgets(budget.Namespace)
-	for attempt := 1; ; attempt++ {
-		stored, err := client.Get(ctx, budget.Name, metav1.GetOptions{})
+// errBusy is a budget that others write all the time.
+var errBusy = errors.New("PodUnavailableBudget is written by others all the time")
+
+// write stores grants over the very budget that gave them. A budget that is gone bounds nothing.
+func (l *leaver) write(ctx context.Context, key types.NamespacedName, spend func(*policyv1beta1.PodUnavailableBudget) error) error {
+	client := l.kruise.PolicyV1beta1().PodUnavailableBudgets(key.Namespace)
+	for range leaveAttempts {
+		stored, err := client.Get(ctx, key.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("get PodUnavailableBudget %s: %w", budget.Name, err)
+			return fmt.Errorf("get PodUnavailableBudget %s: %w", key.Name, err)
 		}
 		spent := stored.DeepCopy()
-		if err := disruption.Spend(spent, request, l.clock.Now()); err != nil {
+		if err := spend(spent); err != nil {
 			return err
 		}
 		if apiequality.Semantic.DeepEqual(stored.Status, spent.Status) {
 			return nil
 		}
 		_, err = client.UpdateStatus(ctx, spent, metav1.UpdateOptions{})
-		if apierrors.IsConflict(err) && attempt < leaveAttempts {
-			continue
+		switch {
+		case err == nil:
+			return nil
+		case !apierrors.IsConflict(err) && !apierrors.IsNotFound(err):
+			return fmt.Errorf("spend PodUnavailableBudget %s: %w", key.Name, err)
 		}
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("spend PodUnavailableBudget %s: %w", budget.Name, err)
-		}
-		return nil
 	}
+	return fmt.Errorf("spend PodUnavailableBudget %s: %w", key.Name, errBusy)
 }
 
-// refused tells whether a budget did not let a Pod go: it said so to us, or to the server that we asked.
+// refused tells whether a budget did not let a Pod go: it said so to us, or to the server that we asked, or could not be asked
+// because others were always faster.
 func refused(err error) bool {
 	var refusal *disruption.Refusal
-	return errors.As(err, &refusal) || apierrors.HasStatusCause(err, disruption.Cause)
+	return errors.As(err, &refusal) || apierrors.HasStatusCause(err, disruption.Cause) || errors.Is(err, errBusy)
 }
 
 // withoutRefusals returns whether a budget was the reason for any failure, and what failed for another. That is no
