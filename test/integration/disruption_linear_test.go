@@ -6,9 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
-	"net/url"
-	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,6 +20,7 @@ import (
 
 	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/test/integration/occupancy"
 )
 
 const (
@@ -30,61 +28,41 @@ const (
 	unavailable = 8
 )
 
-// outage is a time in which a slot of the workload surely had no Pod to count on: from the answer to a disruption to when its
-// successor was about to be ready, or a grant expired.
-type outage struct {
-	slot     int
-	from, to time.Time
-}
-
 // history is what clients did.
 type history struct {
-	lock      sync.Mutex
-	outages   []outage
+	lock sync.Mutex
+	// outages are times in which a slot of the workload surely had no Pod to count on: from the answer to a disruption to when its
+	// successor was about to be ready, or a grant expired.
+	outages   []occupancy.Outage
 	asked     atomic.Int64
 	granted   atomic.Int64
 	refused   atomic.Int64
 	unsettled atomic.Int64
+	// waited and refilling are the milliseconds that clients waited for answers and for successors.
+	waited    atomic.Int64
+	refilling atomic.Int64
 }
 
 // add notes outages, none of which lasts longer than until the slot had a Pod to count on.
-func (h *history) add(outages []outage, until time.Time) {
+func (h *history) add(outages []occupancy.Outage, until time.Time) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	for _, o := range outages {
-		if o.to.After(until) {
-			o.to = until
+		if o.To.After(until) {
+			o.To = until
 		}
 		h.outages = append(h.outages, o)
 	}
 }
 
-// most is how many slots were out at once, at the worst moment.
-func (h *history) most() (most int, at time.Time) {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	for _, one := range h.outages {
-		out := map[int]bool{}
-		for _, other := range h.outages {
-			if !other.from.After(one.from) && other.to.After(one.from) {
-				out[other.slot] = true
-			}
-		}
-		if len(out) > most {
-			most, at = len(out), one.from
-		}
-	}
-	return most, at
-}
-
 // TestBudgetsAreLinearizable has clients that evict, delete and update the Pods of one budget through two apiservers on one
-// etcd, while a controller counts and successors of the Pods come. One apiserver is killed, and etcd. No moment of the
-// recorded history has more Pods disrupted than allowed.
+// etcd, while a controller counts and successors of the Pods come. One apiserver is killed, and the leader of etcd, and both come
+// back. No moment of the recorded history has more Pods disrupted than allowed.
 func TestBudgetsAreLinearizable(t *testing.T) {
-	servers, restartEtcd := twoServers(t)
+	servers, store := twoServers(t)
 	b := withBudgets(t)
 	b.budget(disruptors, unavailable)
-	record := &history{}
+	record, began := &history{}, time.Now()
 	var clients sync.WaitGroup
 	for slot := range disruptors {
 		config := rest.CopyConfig(env.config)
@@ -98,19 +76,24 @@ func TestBudgetsAreLinearizable(t *testing.T) {
 		own.annotations = map[string]string{"kruise.io/related-pub": "b", "pub.kruise.io/related-pub": "b"}
 		clients.Go(func() { disrupt(t, &own, slot, record) })
 	}
-	reached := func(share int64) func() bool {
-		return func() bool { return record.asked.Load() >= operations*share/100 }
-	}
-	eventuallyLong(t, reached(40))
+	record.reached(t, 35)
 	servers[0].kill()
 	require.NoError(t, applyService(t.Context(), servers[1].port))
-	eventuallyLong(t, reached(70))
-	restartEtcd()
+	record.reached(t, 50)
+	require.NoError(t, servers[0].start(t.Context()))
+	require.NoError(t, applyService(t.Context(), servers[0].port, servers[1].port))
+	record.reached(t, 65)
+	leader := store.leader(t)
+	leader.kill()
+	record.reached(t, 85)
+	require.NoError(t, leader.start())
 	clients.Wait()
 
-	most, at := record.most()
-	t.Logf("%d operations: %d granted, %d refused, %d unanswered; at most %d of %d Pods were out at once",
-		record.asked.Load(), record.granted.Load(), record.refused.Load(), record.unsettled.Load(), most, disruptors)
+	record.lock.Lock()
+	defer record.lock.Unlock()
+	most, at := occupancy.Most(record.outages)
+	t.Logf("%d operations in %s: %d granted, %d refused, %d unanswered; at most %d of %d Pods were out at once",
+		operations, time.Since(began).Round(time.Second), record.granted.Load(), record.refused.Load(), record.unsettled.Load(), most, disruptors)
 	assert.GreaterOrEqual(t, record.asked.Load(), int64(operations))
 	assert.Greater(t, record.granted.Load(), int64(unavailable), "it was spent again and again")
 	assert.NotZero(t, record.refused.Load())
@@ -125,7 +108,7 @@ func disrupt(t *testing.T, b *budgeted, slot int, record *history) {
 	random := rand.New(rand.NewSource(int64(slot)))
 	name := fmt.Sprintf("p-%d", slot)
 	// updates are those of the slot's Pod. What became of them ends with the Pod, when its successor is there.
-	var updates []outage
+	var updates []occupancy.Outage
 	for generation := 1; record.asked.Add(1) <= operations; {
 		began := time.Now()
 		var err error
@@ -140,16 +123,18 @@ func disrupt(t *testing.T, b *budgeted, slot int, record *history) {
 			err = b.image(name, fmt.Sprintf("kruise.local/demo:%d", random.Int63()))
 		}
 		answered := time.Now()
+		record.waited.Add(answered.Sub(began).Milliseconds())
 		switch {
 		case err == nil && update:
 			record.granted.Add(1)
-			updates = append(updates, outage{slot: slot, from: answered, to: began.Add(disruption.UpdateExpiry)})
+			updates = append(updates, occupancy.Outage{Place: slot, From: answered, To: began.Add(disruption.UpdateExpiry)})
 		case err == nil:
 			record.granted.Add(1)
 			name = fmt.Sprintf("p-%d-%d", slot, generation)
 			generation++
 			back := b.refill(name)
-			record.add(append(updates, outage{slot: slot, from: answered, to: back}), back)
+			record.refilling.Add(time.Since(answered).Milliseconds())
+			record.add(append(updates, occupancy.Outage{Place: slot, From: answered, To: back}), back)
 			updates = nil
 		case apierrors.IsForbidden(err), apierrors.IsTooManyRequests(err):
 			record.refused.Add(1)
@@ -184,33 +169,16 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// twoServers lets two apiservers on one etcd serve the cluster, until the test ends. The function ends etcd and starts it again.
-func twoServers(t *testing.T) (servers []*server, restartEtcd func()) {
+// reached waits until the clients have done that share of what they shall, and says how they fare.
+func (h *history) reached(t *testing.T, percent int64) {
 	t.Helper()
-	port, err := freePort(t.Context())
-	require.NoError(t, err)
-	endpoint := (&url.URL{Scheme: "http", Host: fmt.Sprintf("127.0.0.1:%d", port)}).String()
-	dir := filepath.Join(env.dir, "budgets-etcd")
-	stop := startEtcd(t, dir, endpoint)
-	gates := slices.DeleteFunc(slices.Clone(env.server.args), func(arg string) bool { return len(arg) < 15 || arg[:15] != "--feature-gates" })
-	for _, name := range []string{"budgets-a", "budgets-b"} {
-		servers = append(servers, alone(t, name, append(gates, "--etcd-servers="+endpoint)...))
-	}
-	require.NoError(t, applyService(t.Context(), servers[0].port, servers[1].port))
-	t.Cleanup(func() {
-		require.NoError(t, env.server.publish(context.WithoutCancel(t.Context())))
-	})
-	return servers, func() {
-		stop()
-		startEtcd(t, dir, endpoint)
-	}
-}
-
-// eventuallyLong waits for as long as the operations take.
-func eventuallyLong(t *testing.T, happened func() bool) {
-	t.Helper()
+	began, before, waited := time.Now(), h.asked.Load(), h.waited.Load()
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 25*time.Minute, true, func(context.Context) (bool, error) {
-		return happened(), nil
+		return h.asked.Load() >= operations*percent/100, nil
 	})
 	require.NoError(t, err)
+	asked := h.asked.Load() - before
+	t.Logf("%d %%: %.1f operations a second, answered after %d ms on average; %d granted, %d refused, %d unanswered so far, successors took %d ms",
+		percent, float64(asked)/time.Since(began).Seconds(), (h.waited.Load()-waited)/max(1, asked), h.granted.Load(), h.refused.Load(),
+		h.unsettled.Load(), h.refilling.Load()/max(1, h.granted.Load()))
 }

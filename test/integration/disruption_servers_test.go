@@ -1,0 +1,112 @@
+//go:build integration
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// twoServers lets two apiservers on one etcd of three members serve the cluster, until the test ends.
+func twoServers(t *testing.T) (servers []*server, store etcd) {
+	t.Helper()
+	store = startMembers(t, 3)
+	endpoints := make([]string, 0, len(store))
+	for _, m := range store {
+		endpoints = append(endpoints, m.client)
+	}
+	gates := slices.DeleteFunc(slices.Clone(env.server.args), func(arg string) bool { return !strings.HasPrefix(arg, "--feature-gates") })
+	for _, name := range []string{"budgets-a", "budgets-b"} {
+		servers = append(servers, alone(t, name, append(gates, "--etcd-servers="+strings.Join(endpoints, ","))...))
+	}
+	require.NoError(t, applyService(t.Context(), servers[0].port, servers[1].port))
+	t.Cleanup(func() {
+		require.NoError(t, env.server.publish(context.WithoutCancel(t.Context())))
+	})
+	return servers, store
+}
+
+// etcd is a cluster of several members.
+type etcd []*member
+
+// member is one process of an etcd. Its data outlives it.
+type member struct {
+	name, client, peer string
+	args               []string
+	command            *exec.Cmd
+}
+
+// startMembers starts an etcd of that many members, which end with the test.
+func startMembers(t *testing.T, count int) (all etcd) {
+	t.Helper()
+	var peers []string
+	for i := range count {
+		m := &member{name: fmt.Sprintf("member-%d", i), client: localURL(t), peer: localURL(t)}
+		all, peers = append(all, m), append(peers, m.name+"="+m.peer)
+	}
+	for _, m := range all {
+		m.args = []string{
+			"--name=" + m.name, "--data-dir=" + filepath.Join(env.dir, "budgets-etcd", m.name),
+			"--listen-client-urls=" + m.client, "--advertise-client-urls=" + m.client, "--listen-peer-urls=" + m.peer,
+			"--initial-advertise-peer-urls=" + m.peer, "--initial-cluster=" + strings.Join(peers, ","), "--log-level=error", "--unsafe-no-fsync",
+		}
+		require.NoError(t, m.start())
+		t.Cleanup(m.kill)
+	}
+	all.leader(t)
+	return all
+}
+
+func (m *member) start() error {
+	m.command = exec.Command(env.cluster.Binary("etcd"), m.args...)
+	m.command.Stderr = os.Stderr
+	m.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return m.command.Start()
+}
+
+func (m *member) kill() {
+	_ = m.command.Process.Kill()
+	_ = m.command.Wait()
+}
+
+// leader waits until the members have one, and returns it.
+func (all etcd) leader(t *testing.T) (leader *member) {
+	t.Helper()
+	eventually(t, func() bool {
+		for _, m := range all {
+			if leads(t, m.client) {
+				leader = m
+				return true
+			}
+		}
+		return false
+	})
+	return leader
+}
+
+func leads(t *testing.T, endpoint string) bool {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Context: t.Context()})
+	require.NoError(t, err)
+	defer func() { _ = client.Close() }()
+	status, err := client.Status(t.Context(), endpoint)
+	return err == nil && status.Leader == status.Header.MemberId
+}
+
+func localURL(t *testing.T) string {
+	t.Helper()
+	port, err := freePort(t.Context())
+	require.NoError(t, err)
+	return (&url.URL{Scheme: "http", Host: fmt.Sprintf("127.0.0.1:%d", port)}).String()
+}
