@@ -101,6 +101,11 @@ func (c CompletedConfig) New() (*genericapiserver.GenericAPIServer, error) {
 // groupInfo opens the stores of a group's kinds. One store serves every version.
 func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo, error) {
 	info := genericapiserver.NewDefaultAPIGroupInfo(group.name, c.scheme, metav1.ParameterCodec, c.codecs)
+	codecs, err := checkBodies(c.scheme, info.NegotiatedSerializer)
+	if err != nil {
+		return nil, err
+	}
+	info.NegotiatedSerializer = codecs
 	for _, kind := range group.kinds(c.Gate) {
 		storage, err := kind.Storage(c.scheme, c.generic.RESTOptionsGetter, c.MaxObjectBytes)
 		if err != nil {

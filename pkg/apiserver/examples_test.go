@@ -84,7 +84,7 @@ func TestExamplesAreValid(t *testing.T) {
 		accessor, err := meta.Accessor(object)
 		require.NoError(t, err)
 		genericrest.FillObjectMetaSystemFields(accessor)
-		assert.NoError(t, genericrest.BeforeCreate(kind.Strategy(w.scheme), kind.request(t, version), object), example)
+		assert.NoError(t, genericrest.BeforeCreate(kind.main, kind.request(t, version), object), example)
 	}
 }
 

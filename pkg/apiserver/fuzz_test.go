@@ -4,38 +4,60 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/diff"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/randfill"
 )
 
-// seeds are the examples in every version of their kind, as JSON and as protobuf.
-func (w *world) seeds(f *testing.F) {
+// seeds are the examples in every version of their kind, as JSON and as protobuf, and each of them
+// once more with what JSON cannot show. It returns one stored object of each kind.
+func (w *world) seeds(f *testing.F) map[schema.GroupVersionKind]runtime.Object {
 	f.Helper()
-	wire := protobuf.NewSerializer(w.scheme, w.scheme)
+	stored := map[schema.GroupVersionKind]runtime.Object{}
 	for _, example := range readExamples(f) {
 		if !GroupNames().Has(example.content.GroupVersionKind().Group) {
 			continue
 		}
 		hub, err := runtime.Decode(w.codecs.UniversalDecoder(), example.data)
 		require.NoError(f, err, example)
-		for _, version := range w.find(hub).ServedVersions() {
+		kind := w.find(hub)
+		for _, version := range kind.ServedVersions() {
 			text, err := runtime.Encode(w.codecs.LegacyCodec(version), hub)
 			require.NoError(f, err, example)
 			f.Add(text)
-			binary, err := runtime.Encode(w.codecs.EncoderForVersion(wire, version), hub)
+			binary, err := runtime.Encode(w.codecs.EncoderForVersion(w.protobuf, version), hub)
 			require.NoError(f, err, example)
 			f.Add(binary)
+			f.Add(w.spoilt(f, version, hub))
 		}
+		stored[kind.hub] = hub
+		kind.main.PrepareForCreate(kind.request(f, kind.StoredVersion()), hub)
 	}
+	return stored
+}
+
+// spoilt is a hub object as a client would send it whose every value JSON cannot show.
+func (w *world) spoilt(f *testing.F, version schema.GroupVersion, hub runtime.Object) []byte {
+	f.Helper()
+	sent, err := w.scheme.ConvertToVersion(hub, version)
+	require.NoError(f, err)
+	sent = sent.DeepCopyObject()
+	spoilPlaces(sent, func(int) bool { return true })
+	data, err := runtime.Encode(w.codecs.EncoderForVersion(w.protobuf, version), sent)
+	require.NoError(f, err)
+	return data
 }
 
 // FuzzDecode feeds bytes to what a server does with a request: decode and default, complete and
-// judge, encode for the store and for each version. Nothing may panic, and what is encoded must
-// be read back.
+// judge, store and show. Nothing may panic, and what the rules accept can be read in each version.
 func FuzzDecode(f *testing.F) {
 	w := newWorld(f)
-	w.seeds(f)
+	stored := w.seeds(f)
+	same := sameAsShown(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		object, err := runtime.Decode(w.codecs.UniversalDecoder(), data)
 		if err != nil {
@@ -45,15 +67,45 @@ func FuzzDecode(f *testing.F) {
 		if kind == nil {
 			return
 		}
-		w.judge(t, kind, object, object.DeepCopyObject())
-		for _, version := range kind.ServedVersions() {
-			codec := w.codecs.LegacyCodec(version)
-			encoded, err := runtime.Encode(codec, object)
+		shown := sets.New[string]()
+		for _, accepted := range w.judge(t, kind, object, stored[kind.hub]) {
+			bytes, err := runtime.Encode(w.codecs.EncoderForVersion(w.protobuf, kind.StoredVersion()), accepted)
 			require.NoError(t, err)
-			_, err = runtime.Decode(codec, encoded)
-			require.NoError(t, err)
+			if !shown.Has(string(bytes)) {
+				w.show(t, kind, same, bytes, accepted)
+			}
+			shown.Insert(string(bytes))
 		}
 	})
+}
+
+// show reads the stored bytes of an object, and shows it in each version and encoding, as a list would.
+func (w *world) show(t *testing.T, kind *kind, same conversion.Equalities, data []byte, accepted runtime.Object) {
+	t.Helper()
+	stored, err := runtime.Decode(w.codecs.UniversalDecoder(), data)
+	require.NoError(t, err)
+	if !same.DeepEqual(accepted, stored) {
+		require.Fail(t, "lost in the store", diff.Diff(accepted, stored))
+	}
+	for _, version := range kind.ServedVersions() {
+		for _, encoding := range []runtime.Serializer{w.texts[0], w.protobuf} {
+			shown, err := runtime.Encode(w.codecs.EncoderForVersion(encoding, version), stored)
+			require.NoError(t, err)
+			read, err := runtime.Decode(w.codecs.DecoderToVersion(encoding, kind.hub.GroupVersion()), shown)
+			require.NoError(t, err, "%s", shown)
+			if !same.DeepEqual(stored, read) {
+				require.Fail(t, "lost in "+version.String(), "%s\n%s", shown, diff.Diff(stored, read))
+			}
+		}
+	}
+}
+
+// sameAsShown compares what JSON shows: of a number or text, the one that it is.
+func sameAsShown(t testing.TB) conversion.Equalities {
+	t.Helper()
+	equal := sameButForClaimKinds(t)
+	require.NoError(t, equal.AddFunc(func(a, b intstr.IntOrString) bool { return a.Type == b.Type && a.String() == b.String() }))
+	return equal
 }
 
 // FuzzValidate fills two objects of a kind, fields and all, with what the bytes say, and judges the
@@ -77,22 +129,27 @@ func fuzzRaw(raw *runtime.RawExtension, c randfill.Continue) {
 	*raw = runtime.RawExtension{Raw: []byte(c.String(0))}
 }
 
-// judge runs the rules of creating an object, of updating it and of updating its status, in each version.
-func (w *world) judge(t *testing.T, kind *kind, object, old runtime.Object) {
+// judge runs the rules of creating an object, of updating it and of updating its status, in each
+// version, and returns what they accept.
+func (w *world) judge(t *testing.T, kind *kind, object, old runtime.Object) (accepted []runtime.Object) {
 	t.Helper()
-	strategy, status := kind.Strategy(w.scheme), kind.StatusStrategy(w.scheme)
 	for _, version := range kind.ServedVersions() {
 		ctx := kind.request(t, version)
 		created, updated, reported := object.DeepCopyObject(), object.DeepCopyObject(), object.DeepCopyObject()
-		strategy.PrepareForCreate(ctx, created)
-		if len(strategy.Validate(ctx, created)) == 0 {
-			strategy.WarningsOnCreate(ctx, created)
+		kind.main.PrepareForCreate(ctx, created)
+		if len(kind.main.Validate(ctx, created)) == 0 {
+			kind.main.WarningsOnCreate(ctx, created)
+			accepted = append(accepted, created)
 		}
-		strategy.PrepareForUpdate(ctx, updated, old)
-		if len(strategy.ValidateUpdate(ctx, updated, old)) == 0 {
-			strategy.WarningsOnUpdate(ctx, updated, old)
+		kind.main.PrepareForUpdate(ctx, updated, old)
+		if len(kind.main.ValidateUpdate(ctx, updated, old)) == 0 {
+			kind.main.WarningsOnUpdate(ctx, updated, old)
+			accepted = append(accepted, updated)
 		}
-		status.PrepareForUpdate(ctx, reported, old)
-		status.ValidateUpdate(ctx, reported, old)
+		kind.status.PrepareForUpdate(ctx, reported, old)
+		if len(kind.status.ValidateUpdate(ctx, reported, old)) == 0 {
+			accepted = append(accepted, reported)
+		}
 	}
+	return accepted
 }

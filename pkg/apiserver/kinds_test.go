@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"kruise.io/kruise/pkg/features"
@@ -18,6 +20,8 @@ import (
 type kind struct {
 	rest.Row
 	hub schema.GroupVersionKind
+	// main and status are the row's, made once.
+	main, status rest.Strategy
 }
 
 // world is what the tests over all kinds share: our groups alone, and every row of them.
@@ -25,6 +29,9 @@ type world struct {
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
 	kinds  []kind
+	// protobuf encodes what is stored, texts what people read and write.
+	protobuf runtime.Serializer
+	texts    []runtime.Serializer
 }
 
 func newWorld(t testing.TB) *world {
@@ -35,11 +42,22 @@ func newWorld(t testing.TB) *world {
 	}
 	gate, err := features.New("")
 	require.NoError(t, err)
-	w := &world{scheme: scheme, codecs: serializer.NewCodecFactory(scheme)}
+	text := func(options json.SerializerOptions) runtime.Serializer {
+		return json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, options)
+	}
+	w := &world{
+		scheme: scheme, codecs: serializer.NewCodecFactory(scheme),
+		protobuf: protobuf.NewSerializer(scheme, scheme), texts: []runtime.Serializer{
+			text(json.SerializerOptions{Strict: true}),
+			text(json.SerializerOptions{Yaml: true}), // Strict would parse it twice, and JSON has shown the fields already.
+		},
+	}
 	for _, row := range Kinds(gate) {
 		kinds, _, err := scheme.ObjectKinds(row.NewObject())
 		require.NoError(t, err)
-		w.kinds = append(w.kinds, kind{Row: row, hub: kinds[0]})
+		w.kinds = append(w.kinds, kind{
+			Row: row, hub: kinds[0], main: row.Strategy(scheme), status: row.StatusStrategy(scheme),
+		})
 	}
 	return w
 }

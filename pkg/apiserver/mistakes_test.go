@@ -37,7 +37,7 @@ func TestObjectFullOfMistakesCanBeUpdated(t *testing.T) {
 		for _, version := range kind.ServedVersions() {
 			t.Run(kind.hub.Kind+" in "+version.Version, func(t *testing.T) {
 				stored := w.stored(t, version.WithKind(kind.hub.Kind))
-				ctx, strategy := kind.request(t, version), kind.Strategy(w.scheme)
+				ctx, strategy, status := kind.request(t, version), kind.main, kind.status
 				require.NotEmpty(t, strategy.Validate(ctx, stored.DeepCopyObject()), "it has mistakes")
 
 				updated := stored.DeepCopyObject()
@@ -47,7 +47,6 @@ func TestObjectFullOfMistakesCanBeUpdated(t *testing.T) {
 				strategy.PrepareForUpdate(ctx, updated, stored)
 				assert.Empty(t, strategy.ValidateUpdate(ctx, updated, stored))
 
-				status := kind.StatusStrategy(w.scheme)
 				status.PrepareForUpdate(ctx, updated, stored)
 				assert.Empty(t, status.ValidateUpdate(ctx, updated, stored), "/status")
 			})
@@ -62,7 +61,7 @@ func TestMetadataIsJudged(t *testing.T) {
 		t.Run(kind.hub.Kind, func(t *testing.T) {
 			version := kind.StoredVersion()
 			stored := w.stored(t, version.WithKind(kind.hub.Kind))
-			ctx, strategy, status := kind.request(t, version), kind.Strategy(w.scheme), kind.StatusStrategy(w.scheme)
+			ctx, strategy, status := kind.request(t, version), kind.main, kind.status
 			change := func(with func(metav1.Object)) runtime.Object {
 				changed := stored.DeepCopyObject()
 				accessor, err := meta.Accessor(changed)

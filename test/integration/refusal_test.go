@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -12,6 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
@@ -83,6 +86,66 @@ func TestBadInputIsNamed(t *testing.T) {
 			assert.True(t, apierrors.IsNotFound(getErr), "nothing is stored: %v", getErr)
 		})
 	}
+}
+
+// TestValuesThatJSONLacksAreNamed sends protobuf, which can hold values that no JSON can. Stored, one of
+// them would keep every client from listing.
+func TestValuesThatJSONLacksAreNamed(t *testing.T) {
+	odd := &intstr.IntOrString{Type: 7}
+	tests := map[string]struct {
+		change func(*v1beta1.CloneSet)
+		wants  []string
+	}{
+		"a pace": {
+			func(c *v1beta1.CloneSet) {
+				c.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{MaxUnavailable: odd}
+			},
+			[]string{"spec.updateStrategy.rollingUpdate.maxUnavailable", `"type 7"`, "must be a number, which is type 0"},
+		},
+		"a port of core's": {
+			func(c *v1beta1.CloneSet) {
+				c.Spec.Template.Spec.Containers[0].ReadinessProbe = &corev1.Probe{
+					ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: *odd}},
+				}
+			}, []string{"spec.template.spec.containers[0].readinessProbe.tcpSocket.port", `"type 7"`},
+		},
+		"no text": {
+			func(c *v1beta1.CloneSet) { c.Annotations = map[string]string{"a": "\xff"} },
+			[]string{"metadata.annotations[a]", "must be UTF-8"},
+		},
+		"a far time": {
+			func(c *v1beta1.CloneSet) {
+				c.ManagedFields = []metav1.ManagedFieldsEntry{{
+					Manager: "test", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: v1beta1.SchemeGroupVersion.String(),
+					FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`), Time: ptr.To(metav1.Unix(1<<40, 0)),
+				}}
+			}, []string{"metadata.managedFields[0].time", "years 0 to 9999"},
+		},
+	}
+	client := cloneSets(t)
+	stored := create(t, client, newCloneSet("stored"))
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			created, updated := newCloneSet("created"), stored.DeepCopy()
+			test.change(created)
+			test.change(updated)
+			_, createErr := client.Create(t.Context(), created, metav1.CreateOptions{})
+			_, updateErr := client.Update(t.Context(), updated, metav1.UpdateOptions{})
+			for _, err := range []error{createErr, updateErr} {
+				require.True(t, apierrors.IsBadRequest(err), "%v", err)
+				for _, want := range test.wants {
+					assert.ErrorContains(t, err, want)
+				}
+			}
+		})
+	}
+	list := &v1beta1.CloneSetList{}
+	text, err := env.kube.Discovery().RESTClient().Get().
+		AbsPath("/apis/apps.kruise.io/v1beta1/namespaces", stored.Namespace, "clonesets").
+		SetHeader("Accept", "application/json").DoRaw(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, list))
+	assert.Len(t, list.Items, 1)
 }
 
 func TestTooLargeObjectsAreNamed(t *testing.T) {

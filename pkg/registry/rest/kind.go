@@ -2,12 +2,15 @@ package rest
 
 import (
 	"context"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/storage/names"
+
+	"kruise.io/kruise/pkg/registry/servable"
 )
 
 // Object is a hub object: a pointer to a registered type.
@@ -96,5 +99,7 @@ func (k *Kind[T]) StatusStrategy(typer runtime.ObjectTyper) Strategy {
 }
 
 func (k *Kind[T]) strategy(typer runtime.ObjectTyper) *strategy[T] {
-	return &strategy[T]{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, kind: k}
+	return &strategy[T]{
+		ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, kind: k, values: servable.For(reflect.TypeFor[T]()),
+	}
 }

@@ -23,7 +23,7 @@ func TestStatusInMetadata(t *testing.T) {
 				obj.Status.Replicas, obj.Status.ReadyReplicas = 50, 5
 				return obj
 			}
-			main := &strategy[*sample]{kind: kind}
+			main := kind.strategy(nil)
 
 			created := written()
 			main.PrepareForCreate(ctx, created)

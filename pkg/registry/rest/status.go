@@ -31,9 +31,9 @@ func (s *statusStrategy[T]) PrepareForUpdate(ctx context.Context, obj, old runti
 	updated.SetOwnerReferences(existing.GetOwnerReferences())
 }
 
-// ValidateUpdate checks the status alone.
+// ValidateUpdate checks the status alone: the rest is as it was stored.
 func (s *statusStrategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	return s.errorsIn(ctx, s.kind.ValidateStatus(obj.(T), old.(T)))
+	return s.validateChange(ctx, obj, old, s.kind.ValidateStatus)
 }
 
 // WarningsOnUpdate is silent: controllers write statuses, and nobody reads what they are told.

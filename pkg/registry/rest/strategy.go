@@ -12,6 +12,9 @@ import (
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"kruise.io/kruise/pkg/apis/rules"
+	"kruise.io/kruise/pkg/registry/servable"
 )
 
 // strategy is how the main resource of a kind is created, updated and deleted.
@@ -19,6 +22,8 @@ type strategy[T Object] struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 	kind *Kind[T]
+	// values says what of an object could not be shown again.
+	values *servable.Rule
 }
 
 var _ genericrest.GarbageCollectionDeleteStrategy = &strategy[Object]{}
@@ -70,14 +75,30 @@ func (s *strategy[T]) withMetadata(ctx context.Context, obj T, reset func()) {
 	s.kind.StatusInMetadata(info.APIVersion, obj, written)
 }
 
-// Validate checks a new object.
+// Validate checks a new object. Where values are none of their type, what they mean is not asked.
 func (s *strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
-	return s.errorsIn(ctx, s.kind.Validate(obj.(T)))
+	errs := s.values.Validate(obj)
+	if len(errs) == 0 {
+		errs = s.kind.Validate(obj.(T))
+	}
+	return s.errorsIn(ctx, errs)
 }
 
 // ValidateUpdate checks a changed object.
 func (s *strategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	return s.errorsIn(ctx, s.kind.ValidateUpdate(obj.(T), old.(T)))
+	return s.validateChange(ctx, obj, old, s.kind.ValidateUpdate)
+}
+
+// validateChange runs the rules of a change, and before them those of every value, as Validate does.
+func (s *strategy[T]) validateChange(
+	ctx context.Context, obj, old runtime.Object, judge func(obj, old T) field.ErrorList,
+) field.ErrorList {
+	stored := func() field.ErrorList { return s.values.Validate(old) }
+	errs := rules.WithoutStored(s.values.Validate(obj), stored)
+	if len(errs) == 0 {
+		errs = judge(obj.(T), old.(T))
+	}
+	return s.errorsIn(ctx, errs)
 }
 
 // errorsIn gives the errors the paths of the version in which the user wrote the object.

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"testing"
 
@@ -62,7 +63,7 @@ func newSample() *sample {
 func TestCreateStartsWithoutAStatus(t *testing.T) {
 	obj := newSample()
 	obj.Spec.MinReadySeconds = 0
-	(&strategy[*sample]{kind: newKind()}).PrepareForCreate(t.Context(), obj)
+	newKind().strategy(nil).PrepareForCreate(t.Context(), obj)
 	assert.Zero(t, obj.Status)
 	assert.Equal(t, int64(1), obj.Generation)
 	assert.Equal(t, int32(1), obj.Spec.MinReadySeconds, "defaulted")
@@ -84,7 +85,7 @@ func TestUpdateCountsGenerations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			obj := newSample()
 			test.change(obj)
-			(&strategy[*sample]{kind: newKind()}).PrepareForUpdate(t.Context(), obj, newSample())
+			newKind().strategy(nil).PrepareForUpdate(t.Context(), obj, newSample())
 			assert.Equal(t, test.want, obj.Generation)
 			assert.Equal(t, newSample().Status, obj.Status)
 		})
@@ -95,7 +96,7 @@ func TestStatusUpdateTakesTheStatusAlone(t *testing.T) {
 	obj := newSample()
 	obj.Spec.Replicas, obj.Labels, obj.Generation, obj.Status.Replicas = ptr.To[int32](9), nil, 9, 9
 	obj.Annotations, obj.Finalizers = map[string]string{"a": "b"}, []string{"f"}
-	(&statusStrategy[*sample]{&strategy[*sample]{kind: newKind()}}).PrepareForUpdate(t.Context(), obj, newSample())
+	(&statusStrategy[*sample]{newKind().strategy(nil)}).PrepareForUpdate(t.Context(), obj, newSample())
 	want := newSample()
 	want.Status.Replicas = 9
 	assert.Equal(t, want, obj)
@@ -103,7 +104,7 @@ func TestStatusUpdateTakesTheStatusAlone(t *testing.T) {
 
 func TestErrorsHaveTheRequestsVersion(t *testing.T) {
 	ctx := genericapirequest.WithRequestInfo(t.Context(), &genericapirequest.RequestInfo{APIVersion: "v1"})
-	main := &strategy[*sample]{kind: newKind()}
+	main := newKind().strategy(nil)
 	status := &statusStrategy[*sample]{main}
 	assert.Equal(t, "v1.create", main.Validate(ctx, newSample())[0].Field)
 	assert.Equal(t, "v1.update", main.ValidateUpdate(ctx, newSample(), newSample())[0].Field)
@@ -114,8 +115,38 @@ func TestErrorsHaveTheRequestsVersion(t *testing.T) {
 	assert.Empty(t, main.Validate(ctx, newSample()), "there is nothing to say in another version")
 }
 
+// TestValuesThatCannotBeShown has one in the object before, after, or both.
+func TestValuesThatCannotBeShown(t *testing.T) {
+	main := newKind().strategy(nil)
+	status := &statusStrategy[*sample]{main}
+	with := func(text string) *sample {
+		obj := newSample()
+		obj.Annotations = map[string]string{"a": text}
+		return obj
+	}
+	const where = "metadata.annotations[a]"
+	for name, test := range map[string]struct{ stored, written, want string }{
+		"new":       {"x", "\xff", where},
+		"another":   {"\xfe", "\xff", where},
+		"as it was": {"\xff", "\xff", ""},
+		"mended":    {"\xff", "x", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for rules, errs := range map[string]field.ErrorList{
+				"update": main.ValidateUpdate(t.Context(), with(test.written), with(test.stored)),
+				"status": status.ValidateUpdate(t.Context(), with(test.written), with(test.stored)),
+			} {
+				require.Len(t, errs, 1, "the rules of a change are asked when all values are good")
+				assert.Equal(t, cmp.Or(test.want, rules), errs[0].Field)
+			}
+		})
+	}
+	require.Len(t, main.Validate(t.Context(), with("\xff")), 1)
+	assert.Equal(t, where, main.Validate(t.Context(), with("\xff"))[0].Field)
+}
+
 func TestResetFieldsOfEveryVersion(t *testing.T) {
-	main := &strategy[*sample]{kind: newKind()}
+	main := newKind().strategy(nil)
 	status := &statusStrategy[*sample]{main}
 	for _, version := range []fieldpath.APIVersion{"g/v1", "g/v2"} {
 		assert.True(t, main.GetResetFields()[version].Has(fieldpath.MakePathOrDie("status")))
@@ -198,7 +229,7 @@ func TestUpdateKeepsWhatAVersionCannotSay(t *testing.T) {
 		old, obj := newSample(), newSample()
 		obj.Spec.Selector = nil
 		ctx := genericapirequest.WithRequestInfo(t.Context(), &genericapirequest.RequestInfo{APIVersion: version})
-		(&strategy[*sample]{kind: kind}).PrepareForUpdate(ctx, obj, old)
+		kind.strategy(nil).PrepareForUpdate(ctx, obj, old)
 		assert.Equal(t, want, obj.Spec.Selector, version)
 		assert.Equal(t, want == nil, obj.Generation > old.Generation, "what is kept is no change")
 	}

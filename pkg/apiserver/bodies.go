@@ -1,0 +1,67 @@
+package apiserver
+
+import (
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+
+	"kruise.io/kruise/pkg/registry/servable"
+)
+
+// checkBodies returns the codecs of a group that refuse a protobuf body with values that JSON does not
+// have. The registry's rules refuse them too, but come after field ownership has been computed, and
+// that panics where a value has no JSON form. It reads no other encoding: none can hold such values.
+func checkBodies(scheme *runtime.Scheme, codecs runtime.NegotiatedSerializer) (runtime.NegotiatedSerializer, error) {
+	rules := map[reflect.Type]*servable.Rule{}
+	for kind, object := range scheme.AllKnownTypes() {
+		if kind.Version != runtime.APIVersionInternal {
+			rules[reflect.PointerTo(object)] = servable.For(reflect.PointerTo(object))
+		}
+	}
+	checked := &checkedCodecs{NegotiatedSerializer: codecs}
+	for _, info := range codecs.SupportedMediaTypes() {
+		if info.MediaType == runtime.ContentTypeProtobuf {
+			plain, ok := info.Serializer.(*protobuf.Serializer)
+			if !ok {
+				return nil, fmt.Errorf("check bodies in protobuf: their serializer is a %T", info.Serializer)
+			}
+			serializer := &checkedSerializer{Serializer: plain, rules: rules}
+			info.Serializer, info.StrictSerializer = serializer, serializer
+		}
+		checked.media = append(checked.media, info)
+	}
+	return checked, nil
+}
+
+type checkedCodecs struct {
+	runtime.NegotiatedSerializer
+	media []runtime.SerializerInfo
+}
+
+// SupportedMediaTypes implements runtime.NegotiatedSerializer.
+func (c *checkedCodecs) SupportedMediaTypes() []runtime.SerializerInfo { return c.media }
+
+// checkedSerializer is not what the store decodes with: what is stored stays readable.
+type checkedSerializer struct {
+	*protobuf.Serializer
+	rules map[reflect.Type]*servable.Rule
+}
+
+// Decode implements runtime.Decoder.
+func (s *checkedSerializer) Decode(
+	data []byte, defaults *schema.GroupVersionKind, into runtime.Object,
+) (runtime.Object, *schema.GroupVersionKind, error) {
+	object, kind, err := s.Serializer.Decode(data, defaults, into)
+	if err != nil {
+		return nil, kind, err
+	}
+	if rule, known := s.rules[reflect.TypeOf(object)]; known {
+		if err := rule.Validate(object).ToAggregate(); err != nil {
+			return nil, kind, err
+		}
+	}
+	return object, kind, nil
+}

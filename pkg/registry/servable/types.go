@@ -1,0 +1,153 @@
+package servable
+
+import (
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// maker makes the judges of types, each once: a type may hold itself.
+type maker map[reflect.Type]judge
+
+func (m maker) of(t reflect.Type) judge {
+	if known, ok := leaves[t]; ok {
+		return known
+	}
+	if known, ok := m[t]; ok {
+		return known
+	}
+	var made judge
+	m[t] = func(w *walk, value reflect.Value) { made(w, value) }
+	made = m.make(t)
+	m[t] = made
+	return made
+}
+
+func (m maker) make(t reflect.Type) judge {
+	switch t.Kind() {
+	case reflect.String:
+		return judgeText
+	case reflect.Pointer:
+		return pointerJudge(m.of(t.Elem()))
+	case reflect.Slice:
+		return sliceJudge(m.of(t.Elem()))
+	case reflect.Map:
+		return mapJudge(m.of(t.Elem()))
+	case reflect.Struct:
+		return structJudge(m.members(t))
+	default:
+		return nil
+	}
+}
+
+func pointerJudge(pointed judge) judge {
+	if pointed == nil {
+		return nil
+	}
+	return func(w *walk, value reflect.Value) {
+		if !value.IsNil() {
+			pointed(w, value.Elem())
+		}
+	}
+}
+
+func sliceJudge(element judge) judge {
+	if element == nil {
+		return nil
+	}
+	return func(w *walk, value reflect.Value) {
+		for i := range value.Len() {
+			w.into(step{index: i}, element, value.Index(i))
+		}
+	}
+}
+
+// mapJudge judges keys too: all are texts.
+func mapJudge(element judge) judge {
+	return func(w *walk, value reflect.Value) {
+		if value.Len() == 0 {
+			return
+		}
+		for entries := value.MapRange(); entries.Next(); {
+			key := entries.Key().String()
+			if !utf8.ValidString(key) {
+				w.report(key, "a key "+notText)
+				continue
+			}
+			if element != nil {
+				addressable := reflect.New(value.Type().Elem()).Elem()
+				addressable.SetIterValue(entries)
+				w.into(step{key: key, keyed: true}, element, addressable)
+			}
+		}
+	}
+}
+
+// member is a field of a struct. One without a name is part of the struct around it.
+type member struct {
+	index int
+	name  string
+	judge judge
+}
+
+func (m maker) members(t reflect.Type) []member {
+	var found []member
+	for i := range t.NumField() {
+		if of := t.Field(i); of.IsExported() {
+			if judge := m.of(of.Type); judge != nil {
+				found = append(found, member{index: i, name: nameOf(of), judge: judge})
+			}
+		}
+	}
+	return found
+}
+
+func structJudge(members []member) judge {
+	if len(members) == 0 {
+		return nil
+	}
+	return func(w *walk, value reflect.Value) {
+		for i := range members {
+			member := &members[i]
+			if member.name == "" {
+				member.judge(w, value.Field(member.index))
+				continue
+			}
+			w.into(step{name: member.name}, member.judge, value.Field(member.index))
+		}
+	}
+}
+
+// nameOf is the field's name in JSON. Hub types have no tags: theirs follow the convention that all
+// versions keep to.
+func nameOf(of reflect.StructField) string {
+	if tag, ok := of.Tag.Lookup("json"); ok {
+		name, _, _ := strings.Cut(tag, ",")
+		if name != "" || of.Anonymous {
+			return name
+		}
+	}
+	switch {
+	case of.Type == reflect.TypeFor[metav1.ObjectMeta]():
+		return "metadata"
+	case of.Anonymous:
+		return ""
+	default:
+		return lowerFirstWord(of.Name)
+	}
+}
+
+// lowerFirstWord makes restartPolicy of RestartPolicy, httpGet of HTTPGet, and uid of UID.
+func lowerFirstWord(name string) string {
+	letters := []rune(name)
+	for i := range letters {
+		if i > 0 && i+1 < len(letters) && unicode.IsLower(letters[i+1]) || unicode.IsLower(letters[i]) {
+			break
+		}
+		letters[i] = unicode.ToLower(letters[i])
+	}
+	return string(letters)
+}

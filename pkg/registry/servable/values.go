@@ -1,0 +1,112 @@
+package servable
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// leaves are the types that encode themselves, beside texts.
+var leaves = map[reflect.Type]judge{
+	reflect.TypeFor[intstr.IntOrString]():   judgeIntOrString,
+	reflect.TypeFor[metav1.Time]():          judgeTime,
+	reflect.TypeFor[metav1.MicroTime]():     judgeMicroTime,
+	reflect.TypeFor[runtime.RawExtension](): judgeRaw,
+	reflect.TypeFor[metav1.FieldsV1]():      judgeFields,
+}
+
+const notText = "must be UTF-8; what is no text can be encoded in base64"
+
+func judgeText(w *walk, value reflect.Value) {
+	if text := value.String(); !utf8.ValidString(text) {
+		w.report(text, notText)
+	}
+}
+
+func judgeIntOrString(w *walk, value reflect.Value) {
+	switch either := value.Addr().Interface().(*intstr.IntOrString); either.Type {
+	case intstr.Int:
+	case intstr.String:
+		judgeText(w, reflect.ValueOf(either.StrVal))
+	default:
+		w.report(fmt.Sprintf("type %d", either.Type), "must be a number, which is type 0, or a text, which is type 1")
+	}
+}
+
+// firstSecond and lastSecond bound the times that RFC 3339 can write: its years have four digits.
+const (
+	firstSecond = -62167219200
+	lastSecond  = 253402300799
+)
+
+func judgeTime(w *walk, value reflect.Value) {
+	w.judgeSeconds(value.Addr().Interface().(*metav1.Time).Time)
+}
+
+func judgeMicroTime(w *walk, value reflect.Value) {
+	w.judgeSeconds(value.Addr().Interface().(*metav1.MicroTime).Time)
+}
+
+func (w *walk) judgeSeconds(moment time.Time) {
+	if seconds := moment.Unix(); seconds < firstSecond || seconds > lastSecond {
+		w.report(seconds, "must be the seconds from 1970 to a time in the years 0 to 9999")
+	}
+}
+
+func judgeRaw(w *walk, value reflect.Value) {
+	w.judgeJSON(value.Addr().Interface().(*runtime.RawExtension).Raw)
+}
+
+func judgeFields(w *walk, value reflect.Value) {
+	w.judgeJSON(value.Addr().Interface().(*metav1.FieldsV1).GetRawBytes())
+}
+
+// deepest is how far embedded JSON may be nested. Decoders give up at 10,000, the object and the list
+// around it included.
+const deepest = 1000
+
+func (w *walk) judgeJSON(raw []byte) {
+	switch {
+	case raw == nil:
+	case !json.Valid(raw) || !utf8.Valid(raw):
+		w.report(beginning(raw), "must be JSON in UTF-8")
+	case depth(raw) > deepest:
+		w.report(beginning(raw), fmt.Sprintf("must not be nested deeper than %d", deepest))
+	}
+}
+
+// beginning keeps an error short.
+func beginning(raw []byte) string {
+	const enough = 60
+	if len(raw) <= enough {
+		return string(raw)
+	}
+	return string(raw[:enough]) + "…"
+}
+
+// depth is how far valid JSON is nested.
+func depth(raw []byte) int {
+	var now, most int
+	var quoted bool
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			now++
+			most = max(most, now)
+		case c == '}' || c == ']':
+			now--
+		}
+	}
+	return most
+}
