@@ -4,7 +4,7 @@
 {{- $obsolete := list
   (list "crds" "" "there are no CustomResourceDefinitions: the kinds are served by kruise-apiserver")
   (list "manager.webhook" (dig "webhook" "" $values.manager) "no program serves webhooks on a port of its own")
-  (list "webhookConfiguration" "" "each webhook has the failure policy and the timeout that it needs")
+  (list "webhookConfiguration" "" "see podUnavailableBudget and podCreation; new Pods wait for the apiserver in namespaces with the label admission.kruise.io/pod-failure-policy=Fail alone")
   (list "helmHooks" "" "there are no hooks: the store outlives the release")
   (list "daemon.windowsImage" (dig "windowsImage" "" $values.daemon) "the node agent runs on Linux") -}}
 {{- range $obsolete }}
