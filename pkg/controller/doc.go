@@ -1,5 +1,5 @@
-// Package controller owns the skeleton on which every controller of ours stands: a queue with its workers, the watches that
-// fill it, logging, events, metrics and options.
+// Package controller owns the skeleton on which every controller of ours stands: the queue of package reconcile, what the
+// program gives to each constructor, indexes of informers, and what they trim.
 //
 // A controller is a Reconcile function with a queue in front. Construct it with New, tell it what to Watch, then Run it;
 // nothing starts before Run. The example test of this package is a whole controller and the one to copy.

@@ -1,35 +1,15 @@
-package controller
+package reconcile
 
 import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 )
 
 // Mapper names the objects to reconcile when obj changed.
 type Mapper func(obj metav1.Object) []types.NamespacedName
-
-// Self reconciles the object that changed.
-func Self(obj metav1.Object) []types.NamespacedName {
-	return []types.NamespacedName{{Namespace: obj.GetNamespace(), Name: obj.GetName()}}
-}
-
-// OwnerOf reconciles the object of this kind, in whatever version, that controls the one that changed.
-func OwnerOf(kind schema.GroupKind) Mapper {
-	return func(obj metav1.Object) []types.NamespacedName {
-		ref := metav1.GetControllerOfNoCopy(obj)
-		if ref == nil || ref.Kind != kind.Kind {
-			return nil
-		}
-		if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != kind.Group {
-			return nil
-		}
-		return []types.NamespacedName{{Namespace: obj.GetNamespace(), Name: ref.Name}}
-	}
-}
 
 // Filter says whether a change from before to after is worth a reconcile.
 type Filter func(before, after metav1.Object) bool

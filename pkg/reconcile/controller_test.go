@@ -1,4 +1,4 @@
-package controller
+package reconcile
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -22,27 +21,8 @@ import (
 
 var key = types.NamespacedName{Namespace: "ns", Name: "a"}
 
-func TestOwnerOf(t *testing.T) {
-	mapper := OwnerOf(schema.GroupKind{Group: "apps.kruise.io", Kind: "CloneSet"})
-	owned := func(apiVersion, kind string, controls bool) metav1.Object {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", OwnerReferences: []metav1.OwnerReference{
-			{APIVersion: apiVersion, Kind: kind, Name: "a", Controller: &controls},
-		}}}
-	}
-	tests := map[string]struct {
-		object metav1.Object
-		want   []types.NamespacedName
-	}{
-		"its controller":                    {owned("apps.kruise.io/v1beta1", "CloneSet", true), []types.NamespacedName{key}},
-		"its controller in another version": {owned("apps.kruise.io/v1alpha1", "CloneSet", true), []types.NamespacedName{key}},
-		"another group":                     {owned("apps/v1", "CloneSet", true), nil},
-		"another kind":                      {owned("apps.kruise.io/v1beta1", "StatefulSet", true), nil},
-		"an owner that does not control":    {owned("apps.kruise.io/v1beta1", "CloneSet", false), nil},
-		"nobody":                            {&corev1.Pod{}, nil},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, mapper(tc.object)) })
-	}
+func itself(object metav1.Object) []types.NamespacedName {
+	return []types.NamespacedName{{Namespace: object.GetNamespace(), Name: object.GetName()}}
 }
 
 func TestRetriesGrowAndRequeuesArePunctual(t *testing.T) {
@@ -150,7 +130,7 @@ func TestWatchSeesComingChangingAndGoing(t *testing.T) {
 		return Result{}, nil
 	})
 	unlabelled := func(_, after metav1.Object) bool { return after.GetLabels()["ignore"] == "" }
-	require.NoError(t, c.Watch(factory.Core().V1().Pods().Informer(), Self, unlabelled))
+	require.NoError(t, c.Watch(factory.Core().V1().Pods().Informer(), itself, unlabelled))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	factory.Start(ctx.Done())
@@ -193,14 +173,6 @@ func TestMetrics(t *testing.T) {
 	var none *Metrics
 	none.begin("x", clock)(Result{}, nil)
 	none.Stale("x")
-}
-
-func TestTrim(t *testing.T) {
-	node := &corev1.Node{Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{SizeBytes: 1}}}}
-	node.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m"}}
-	trimmed, err := Trim(node)
-	require.NoError(t, err)
-	assert.Equal(t, &corev1.Node{}, trimmed)
 }
 
 // TestWatchChangesSeesBothSides hands over what was before and what is after, and nil for what is not.

@@ -1,0 +1,36 @@
+package controller
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var key = types.NamespacedName{Namespace: "ns", Name: "a"}
+
+func TestOwnerOf(t *testing.T) {
+	mapper := OwnerOf(schema.GroupKind{Group: "apps.kruise.io", Kind: "CloneSet"})
+	owned := func(apiVersion, kind string, controls bool) metav1.Object {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: apiVersion, Kind: kind, Name: "a", Controller: &controls},
+		}}}
+	}
+	tests := map[string]struct {
+		object metav1.Object
+		want   []types.NamespacedName
+	}{
+		"its controller":                    {owned("apps.kruise.io/v1beta1", "CloneSet", true), []types.NamespacedName{key}},
+		"its controller in another version": {owned("apps.kruise.io/v1alpha1", "CloneSet", true), []types.NamespacedName{key}},
+		"another group":                     {owned("apps/v1", "CloneSet", true), nil},
+		"another kind":                      {owned("apps.kruise.io/v1beta1", "StatefulSet", true), nil},
+		"an owner that does not control":    {owned("apps.kruise.io/v1beta1", "CloneSet", false), nil},
+		"nobody":                            {&corev1.Pod{}, nil},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, mapper(tc.object)) })
+	}
+}
