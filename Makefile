@@ -67,7 +67,8 @@ update: ## Generate code and manifests.
 	hack/update-manifests.sh
 
 .PHONY: verify
-verify: ## Check that generated code and manifests are current, and what clients link.
+verify: ## Check that generated code and manifests are current, and what clients and the node agent link.
 	hack/verify-codegen.sh
 	hack/verify-manifests.sh
 	hack/verify-client-deps.sh
+	hack/verify-agent-deps.sh

@@ -10,8 +10,9 @@ step "programs of the cluster"
 go run ./hack/local binaries
 step "unit and API tests"
 go test -timeout 20m ./...
-step "the client's module"
+step "what clients and the node agent link"
 hack/verify-client-deps.sh
+hack/verify-agent-deps.sh
 step "integration tests"
 go test -tags integration -count=1 -timeout 20m ./test/integration/
 step "the node agent beside a real containerd"

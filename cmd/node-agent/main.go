@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"k8s.io/component-base/cli"
@@ -13,7 +14,14 @@ import (
 	"kruise.io/kruise/cmd/node-agent/app"
 )
 
+// gcPercent is by how much the heap may outgrow what is in use, where GOGC does not say. One agent runs on each node, has a few
+// MiB in use, and mostly waits: collecting twice as often costs nothing, and each node has 2 MiB more.
+const gcPercent = 50
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	os.Exit(run())
 }
 

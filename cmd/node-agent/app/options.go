@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/component-base/featuregate"
@@ -19,7 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/features"
-	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/nodeagent/cluster"
 	"kruise.io/kruise/pkg/nodeagent/containerrestart"
 )
 
@@ -132,11 +131,10 @@ func validateAddr(flag, addr string) error {
 // Config is what Run needs.
 type Config struct {
 	Options
-	Client kubernetes.Interface
-	Kruise versioned.Interface
+	Client cluster.Interface
 }
 
-// Config settles the feature gates and makes the clients. It does no I/O but reading the kubeconfig.
+// Config settles the feature gates and makes the client. It does no I/O but reading the kubeconfig.
 func (o *Options) Config(ctx context.Context) (*Config, error) {
 	forced, err := features.Cascade(o.Gates)
 	if err != nil {
@@ -156,18 +154,15 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	config.QPS, config.Burst = o.QPS, o.Burst
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	config = rest.AddUserAgent(config, component)
-	client, err := kubernetes.NewForConfig(config)
+	apps := rest.CopyConfig(config)
+	if apps.QPS == 0 {
+		apps.QPS, apps.Burst = kruiseQPS, kruiseBurst
+	}
+	client, err := cluster.New(config, apps)
 	if err != nil {
-		return nil, fmt.Errorf("make client: %w", err)
+		return nil, err
 	}
-	if config.QPS == 0 {
-		config.QPS, config.Burst = kruiseQPS, kruiseBurst
-	}
-	kruise, err := versioned.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("make client: %w", err)
-	}
-	return &Config{Options: *o, Client: client, Kruise: kruise}, nil
+	return &Config{Options: *o, Client: client}, nil
 }
 
 func (o *Options) restConfig() (*rest.Config, error) {

@@ -7,13 +7,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/nodeagent/cluster"
 	"kruise.io/kruise/pkg/nodeagent/containermeta"
 	"kruise.io/kruise/pkg/nodeagent/containerrestart"
 	"kruise.io/kruise/pkg/nodeagent/credentials"
@@ -49,10 +49,10 @@ func synced(parts []part, check string) error {
 // newParts makes all that the agent does and its gates allow.
 func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events record.EventBroadcaster) ([]part, error) {
 	recorder := func(suffix string) record.EventRecorder {
-		return events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component + "-" + suffix, Host: config.NodeName})
+		return events.NewRecorder(cluster.Scheme, corev1.EventSource{Component: component + "-" + suffix, Host: config.NodeName})
 	}
 	reporter := status.Reporter{
-		Events: config.Client.CoreV1().Events(metav1.NamespaceDefault), Node: config.NodeName, Clock: clock.RealClock{},
+		Events: config.Client.Events(metav1.NamespaceDefault), Node: config.NodeName, Clock: clock.RealClock{},
 	}
 	parts := []part{{run: func(ctx context.Context) error {
 		reporter.Report(ctx, describe(runtimes))
@@ -102,12 +102,11 @@ func newImagePuller(
 	if err != nil {
 		logger.Error(err, "Left out credential provider plugins")
 	}
-	nodeImages := config.Kruise.AppsV1beta1().NodeImages()
 	return imagepull.New(imagepull.Config{
-		Node: config.NodeName, Client: config.Kruise, Images: runtimes.Default().Images, Plugins: plugins, MaxPulls: config.MaxPulls,
+		Node: config.NodeName, Client: config.Client, Images: runtimes.Default().Images, Plugins: plugins, MaxPulls: config.MaxPulls,
 		Recorder: recorder, Clock: clock.RealClock{},
 		Secrets: func(ctx context.Context) ([]corev1.Secret, error) {
-			list, err := nodeImages.GetPullSecrets(ctx, config.NodeName, metav1.GetOptions{})
+			list, err := config.Client.PullSecrets(ctx, config.NodeName)
 			if err != nil {
 				return nil, fmt.Errorf("get the pull secrets of NodeImage %s: %w", config.NodeName, err)
 			}
@@ -119,7 +118,7 @@ func newImagePuller(
 // newContainerRestart makes what carries out ContainerRecreateRequests.
 func newContainerRestart(config *Config, runtimes cri.Runtimes, recorder record.EventRecorder) (*containerrestart.Controller, error) {
 	return containerrestart.New(containerrestart.Config{
-		Node: config.NodeName, Requests: config.Kruise, Pods: config.Client.CoreV1(), Clock: clock.RealClock{},
+		Node: config.NodeName, Client: config.Client, Clock: clock.RealClock{},
 		Workers: config.CRRWorkers, Recorder: recorder,
 		Runtime: func(name string) containerrestart.Runtime {
 			if runtime := runtimes.Named(name); runtime != nil {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"kruise.io/kruise/pkg/nodeagent/cluster"
 	"kruise.io/kruise/pkg/nodeagent/cri"
 	"kruise.io/kruise/pkg/nodeagent/server"
 )
@@ -51,7 +51,7 @@ func Run(ctx context.Context, config *Config) (err error) {
 
 	events := record.NewBroadcaster(record.WithContext(ctx))
 	defer events.Shutdown()
-	events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: config.Client.CoreV1().Events("")})
+	events.StartRecordingToSink(cluster.Sink(ctx, config.Client))
 	if parts, err = newParts(ctx, config, runtimes, events); err != nil {
 		return errors.Join(err, closeAll(servers))
 	}

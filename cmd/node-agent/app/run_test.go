@@ -18,6 +18,7 @@ import (
 
 	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 	"kruise.io/kruise/pkg/nodeagent/cri/critest"
 )
 
@@ -30,8 +31,8 @@ func setup(t *testing.T) (*Config, *fake.Clientset) {
 	client := fake.NewClientset()
 	gates, err := features.New("")
 	require.NoError(t, err)
-	return &Config{Options: Options{NodeName: "node-1", Gates: gates, Addr: freeAddr(t), PprofAddr: freeAddr(t), RunDir: runDir, CRRWorkers: 1}, Client: client,
-		Kruise: kruisefake.NewClientset()}, client
+	return &Config{Options: Options{NodeName: "node-1", Gates: gates, Addr: freeAddr(t), PprofAddr: freeAddr(t), RunDir: runDir, CRRWorkers: 1},
+		Client: clustertest.New(client, kruisefake.NewClientset())}, client
 }
 
 func freeAddr(t *testing.T) string {

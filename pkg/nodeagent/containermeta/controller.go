@@ -10,16 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
-	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/nodeagent/cluster"
 	"kruise.io/kruise/pkg/nodeagent/containerstop"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 const (
@@ -33,7 +31,7 @@ const (
 // Config is what the controller needs.
 type Config struct {
 	Node    string
-	Client  kubernetes.Interface
+	Client  cluster.Interface
 	Runtime func(name string) Runtime
 	// Environment says whether variables that read metadata are reported, and containers restarted for them.
 	Environment bool
@@ -47,8 +45,8 @@ type Config struct {
 type Controller struct {
 	config    Config
 	informer  cache.SharedIndexInformer
-	reports   *controller.Controller
-	restarts  *controller.Controller
+	reports   *reconcile.Controller
+	restarts  *reconcile.Controller
 	stopper   containerstop.Stopper
 	mu        sync.Mutex
 	lastWrite map[types.NamespacedName]write
@@ -67,10 +65,10 @@ func New(config Config) (*Controller, error) {
 		settling: map[types.NamespacedName]map[string]settling{},
 		informer: cache.NewSharedIndexInformer(podsOf(config.Client, config.Node), &corev1.Pod{}, resync, cache.Indexers{}),
 	}
-	c.reports = controller.New(reporterName, controller.Options{
+	c.reports = reconcile.New(reporterName, reconcile.Options{
 		Workers: 5, BaseDelay: 500 * time.Millisecond, MaxDelay: 55 * time.Second, Clock: config.Clock,
 	}, c.reconcile)
-	c.restarts = controller.New(restarterName, controller.Options{
+	c.restarts = reconcile.New(restarterName, reconcile.Options{
 		Workers: 10, BaseDelay: 3 * time.Second, MaxDelay: 10 * time.Minute, Clock: config.Clock,
 	}, c.restart)
 	if err := c.informer.SetTransform(trim); err != nil {
@@ -86,19 +84,9 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-func podsOf(client kubernetes.Interface, node string) cache.ListerWatcher {
+func podsOf(client cluster.Interface, node string) cache.ListerWatcher {
 	selector := fields.OneTermEqualSelector("spec.nodeName", node).String()
-	pods := client.CoreV1().Pods(metav1.NamespaceAll)
-	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.FieldSelector = selector
-			return pods.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.FieldSelector = selector
-			return pods.Watch(ctx, options)
-		},
-	}, client)
+	return cluster.ListerWatcher(client, client.Pods(metav1.NamespaceAll), func(o *metav1.ListOptions) { o.FieldSelector = selector })
 }
 
 // Synced tells whether the Pods of the node are known.

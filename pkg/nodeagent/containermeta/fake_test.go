@@ -24,6 +24,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 )
 
 // fakeRuntime is a container runtime in memory.
@@ -168,7 +169,7 @@ func newWorld(t *testing.T, pods ...*corev1.Pod) *world {
 func (w *world) start() {
 	w.t.Helper()
 	c, err := New(Config{
-		Node: "node", Client: w.client, Environment: true, Recorder: w.events, Clock: clock.RealClock{}, Settle: 50 * time.Millisecond,
+		Node: "node", Client: clustertest.New(w.client, nil), Environment: true, Recorder: w.events, Clock: clock.RealClock{}, Settle: 50 * time.Millisecond,
 		Runtime: func(name string) Runtime {
 			if name == "test" {
 				return w.runtime

@@ -15,7 +15,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containermeta"
-	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 const (
@@ -32,30 +32,30 @@ type write struct {
 }
 
 // reconcile reports on one Pod.
-func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	r := c.get(key)
 	if r == nil || !r.outdated(c.config.Environment) {
-		return controller.Result{}, nil
+		return reconcile.Result{}, nil
 	}
 	if wait := c.unseen(key, r); wait > 0 {
-		return controller.Result{RequeueAfter: wait}, nil
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	report, known, err := c.report(ctx, r)
 	if err != nil {
-		return controller.Result{}, err
+		return reconcile.Result{}, err
 	}
 	if !reflect.DeepEqual(report, r.report) {
 		if err := c.write(ctx, key, r, report); err != nil {
-			return controller.Result{}, err
+			return reconcile.Result{}, err
 		}
 	}
 	if c.config.Environment && r.held {
 		c.restarts.Add(key)
 	}
 	if !known {
-		return controller.Result{RequeueAfter: environmentRetry}, nil
+		return reconcile.Result{RequeueAfter: environmentRetry}, nil
 	}
-	return controller.Result{}, nil
+	return reconcile.Result{}, nil
 }
 
 // unseen returns how long to wait for the watch to show our last write. What is decided before that would be decided twice.
@@ -87,7 +87,7 @@ func (c *Controller) write(ctx context.Context, key types.NamespacedName, r *kno
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
-	pod, err := c.config.Client.CoreV1().Pods(key.Namespace).Patch(ctx, key.Name, types.StrategicMergePatchType, patch,
+	pod, err := c.config.Client.Pods(key.Namespace).Patch(ctx, key.Name, types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{}, "status")
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // the Pod is gone, or another one has its name

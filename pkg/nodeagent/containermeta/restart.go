@@ -11,16 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/nodeagent/containerstop"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 // restart ends the containers of one Pod that were started with other metadata. Only while an in-place update keeps the Pod
 // out of service: a label that somebody changes by hand restarts nothing.
-func (c *Controller) restart(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+func (c *Controller) restart(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	r := c.get(key)
 	if r == nil {
-		return controller.Result{}, nil
+		return reconcile.Result{}, nil
 	}
 	due, wait := c.settled(key, r.stale())
 	failures := make([]error, len(due))
@@ -29,7 +29,7 @@ func (c *Controller) restart(ctx context.Context, key types.NamespacedName) (con
 		running.Go(func() { failures[i] = c.stop(ctx, r, in) })
 	}
 	running.Wait()
-	return controller.Result{RequeueAfter: wait}, errors.Join(failures...)
+	return reconcile.Result{RequeueAfter: wait}, errors.Join(failures...)
 }
 
 // stale returns the instances that are known to have been started with metadata that is no longer the Pod's.

@@ -9,19 +9,16 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/controller"
-	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/nodeagent/cluster"
 	"kruise.io/kruise/pkg/nodeagent/containerstop"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 const (
@@ -43,10 +40,9 @@ const podIndex = "podUID"
 
 // Config is what the controller needs.
 type Config struct {
-	Node     string
-	Requests versioned.Interface
-	// Pods are read for the address that a hook goes to.
-	Pods     corev1client.PodsGetter
+	Node string
+	// Client reads and writes requests, and reads Pods for the address that a hook goes to.
+	Client   cluster.Interface
 	Runtime  func(name string) Runtime
 	Recorder record.EventRecorder
 	Clock    clock.WithTicker
@@ -59,8 +55,8 @@ type Controller struct {
 	selector string
 	informer cache.SharedIndexInformer
 	// pods makes steps, which may take as long as a container takes to end; waiting tells requests meanwhile that they wait.
-	pods    *controller.Controller
-	waiting *controller.Controller
+	pods    *reconcile.Controller
+	waiting *reconcile.Controller
 	stopper containerstop.Stopper
 	written versions
 }
@@ -75,18 +71,18 @@ func New(config Config) (*Controller, error) {
 	}
 	resync := leastResync + rand.N(leastResync) //nolint:gosec // Spreading load needs no secret.
 	c.informer = cache.NewSharedIndexInformer(c.ofNode(), &v1beta1.ContainerRecreateRequest{}, resync, cache.Indexers{podIndex: podUID})
-	c.pods = controller.New(name, controller.Options{
+	c.pods = reconcile.New(name, reconcile.Options{
 		Workers: config.Workers, BaseDelay: baseDelay, MaxDelay: maxDelay, Clock: config.Clock,
 	}, c.reconcile)
-	c.waiting = controller.New(waitingName, controller.Options{
+	c.waiting = reconcile.New(waitingName, reconcile.Options{
 		Workers: waitingWorkers, BaseDelay: baseDelay, MaxDelay: maxDelay, Clock: config.Clock,
 	}, c.hold)
-	if err := c.informer.SetTransform(controller.Trim); err != nil {
+	if err := c.informer.SetTransform(cluster.Trim); err != nil {
 		return nil, fmt.Errorf("trim requests: %w", err)
 	}
 	// Every event brings a pass over the Pod, also that of a request that ends, goes, or is no longer active: another one
 	// may wait for it.
-	for _, queue := range []*controller.Controller{c.pods, c.waiting} {
+	for _, queue := range []*reconcile.Controller{c.pods, c.waiting} {
 		if err := queue.Watch(c.informer, podOf); err != nil {
 			return nil, err
 		}
@@ -100,17 +96,8 @@ func New(config Config) (*Controller, error) {
 
 // ofNode lists and watches the requests that are the agent's business. It may see no others.
 func (c *Controller) ofNode() cache.ListerWatcher {
-	requests := c.config.Requests.AppsV1beta1().ContainerRecreateRequests(metav1.NamespaceAll)
-	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = c.selector
-			return requests.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = c.selector
-			return requests.Watch(ctx, options)
-		},
-	}, c.config.Requests)
+	requests := c.config.Client.ContainerRecreateRequests(metav1.NamespaceAll)
+	return cluster.ListerWatcher(c.config.Client, requests, func(o *metav1.ListOptions) { o.LabelSelector = c.selector })
 }
 
 func podUID(obj any) ([]string, error) {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
-	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 // holdWidth is how many requests of a Pod are told at once that they wait.
@@ -22,10 +22,10 @@ const holdWidth = 16
 const drainMargin = 100 * time.Millisecond
 
 // reconcile makes one step for the requests of one Pod.
-func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (controller.Result, error) {
+func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (reconcile.Result, error) {
 	waiting := queue(c.ofPod(pod))
 	if len(waiting) == 0 {
-		return controller.Result{}, nil
+		return reconcile.Result{}, nil
 	}
 	// What is decided before the watch shows our last write would be decided twice.
 	var unseen time.Duration
@@ -33,7 +33,7 @@ func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (c
 		unseen = max(unseen, c.written.unseen(r))
 	}
 	if unseen > 0 {
-		return controller.Result{RequeueAfter: unseen}, nil
+		return reconcile.Result{RequeueAfter: unseen}, nil
 	}
 	return c.proceed(ctx, waiting[0])
 }
@@ -53,7 +53,7 @@ func (c *Controller) ofPod(pod types.NamespacedName) (requests []*request) {
 
 // hold tells every request of a Pod but the first that it waits. It does so while a container of the Pod is being stopped, too:
 // the controller ends requests that no agent has answered for a minute.
-func (c *Controller) hold(ctx context.Context, pod types.NamespacedName) (controller.Result, error) {
+func (c *Controller) hold(ctx context.Context, pod types.NamespacedName) (reconcile.Result, error) {
 	waiting := queue(c.ofPod(pod))
 	var group errgroup.Group
 	group.SetLimit(holdWidth)
@@ -67,43 +67,43 @@ func (c *Controller) hold(ctx context.Context, pod types.NamespacedName) (contro
 			})
 		}
 	}
-	return controller.Result{}, group.Wait()
+	return reconcile.Result{}, group.Wait()
 }
 
 // proceed makes one step for the request whose turn it is.
-func (c *Controller) proceed(ctx context.Context, r *request) (controller.Result, error) {
+func (c *Controller) proceed(ctx context.Context, r *request) (reconcile.Result, error) {
 	if r.Status.Phase != v1beta1.ContainerRecreateRequestRecreating {
 		klog.FromContext(ctx).V(2).Info("Beginning", "request", klog.KObj(r))
-		return controller.Result{}, c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {
+		return reconcile.Result{}, c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {
 			status.Phase, status.Message = v1beta1.ContainerRecreateRequestRecreating, ""
 		})
 	}
 	now := c.config.Clock.Now()
 	if wait, ready := drained(r, now); !ready {
-		return controller.Result{RequeueAfter: wait}, nil
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	runtime, scheme, err := c.runtimeOf(r)
 	if err != nil {
-		return controller.Result{}, c.complete(ctx, r, r.Status.ContainerRecreateStates, "failed to find runtime service: "+err.Error())
+		return reconcile.Result{}, c.complete(ctx, r, r.Status.ContainerRecreateStates, "failed to find runtime service: "+err.Error())
 	}
 	instances, err := observe(ctx, runtime, scheme, r)
 	if err != nil {
-		return controller.Result{}, err
+		return reconcile.Result{}, err
 	}
 	states, again := statesOf(r, instances, now)
 	step := next(r, states, instances)
 	switch {
 	case step.done:
-		return controller.Result{}, c.complete(ctx, r, states, "")
+		return reconcile.Result{}, c.complete(ctx, r, states, "")
 	case !reflect.DeepEqual(states, r.Status.ContainerRecreateStates):
 		// A wait that is over is no event of its own.
-		return controller.Result{RequeueAfter: again}, c.reportStates(ctx, r, states)
+		return reconcile.Result{RequeueAfter: again}, c.reportStates(ctx, r, states)
 	case step.stop >= 0:
-		return controller.Result{}, c.stop(ctx, runtime, r, states, step.stop, instances[states[step.stop].Name])
+		return reconcile.Result{}, c.stop(ctx, runtime, r, states, step.stop, instances[states[step.stop].Name])
 	case step.missing:
-		return controller.Result{RequeueAfter: missingDelay(r, now)}, nil
+		return reconcile.Result{RequeueAfter: missingDelay(r, now)}, nil
 	}
-	return controller.Result{RequeueAfter: again}, nil
+	return reconcile.Result{RequeueAfter: again}, nil
 }
 
 // drained tells whether the Pod has been out of service for as long as the request says, and if not, how much longer that

@@ -73,7 +73,7 @@ func (c *Controller) write(ctx context.Context, r *request, edit edit) error {
 	if apiequality.Semantic.DeepEqual(&r.Status, &updated.Status) {
 		return nil
 	}
-	written, err := c.config.Requests.AppsV1beta1().ContainerRecreateRequests(r.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{})
+	written, err := c.config.Client.ContainerRecreateRequests(r.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (c *Controller) write(ctx context.Context, r *request, edit edit) error {
 // read returns the request as it is now, or nil when it is gone or another one has its name. An agent may not get a request:
 // the server knows only of a list that it is of the agent's node.
 func (c *Controller) read(ctx context.Context, r *request) (*request, error) {
-	list, err := c.config.Requests.AppsV1beta1().ContainerRecreateRequests(r.Namespace).List(ctx, metav1.ListOptions{
+	list, err := c.config.Client.ContainerRecreateRequests(r.Namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: c.selector, FieldSelector: fields.OneTermEqualSelector("metadata.name", r.Name).String(),
 	})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 )
 
 func force(r *request) { r.Spec.Strategy.ForceRecreate = true }
@@ -513,7 +514,7 @@ func TestAnOutcomeIsNotLostToAnotherWrite(t *testing.T) {
 func TestTheHookGoesToThePod(t *testing.T) {
 	simulate(t, func(w *world) {
 		hook := &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{Host: "elsewhere"}}
-		c := &Controller{config: Config{Pods: w.kube.CoreV1()}}
+		c := &Controller{config: Config{Client: clustertest.New(w.kube, nil)}}
 		r := &request{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}, Spec: v1beta1.ContainerRecreateRequestSpec{PodName: "p"}}
 		for _, tc := range []struct {
 			pod  string

@@ -87,7 +87,7 @@ func (c *Controller) podIP(ctx context.Context, r *request, hook *corev1.Lifecyc
 	if hook == nil || hook.HTTPGet == nil || hook.HTTPGet.Host != "" {
 		return "", nil
 	}
-	pod, err := c.config.Pods.Pods(r.Namespace).Get(ctx, r.Spec.PodName, metav1.GetOptions{})
+	pod, err := c.config.Client.Pods(r.Namespace).Get(ctx, r.Spec.PodName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return "", nil // Its containers go, and the request with them.
 	}

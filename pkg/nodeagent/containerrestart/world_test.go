@@ -29,6 +29,7 @@ import (
 	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
+	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 )
 
 var requests = v1beta1.SchemeGroupVersion.WithResource("containerrecreaterequests")
@@ -146,7 +147,7 @@ func (w *world) controller() (stop func()) {
 func (w *world) runAgent() (stop func()) {
 	w.t.Helper()
 	c, err := New(Config{
-		Node: "n1", Requests: w.kruise, Pods: w.kube.CoreV1(), Recorder: w.events, Clock: clock.RealClock{}, Workers: DefaultWorkers,
+		Node: "n1", Client: clustertest.New(w.kube, w.kruise), Recorder: w.events, Clock: clock.RealClock{}, Workers: DefaultWorkers,
 		Runtime: func(name string) Runtime {
 			if name == "test" {
 				return w.node

@@ -22,6 +22,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 	"kruise.io/kruise/pkg/nodeagent/cri"
 	"kruise.io/kruise/pkg/nodeagent/cri/critest"
@@ -72,7 +73,7 @@ func pullReally(t *testing.T, images Images, image string, spec v1beta1.ImageTag
 		ObjectMeta: metav1.ObjectMeta{Name: node, UID: "uid-1"}, Spec: v1beta1.NodeImageSpec{Images: map[string]v1beta1.ImageSpec{image: entry}},
 	})
 	c, err := New(Config{
-		Node: node, Client: client, Images: images, Plugins: &credentials.Plugins{}, Recorder: &record.FakeRecorder{}, Clock: clock.RealClock{},
+		Node: node, Client: clustertest.New(nil, client), Images: images, Plugins: &credentials.Plugins{}, Recorder: &record.FakeRecorder{}, Clock: clock.RealClock{},
 		Secrets: func(context.Context) ([]corev1.Secret, error) { return secrets, nil },
 	})
 	require.NoError(t, err)

@@ -18,10 +18,10 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/utils/clock"
 
-	"kruise.io/kruise/pkg/controller"
-	"kruise.io/kruise/pkg/generated/clientset/versioned"
-	informers "kruise.io/kruise/pkg/generated/informers/externalversions/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/nodeagent/cluster"
 	"kruise.io/kruise/pkg/nodeagent/credentials"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 const (
@@ -45,7 +45,7 @@ type Images interface {
 // Config is what the controller needs.
 type Config struct {
 	Node   string
-	Client versioned.Interface
+	Client cluster.Interface
 	Images Images
 	// Secrets returns the pull secrets that the node's NodeImage names and that there are.
 	Secrets func(context.Context) ([]corev1.Secret, error)
@@ -60,7 +60,7 @@ type Config struct {
 type Controller struct {
 	config   Config
 	informer cache.SharedIndexInformer
-	queue    *controller.Controller
+	queue    *reconcile.Controller
 	secrets  *secrets
 	// slots is nil where any number of images is pulled at once.
 	slots   *semaphore.Weighted
@@ -77,20 +77,20 @@ type Controller struct {
 // New makes a controller that does nothing until Run.
 func New(config Config) (*Controller, error) {
 	resync := leastResync + rand.N(leastResync) //nolint:gosec // Spreading load needs no secret.
+	own := fields.OneTermEqualSelector(metav1.ObjectNameField, config.Node).String()
+	source := cluster.ListerWatcher(config.Client, config.Client.NodeImages(), func(o *metav1.ListOptions) { o.FieldSelector = own })
 	c := &Controller{
 		config: config, pulls: map[imageTag]*pull{}, writes: rate.NewLimiter(writesPerSecond, writeBurst),
-		secrets: &secrets{read: config.Secrets, clock: config.Clock},
-		informer: informers.NewFilteredNodeImageInformer(config.Client, resync, cache.Indexers{}, func(o *metav1.ListOptions) {
-			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, config.Node).String()
-		}),
+		secrets:  &secrets{read: config.Secrets, clock: config.Clock},
+		informer: cache.NewSharedIndexInformer(source, &v1beta1.NodeImage{}, resync, cache.Indexers{}),
 	}
 	if config.MaxPulls > 0 {
 		c.slots = semaphore.NewWeighted(int64(config.MaxPulls))
 	}
-	c.queue = controller.New(name, controller.Options{
+	c.queue = reconcile.New(name, reconcile.Options{
 		Workers: 1, BaseDelay: 500 * time.Millisecond, MaxDelay: 55 * time.Second, Clock: config.Clock,
 	}, c.reconcile)
-	if err := c.informer.SetTransform(controller.Trim); err != nil {
+	if err := c.informer.SetTransform(cluster.Trim); err != nil {
 		return nil, fmt.Errorf("trim NodeImages: %w", err)
 	}
 	return c, c.queue.Watch(c.informer, func(metav1.Object) []types.NamespacedName { return []types.NamespacedName{c.key()} })

@@ -23,6 +23,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 )
 
@@ -146,7 +147,7 @@ func inWorld(t *testing.T, ask func(*v1beta1.NodeImage), test func(w *world)) {
 			t: t, client: fake.NewClientset(image), runtime: &fakeRuntime{}, events: record.NewFakeRecorder(1000), stop: func() {},
 		}
 		w.config = Config{
-			Node: node, Client: w.client, Images: w.runtime, Plugins: &credentials.Plugins{}, Recorder: w.events, Clock: clock.RealClock{},
+			Node: node, Client: clustertest.New(nil, w.client), Images: w.runtime, Plugins: &credentials.Plugins{}, Recorder: w.events, Clock: clock.RealClock{},
 			Secrets: func(context.Context) ([]corev1.Secret, error) {
 				w.mu.Lock()
 				defer w.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
-	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/nodeagent/cluster"
 )
 
 // A node with as many images as it may have, all pulled, costs the agent less than one mebibyte.
@@ -39,7 +39,7 @@ func TestMemoryOfAFullNodeImageIsBounded(t *testing.T) {
 				ImageID: image + "@sha256:" + strings.Repeat("0", 64),
 			}}}
 		}
-		trimmed, err := controller.Trim(n)
+		trimmed, err := cluster.Trim(n)
 		require.NoError(t, err)
 		return trimmed
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
-	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 // settle is how long pulls that have just begun get to find out that their image is present, before anything is written.
@@ -34,17 +34,17 @@ func (w written) newer(cached *v1beta1.NodeImage) *v1beta1.NodeImage {
 }
 
 // reconcile begins and ends pulls as the NodeImage wants, and says how far each is.
-func (c *Controller) reconcile(ctx context.Context, _ types.NamespacedName) (controller.Result, error) {
+func (c *Controller) reconcile(ctx context.Context, _ types.NamespacedName) (reconcile.Result, error) {
 	node, err := c.nodeImage()
 	if err != nil {
-		return controller.Result{}, err
+		return reconcile.Result{}, err
 	}
 	if node == nil || node.UID != c.uid {
 		c.keepOnly(nil)
 		c.uid, c.wrote = "", written{}
 	}
 	if node == nil {
-		return controller.Result{}, nil
+		return reconcile.Result{}, nil
 	}
 	c.uid = node.UID
 	tasks := unfinished(node)
@@ -57,7 +57,7 @@ func (c *Controller) reconcile(ctx context.Context, _ types.NamespacedName) (con
 		c.pulls[tag], c.began = c.begin(ctx, node, t), c.config.Clock.Now()
 	}
 	if wait := settle - c.config.Clock.Since(c.began); wait > 0 {
-		return controller.Result{RequeueAfter: wait}, nil
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	return c.report(ctx, node, c.statusOf(node))
 }
@@ -89,28 +89,28 @@ func (c *Controller) keepOnly(tasks map[imageTag]*task) {
 }
 
 // report writes the status, when it differs and a write is due.
-func (c *Controller) report(ctx context.Context, node *v1beta1.NodeImage, status v1beta1.NodeImageStatus) (controller.Result, error) {
+func (c *Controller) report(ctx context.Context, node *v1beta1.NodeImage, status v1beta1.NodeImageStatus) (reconcile.Result, error) {
 	if apiequality.Semantic.DeepEqual(node.Status, status) {
-		return controller.Result{}, nil
+		return reconcile.Result{}, nil
 	}
 	now := c.config.Clock.Now()
 	slot := c.writes.ReserveN(now, 1)
 	if wait := slot.DelayFrom(now); wait > 0 {
 		slot.CancelAt(now)
-		return controller.Result{RequeueAfter: wait}, nil
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	update := node.DeepCopy()
 	update.Status = status
-	updated, err := c.config.Client.AppsV1beta1().NodeImages().UpdateStatus(ctx, update, metav1.UpdateOptions{})
+	updated, err := c.config.Client.NodeImages().UpdateStatus(ctx, update, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
-		return controller.Result{}, nil
+		return reconcile.Result{}, nil
 	}
 	if err != nil {
-		return controller.Result{}, fmt.Errorf("write the status: %w", err)
+		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
 	}
 	klog.FromContext(ctx).V(4).Info("Reported", "pulling", status.Pulling, "waiting", status.Waiting,
 		"succeeded", status.Succeeded, "failed", status.Failed)
 	updated.ManagedFields = nil
 	c.wrote = written{updated}
-	return controller.Result{}, nil
+	return reconcile.Result{}, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 	"kruise.io/kruise/pkg/nodeagent/cri"
 	"kruise.io/kruise/pkg/nodeagent/cri/critest"
@@ -44,7 +45,7 @@ func TestAgentRow21TheSocketReturns(t *testing.T) {
 	wants("nginx", tag("1", tries(600, 9)))(image)
 	client := fake.NewClientset(image)
 	c, err := New(Config{
-		Node: node, Client: client, Images: runtimes.Default().Images, Plugins: &credentials.Plugins{},
+		Node: node, Client: clustertest.New(nil, client), Images: runtimes.Default().Images, Plugins: &credentials.Plugins{},
 		Recorder: &record.FakeRecorder{}, Clock: clock.RealClock{},
 		Secrets: func(context.Context) ([]corev1.Secret, error) { return nil, nil },
 	})

@@ -14,9 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/wait"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/nodeagent/cluster"
 )
 
 const (
@@ -36,7 +37,7 @@ type Report struct {
 // Reporter writes events about one node.
 type Reporter struct {
 	// Events are those of the namespace default, where events about nodes live.
-	Events corev1client.EventInterface
+	Events cluster.Events
 	Node   string
 	Clock  clock.PassiveClock
 }

@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+// Interface is what the agent asks of the cluster.
+type Interface interface {
+	Pods(namespace string) Pods
+	Events(namespace string) Events
+	NodeImages() NodeImages
+	ContainerRecreateRequests(namespace string) ContainerRecreateRequests
+	// PullSecrets are the Secrets that the node's NodeImage names and that there are.
+	PullSecrets(ctx context.Context, node string) (*corev1.SecretList, error)
+}
+
+// Source is a kind of which an informer can keep a copy.
+type Source[L any] interface {
+	List(ctx context.Context, options metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}
+
+// Pods are those of a namespace, or of all.
+type Pods interface {
+	Source[*corev1.PodList]
+	Get(ctx context.Context, name string, options metav1.GetOptions) (*corev1.Pod, error)
+	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions,
+		subresources ...string) (*corev1.Pod, error)
+}
+
+// Events are those of a namespace.
+type Events interface {
+	Create(ctx context.Context, event *corev1.Event, options metav1.CreateOptions) (*corev1.Event, error)
+	Update(ctx context.Context, event *corev1.Event, options metav1.UpdateOptions) (*corev1.Event, error)
+	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions,
+		subresources ...string) (*corev1.Event, error)
+}
+
+// NodeImages are those of all nodes, of which the agent may see its own.
+type NodeImages interface {
+	Source[*v1beta1.NodeImageList]
+	UpdateStatus(ctx context.Context, image *v1beta1.NodeImage, options metav1.UpdateOptions) (*v1beta1.NodeImage, error)
+}
+
+// ContainerRecreateRequests are those of a namespace, or of all.
+type ContainerRecreateRequests interface {
+	Source[*v1beta1.ContainerRecreateRequestList]
+	UpdateStatus(ctx context.Context, request *v1beta1.ContainerRecreateRequest, options metav1.UpdateOptions) (
+		*v1beta1.ContainerRecreateRequest, error)
+}
+
+// Client reaches the cluster. Requests for core's kinds and for ours are limited apart.
+type Client struct {
+	core, apps rest.Interface
+}
+
+// New makes a client of an API that is reached by config, whose limits are those for core's kinds; appsConfig has those for
+// ours. It makes no request. Both share their connections.
+func New(config, appsConfig *rest.Config) (*Client, error) {
+	transport, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	core, err := clientFor(config, transport, "/api", corev1.SchemeGroupVersion)
+	if err != nil {
+		return nil, err
+	}
+	apps, err := clientFor(appsConfig, transport, "/apis", v1beta1.SchemeGroupVersion)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{core: core, apps: apps}, nil
+}
+
+func clientFor(config *rest.Config, transport *http.Client, path string, version schema.GroupVersion) (*rest.RESTClient, error) {
+	config = rest.CopyConfig(config)
+	config.APIPath, config.GroupVersion, config.NegotiatedSerializer = path, &version, codecs.WithoutConversion()
+	client, err := rest.RESTClientForConfigAndClient(config, transport)
+	if err != nil {
+		return nil, fmt.Errorf("make client of %s: %w", version, err)
+	}
+	return client, nil
+}
+
+// Pods implements Interface.
+func (c *Client) Pods(namespace string) Pods {
+	return &resource[corev1.Pod, corev1.PodList, *corev1.Pod, *corev1.PodList]{c.core, "pods", namespace}
+}
+
+// Events implements Interface.
+func (c *Client) Events(namespace string) Events {
+	return &resource[corev1.Event, corev1.EventList, *corev1.Event, *corev1.EventList]{c.core, "events", namespace}
+}
+
+// NodeImages implements Interface.
+func (c *Client) NodeImages() NodeImages {
+	return &resource[v1beta1.NodeImage, v1beta1.NodeImageList, *v1beta1.NodeImage, *v1beta1.NodeImageList]{c.apps, "nodeimages", ""}
+}
+
+// ContainerRecreateRequests implements Interface.
+func (c *Client) ContainerRecreateRequests(namespace string) ContainerRecreateRequests {
+	return &resource[v1beta1.ContainerRecreateRequest, v1beta1.ContainerRecreateRequestList,
+		*v1beta1.ContainerRecreateRequest, *v1beta1.ContainerRecreateRequestList]{c.apps, "containerrecreaterequests", namespace}
+}
+
+// PullSecrets implements Interface.
+func (c *Client) PullSecrets(ctx context.Context, node string) (*corev1.SecretList, error) {
+	list := &corev1.SecretList{}
+	return list, c.apps.Get().Resource("nodeimages").Name(node).SubResource("pullsecrets").Do(ctx).Into(list)
+}

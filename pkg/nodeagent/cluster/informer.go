@@ -1,0 +1,32 @@
+package cluster
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// ListerWatcher feeds an informer with the objects that options select. The client is the one that the source is of.
+func ListerWatcher[L runtime.Object](client Interface, source Source[L], selects func(*metav1.ListOptions)) cache.ListerWatcher {
+	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			selects(&options)
+			return source.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			selects(&options)
+			return source.Watch(ctx, options)
+		},
+	}, client)
+}
+
+// Trim is a transform of an informer: it drops who wrote which field, which nobody here reads.
+func Trim(obj any) (any, error) {
+	if object, ok := obj.(metav1.Object); ok && object.GetManagedFields() != nil {
+		object.SetManagedFields(nil)
+	}
+	return obj, nil
+}

@@ -1,0 +1,29 @@
+package cluster
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+// Scheme knows the kinds of this package, and is never changed.
+var Scheme = newScheme()
+
+var (
+	codecs     = serializer.NewCodecFactory(Scheme)
+	parameters = runtime.NewParameterCodec(Scheme)
+)
+
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypes(corev1.SchemeGroupVersion,
+		&corev1.Pod{}, &corev1.PodList{}, &corev1.Event{}, &corev1.EventList{}, &corev1.Secret{}, &corev1.SecretList{})
+	scheme.AddKnownTypes(v1beta1.SchemeGroupVersion, &v1beta1.NodeImage{}, &v1beta1.NodeImageList{},
+		&v1beta1.ContainerRecreateRequest{}, &v1beta1.ContainerRecreateRequestList{})
+	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
+	metav1.AddToGroupVersion(scheme, v1beta1.SchemeGroupVersion)
+	return scheme
+}
