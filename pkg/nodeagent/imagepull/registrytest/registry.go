@@ -4,6 +4,7 @@ package registrytest
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -71,16 +72,25 @@ type cut struct {
 	left int
 }
 
-// Write ends the request, and with it the connection, when enough was written.
+// Write closes the connection when enough was written.
 func (c *cut) Write(data []byte) (int, error) {
 	if len(data) <= c.left {
 		c.left -= len(data)
 		return c.ResponseWriter.Write(data)
 	}
-	_, _ = c.ResponseWriter.Write(data[:c.left])
-	_ = http.NewResponseController(c.ResponseWriter).Flush() // The connection is cut in any case.
-	panic(http.ErrAbortHandler)
+	n, err := c.ResponseWriter.Write(data[:c.left])
+	c.left -= n
+	control := http.NewResponseController(c.ResponseWriter)
+	err = errors.Join(err, control.Flush())
+	connection, _, hijackErr := control.Hijack()
+	if err = errors.Join(err, hijackErr); hijackErr != nil {
+		return n, err
+	}
+	return n, errors.Join(err, connection.Close(), errCut)
 }
+
+// errCut is what the registry learns of a connection that was cut.
+var errCut = errors.New("the connection was cut")
 
 // Registry is one that runs.
 type Registry struct {
