@@ -1,9 +1,18 @@
 package rules
 
 import (
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
+
+// Replaced checks the metadata of an object that is to replace the stored one, and judges the object
+// without what WithoutStored drops.
+func Replaced[T metav1.Object](object, stored T, judge func(T) field.ErrorList) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaAccessorUpdate(object, stored, field.NewPath("metadata"))
+	return append(errs, WithoutStored(judge(object), func() field.ErrorList { return judge(stored) })...)
+}
 
 // WithoutStored drops the errors that the stored object has too, at the same field with the
 // same value: an update that leaves an old mistake alone is not stopped by it. stored is

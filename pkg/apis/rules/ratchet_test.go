@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kruise.io/kruise/pkg/apis/rules"
@@ -27,4 +28,17 @@ func TestWithoutStored(t *testing.T) {
 		assert.Fail(t, "the stored object is not judged where the new one is right")
 		return nil
 	})
+}
+
+// TestReplaced judges metadata too, and an object against the one that is stored.
+func TestReplaced(t *testing.T) {
+	stored, object := &metav1.ObjectMeta{UID: "1", Name: "old"}, &metav1.ObjectMeta{UID: "2", Name: "new"}
+	judge := func(one *metav1.ObjectMeta) field.ErrorList {
+		return field.ErrorList{field.Required(field.NewPath("always"), ""), field.Required(field.NewPath(one.Name), "")}
+	}
+	var named []string
+	for _, err := range rules.Replaced(object, stored, judge) {
+		named = append(named, err.Field)
+	}
+	assert.ElementsMatch(t, []string{"metadata.name", "metadata.uid", "metadata.resourceVersion", "new"}, named)
 }

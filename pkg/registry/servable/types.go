@@ -65,22 +65,23 @@ func sliceJudge(element judge) judge {
 	}
 }
 
-// mapJudge judges keys too: all are texts.
+// mapJudge judges keys too: all are texts. One place holds each entry in turn, as statuses may have
+// thousands.
 func mapJudge(element judge) judge {
 	return func(w *walk, value reflect.Value) {
 		if value.Len() == 0 {
 			return
 		}
+		key, held := reflect.New(value.Type().Key()).Elem(), reflect.New(value.Type().Elem()).Elem()
 		for entries := value.MapRange(); entries.Next(); {
-			key := entries.Key().String()
-			if !utf8.ValidString(key) {
-				w.report(key, "a key "+notText)
+			key.SetIterKey(entries)
+			if !utf8.ValidString(key.String()) {
+				w.report(key.String(), "a key "+notText)
 				continue
 			}
 			if element != nil {
-				addressable := reflect.New(value.Type().Elem()).Elem()
-				addressable.SetIterValue(entries)
-				w.into(step{key: key, keyed: true}, element, addressable)
+				held.SetIterValue(entries)
+				w.into(step{key: key.String(), keyed: true}, element, held)
 			}
 		}
 	}

@@ -31,11 +31,9 @@ func ValidateAdvancedCronJob(job *apps.AdvancedCronJob) field.ErrorList {
 // ValidateAdvancedCronJobUpdate checks an AdvancedCronJob that is to replace the stored one.
 func ValidateAdvancedCronJobUpdate(job, old *apps.AdvancedCronJob) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, withoutStored(
-		validateAdvancedCronJobSpec(&job.Spec, spec),
-		func() field.ErrorList { return validateAdvancedCronJobSpec(&old.Spec, spec) },
-	)...)
+	errs := replaced(job, old, func(one *apps.AdvancedCronJob) field.ErrorList {
+		return validateAdvancedCronJobSpec(&one.Spec, spec)
+	})
 	return append(errs, validateSameTemplates(&job.Spec.Template, &old.Spec.Template, spec.Child("template"))...)
 }
 

@@ -21,11 +21,9 @@ func ValidateBroadcastJob(job *apps.BroadcastJob) field.ErrorList {
 // may change; Pods that exist stay as they are.
 func ValidateBroadcastJobUpdate(job, old *apps.BroadcastJob) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	return append(errs, withoutStored(
-		validateBroadcastJobSpec(&job.Spec, &old.Spec, spec),
-		func() field.ErrorList { return validateBroadcastJobSpec(&old.Spec, &old.Spec, spec) },
-	)...)
+	return replaced(job, old, func(one *apps.BroadcastJob) field.ErrorList {
+		return validateBroadcastJobSpec(&one.Spec, &old.Spec, spec)
+	})
 }
 
 // ValidateBroadcastJobStatusUpdate checks a status that is to replace the stored one.

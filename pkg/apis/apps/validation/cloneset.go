@@ -16,11 +16,9 @@ func ValidateCloneSet(cloneSet *apps.CloneSet) field.ErrorList {
 // ValidateCloneSetUpdate checks a CloneSet that is to replace the stored one.
 func ValidateCloneSetUpdate(cloneSet, old *apps.CloneSet) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&cloneSet.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, withoutStored(
-		validateCloneSetSpec(&cloneSet.Spec, &old.Spec, spec),
-		func() field.ErrorList { return validateCloneSetSpec(&old.Spec, &old.Spec, spec) },
-	)...)
+	errs := replaced(cloneSet, old, func(one *apps.CloneSet) field.ErrorList {
+		return validateCloneSetSpec(&one.Spec, &old.Spec, spec)
+	})
 	errs = append(errs, unchanged("CloneSet", spec.Child("selector"), cloneSet.Spec.Selector, old.Spec.Selector)...)
 	return append(errs, validateCloneSetInPlaceOnly(&cloneSet.Spec, &old.Spec, spec)...)
 }

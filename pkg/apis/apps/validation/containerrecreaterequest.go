@@ -128,11 +128,9 @@ var recreatePhases = []apps.ContainerRecreateRequestPhase{
 
 // ValidateContainerRecreateRequestStatusUpdate checks a status that is to replace the stored one.
 func ValidateContainerRecreateRequestStatusUpdate(request, old *apps.ContainerRecreateRequest) field.ErrorList {
-	errs := apivalidation.ValidateObjectMetaUpdate(&request.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	return append(errs, withoutStored(
-		validateRecreateStatus(&request.Status),
-		func() field.ErrorList { return validateRecreateStatus(&old.Status) },
-	)...)
+	return replaced(request, old, func(one *apps.ContainerRecreateRequest) field.ErrorList {
+		return validateRecreateStatus(&one.Status)
+	})
 }
 
 func validateRecreateStatus(status *apps.ContainerRecreateRequestStatus) field.ErrorList {

@@ -20,11 +20,9 @@ func ValidateDaemonSet(set *apps.DaemonSet) field.ErrorList {
 // ValidateDaemonSetUpdate checks a DaemonSet that is to replace the stored one.
 func ValidateDaemonSetUpdate(set, old *apps.DaemonSet) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&set.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, withoutStored(
-		validateDaemonSetSpec(&set.Spec, &old.Spec, spec),
-		func() field.ErrorList { return validateDaemonSetSpec(&old.Spec, &old.Spec, spec) },
-	)...)
+	errs := replaced(set, old, func(one *apps.DaemonSet) field.ErrorList {
+		return validateDaemonSetSpec(&one.Spec, &old.Spec, spec)
+	})
 	return append(errs, unchanged("DaemonSet", spec.Child("selector"), set.Spec.Selector, old.Spec.Selector)...)
 }
 

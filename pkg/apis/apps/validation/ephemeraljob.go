@@ -22,11 +22,9 @@ func ValidateEphemeralJob(job *apps.EphemeralJob) field.ErrorList {
 // ValidateEphemeralJobUpdate checks an EphemeralJob that is to replace the stored one.
 func ValidateEphemeralJobUpdate(job, old *apps.EphemeralJob) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, withoutStored(
-		validateEphemeralJobSpec(&job.Spec, &old.Spec, spec),
-		func() field.ErrorList { return validateEphemeralJobSpec(&old.Spec, &old.Spec, spec) },
-	)...)
+	errs := replaced(job, old, func(one *apps.EphemeralJob) field.ErrorList {
+		return validateEphemeralJobSpec(&one.Spec, &old.Spec, spec)
+	})
 	if old.Status.StartTime != nil && !apiequality.Semantic.DeepEqual(job.Spec.Template, old.Spec.Template) {
 		errs = append(errs, field.Forbidden(spec.Child("template"),
 			"cannot be changed once the job has started, since containers in Pods stay as they are; create another EphemeralJob"))
@@ -37,11 +35,9 @@ func ValidateEphemeralJobUpdate(job, old *apps.EphemeralJob) field.ErrorList {
 // ValidateEphemeralJobStatusUpdate checks a status that is to replace the stored one.
 func ValidateEphemeralJobStatusUpdate(job, old *apps.EphemeralJob) field.ErrorList {
 	status := field.NewPath("status")
-	errs := apivalidation.ValidateObjectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	return append(errs, withoutStored(
-		validateEphemeralJobStatus(&job.Status, status),
-		func() field.ErrorList { return validateEphemeralJobStatus(&old.Status, status) },
-	)...)
+	return replaced(job, old, func(one *apps.EphemeralJob) field.ErrorList {
+		return validateEphemeralJobStatus(&one.Status, status)
+	})
 }
 
 func validateEphemeralJobStatus(status *apps.EphemeralJobStatus, path *field.Path) field.ErrorList {

@@ -16,11 +16,9 @@ func ValidateImageListPullJob(job *apps.ImageListPullJob) field.ErrorList {
 // ValidateImageListPullJobUpdate checks an ImageListPullJob that is to replace the stored one.
 func ValidateImageListPullJobUpdate(job, old *apps.ImageListPullJob) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	return append(errs, withoutStored(
-		validateImageListPullJobSpec(&job.Spec, spec),
-		func() field.ErrorList { return validateImageListPullJobSpec(&old.Spec, spec) },
-	)...)
+	return replaced(job, old, func(one *apps.ImageListPullJob) field.ErrorList {
+		return validateImageListPullJobSpec(&one.Spec, spec)
+	})
 }
 
 // ValidateImageListPullJobStatusUpdate checks a status that is to replace the stored one.

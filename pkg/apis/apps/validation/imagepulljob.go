@@ -17,11 +17,9 @@ func ValidateImagePullJob(job *apps.ImagePullJob) field.ErrorList {
 // ValidateImagePullJobUpdate checks an ImagePullJob that is to replace the stored one.
 func ValidateImagePullJobUpdate(job, old *apps.ImagePullJob) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, withoutStored(
-		validateImagePullJobSpec(&job.Spec, spec),
-		func() field.ErrorList { return validateImagePullJobSpec(&old.Spec, spec) },
-	)...)
+	errs := replaced(job, old, func(one *apps.ImagePullJob) field.ErrorList {
+		return validateImagePullJobSpec(&one.Spec, spec)
+	})
 	if !apiequality.Semantic.DeepEqual(job.Spec.PullSecrets, old.Spec.PullSecrets) {
 		errs = append(errs, field.Forbidden(spec.Child("pullSecrets"),
 			"spec.pullSecrets is immutable; put the stored names back, or create another job"))

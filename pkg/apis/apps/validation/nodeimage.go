@@ -24,11 +24,9 @@ func ValidateNodeImage(nodeImage *apps.NodeImage) field.ErrorList {
 // ValidateNodeImageUpdate checks a NodeImage that is to replace the stored one.
 func ValidateNodeImageUpdate(nodeImage, old *apps.NodeImage) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&nodeImage.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	return append(errs, withoutStored(
-		validateNodeImageSpec(&nodeImage.Spec, spec),
-		func() field.ErrorList { return validateNodeImageSpec(&old.Spec, spec) },
-	)...)
+	return replaced(nodeImage, old, func(one *apps.NodeImage) field.ErrorList {
+		return validateNodeImageSpec(&one.Spec, spec)
+	})
 }
 
 // ValidateNodeImageStatusUpdate checks a status that is to replace the stored one.

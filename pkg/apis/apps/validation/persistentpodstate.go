@@ -21,11 +21,9 @@ func ValidatePersistentPodState(state *apps.PersistentPodState) field.ErrorList 
 // ValidatePersistentPodStateUpdate checks a PersistentPodState that is to replace the stored one.
 func ValidatePersistentPodStateUpdate(state, old *apps.PersistentPodState) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&state.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, withoutStored(
-		validatePersistentPodStateSpec(&state.Spec, path),
-		func() field.ErrorList { return validatePersistentPodStateSpec(&old.Spec, path) },
-	)...)
+	errs := replaced(state, old, func(one *apps.PersistentPodState) field.ErrorList {
+		return validatePersistentPodStateSpec(&one.Spec, path)
+	})
 	return append(errs, validateSameTarget(&state.Spec.TargetRef, &old.Spec.TargetRef, path.Child("targetRef"))...)
 }
 

@@ -39,11 +39,9 @@ func ValidatePodProbeMarker(marker *apps.PodProbeMarker) field.ErrorList {
 // ValidatePodProbeMarkerUpdate checks a PodProbeMarker that is to replace the stored one.
 func ValidatePodProbeMarkerUpdate(marker, old *apps.PodProbeMarker) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&marker.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, withoutStored(
-		validatePodProbeMarkerSpec(&marker.Spec, spec),
-		func() field.ErrorList { return validatePodProbeMarkerSpec(&old.Spec, spec) },
-	)...)
+	errs := replaced(marker, old, func(one *apps.PodProbeMarker) field.ErrorList {
+		return validatePodProbeMarkerSpec(&one.Spec, spec)
+	})
 	if !apiequality.Semantic.DeepEqual(marker.Spec.Selector, old.Spec.Selector) {
 		errs = append(errs, field.Forbidden(spec.Child("selector"),
 			"selector must be immutable; put the stored one back, or create another PodProbeMarker"))
@@ -54,11 +52,9 @@ func ValidatePodProbeMarkerUpdate(marker, old *apps.PodProbeMarker) field.ErrorL
 // ValidatePodProbeMarkerStatusUpdate checks a status that is to replace the stored one.
 func ValidatePodProbeMarkerStatusUpdate(marker, old *apps.PodProbeMarker) field.ErrorList {
 	status := field.NewPath("status")
-	errs := apivalidation.ValidateObjectMetaUpdate(&marker.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	return append(errs, withoutStored(
-		validatePodProbeMarkerStatus(&marker.Status, status),
-		func() field.ErrorList { return validatePodProbeMarkerStatus(&old.Status, status) },
-	)...)
+	return replaced(marker, old, func(one *apps.PodProbeMarker) field.ErrorList {
+		return validatePodProbeMarkerStatus(&one.Status, status)
+	})
 }
 
 func validatePodProbeMarkerStatus(status *apps.PodProbeMarkerStatus, path *field.Path) field.ErrorList {

@@ -24,11 +24,9 @@ func ValidateResourceDistribution(distribution *apps.ResourceDistribution) field
 // ValidateResourceDistributionUpdate checks a ResourceDistribution that is to replace the stored one.
 func ValidateResourceDistributionUpdate(distribution, old *apps.ResourceDistribution) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&distribution.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, withoutStored(
-		validateResourceDistributionSpec(&distribution.Spec, path),
-		func() field.ErrorList { return validateResourceDistributionSpec(&old.Spec, path) },
-	)...)
+	errs := replaced(distribution, old, func(one *apps.ResourceDistribution) field.ErrorList {
+		return validateResourceDistributionSpec(&one.Spec, path)
+	})
 	return append(errs, validateSameResource(distribution.Spec.Resource.Raw, old.Spec.Resource.Raw, path.Child("resource"))...)
 }
 
@@ -42,11 +40,9 @@ func ResourceDistributionErrorsIn(version string, errs field.ErrorList) field.Er
 
 // ValidateResourceDistributionStatusUpdate checks a status that is to replace the stored one.
 func ValidateResourceDistributionStatusUpdate(distribution, old *apps.ResourceDistribution) field.ErrorList {
-	errs := apivalidation.ValidateObjectMetaUpdate(&distribution.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	return append(errs, withoutStored(
-		validateResourceDistributionStatus(&distribution.Status),
-		func() field.ErrorList { return validateResourceDistributionStatus(&old.Status) },
-	)...)
+	return replaced(distribution, old, func(one *apps.ResourceDistribution) field.ErrorList {
+		return validateResourceDistributionStatus(&one.Status)
+	})
 }
 
 func validateResourceDistributionStatus(status *apps.ResourceDistributionStatus) field.ErrorList {

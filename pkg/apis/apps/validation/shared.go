@@ -3,6 +3,7 @@ package validation
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kruise.io/kruise/pkg/apis/rules"
@@ -14,7 +15,6 @@ var (
 	validateAmount      = rules.Amount
 	validateWholeAmount = rules.WholeAmount
 	resolve             = rules.Resolve
-	withoutStored       = rules.WithoutStored
 	inVersion           = rules.InVersion
 )
 
@@ -26,4 +26,9 @@ func oneOf[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.NotSupported(path, value, allowed)}
+}
+
+// replaced is rules.Replaced.
+func replaced[T metav1.Object](object, old T, judge func(T) field.ErrorList) field.ErrorList {
+	return rules.Replaced(object, old, judge)
 }

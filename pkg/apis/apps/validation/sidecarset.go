@@ -21,13 +21,9 @@ func ValidateSidecarSet(set *apps.SidecarSet) field.ErrorList {
 // ValidateSidecarSetUpdate checks a SidecarSet that is to replace the stored one.
 func ValidateSidecarSetUpdate(set, old *apps.SidecarSet) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&set.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, withoutStored(
-		append(validateSidecarSetSpec(&set.Spec, &old.Spec, spec), validateCanary(set)...),
-		func() field.ErrorList {
-			return append(validateSidecarSetSpec(&old.Spec, &old.Spec, spec), validateCanary(old)...)
-		},
-	)...)
+	errs := replaced(set, old, func(one *apps.SidecarSet) field.ErrorList {
+		return append(validateSidecarSetSpec(&one.Spec, &old.Spec, spec), validateCanary(one)...)
+	})
 	errs = append(errs, validateSidecarsChange(set.Spec.Containers, old.Spec.Containers, spec.Child("containers"))...)
 	if base := old.Annotations[pub.SidecarSetBaseKey]; base != "" && set.Annotations[pub.SidecarSetBaseKey] != base {
 		errs = append(errs, field.Forbidden(annotation(pub.SidecarSetBaseKey),
@@ -39,11 +35,9 @@ func ValidateSidecarSetUpdate(set, old *apps.SidecarSet) field.ErrorList {
 // ValidateSidecarSetStatusUpdate checks a status that is to replace the stored one.
 func ValidateSidecarSetStatusUpdate(set, old *apps.SidecarSet) field.ErrorList {
 	path := field.NewPath("status")
-	errs := apivalidation.ValidateObjectMetaUpdate(&set.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, withoutStored(
-		validateSidecarSetStatus(&set.Status, path),
-		func() field.ErrorList { return validateSidecarSetStatus(&old.Status, path) },
-	)...)
+	errs := replaced(set, old, func(one *apps.SidecarSet) field.ErrorList {
+		return validateSidecarSetStatus(&one.Status, path)
+	})
 	return append(errs, validateCollisionCount(set.Status.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
 }
 

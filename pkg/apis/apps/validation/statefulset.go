@@ -16,11 +16,9 @@ func ValidateStatefulSet(set *apps.StatefulSet) field.ErrorList {
 // ValidateStatefulSetUpdate checks a StatefulSet that is to replace the stored one.
 func ValidateStatefulSetUpdate(set, old *apps.StatefulSet) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&set.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, withoutStored(
-		validateStatefulSetSpec(&set.Spec, &old.Spec, spec),
-		func() field.ErrorList { return validateStatefulSetSpec(&old.Spec, &old.Spec, spec) },
-	)...)
+	errs := replaced(set, old, func(one *apps.StatefulSet) field.ErrorList {
+		return validateStatefulSetSpec(&one.Spec, &old.Spec, spec)
+	})
 	return append(errs, validateStatefulSetChange(&set.Spec, &old.Spec, spec)...)
 }
 

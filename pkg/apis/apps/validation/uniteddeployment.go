@@ -17,11 +17,9 @@ func ValidateUnitedDeployment(united *apps.UnitedDeployment) field.ErrorList {
 // ValidateUnitedDeploymentUpdate checks a UnitedDeployment that is to replace the stored one.
 func ValidateUnitedDeploymentUpdate(united, old *apps.UnitedDeployment) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&united.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, withoutStored(
-		validateUnitedDeploymentSpec(&united.Spec, &old.Spec, spec),
-		func() field.ErrorList { return validateUnitedDeploymentSpec(&old.Spec, &old.Spec, spec) },
-	)...)
+	errs := replaced(united, old, func(one *apps.UnitedDeployment) field.ErrorList {
+		return validateUnitedDeploymentSpec(&one.Spec, &old.Spec, spec)
+	})
 	errs = append(errs, unchanged("UnitedDeployment", spec.Child("selector"), united.Spec.Selector, old.Spec.Selector)...)
 	errs = append(errs, validateSubsetTemplateChange(&united.Spec.Template, &old.Spec.Template, spec.Child("template"))...)
 	return append(errs, validateSubsetsChange(united.Spec.Topology.Subsets, old.Spec.Topology.Subsets, spec.Child("topology", "subsets"))...)

@@ -31,11 +31,9 @@ func ValidateWorkloadSpread(spread *apps.WorkloadSpread) field.ErrorList {
 // ValidateWorkloadSpreadUpdate checks a WorkloadSpread that is to replace the stored one.
 func ValidateWorkloadSpreadUpdate(spread, old *apps.WorkloadSpread) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&spread.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, withoutStored(
-		validateWorkloadSpreadSpec(&spread.Spec, path),
-		func() field.ErrorList { return validateWorkloadSpreadSpec(&old.Spec, path) },
-	)...)
+	errs := replaced(spread, old, func(one *apps.WorkloadSpread) field.ErrorList {
+		return validateWorkloadSpreadSpec(&one.Spec, path)
+	})
 	return append(errs, validateSameTarget(spread.Spec.TargetRef, old.Spec.TargetRef, path.Child("targetRef"))...)
 }
 
@@ -52,11 +50,9 @@ func WorkloadSpreadErrorsIn(version string, errs field.ErrorList) field.ErrorLis
 
 // ValidateWorkloadSpreadStatusUpdate checks a status that is to replace the stored one.
 func ValidateWorkloadSpreadStatusUpdate(spread, old *apps.WorkloadSpread) field.ErrorList {
-	errs := apivalidation.ValidateObjectMetaUpdate(&spread.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	return append(errs, withoutStored(
-		validateWorkloadSpreadStatus(&spread.Status),
-		func() field.ErrorList { return validateWorkloadSpreadStatus(&old.Status) },
-	)...)
+	return replaced(spread, old, func(one *apps.WorkloadSpread) field.ErrorList {
+		return validateWorkloadSpreadStatus(&one.Status)
+	})
 }
 
 func validateWorkloadSpreadStatus(status *apps.WorkloadSpreadStatus) field.ErrorList {

@@ -20,8 +20,7 @@ func ValidatePodUnavailableBudget(budget *policy.PodUnavailableBudget) field.Err
 // ValidatePodUnavailableBudgetUpdate checks a budget that is to replace the stored one.
 func ValidatePodUnavailableBudgetUpdate(budget, old *policy.PodUnavailableBudget) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := apivalidation.ValidateObjectMetaUpdate(&budget.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, rules.WithoutStored(validateBudget(budget), func() field.ErrorList { return validateBudget(old) })...)
+	errs := rules.Replaced(budget, old, validateBudget)
 	const fixed = " cannot be modified; put the stored one back, or create another PodUnavailableBudget"
 	if !apiequality.Semantic.DeepEqual(budget.Spec.Selector, old.Spec.Selector) {
 		errs = append(errs, field.Forbidden(spec.Child("selector"), "selector"+fixed))
