@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -67,6 +68,7 @@ func TestBudgetsAreLinearizable(t *testing.T) {
 	for slot := range disruptors {
 		config := rest.CopyConfig(env.config)
 		config.QPS = -1
+		config.Wrap(asksOnce)
 		client, err := kubernetes.NewForConfig(config)
 		require.NoError(t, err)
 		own := *b
@@ -100,6 +102,18 @@ func TestBudgetsAreLinearizable(t *testing.T) {
 	assert.LessOrEqual(t, most, unavailable, "at %s", at)
 	b.settled(func(s policyv1beta1.PodUnavailableBudgetStatus) bool {
 		return len(s.UnavailablePods)+len(s.DisruptedPods) == 0 && s.CurrentAvailable == disruptors && s.UnavailableAllowed == unavailable
+	})
+}
+
+// asksOnce takes the header from refusals by which the client library would ask again by itself, after seconds, and ten times: each
+// answer is one of the history.
+func asksOnce(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(req)
+		if err == nil {
+			response.Header.Del("Retry-After")
+		}
+		return response, err
 	})
 }
 

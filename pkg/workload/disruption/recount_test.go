@@ -209,3 +209,22 @@ func TestTwoGrantsOfOneNameDifferInTime(t *testing.T) {
 		})
 	}
 }
+
+// A grant leaves the status as the next count finds it, so that no count is written for a grant.
+func TestACountAfterAGrantHasNothingToWrite(t *testing.T) {
+	for _, operation := range []v1beta1.PubOperation{"DELETE", "EVICT", "UPDATE"} {
+		t.Run(string(operation), func(t *testing.T) {
+			budget := newBudget()
+			require.NoError(t, Spend(budget, &Request{Operation: operation, Pod: newPod("a"), DryRun: true}, now))
+			assert.Equal(t, newBudget(), budget)
+			require.NoError(t, Spend(budget, &Request{Operation: operation, Pod: newPod("a")}, now))
+			count, err := Recount(budget, seenIn(tenPods(), tenPods(), now))
+			require.NoError(t, err)
+			assert.Equal(t, budget.Status, count.Status)
+		})
+	}
+	budget := newBudget()
+	budget.Status.CurrentAvailable = 9 // the node has not seen the newest spec of a
+	require.NoError(t, Spend(budget, &Request{Operation: "UPDATE", Pod: unseen(tenPods())[0]}, now))
+	assert.EqualValues(t, 9, budget.Status.CurrentAvailable)
+}

@@ -75,10 +75,18 @@ func Spend(budget *v1beta1.PodUnavailableBudget, request *Request, now time.Time
 		return refuse(budget, TooManyGrants)
 	}
 	if !request.DryRun {
-		status.UnavailableAllowed--
-		record(status, request, now)
+		take(status, request, now)
 	}
 	return nil
+}
+
+// take counts the Pod no more, as the next count will: that count then has nothing to write.
+func take(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time.Time) {
+	status.UnavailableAllowed--
+	if Available(request.Pod) {
+		status.CurrentAvailable = max(0, status.CurrentAvailable-1)
+	}
+	record(status, request, now)
 }
 
 // judgesUnhealthy tells whether the budget lets Pods that run without being ready be evicted only while enough others are.
