@@ -152,7 +152,7 @@ func disrupt(t *testing.T, b *budgeted, slot int, record *history) {
 			updates = nil
 		case apierrors.IsForbidden(err), apierrors.IsTooManyRequests(err):
 			record.refused.Add(1)
-			pause(t.Context(), time.Duration(50+random.Intn(200))*time.Millisecond)
+			pause(t.Context(), time.Duration(200+random.Intn(800))*time.Millisecond)
 		default:
 			record.unsettled.Add(1)
 			pause(t.Context(), 200*time.Millisecond)

@@ -236,6 +236,34 @@ func TestRow25AGrantBesideACountIsNotLost(t *testing.T) {
 	assert.Len(t, status.DisruptedPods, 2)
 }
 
+// A count that loses against many grants makes progress: it does not read the Pods that are gone again.
+func TestACountThatLosesLooksOnce(t *testing.T) {
+	w := base(t)
+	w.grant("p-8", controllertest.Now)
+	w.grant("p-9", controllertest.Now)
+	w.remove("p-8")
+	w.remove("p-9")
+	w.Observe()
+	raced := 0
+	w.Kruise.PrependReactor("update", "podunavailablebudgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if raced++; raced == attempts {
+			return false, nil, nil
+		}
+		return true, nil, apierrors.NewConflict(schema.GroupResource{}, "b", nil)
+	})
+	w.Kube.ClearActions()
+	status := w.reconcile()
+	assert.Equal(t, counts{10, 7, 8, 1}, countsOf(status))
+	assert.Empty(t, status.DisruptedPods)
+	read := map[string]int{}
+	for _, action := range w.Kube.Actions() {
+		if get, ok := action.(clienttesting.GetAction); ok && action.Matches("get", "pods") {
+			read[get.GetName()]++
+		}
+	}
+	assert.Equal(t, map[string]int{"p-8": 1, "p-9": 1}, read)
+}
+
 func TestRow27ABudgetThatReplacesAnother(t *testing.T) {
 	w := base(t)
 	require.NoError(t, w.Kruise.Tracker().Delete(policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), "ns", "b"))
