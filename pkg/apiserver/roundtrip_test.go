@@ -136,7 +136,7 @@ func TestRoundTripBetweenVersions(t *testing.T) {
 					for range *iterations {
 						w.goRound(t, filler, equal, from.WithKind(kind.hub.Kind), to)
 					}
-					t.Logf("%d objects in %s", *iterations, time.Since(began).Round(time.Millisecond))
+					t.Logf("%s: %d objects in %s", t.Name(), *iterations, time.Since(began).Round(time.Millisecond))
 				})
 			}
 		}

@@ -13,11 +13,6 @@ import (
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
-const (
-	unusedReplicas  = "will not be used; say it in spec.replicas and spec.topology"
-	unusedPartition = "will not be used; say it in spec.updateStrategy.manualUpdate.partitions"
-)
-
 // validateSubsetTemplate checks that one template is there, and judges it as the workload that
 // comes of it. matcher is nil where the selector has errors of its own.
 func validateSubsetTemplate(template, old *apps.SubsetTemplate, matcher labels.Selector, path *field.Path) field.ErrorList {
@@ -77,14 +72,25 @@ func validateTemplateMetadata(
 	return errs
 }
 
-func validateNativeStatefulSet(set, old *apps.StatefulSetTemplateSpec, path *field.Path) field.ErrorList {
+// validateUnused forbids what a template of a workload cannot say: each subset has its own.
+func validateUnused(replicas, partition *int32, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if set.Spec.Replicas != nil {
-		errs = append(errs, field.Forbidden(path.Child("replicas"), unusedReplicas))
+	if replicas != nil {
+		errs = append(errs, field.Forbidden(path.Child("replicas"), "will not be used; say it in spec.replicas and spec.topology"))
 	}
-	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
-		errs = append(errs, field.Forbidden(path.Child("updateStrategy", "rollingUpdate", "partition"), unusedPartition))
+	if partition != nil {
+		errs = append(errs, field.Forbidden(path.Child("updateStrategy", "rollingUpdate", "partition"),
+			"will not be used; say it in spec.updateStrategy.manualUpdate.partitions"))
 	}
+	return errs
+}
+
+func validateNativeStatefulSet(set, old *apps.StatefulSetTemplateSpec, path *field.Path) field.ErrorList {
+	var partition *int32
+	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
+		partition = rolling.Partition
+	}
+	errs := validateUnused(set.Spec.Replicas, partition, path)
 	spec := set.Spec.DeepCopy()
 	spec.Replicas = nil
 	spec.Selector = standIn(&spec.Template)
@@ -96,13 +102,11 @@ func validateNativeStatefulSet(set, old *apps.StatefulSetTemplateSpec, path *fie
 }
 
 func validateAdvancedStatefulSet(set, old *apps.AdvancedStatefulSetTemplateSpec, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if set.Spec.Replicas != nil {
-		errs = append(errs, field.Forbidden(path.Child("replicas"), unusedReplicas))
+	var partition *int32
+	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
+		partition = rolling.Partition
 	}
-	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
-		errs = append(errs, field.Forbidden(path.Child("updateStrategy", "rollingUpdate", "partition"), unusedPartition))
-	}
+	errs := validateUnused(set.Spec.Replicas, partition, path)
 	spec := set.Spec.DeepCopy()
 	spec.Replicas = nil
 	var stored *apps.StatefulSetSpec
@@ -135,10 +139,7 @@ func validateEmbeddedCloneSet(set, old *apps.CloneSetTemplateSpec, path *field.P
 }
 
 func validateEmbeddedDeployment(deployment, old *apps.DeploymentTemplateSpec, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if deployment.Spec.Replicas != nil {
-		errs = append(errs, field.Forbidden(path.Child("replicas"), unusedReplicas))
-	}
+	errs := validateUnused(deployment.Spec.Replicas, nil, path)
 	spec := deployment.Spec.DeepCopy()
 	spec.Replicas = nil
 	spec.Selector = standIn(&spec.Template)
