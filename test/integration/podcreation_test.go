@@ -5,6 +5,7 @@ package integration
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -184,6 +185,20 @@ func TestRow14OurOwnNamespace(t *testing.T) {
 	pod, err := ours.make(newWebPod(), metav1.DryRunAll)
 	require.NoError(t, err)
 	assert.Empty(t, pod.Annotations)
+}
+
+// TestALabelThatKeepsNoPodWaiting is told of when it is written, and only then.
+func TestALabelThatKeepsNoPodWaiting(t *testing.T) {
+	namespace := creating(t, env.kruise).namespace
+	const want = "label admission.kruise.io/pod-failure-policy='fail' keeps no Pod waiting: use Fail, or no label"
+	write := func(args ...string) string {
+		return mustKubectl(t, append([]string{"label", "namespace", namespace, "--overwrite"}, args...)...)
+	}
+	eventually(t, func() bool { return strings.Contains(write(requiredLabel+"=fail", "--dry-run=server"), want) })
+	assert.Contains(t, write(requiredLabel+"=fail"), want)
+	for _, quiet := range []string{"other=label", requiredLabel + "=Fail", "other-", requiredLabel + "-"} {
+		assert.NotContains(t, write(quiet), "Warning", quiet)
+	}
 }
 
 // TestRow17WithoutTheAPIServer Pods are created as they are, or wait where the namespace says so. While it starts they have all of
