@@ -79,9 +79,11 @@ func (l *local) installLocal(ctx context.Context, programs []images.Image) error
 	if err != nil {
 		return err
 	}
-	// Nothing here is secret, and definitions of whatever group can be protected. Budgets bound updates too.
+	// Nothing here is secret, and definitions of whatever group can be protected. Budgets bound updates too. Simulated nodes run no
+	// agent: they have no runtime that it could speak to.
+	const nodes = "daemon.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]"
 	return l.install(ctx, l.cluster.Kubeconfig(), append(values, "installation.roleListGroups[0]=*",
-		"featureGates=PodUnavailableBudgetUpdateGate=true"))
+		"featureGates=PodUnavailableBudgetUpdateGate=true", nodes+".key=type", nodes+".operator=NotIn", nodes+".values[0]=kwok"))
 }
 
 // imageValues are the chart's values that select the images.

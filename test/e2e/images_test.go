@@ -75,12 +75,12 @@ func TestNodeImagesFollowTheirNodes(t *testing.T) {
 	})
 }
 
-// TestAJobKeepsToItsParallelism is row 9 over a hundred simulated nodes and the cluster's own, whose agents find the image: no version of any NodeImage shows more unfinished tags than the
-// job allows.
+// TestAJobKeepsToItsParallelism is row 9 over a hundred simulated nodes, which answer when they like, and the cluster's own, whose
+// agents find the image: no version of any NodeImage shows more unfinished tags than the job allows.
 func TestAJobKeepsToItsParallelism(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	s := e.simulate(100)
+	s := e.simulateNodes(100)
 	all := 100 + s.join()
 	o := s.observe("a", 7)
 	s.pull()

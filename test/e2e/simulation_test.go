@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -24,36 +25,74 @@ import (
 	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 )
 
-// simulation is NodeImages without nodes, which have the test's namespace as their label e2e.
+// answerDelay is within which time a simulated node answers.
+const answerDelay = 500 * time.Millisecond
+
+// simulation is NodeImages that no agent answers for. They have the test's namespace as their label e2e.
 type simulation struct {
 	*env
 	size   int
 	client typed.NodeImageInterface
 }
 
-// simulate makes NodeImages that go when the test ends.
+// simulate makes NodeImages without nodes, that go when the test ends.
 func (e *env) simulate(size int) *simulation {
 	e.t.Helper()
 	s := &simulation{env: e, size: size, client: e.kruise.AppsV1beta1().NodeImages()}
+	s.each(func(name string) error {
+		_, err := s.client.Create(e.t.Context(), &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{pub.FakeNodeImageKey: "", "e2e": e.namespace},
+		}}, metav1.CreateOptions{})
+		return err
+	})
+	e.t.Cleanup(func() {
+		_ = s.client.DeleteCollection(context.WithoutCancel(e.t.Context()), metav1.DeleteOptions{}, s.selected())
+	})
+	return s
+}
+
+// simulateNodes makes nodes that go when the test ends, and waits until each has its NodeImage. KWOK keeps them ready.
+func (e *env) simulateNodes(size int) *simulation {
+	e.t.Helper()
+	s := &simulation{env: e, size: size, client: e.kruise.AppsV1beta1().NodeImages()}
+	nodes := e.core.CoreV1().Nodes()
+	kwok, err := nodes.List(e.t.Context(), metav1.ListOptions{LabelSelector: "type=kwok,!e2e"})
+	require.NoError(e.t, err)
+	require.NotEmpty(e.t, kwok.Items, "KWOK does not run: start the cluster with KWOK_NODES=1 or more, as hack/test-e2e.sh does")
+	e.t.Cleanup(func() {
+		_ = nodes.DeleteCollection(context.WithoutCancel(e.t.Context()), metav1.DeleteOptions{}, s.selected())
+	})
+	s.each(func(name string) error {
+		_, err := nodes.Create(e.t.Context(), &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: name, Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}, Labels: map[string]string{"type": "kwok", "e2e": e.namespace},
+			},
+			Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "kwok.x-k8s.io/node", Value: "fake", Effect: corev1.TaintEffectNoSchedule}}},
+		}, metav1.CreateOptions{})
+		return err
+	})
+	e.eventually("each simulated node has its NodeImage", func(c *require.Assertions, ctx context.Context) {
+		c.Len(s.list(ctx), size)
+	})
+	return s
+}
+
+// each does something for the name of each of them, for twenty at once.
+func (s *simulation) each(do func(name string) error) {
+	s.t.Helper()
 	var group sync.WaitGroup
-	failures := make([]error, size)
+	failures := make([]error, s.size)
 	for first := range 20 {
 		group.Go(func() {
-			for i := first; i < size; i += 20 {
-				_, failures[i] = s.client.Create(e.t.Context(), &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{
-					Name: s.name(i), Labels: map[string]string{pub.FakeNodeImageKey: "", "e2e": e.namespace},
-				}}, metav1.CreateOptions{})
+			for i := first; i < s.size; i += 20 {
+				failures[i] = do(s.name(i))
 			}
 		})
 	}
 	group.Wait()
 	for _, err := range failures {
-		require.NoError(e.t, err)
+		require.NoError(s.t, err)
 	}
-	e.t.Cleanup(func() {
-		_ = s.client.DeleteCollection(context.WithoutCancel(e.t.Context()), metav1.DeleteOptions{}, s.selected())
-	})
-	return s
 }
 
 func (s *simulation) name(i int) string { return fmt.Sprintf("%s-%04d", s.namespace, i) }
@@ -92,7 +131,8 @@ func (s *simulation) watch(see func(*v1beta1.NodeImage)) {
 	}()
 }
 
-// pull answers for the nodes, four at a time: each tag is being pulled first, and is there then.
+// pull answers for the simulated nodes as their agents would, each after a while of its own: each tag is being pulled first, and
+// is there then. Four reports at a time are written.
 func (s *simulation) pull() {
 	s.t.Helper()
 	queue := make(chan string, 100*s.size)
@@ -109,8 +149,8 @@ func (s *simulation) pull() {
 		}()
 	}
 	s.watch(func(image *v1beta1.NodeImage) {
-		if _, simulated := image.Labels[pub.FakeNodeImageKey]; simulated {
-			queue <- image.Name
+		if _, alone := image.Labels[pub.FakeNodeImageKey]; alone || image.Labels["type"] == "kwok" {
+			time.AfterFunc(rand.N(answerDelay), func() { queue <- image.Name })
 		}
 	})
 }
