@@ -75,7 +75,7 @@ func NewOptions() (*Options, error) {
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Addr, "addr", o.Addr, "Address of /healthz, /readyz and /metrics.")
+	flags.StringVar(&o.Addr, "addr", o.Addr, "Address of /livez, /healthz, /readyz and /metrics.")
 	flags.StringVar(&o.RunDir, "run-dir", o.RunDir, "Folder in which the node's run directory is mounted.")
 	flags.StringVar(&o.SocketFile, "socket-file", o.SocketFile,
 		"Path of the container runtime's socket, relative to --run-dir. Empty looks at the usual places.")

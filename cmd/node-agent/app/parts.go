@@ -19,24 +19,25 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 	"kruise.io/kruise/pkg/nodeagent/cri"
 	"kruise.io/kruise/pkg/nodeagent/imagepull"
+	"kruise.io/kruise/pkg/nodeagent/server"
 	"kruise.io/kruise/pkg/nodeagent/status"
 )
 
-// Names of readiness checks.
+// Names of checks of health and readiness.
 const (
 	podInformer       = "podInformerSynced"
 	nodeImageInformer = "nodeImageInformerSynced"
 	requestInformer   = "crrInformerSynced"
 )
 
-// part is one thing that the agent does beside the others. One that watches something has a check of readiness.
+// part is one thing that the agent does beside the others. One that watches something has a check of health and readiness.
 type part struct {
 	check  string
 	synced func() bool
 	run    func(context.Context) error
 }
 
-// synced is the readiness of the part with that check. One that does not run holds nobody up.
+// synced is the health of the part with that check. One that does not run holds nobody up.
 func synced(parts []part, check string) error {
 	for _, p := range parts {
 		if p.check == check && !p.synced() {
@@ -44,6 +45,15 @@ func synced(parts []part, check string) error {
 		}
 	}
 	return nil
+}
+
+// informerChecks tell whether the parts that there will be have seen what they watch.
+func informerChecks(parts *[]part) []server.Check {
+	var checks []server.Check
+	for _, name := range []string{podInformer, nodeImageInformer, requestInformer} {
+		checks = append(checks, server.Check{Name: name, Run: func(context.Context) error { return synced(*parts, name) }})
+	}
+	return checks
 }
 
 // newParts makes all that the agent does and its gates allow.

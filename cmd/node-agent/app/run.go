@@ -28,12 +28,9 @@ func Run(ctx context.Context, config *Config) (err error) {
 
 	var check *cri.Check
 	var parts []part
-	servers := []*server.Server{server.New(config.Addr, nil, []server.Check{
-		{Name: "cri", Run: func(ctx context.Context) error { return check.Check(ctx) }},
-		{Name: podInformer, Run: func(context.Context) error { return synced(parts, podInformer) }},
-		{Name: nodeImageInformer, Run: func(context.Context) error { return synced(parts, nodeImageInformer) }},
-		{Name: requestInformer, Run: func(context.Context) error { return synced(parts, requestInformer) }},
-	})}
+	informers := informerChecks(&parts)
+	ready := append([]server.Check{{Name: "cri", Run: func(ctx context.Context) error { return check.Check(ctx) }}}, informers...)
+	servers := []*server.Server{server.New(config.Addr, informers, ready)}
 	if config.EnablePprof {
 		servers = append(servers, server.NewPprof(config.PprofAddr))
 	}

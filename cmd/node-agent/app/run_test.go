@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 	"kruise.io/kruise/pkg/nodeagent/cri/critest"
+	"kruise.io/kruise/pkg/nodeagent/server"
 )
 
 // setup is an agent's configuration on a node of its own, whose address was free a moment ago.
@@ -84,6 +86,23 @@ func TestRun(t *testing.T) {
 	require.NoError(t, <-done)
 	assert.Less(t, time.Since(start), 5*time.Second)
 	assert.Contains(t, get(t, config.Addr, "/healthz"), "connection refused")
+}
+
+// TestHealth is row 7 of the node agent.
+func TestHealth(t *testing.T) {
+	var seen atomic.Bool
+	parts := []part{{run: nil}, {check: nodeImageInformer, synced: seen.Load}}
+	s := server.New("127.0.0.1:0", informerChecks(&parts), nil)
+	require.NoError(t, s.Listen(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	assert.Equal(t, "500 check nodeImageInformerSynced failed, err: not synced\n", get(t, s.Addr(), "/healthz"))
+	assert.Equal(t, "200 ok", get(t, s.Addr(), "/livez"))
+	seen.Store(true)
+	assert.Equal(t, "200 ok", get(t, s.Addr(), "/healthz"))
+	cancel()
+	require.NoError(t, <-done)
 }
 
 func TestRunFails(t *testing.T) {

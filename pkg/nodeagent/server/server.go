@@ -28,9 +28,11 @@ type Server struct {
 	listener net.Listener
 }
 
-// New makes a server of /healthz, /readyz and /metrics for the address.
+// New makes a server of /livez, /healthz, /readyz and /metrics for the address. It lives as long as it answers: ending it because
+// the API or the runtime is away would help neither.
 func New(addr string, health, ready []Check) *Server {
 	mux := http.NewServeMux()
+	mux.Handle("GET /livez", answer(nil))
 	mux.Handle("GET /healthz", answer(health))
 	mux.Handle("GET /readyz", answer(ready))
 	mux.Handle("GET /metrics", legacyregistry.Handler())

@@ -45,6 +45,7 @@ func TestAnswers(t *testing.T) {
 		wantCode int
 		wantBody string
 	}{
+		"life":      {"/livez", http.StatusOK, "ok"},
 		"health":    {"/healthz", http.StatusOK, "ok"},
 		"readiness": {"/readyz", http.StatusInternalServerError, "check cri failed, err: not synced\n"},
 		"no pprof":  {"/debug/pprof/", http.StatusNotFound, "404 page not found\n"},
