@@ -33,6 +33,9 @@ func ContainerdComponent(node int) string { return fmt.Sprintf("containerd-%d", 
 // KubeletComponent is the name of a node's kubelet.
 func KubeletComponent(node int) string { return fmt.Sprintf("kubelet-%d", node) }
 
+// StaticPods is the folder whose manifests a node's kubelet runs by itself.
+func (c *Cluster) StaticPods(node int) string { return c.nodeDir(node, "static-pods") }
+
 func (c *Cluster) containerd(i int) component {
 	return component{
 		node: i,
@@ -108,7 +111,10 @@ func (c *Cluster) renderNode(i int) error {
 		"FirstPodIP": first, "LastPodIP": last,
 		"NodeIP": c.net.NodeIP(i), "HealthPort": kubeletHealthPort, "Cgroup": "/" + c.cgroup() + "/" + nodeName(i),
 		"CA": p.cert(clusterCA), "Cert": p.cert(nodeName(i)), "Key": p.key(nodeName(i)), "DNSServiceIP": c.net.DNSServiceIP(),
-		"Registry": c.net.RegistryHost(),
+		"Registry": c.net.RegistryHost(), "StaticPods": c.StaticPods(i),
+	}
+	if err := os.MkdirAll(c.StaticPods(i), 0o755); err != nil {
+		return fmt.Errorf("make folder of static Pods: %w", err)
 	}
 	files := map[string]string{
 		"containerd.toml": "containerd.toml", "kubelet.yaml": "kubelet.yaml", "cni.conflist": "cni/10-pods.conflist",

@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"kruise.io/kruise/hack/localcluster"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 )
@@ -167,6 +170,7 @@ func TestContainerRecreateRequest(t *testing.T) {
 		"row 29 the first is deleted":              restartFirstDeleted,
 		"row 29 the second is deleted":             restartSecondDeleted,
 		"a Pod that restarts nothing":              restartNever,
+		"a static Pod":                             restartStatic,
 		"rows 3 to 8 mistakes":                     restartMistakes,
 		"rows 36 and 39 both versions":             restartVersions,
 		"sixty requests on six Pods, side by side": func(t *testing.T, e *env) { restartLoad(t, e, 6, 10) },
@@ -194,6 +198,34 @@ func restartOne(t *testing.T, e *env) {
 	})
 	assert.Contains(t, e.podEvents(), "Killing: Stopping container app by ContainerRecreateRequest r")
 	assert.Regexp(t, `r +Completed +p +`+before.Spec.NodeName, e.kubectl("get", "crr"))
+}
+
+// restartStatic restarts a Pod that the kubelet runs by itself, and knows by another UID than the API.
+func restartStatic(t *testing.T, e *env) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	cluster, err := localcluster.New(localcluster.MainConfig(root))
+	require.NoError(t, err)
+	manifest := filepath.Join(cluster.StaticPods(1), e.namespace+".yaml")
+	text := restarted("metadata: {name: p,", "metadata: {name: p, namespace: "+e.namespace+",", "  readinessGates: [{conditionType: KruisePodReady}]\n", "")
+	require.NoError(t, os.WriteFile(manifest, []byte(text), 0o600))
+	t.Cleanup(func() { assert.NoError(t, os.Remove(manifest)) })
+	const name = "p-node-1"
+	var before, after *corev1.Pod
+	e.eventually("the static Pod runs", func(c *require.Assertions, ctx context.Context) {
+		before, err = e.core.CoreV1().Pods(e.namespace).Get(ctx, name, metav1.GetOptions{})
+		c.NoError(err)
+		c.Equal(corev1.ConditionTrue, condition(before, corev1.PodReady).Status)
+	})
+	e.apply(strings.ReplaceAll(recreate("r", both), "podName: p", "podName: "+name))
+	request := e.succeeded("r")
+	assert.True(t, request.Status.ContainerRecreateStates[0].IsKilled)
+	after, err = e.core.CoreV1().Pods(e.namespace).Get(t.Context(), name, metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, before.UID, after.UID)
+	for _, container := range []string{"app", "sidecar"} {
+		assert.EqualValues(t, 1, containerStatus(t, after, container).RestartCount, container)
+	}
 }
 
 func restartInOrder(t *testing.T, e *env) {

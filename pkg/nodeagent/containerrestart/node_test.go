@@ -1,6 +1,7 @@
 package containerrestart
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes/fake"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -87,7 +89,7 @@ func (n *node) start(pod *corev1.Pod, name string, restarts int) {
 	}
 	n.containers = append(n.containers, &runtimeapi.Container{
 		Id: id, State: runtimeapi.ContainerState_CONTAINER_RUNNING, CreatedAt: time.Now().UnixNano(),
-		Labels:      map[string]string{podUIDLabel: string(pod.UID), containerNameLabel: name},
+		Labels:      map[string]string{podUIDLabel: kubeletUID(pod), podNameLabel: pod.Name, podNamespaceLabel: pod.Namespace, containerNameLabel: name},
 		Annotations: map[string]string{restartCountKey: strconv.Itoa(restarts)},
 	})
 	n.started[id] = time.Now()
@@ -151,6 +153,11 @@ func (n *node) exits(id string) {
 	}
 }
 
+// kubeletUID is the UID by which the kubelet knows a Pod.
+func kubeletUID(pod *corev1.Pod) string {
+	return cmp.Or(pod.Annotations[staticUIDKey], string(pod.UID))
+}
+
 // next starts the instance after the one that ended.
 func (n *node) next(id string) {
 	n.mu.Lock()
@@ -161,7 +168,7 @@ func (n *node) next(id string) {
 	pods, err := n.kube.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithKind("Pod"), "ns")
 	require.NoError(n.t, err)
 	for i := range pods.(*corev1.PodList).Items {
-		if pod := &pods.(*corev1.PodList).Items[i]; string(pod.UID) == uid {
+		if pod := &pods.(*corev1.PodList).Items[i]; kubeletUID(pod) == uid {
 			n.start(pod, name, restarts+1)
 		}
 	}
@@ -183,7 +190,7 @@ func (n *node) ListContainers(_ context.Context, filter *runtimeapi.ContainerFil
 		return nil, status.Error(codes.Unavailable, "away")
 	}
 	for _, c := range n.containers {
-		if c.Labels[podUIDLabel] == filter.LabelSelector[podUIDLabel] {
+		if labels.SelectorFromSet(filter.LabelSelector).Matches(labels.Set(c.Labels)) {
 			found = append(found, &runtimeapi.Container{Id: c.Id, State: c.State, CreatedAt: c.CreatedAt, Labels: c.Labels, Annotations: c.Annotations})
 		}
 	}

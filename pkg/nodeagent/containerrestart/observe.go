@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -25,9 +28,14 @@ type Runtime interface {
 // What the kubelet writes on containers.
 const (
 	podUIDLabel        = "io.kubernetes.pod.uid"
+	podNameLabel       = "io.kubernetes.pod.name"
+	podNamespaceLabel  = "io.kubernetes.pod.namespace"
 	containerNameLabel = "io.kubernetes.container.name"
 	restartCountKey    = "io.kubernetes.container.restartCount"
 )
+
+// staticUIDKey is the annotation of a mirror Pod that holds the UID of its static Pod.
+const staticUIDKey = "kubernetes.io/config.hash"
 
 // instance is the newest of a container.
 type instance struct {
@@ -63,14 +71,12 @@ func (c *Controller) runtimeOf(request *v1beta1.ContainerRecreateRequest) (Runti
 }
 
 // observe asks the runtime for the newest instance of each of the request's containers.
-func observe(
+func (c *Controller) observe(
 	ctx context.Context, runtime Runtime, scheme string, request *v1beta1.ContainerRecreateRequest,
 ) (map[string]*instance, error) {
-	listed, err := runtime.ListContainers(ctx, &runtimeapi.ContainerFilter{LabelSelector: map[string]string{
-		podUIDLabel: request.Labels[pub.ContainerRecreateRequestPodUIDKey],
-	}})
+	listed, err := c.containersOf(ctx, runtime, request)
 	if err != nil {
-		return nil, fmt.Errorf("list containers: %w", err)
+		return nil, err
 	}
 	newest := map[string]*runtimeapi.Container{}
 	for _, container := range listed {
@@ -99,6 +105,39 @@ func observe(
 		}
 	}
 	return instances, nil
+}
+
+// containersOf lists the instances of the request's Pod. Those of a static Pod are found by the UID that the kubelet gave it,
+// not by that of the mirror Pod, which is what the API knows. Whoever may create a Pod may also write the annotations of a mirror
+// Pod: so the containers have to be, by what the kubelet wrote on them, of a Pod of that name too.
+func (c *Controller) containersOf(
+	ctx context.Context, runtime Runtime, request *v1beta1.ContainerRecreateRequest,
+) ([]*runtimeapi.Container, error) {
+	uid := request.Labels[pub.ContainerRecreateRequestPodUIDKey]
+	listed, err := withLabels(ctx, runtime, map[string]string{podUIDLabel: uid})
+	if err != nil || len(listed) > 0 {
+		return listed, err
+	}
+	pod, err := c.config.Client.Pods(request.Namespace).Get(ctx, request.Spec.PodName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get Pod that has no containers: %w", err)
+	}
+	static := pod.Annotations[staticUIDKey]
+	if string(pod.UID) != uid || pod.Annotations[corev1.MirrorPodAnnotationKey] == "" || static == "" {
+		return nil, nil
+	}
+	return withLabels(ctx, runtime, map[string]string{podUIDLabel: static, podNameLabel: pod.Name, podNamespaceLabel: pod.Namespace})
+}
+
+func withLabels(ctx context.Context, runtime Runtime, labels map[string]string) ([]*runtimeapi.Container, error) {
+	listed, err := runtime.ListContainers(ctx, &runtimeapi.ContainerFilter{LabelSelector: labels})
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	return listed, nil
 }
 
 // restartCount is what the kubelet counted. What cannot be read is zero, which shows no restart.

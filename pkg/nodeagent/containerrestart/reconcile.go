@@ -86,7 +86,7 @@ func (c *Controller) proceed(ctx context.Context, r *request) (reconcile.Result,
 	if err != nil {
 		return reconcile.Result{}, c.complete(ctx, r, r.Status.ContainerRecreateStates, "failed to find runtime service: "+err.Error())
 	}
-	instances, err := observe(ctx, runtime, scheme, r)
+	instances, err := c.observe(ctx, runtime, scheme, r)
 	if err != nil {
 		return reconcile.Result{}, err
 	}

@@ -511,6 +511,50 @@ func TestAnOutcomeIsNotLostToAnotherWrite(t *testing.T) {
 	})
 }
 
+// TestAStaticPod restarts a container that the runtime has under the static Pod's UID.
+func TestAStaticPod(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.pod("s", func(p *corev1.Pod) {
+			p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "0123", staticUIDKey: "0123"}
+		})
+		w.create("r", "s", []string{"app"})
+		r := w.completed("r")
+		assert.Equal(t, []containerState{{Name: "app", Phase: "Succeeded", IsKilled: true}}, r.Status.ContainerRecreateStates)
+		assert.Equal(t, []string{"stop s-a1 30"}, w.node.texts())
+	})
+}
+
+// TestAStaticPodOfAnother leaves the containers alone when another mirror Pod has the name, or when the Pod only claims a UID.
+func TestAStaticPodOfAnother(t *testing.T) {
+	for name, edit := range map[string]func(*corev1.Pod){
+		"another mirror Pod":   func(p *corev1.Pod) { p.UID = "later" },
+		"no mirror Pod at all": func(p *corev1.Pod) { delete(p.Annotations, corev1.MirrorPodAnnotationKey) },
+		"the UID of another":   func(p *corev1.Pod) { p.Annotations[staticUIDKey] = "uid-p" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(w *world) {
+				pod := w.pod("s", func(p *corev1.Pod) {
+					p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "0123", staticUIDKey: "0123"}
+				})
+				c := &Controller{config: Config{Client: clustertest.New(w.kube, nil)}}
+				r := &request{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Labels: map[string]string{pub.ContainerRecreateRequestPodUIDKey: string(pod.UID)}},
+					Spec:       v1beta1.ContainerRecreateRequestSpec{PodName: "s"},
+				}
+				found, err := c.containersOf(t.Context(), w.node, r)
+				require.NoError(t, err)
+				assert.Len(t, found, 2)
+				changed := pod.DeepCopy()
+				edit(changed)
+				require.NoError(t, w.kube.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), changed, "ns"))
+				found, err = c.containersOf(t.Context(), w.node, r)
+				require.NoError(t, err)
+				assert.Empty(t, found)
+			})
+		})
+	}
+}
+
 func TestTheHookGoesToThePod(t *testing.T) {
 	simulate(t, func(w *world) {
 		hook := &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{Host: "elsewhere"}}

@@ -75,7 +75,7 @@ func simulate(t *testing.T, test func(*world)) {
 }
 
 // pod makes a Pod whose containers run and are ready.
-func (w *world) pod(name string) *corev1.Pod {
+func (w *world) pod(name string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	w.t.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name)},
@@ -84,6 +84,9 @@ func (w *world) pod(name string) *corev1.Pod {
 			ReadinessGates: []corev1.PodReadinessGate{{ConditionType: pub.KruisePodReadyConditionType}},
 		},
 		Status: corev1.PodStatus{PodIP: "10.0.0.1"},
+	}
+	for _, edit := range edits {
+		edit(pod)
 	}
 	require.NoError(w.t, w.kube.Tracker().Add(pod))
 	w.node.start(pod, "app", 0)
