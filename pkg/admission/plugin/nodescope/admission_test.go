@@ -13,6 +13,7 @@ import (
 
 const agent = "system:serviceaccount:kruise-system:kruise-daemon"
 
+// TestValidate has rows of the cases of the node agent.
 func TestValidate(t *testing.T) {
 	of := func(node string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{NodeLabel: node}}}
@@ -24,8 +25,8 @@ func TestValidate(t *testing.T) {
 		stored                *metav1.PartialObjectMetadata
 		want                  string
 	}{
-		"own NodeImage":             {agent, "n1", admission.Update, "nodeimages", "status", "n1", of(""), ""},
-		"other NodeImage":           {agent, "n1", admission.Update, "nodeimages", "status", "n2", of(""), `it is of node "n2", and this agent's token is of node "n1"`},
+		"row 19: own NodeImage":     {agent, "n1", admission.Update, "nodeimages", "status", "n1", of(""), ""},
+		"row 19: other NodeImage":   {agent, "n1", admission.Update, "nodeimages", "status", "n2", of(""), `it is of node "n2", and this agent's token is of node "n1"`},
 		"own NodePodProbe":          {agent, "n1", admission.Update, "nodepodprobes", "status", "n1", of(""), ""},
 		"other NodePodProbe":        {agent, "n1", admission.Update, "nodepodprobes", "status", "n2", of(""), "it is of node"},
 		"own request":               {agent, "n1", admission.Update, "containerrecreaterequests", "status", "x", of("n1"), ""},
