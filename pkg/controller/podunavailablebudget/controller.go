@@ -36,6 +36,7 @@ type Reconciler struct {
 	workloads  *workloads
 	clock      clock.PassiveClock
 	recorder   record.EventRecorder
+	pacer      *pacer
 }
 
 // New makes the controller. It adds indexes to the informers, so it must be called before they start. Without a gate that
@@ -72,7 +73,7 @@ func newReconciler(deps controller.Deps) (*Reconciler, error) {
 	return &Reconciler{
 		kube: deps.Kube, kruise: deps.Kruise, budgets: budgets.GetIndexer(), pods: pods.GetIndexer(),
 		namespaces: deps.KubeInformers.Core().V1().Namespaces().Lister(),
-		workloads:  workloads, clock: deps.Clock, recorder: deps.Recorder(Name),
+		workloads:  workloads, clock: deps.Clock, recorder: deps.Recorder(Name), pacer: newPacer(pace),
 	}, nil
 }
 

@@ -37,7 +37,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	budget, ok := item.(*v1beta1.PodUnavailableBudget)
 	if !found || !ok {
+		r.pacer.forget(key)
 		return controller.Result{}, r.annotate(ctx, key, nil)
+	}
+	if early := r.pacer.wait(key, r.clock.Now()); early > 0 {
+		return controller.Result{RequeueAfter: early}, nil
 	}
 	seen, recheck, err := r.count(ctx, budget)
 	if err != nil {

@@ -47,6 +47,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	var err error
 	w.r, err = newReconciler(w.Deps)
 	require.NoError(t, err)
+	w.r.pacer = newPacer(0)
 	return w
 }
 

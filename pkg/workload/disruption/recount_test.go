@@ -178,6 +178,7 @@ func TestACountThatIsMadeAgain(t *testing.T) {
 			}
 			assert.Equal(t, 1, looks)
 			live = but(pods, "a", func(pod *corev1.Pod) { pod.UID = "new" })
+			assert.Empty(t, countAgain(t, server, gone, now, now).Status.DisruptedPods, "that grant is over")
 			later := countAgain(t, server, gone, now.Add(time.Second), now.Add(time.Second))
 			assert.Len(t, later.Status.DisruptedPods, 1, "its successor has a grant of its own, and the cache does not know it")
 		})
@@ -189,6 +190,15 @@ func TestACountThatIsMadeAgain(t *testing.T) {
 	live = going
 	late := countAgain(t, server, pods, now, now.Add(DeletionExpiry))
 	assert.Len(t, late.Status.DisruptedPods, 1, "it went after somebody looked")
+
+	server, live, looks = newServer(), pods, 0
+	for range 3 {
+		assert.Empty(t, countAgain(t, server, pods, now, now.Add(DeletionExpiry)).Status.DisruptedPods)
+	}
+	assert.Equal(t, 1, looks, "it expired, and nobody went")
+	live = going
+	assert.Empty(t, countAgain(t, server, going, now, now.Add(DeletionExpiry)).Status.DisruptedPods)
+	assert.Equal(t, 2, looks, "the cache shows another one than was seen")
 }
 
 func TestTwoGrantsOfOneNameDifferInTime(t *testing.T) {

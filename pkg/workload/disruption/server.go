@@ -11,8 +11,9 @@ import (
 // looksAtOnce is how many Pods are read from the server at once.
 const looksAtOnce = 16
 
-// Server reads Pods past the cache, and remembers those that are gone or go: a Pod stays so. A count that lost against a grant
-// is made again with the same Server, so that it need not look at every Pod again while more is granted.
+// Server reads Pods past the cache, and remembers those that are gone or go, which a Pod stays, and those whose grant was over when
+// they were read, which nothing follows from any more. A count that lost against a grant is made again with the same Server, so
+// that it need not look at every Pod again while more is granted.
 type Server struct {
 	live func(name string) (*metav1.ObjectMeta, error)
 	over map[look]*metav1.ObjectMeta
@@ -33,14 +34,14 @@ func NewServer(live func(name string) (*metav1.ObjectMeta, error)) *Server {
 	return &Server{live: live, over: map[look]*metav1.ObjectMeta{}}
 }
 
-// look returns the Pods of grants as they are on the server, or were when they were last seen alive. The cache must have been read
-// before.
+// look returns the Pods of grants as they are on the server, or were when they were looked at, if the cache shows that. The cache
+// must have been read before.
 func (s *Server) look(grants []grant) (map[string]*metav1.ObjectMeta, error) {
 	shown := make(map[string]*metav1.ObjectMeta, len(grants))
 	var due []grant
 	for _, g := range grants {
 		live, known := s.over[lookFor(g)]
-		if !known {
+		if !known || !shows(live, g.cached) {
 			due = append(due, g)
 			continue
 		}
@@ -58,7 +59,7 @@ func (s *Server) look(grants []grant) (map[string]*metav1.ObjectMeta, error) {
 	}
 	for i, pod := range pods {
 		shown[due[i].name] = pod
-		if pod == nil || pod.DeletionTimestamp != nil {
+		if pod == nil || pod.DeletionTimestamp != nil || due[i].remaining <= 0 {
 			s.over[lookFor(due[i])] = pod
 		}
 	}
