@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
@@ -73,9 +75,27 @@ func serve(ctx context.Context, servers []*server.Server, parts []part) error {
 	for _, p := range parts {
 		group.Go(func() error { return p.run(ctx) })
 	}
+	group.Go(func() error {
+		release(ctx, parts)
+		return nil
+	})
 	err := group.Wait()
 	klog.FromContext(ctx).Info("Stopped the node agent")
 	return err
+}
+
+// release gives back what the first answers of the API took, once: they are the most that an agent which then waits ever reads,
+// and Go's runtime would keep room for as much again.
+func release(ctx context.Context, parts []part) {
+	var all []cache.InformerSynced
+	for _, p := range parts {
+		if p.synced != nil {
+			all = append(all, p.synced)
+		}
+	}
+	if cache.WaitForCacheSync(ctx.Done(), all...) {
+		debug.FreeOSMemory()
+	}
 }
 
 func closeAll(servers []*server.Server) error {
