@@ -5,8 +5,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Objects are many and short-lived: memory is cheaper than collecting them. What is said of each kind is shown, not of each object.
-GOGC=400 go test -v -count=1 -timeout 60m -run 'RoundTrip' ./pkg/apiserver/ -fuzz-iters=10000 |
+# Objects are many and short-lived: memory is cheaper than collecting them.
+export GOGC=400
+# What is said of each kind is shown, not of each object.
+go test -v -count=1 -timeout 60m -run 'RoundTrip' ./pkg/apiserver/ -fuzz-iters=10000 |
   grep --line-buffered -vE '^=== (RUN|PAUSE|CONT|NAME)|^ +roundtrip\.go:'
 go test -count=1 -timeout 60m -run 'SimulatedRollouts' ./pkg/controller/cloneset/ -rollouts=100000
 grep -rlE '^func Fuzz' --include='*_test.go' pkg | while read -r file; do
