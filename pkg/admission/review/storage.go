@@ -89,7 +89,7 @@ func (r *reviewREST) Create(
 		}
 	}
 	if err := judge(ctx, attributes); err != nil {
-		if r.row.Mutates && !refuses(err) {
+		if !refuses(err) {
 			return nil, err
 		}
 		response.Allowed, response.Result = false, responsewriters.ErrorToAPIStatus(err)
@@ -97,8 +97,8 @@ func (r *reviewREST) Create(
 	return &admissionv1.AdmissionReview{Response: response}, nil
 }
 
-// refuses tells a judgement from a failure of ours. A failure to change an object is for kube-apiserver a call that failed: the
-// failure policy of the webhook then decides what becomes of the object.
+// refuses tells a judgement from a failure of ours. That is for kube-apiserver a call that failed: the failure policy of the
+// webhook then decides what becomes of the request.
 func refuses(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError

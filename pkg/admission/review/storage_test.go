@@ -121,7 +121,6 @@ func TestErrorsKeepTheirStatus(t *testing.T) {
 	}{
 		"the first objects":  {busy, errors.New("not asked"), busy.ErrStatus},
 		"the second objects": {nil, busy, busy.ErrStatus},
-		"no status":          {errors.New("broken"), nil, metav1.Status{Status: "Failure", Code: 500, Message: "broken"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -133,6 +132,18 @@ func TestErrorsKeepTheirStatus(t *testing.T) {
 			assert.Equal(t, test.want.Reason, response.Result.Reason)
 			assert.Equal(t, test.want.Message, response.Result.Message)
 			assert.Equal(t, test.want.Details, response.Result.Details)
+		})
+	}
+}
+
+// TestAFailureOfOursFailsTheCall, and the failure policy decides: it is no judgement.
+func TestAFailureOfOursFailsTheCall(t *testing.T) {
+	for name, failure := range map[string]error{
+		"no status": errors.New("broken"), "503": apierrors.NewServiceUnavailable("not yet"), "500": apierrors.NewInternalError(errors.New("broken")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := answer(t, Plugins{"first": &judge{admission.NewHandler(admission.Delete), nil, failure}}, deletion())
+			assert.ErrorIs(t, err, failure)
 		})
 	}
 }
