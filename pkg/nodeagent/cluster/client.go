@@ -116,6 +116,6 @@ func (c *Client) ContainerRecreateRequests(namespace string) ContainerRecreateRe
 
 // PullSecrets implements Interface.
 func (c *Client) PullSecrets(ctx context.Context, node string) (*corev1.SecretList, error) {
-	list := &corev1.SecretList{}
-	return list, c.apps.Get().Resource("nodeimages").Name(node).SubResource("pullsecrets").Do(ctx).Into(list)
+	secrets := &corev1.SecretList{}
+	return secrets, c.apps.Get().Resource("nodeimages").Name(node).SubResource("pullsecrets").Do(ctx).Into(secrets)
 }
