@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
+
+	"k8s.io/klog/v2"
 )
 
 // Write stores a record after change has changed it, or returns why it could not. It calls change again, on what is stored then,
@@ -92,6 +95,7 @@ func (w *Writer[K, R]) commit(key K, group []*request[R]) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic in a write: %v", cause)
+			klog.FromContext(ctx).Error(err, "A change panicked", "key", key, "stack", string(debug.Stack()))
 		}
 	}()
 	return w.write(ctx, key, func(record R) error { return decide(group, record) })
