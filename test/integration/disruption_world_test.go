@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -45,7 +46,12 @@ type budgeted struct {
 func withBudgets(t *testing.T) *budgeted {
 	t.Helper()
 	protected(t)
-	b := &budgeted{t: t, namespace: newNamespace(t), kube: env.kube}
+	asking := rest.CopyConfig(env.config)
+	asking.QPS = -1
+	asking.Wrap(asksOnce)
+	client, err := kubernetes.NewForConfig(asking)
+	require.NoError(t, err)
+	b := &budgeted{t: t, namespace: newNamespace(t), kube: client}
 	config := as(t, "kruise-manager")
 	config.QPS, config.Burst = -1, -1
 	kube, err := kubernetes.NewForConfig(config)
