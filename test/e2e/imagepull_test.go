@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 
@@ -90,10 +91,13 @@ func (p *pulls) ask(t *testing.T, node, image string, tag *v1beta1.ImageTagSpec,
 	})
 }
 
+// contended is how often a write is tried that a dozen other tests and the agent come between.
+var contended = wait.Backoff{Steps: 50, Duration: 10 * time.Millisecond, Factor: 1.2, Jitter: 1, Cap: time.Second}
+
 // edit changes the NodeImage of a node, which is made where it is missing.
 func (p *pulls) edit(ctx context.Context, node string, change func(*v1beta1.NodeImage)) error {
 	images := p.kruise.AppsV1beta1().NodeImages()
-	return retry.OnError(retry.DefaultBackoff, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {
+	return retry.OnError(contended, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {
 		current, err := images.Get(ctx, node, metav1.GetOptions{})
 		missing := apierrors.IsNotFound(err)
 		if err != nil && !missing {
