@@ -20,6 +20,10 @@ import (
 
 const component = "kruise-daemon"
 
+// rememberedEvents is of how many events the agent knows that it has written them before. The default remembers 4,096, which is
+// a few MiB for as long as the agent runs after a night of restarts.
+const rememberedEvents = 256
+
 // Run takes its address, finds the runtimes, and then serves until the context ends. The address comes first: it is the
 // lock against a second agent on the host's network.
 func Run(ctx context.Context, config *Config) (err error) {
@@ -48,7 +52,9 @@ func Run(ctx context.Context, config *Config) (err error) {
 	defer func() { err = errors.Join(err, runtimes.Close(context.WithoutCancel(ctx))) }()
 	check = cri.NewCheck(runtimes, clock.RealClock{})
 
-	events := record.NewBroadcaster(record.WithContext(ctx))
+	events := record.NewBroadcaster(record.WithContext(ctx), record.WithCorrelatorOptions(record.CorrelatorOptions{
+		LRUCacheSize: rememberedEvents,
+	}))
 	defer events.Shutdown()
 	events.StartRecordingToSink(cluster.Sink(ctx, config.Client))
 	if parts, err = newParts(ctx, config, runtimes, events); err != nil {
