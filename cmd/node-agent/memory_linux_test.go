@@ -144,7 +144,7 @@ func cluster(t *testing.T) http.Handler {
 		return func(w http.ResponseWriter, r *http.Request) {
 			assert.Equal(t, "true", r.URL.Query().Get("sendInitialEvents"))
 			w.Header().Set("Content-Type", runtime.ContentTypeProtobuf+";stream=watch")
-			frames := streamer.StreamSerializer.Framer.NewFrameWriter(w)
+			frames := streamer.StreamSerializer.NewFrameWriter(w)
 			send := func(kind string, object runtime.Object) {
 				event := &metav1.WatchEvent{Type: kind, Object: runtime.RawExtension{Raw: encode(gv, object)}}
 				assert.NoError(t, streamer.StreamSerializer.Encode(event, frames))

@@ -4,6 +4,7 @@ import "kruise.io/kruise/pkg/reconcile"
 
 // The parts of a controller are those of package reconcile, which the node agent shares.
 type (
+	// Controller runs a reconcile for each key.
 	Controller = reconcile.Controller
 	Reconcile  = reconcile.Reconcile
 	Result     = reconcile.Result

@@ -99,7 +99,7 @@ func (b *bench) fill(ctx context.Context, kruise versioned.Interface, p *place) 
 				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("bench-%05d", i)},
 				Spec: policyv1beta1.PodUnavailableBudgetSpec{
 					Selector:     &metav1.LabelSelector{MatchLabels: map[string]string{"app": "bench-" + strconv.Itoa(i)}},
-					MinAvailable: ptr.To(intstr.FromInt32(1)),
+					MinAvailable: new(intstr.FromInt32(1)),
 				},
 			}
 			_, err := client.Create(ctx, budget, metav1.CreateOptions{})

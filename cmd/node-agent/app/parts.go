@@ -76,7 +76,6 @@ func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events
 		parts = append(parts, part{podInformer, meta.Synced, meta.Run})
 	}
 	if config.Gates.Enabled(features.KruiseDaemon) {
-		//nolint:contextcheck // It starts nothing: Run has the context.
 		puller, err := newImagePuller(config, runtimes, recorder("imagepuller"), klog.FromContext(ctx))
 		if err != nil {
 			return nil, err

@@ -84,7 +84,9 @@ func align(before, after []any) []int {
 }
 
 // identities are the fields by which the elements of lists in core types are told apart. An element has some of them.
-var identities = []string{"uid", "name", "conditionType", "type", "containerPort", "protocol", "mountPath", "devicePath", "ip", "topologyKey"}
+var identities = []string{
+	"uid", "name", "conditionType", "type", "containerPort", "protocol", "mountPath", "devicePath", "ip", "topologyKey",
+}
 
 func identity(element any) string {
 	object, ok := element.(map[string]any)

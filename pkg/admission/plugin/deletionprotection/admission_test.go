@@ -176,7 +176,7 @@ func TestDelete(t *testing.T) {
 			object: &apps.UnitedDeployment{ObjectMeta: labelled("Cascading"), Spec: apps.UnitedDeploymentSpec{Replicas: ptr.To[int32](1)}}}, want: cascading + " and replicas 1>0"},
 		"row 9: UnitedDeployment, by its subsets": {cluster: []runtime.Object{here}, request: request{resource: united,
 			object: &apps.UnitedDeployment{ObjectMeta: labelled("Cascading"), Spec: apps.UnitedDeploymentSpec{Topology: apps.Topology{
-				Subsets: []apps.Subset{{Replicas: ptr.To(intstr.FromInt32(2))}, {Replicas: ptr.To(intstr.FromInt32(3))}}}}}}, want: cascading + " and replicas 5>0"},
+				Subsets: []apps.Subset{{Replicas: new(intstr.FromInt32(2))}, {Replicas: new(intstr.FromInt32(3))}}}}}}, want: cascading + " and replicas 5>0"},
 		"row 9: UnitedDeployment without any": {request: request{resource: united, object: &apps.UnitedDeployment{ObjectMeta: labelled("Cascading")}}},
 		"row 10: the second gate is off": {
 			gates: "DeletionProtectionForCRDCascadingGate=false", cluster: []runtime.Object{doll("a", false)},

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/utils/ptr"
 
 	kruiseinitializer "kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/apps"
@@ -174,7 +173,7 @@ func TestRevision(t *testing.T) {
 		"own version":                 {nil, new("v1"), nil},
 		"unknown version":             {nil, new("v9"), []string{"spec.injectionStrategy.revision.customVersion", missing}},
 		"version of another":          {nil, new("v2"), []string{missing}},
-		"version that cannot be":      {nil, ptr.To("a,b"), []string{"is not the value of a label"}},
+		"version that cannot be":      {nil, new("a,b"), []string{"is not the value of a label"}},
 		"the name wins":               {new("demo-1"), new("v9"), nil},
 		"the name wins when it fails": {new("demo-9"), new("v1"), []string{missing}},
 	} {
