@@ -4,15 +4,22 @@ import "kruise.io/kruise/pkg/reconcile"
 
 // The parts of a controller are those of package reconcile, which the node agent shares.
 type (
-	// Controller runs a reconcile for each key.
+	// Controller calls a Reconcile for each key that a watch names.
 	Controller = reconcile.Controller
-	Reconcile  = reconcile.Reconcile
-	Result     = reconcile.Result
-	Options    = reconcile.Options
-	Metrics    = reconcile.Metrics
-	Mapper     = reconcile.Mapper
-	Filter     = reconcile.Filter
-	Differ     = reconcile.Differ
+	// Reconcile brings the object of a key one step on.
+	Reconcile = reconcile.Reconcile
+	// Result says when a key is looked at again.
+	Result = reconcile.Result
+	// Options are what the command line sets for each controller.
+	Options = reconcile.Options
+	// Metrics count what controllers do.
+	Metrics = reconcile.Metrics
+	// Mapper names the keys that an object concerns.
+	Mapper = reconcile.Mapper
+	// Filter chooses the changes that count.
+	Filter = reconcile.Filter
+	// Differ names the keys that a change concerns.
+	Differ = reconcile.Differ
 )
 
 // New makes a controller that runs nothing yet.

@@ -20,7 +20,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	certutil "k8s.io/client-go/util/cert"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
@@ -38,7 +37,7 @@ func (c *custom) addWebhooks(ctx context.Context, namespace string) error {
 		return admissionregistrationv1.WebhookClientConfig{URL: new(c.url + path), CABundle: c.bundle}
 	}
 	inside := &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
-	none, meta := ptr.To(admissionregistrationv1.SideEffectClassNone), metav1.ObjectMeta{Name: customName}
+	none, meta := new(admissionregistrationv1.SideEffectClassNone), metav1.ObjectMeta{Name: customName}
 	api := c.core.AdmissionregistrationV1()
 	_, err := api.MutatingWebhookConfigurations().Create(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: meta, Webhooks: []admissionregistrationv1.MutatingWebhook{{
@@ -131,7 +130,7 @@ func (c *custom) review(decide func(*v1beta1.CloneSet) ([]byte, error)) http.Han
 		}
 		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Patch: patch}
 		if patch != nil {
-			review.Response.PatchType = ptr.To(admissionv1.PatchTypeJSONPatch)
+			review.Response.PatchType = new(admissionv1.PatchTypeJSONPatch)
 		}
 		review.Request = nil
 		w.Header().Set("Content-Type", "application/json")

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
@@ -255,7 +254,7 @@ func TestRow43AThousandNodes(t *testing.T) {
 	require.NoError(t, err)
 	image.Status.Pulling = 1
 	image.Status.ImageStatuses = map[string]v1beta1.ImageStatus{"example.com/e2e/a": {Tags: []v1beta1.ImageTagStatus{{
-		Tag: "v1", Phase: v1beta1.ImagePhasePulling, StartTime: ptr.To(metav1.Now()),
+		Tag: "v1", Phase: v1beta1.ImagePhasePulling, StartTime: new(metav1.Now()),
 	}}}}
 	_, err = e.kruise.AppsV1beta1().NodeImages().UpdateStatus(t.Context(), image, metav1.UpdateOptions{})
 	require.NoError(t, err)

@@ -114,7 +114,7 @@ func TestWebhooksOfUsersAreHonoured(t *testing.T) {
 			Name:              "refuse.example.com",
 			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: bundle},
 			Rules:             []admissionregistrationv1.RuleWithOperations{writesOfCloneSets},
-			NamespaceSelector: in(namespace), SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
+			NamespaceSelector: in(namespace), SideEffects: new(admissionregistrationv1.SideEffectClassNone),
 			AdmissionReviewVersions: []string{"v1"},
 		}},
 	}

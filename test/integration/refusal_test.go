@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
@@ -117,7 +116,7 @@ func TestValuesThatJSONLacksAreNamed(t *testing.T) {
 			func(c *v1beta1.CloneSet) {
 				c.ManagedFields = []metav1.ManagedFieldsEntry{{
 					Manager: "test", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: v1beta1.SchemeGroupVersion.String(),
-					FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`), Time: ptr.To(metav1.Unix(1<<40, 0)),
+					FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`), Time: new(metav1.Unix(1<<40, 0)),
 				}}
 			}, []string{"metadata.managedFields[0].time", "years 0 to 9999"},
 		},

@@ -19,7 +19,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 )
 
 const (
@@ -136,8 +135,8 @@ func TestWebhooksForEverythingDoNotSeeReviews(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name: "everything.example.com", ClientConfig: client, Rules: []admissionregistrationv1.RuleWithOperations{everything},
-			FailurePolicy: ptr.To(admissionregistrationv1.Ignore), AdmissionReviewVersions: []string{"v1"},
-			SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
+			FailurePolicy: new(admissionregistrationv1.Ignore), AdmissionReviewVersions: []string{"v1"},
+			SideEffects: new(admissionregistrationv1.SideEffectClassNone),
 		}},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -145,8 +144,8 @@ func TestWebhooksForEverythingDoNotSeeReviews(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "everything.example.com", ClientConfig: client, Rules: []admissionregistrationv1.RuleWithOperations{everything},
-			FailurePolicy: ptr.To(admissionregistrationv1.Ignore), AdmissionReviewVersions: []string{"v1"},
-			SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
+			FailurePolicy: new(admissionregistrationv1.Ignore), AdmissionReviewVersions: []string{"v1"},
+			SideEffects: new(admissionregistrationv1.SideEffectClassNone),
 		}},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 )
 
 // What was stored under a higher limit may shrink and be deleted.
@@ -46,7 +45,7 @@ func TestLimitIsLowered(t *testing.T) {
 	require.NoError(t, patch("held", `{"metadata":{"finalizers":null}}`))
 	gone("held")
 
-	foreground := metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationForeground)}
+	foreground := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}
 	require.NoError(t, client.Delete(t.Context(), "foreground", foreground))
 	require.NoError(t, patch("foreground", `{"metadata":{"finalizers":null}}`))
 	gone("foreground")

@@ -40,7 +40,7 @@ func (p provisioner) Provision(
 			AccessModes:                   spec.AccessModes,
 			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: spec.Resources.Requests[corev1.ResourceStorage]},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				HostPath: &corev1.HostPathVolumeSource{Path: path, Type: ptr.To(corev1.HostPathDirectory)},
+				HostPath: &corev1.HostPathVolumeSource{Path: path, Type: new(corev1.HostPathDirectory)},
 			},
 		},
 	}, controller.ProvisioningFinished, nil

@@ -92,7 +92,7 @@ func TestRow28And39NoPullAheadWhereItIsNoUse(t *testing.T) {
 func TestPullsWaitForTheFirstPods(t *testing.T) {
 	wait := func(s *v1beta1.CloneSetSpec) {
 		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{
-			ImagePreDownloadMinUpdatedReadyPods: ptr.To(intstr.FromString("40%")), ImagePreDownloadParallelism: ptr.To(intstr.FromInt32(2)),
+			ImagePreDownloadMinUpdatedReadyPods: new(intstr.FromString("40%")), ImagePreDownloadParallelism: new(intstr.FromInt32(2)),
 			ImagePreDownloadTimeoutSeconds: ptr.To[int32](60),
 		}
 	}

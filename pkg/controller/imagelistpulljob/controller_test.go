@@ -104,7 +104,7 @@ func (w *world) report(image string, desired, active, succeeded, failed int32) {
 	w.t.Helper()
 	child := w.children()[image]
 	child.Status = v1beta1.ImagePullJobStatus{
-		StartTime: ptr.To(metav1.NewTime(now)), Desired: desired, Active: active, Succeeded: succeeded, Failed: failed,
+		StartTime: new(metav1.NewTime(now)), Desired: desired, Active: active, Succeeded: succeeded, Failed: failed,
 	}
 	w.Update(child)
 }
@@ -134,7 +134,7 @@ func TestRow41OneJobForEachImage(t *testing.T) {
 	assert.Equal(t, []string{"delete imagepulljobs " + first["b"].Name}, writesTo(w.settle(), "imagepulljobs"))
 	assert.Equal(t, []string{"Normal Successful delete ImagePullJob Delete 1 ImagePullJob"}, w.Events())
 
-	w.edit(func(list *v1beta1.ImageListPullJob) { list.Spec.Parallelism = ptr.To(intstr.FromInt32(7)) })
+	w.edit(func(list *v1beta1.ImageListPullJob) { list.Spec.Parallelism = new(intstr.FromInt32(7)) })
 	writes := writesTo(w.settle(), "imagepulljobs")
 	assert.ElementsMatch(t, []string{
 		"create imagepulljobs", "create imagepulljobs", "delete imagepulljobs " + first["a"].Name, "delete imagepulljobs " + first["c"].Name,
@@ -193,7 +193,7 @@ func TestAnEndlessListNeverEnds(t *testing.T) {
 func TestTheListGoesInItsTime(t *testing.T) {
 	w := newWorld(t, func(list *v1beta1.ImageListPullJob) {
 		list.Spec.CompletionPolicy.TTLSecondsAfterFinished = ptr.To[int32](5)
-		list.Status.CompletionTime = ptr.To(metav1.NewTime(now))
+		list.Status.CompletionTime = new(metav1.NewTime(now))
 	})
 	w.Observe()
 	result, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})

@@ -59,7 +59,7 @@ func (q *request) assign(image *v1beta1.NodeImage) bool {
 		tag.Version++
 	}
 	tag.OwnerReferences = append(tag.OwnerReferences, ownerRef(q.job))
-	tag.CreatedAt = ptr.To(metav1.NewTime(q.now).Rfc3339Copy())
+	tag.CreatedAt = new(metav1.NewTime(q.now).Rfc3339Copy())
 	tag.ImagePullPolicy = q.job.Spec.ImagePullPolicy
 	tag.PullPolicy = q.pullPolicy()
 	entry.SandboxConfig = q.job.Spec.SandboxConfig.DeepCopy()
@@ -97,7 +97,7 @@ func (q *request) pullPolicy() *v1beta1.ImageTagPullPolicy {
 	completion := &q.job.Spec.CompletionPolicy
 	var ttl int64
 	if endless(q.job) {
-		policy.ActiveDeadlineSeconds = ptr.To(max(endlessDeadline, int64(timeout)))
+		policy.ActiveDeadlineSeconds = new(max(endlessDeadline, int64(timeout)))
 		ttl = daySeconds - daySpread + int64(q.random(2*daySpread))
 	} else {
 		policy.ActiveDeadlineSeconds = completion.ActiveDeadlineSeconds
@@ -110,7 +110,7 @@ func (q *request) pullPolicy() *v1beta1.ImageTagPullPolicy {
 		}
 		ttl = min(max(ttl, 0), math.MaxInt32) + int64(q.tagTTL/time.Second) + int64(q.random(endingSpread))
 	}
-	policy.TTLSecondsAfterFinished = ptr.To(int32(min(ttl, math.MaxInt32)))
+	policy.TTLSecondsAfterFinished = new(int32(min(ttl, math.MaxInt32)))
 	return policy
 }
 

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
@@ -29,7 +28,7 @@ func TestRow43OnlyJobsOfTheTagAreWoken(t *testing.T) {
 	other := func(image string) func(*v1beta1.ImagePullJob) {
 		return func(job *v1beta1.ImagePullJob) { job.Spec.Image = image }
 	}
-	ended := func(job *v1beta1.ImagePullJob) { job.Status.CompletionTime = ptr.To(metav1.NewTime(now)) }
+	ended := func(job *v1beta1.ImagePullJob) { job.Status.CompletionTime = new(metav1.NewTime(now)) }
 	w := newWorld(t, append(nodeImages(1000),
 		newJob("a", limit("1000")), newJob("b", limit("1000"), other("nginx:2")), newJob("c", limit("1000"), other("redis:6")))...)
 	for _, name := range []string{"a", "b", "c"} {

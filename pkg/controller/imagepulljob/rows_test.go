@@ -99,7 +99,7 @@ func TestWhichNodesAreChosen(t *testing.T) {
 	ending := func(p *corev1.Pod) { p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: now}, []string{"a/b"} }
 	foreign := func(p *corev1.Pod) { p.Namespace = "other" }
 	ordinals := func(job *v1beta1.ImagePullJob) {
-		job.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "StatefulSet", Name: "s", Controller: ptr.To(true)}}
+		job.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "StatefulSet", Name: "s", Controller: new(true)}}
 	}
 	tests := map[string]struct {
 		job  func(*v1beta1.ImagePullJob)
@@ -143,7 +143,7 @@ func TestWhichNodesAreChosen(t *testing.T) {
 // TestChosenAsACloneSetUpdates serves the nodes first whose Pods the CloneSet updates first.
 func TestChosenAsACloneSetUpdates(t *testing.T) {
 	job := newJob("a", beside(map[string]string{"app": "a"}))
-	job.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Name: "web", Controller: ptr.To(true)}}
+	job.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Name: "web", Controller: new(true)}}
 	set := &v1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
 	set.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{}
 	serving := func(p *corev1.Pod) {

@@ -52,7 +52,7 @@ func newJob(name string, edits ...func(*v1beta1.ImagePullJob)) *v1beta1.ImagePul
 }
 
 func limit(parallelism string) func(*v1beta1.ImagePullJob) {
-	return func(job *v1beta1.ImagePullJob) { job.Spec.Parallelism = ptr.To(intstr.Parse(parallelism)) }
+	return func(job *v1beta1.ImagePullJob) { job.Spec.Parallelism = new(intstr.Parse(parallelism)) }
 }
 
 func never(job *v1beta1.ImagePullJob) { job.Spec.CompletionPolicy.Type = v1beta1.CompletionPolicyNever }
@@ -150,7 +150,7 @@ func (w *world) answer(node string, phase v1beta1.ImagePullPhase) {
 	image := w.image(node)
 	report := v1beta1.ImageTagStatus{Tag: ref.Tag, Phase: phase, Version: ref.Wanted(image).Version}
 	if phase == v1beta1.ImagePhaseSucceeded || phase == v1beta1.ImagePhaseFailed {
-		report.CompletionTime = ptr.To(metav1.NewTime(w.Clock.Now()))
+		report.CompletionTime = new(metav1.NewTime(w.Clock.Now()))
 	}
 	image.Status.ImageStatuses = map[string]v1beta1.ImageStatus{ref.Name: {Tags: []v1beta1.ImageTagStatus{report}}}
 	w.Update(image)

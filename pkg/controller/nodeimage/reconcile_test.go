@@ -185,7 +185,7 @@ func job(name string, edits ...func(*v1beta1.ImagePullJob)) *v1beta1.ImagePullJo
 	return j
 }
 
-func ended(j *v1beta1.ImagePullJob) { j.Status.CompletionTime = ptr.To(metav1.NewTime(now)) }
+func ended(j *v1beta1.ImagePullJob) { j.Status.CompletionTime = new(metav1.NewTime(now)) }
 
 func endless(j *v1beta1.ImagePullJob) { j.Spec.CompletionPolicy.Type = v1beta1.CompletionPolicyNever }
 
@@ -198,7 +198,7 @@ func refTo(name string) corev1.ObjectReference {
 // nginx makes a NodeImage with a tag that was asked for a minute ago, of which the node said what it says.
 func nginx(owners []corev1.ObjectReference, report *v1beta1.ImageTagStatus, edits ...func(*v1beta1.ImageTagSpec)) *v1beta1.NodeImage {
 	tag := v1beta1.ImageTagSpec{
-		Tag: "1", Version: 3, OwnerReferences: owners, CreatedAt: ptr.To(metav1.NewTime(now.Add(-time.Minute))),
+		Tag: "1", Version: 3, OwnerReferences: owners, CreatedAt: new(metav1.NewTime(now.Add(-time.Minute))),
 		PullPolicy: &v1beta1.ImageTagPullPolicy{TTLSecondsAfterFinished: ptr.To[int32](100)},
 	}
 	for _, edit := range edits {
@@ -219,7 +219,7 @@ func nginx(owners []corev1.ObjectReference, report *v1beta1.ImageTagStatus, edit
 // succeeded is the report of a pull that ended this long ago.
 func succeeded(ago time.Duration) *v1beta1.ImageTagStatus {
 	return &v1beta1.ImageTagStatus{
-		Phase: v1beta1.ImagePhaseSucceeded, Version: 3, CompletionTime: ptr.To(metav1.NewTime(now.Add(-ago))), ImageID: "nginx@sha256:1",
+		Phase: v1beta1.ImagePhaseSucceeded, Version: 3, CompletionTime: new(metav1.NewTime(now.Add(-ago))), ImageID: "nginx@sha256:1",
 	}
 }
 
@@ -273,7 +273,7 @@ func TestTagsStayWhileSomebodyWantsThem(t *testing.T) {
 
 func TestANodeThatDoesNotAnswer(t *testing.T) {
 	since := func(ago time.Duration) func(*v1beta1.ImageTagSpec) {
-		return func(tag *v1beta1.ImageTagSpec) { tag.CreatedAt = ptr.To(metav1.NewTime(now.Add(-ago))) }
+		return func(tag *v1beta1.ImageTagSpec) { tag.CreatedAt = new(metav1.NewTime(now.Add(-ago))) }
 	}
 	deadline := func(seconds int64) func(*v1beta1.ImageTagSpec) {
 		return func(tag *v1beta1.ImageTagSpec) { tag.PullPolicy.ActiveDeadlineSeconds = &seconds }
@@ -282,7 +282,7 @@ func TestANodeThatDoesNotAnswer(t *testing.T) {
 		tag.PullPolicy.TimeoutSeconds, tag.PullPolicy.BackoffLimit = ptr.To[int32](60), ptr.To[int32](1)
 	}
 	pulling := func(version int64, ago time.Duration) *v1beta1.ImageTagStatus {
-		return &v1beta1.ImageTagStatus{Phase: v1beta1.ImagePhasePulling, Version: version, StartTime: ptr.To(metav1.NewTime(now.Add(-ago)))}
+		return &v1beta1.ImageTagStatus{Phase: v1beta1.ImagePhasePulling, Version: version, StartTime: new(metav1.NewTime(now.Add(-ago)))}
 	}
 	tests := map[string]struct {
 		report  *v1beta1.ImageTagStatus
@@ -329,7 +329,7 @@ func TestANodeThatDoesNotAnswer(t *testing.T) {
 
 // TestCountsAreTheAgentsFirst leaves the agent the first word about a new tag.
 func TestCountsAreTheAgentsFirst(t *testing.T) {
-	image := nginx(nil, nil, func(tag *v1beta1.ImageTagSpec) { tag.CreatedAt = ptr.To(metav1.NewTime(now)) })
+	image := nginx(nil, nil, func(tag *v1beta1.ImageTagSpec) { tag.CreatedAt = new(metav1.NewTime(now)) })
 	image.Status = v1beta1.NodeImageStatus{}
 	w := newWorld(t, image, node(time.Hour, nil))
 	assert.Equal(t, countsPatience, w.step())

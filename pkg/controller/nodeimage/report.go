@@ -104,7 +104,7 @@ func overdue(tag *v1beta1.ImageTagSpec, answer *v1beta1.ImageTagStatus) (due tim
 // fail writes that a tag failed.
 func fail(image *v1beta1.NodeImage, ref imagepull.Reference, version int64, message string, now time.Time) {
 	entry := image.Status.ImageStatuses[ref.Name]
-	ended := ptr.To(metav1.NewTime(now).Rfc3339Copy())
+	ended := new(metav1.NewTime(now).Rfc3339Copy())
 	failed := v1beta1.ImageTagStatus{Tag: ref.Tag, Phase: v1beta1.ImagePhaseFailed, Version: version, CompletionTime: ended, Message: message}
 	if before := ref.Reported(image); before != nil {
 		if before.Version == version {

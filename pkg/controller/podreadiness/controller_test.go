@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
@@ -33,7 +32,7 @@ func held(pod *corev1.Pod) {
 func ownedBy(kind string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: "apps.kruise.io/v1beta1", Kind: kind, Name: "o", UID: "o", Controller: ptr.To(true),
+			APIVersion: "apps.kruise.io/v1beta1", Kind: kind, Name: "o", UID: "o", Controller: new(true),
 		}}
 	}
 }

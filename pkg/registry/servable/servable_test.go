@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/registry/servable"
 )
@@ -53,10 +52,10 @@ func TestValidate(t *testing.T) {
 	}{
 		"nothing set": {func(*sample) {}, ""},
 		"all as it should be": {func(s *sample) {
-			s.Amount, s.HTTPPort = intstr.FromString("20%"), ptr.To(intstr.FromInt32(3))
+			s.Amount, s.HTTPPort = intstr.FromString("20%"), new(intstr.FromInt32(3))
 			s.Labels, s.Annotations = map[string]string{"a": "b"}, map[string]string{"ä": "ö"}
 			s.Resource.Raw, s.Data = []byte(`{"a":["[\"{",null]}`), []byte{0xff}
-			s.At, s.Precisely = metav1.Now(), ptr.To(metav1.NowMicro())
+			s.At, s.Precisely = metav1.Now(), new(metav1.NowMicro())
 			s.Limits = corev1.ResourceList{"cpu": resource.MustParse("1")}
 			s.Children = []sample{{Number: 3, PodIPs: []string{"1.1.1.1"}}}
 		}, ""},
@@ -93,7 +92,7 @@ func TestValidate(t *testing.T) {
 			s.Template.ManagedFields = []metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1("{")}}
 		}, `template.metadata.managedFields[0].fieldsV1: Invalid value: "{": must be JSON in UTF-8`},
 		"when they were": {func(s *sample) {
-			s.ManagedFields = []metav1.ManagedFieldsEntry{{Time: ptr.To(seconds(1 << 40))}}
+			s.ManagedFields = []metav1.ManagedFieldsEntry{{Time: new(seconds(1 << 40))}}
 		}, `metadata.managedFields[0].time: Invalid value: 1099511627776`},
 	} {
 		t.Run(name, func(t *testing.T) {

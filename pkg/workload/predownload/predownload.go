@@ -38,10 +38,10 @@ type Settings struct {
 func FromAnnotations(annotations map[string]string) Settings {
 	var s Settings
 	if number, err := strconv.ParseInt(annotations[pub.ImagePreDownloadParallelismKey], 10, 32); err == nil && number >= 0 {
-		s.Parallelism = ptr.To(intstr.FromInt32(int32(number)))
+		s.Parallelism = new(intstr.FromInt32(int32(number)))
 	}
 	if number, err := strconv.ParseInt(annotations[pub.ImagePreDownloadTimeoutSecondsKey], 10, 32); err == nil && number > 0 {
-		s.TimeoutSeconds = ptr.To(int32(number))
+		s.TimeoutSeconds = new(int32(number))
 	}
 	if text := annotations[pub.ImagePreDownloadMinUpdatedReadyPodsKey]; text != "" {
 		amount := intstr.Parse(text)
@@ -54,7 +54,7 @@ func FromAnnotations(annotations map[string]string) Settings {
 
 // Due tells whether enough Pods are updated and ready.
 func (s Settings) Due(updatedReady, replicas int) bool {
-	least, err := intstr.GetScaledValueFromIntOrPercent(ptr.To(ptr.Deref(s.MinUpdatedReadyPods, intstr.FromInt32(0))), replicas, true)
+	least, err := intstr.GetScaledValueFromIntOrPercent(new(ptr.Deref(s.MinUpdatedReadyPods, intstr.FromInt32(0))), replicas, true)
 	return err != nil || updatedReady >= least
 }
 
@@ -117,9 +117,9 @@ func (w *Workload) job(container *corev1.Container) *v1beta1.ImagePullJob {
 		},
 		Spec: v1beta1.ImagePullJobSpec{Image: container.Image, ImagePullJobTemplate: v1beta1.ImagePullJobTemplate{
 			PodSelector: &v1beta1.ImagePullJobPodSelector{LabelSelector: *w.outdated()},
-			Parallelism: ptr.To(ptr.Deref(w.Settings.Parallelism, intstr.FromInt32(1))),
+			Parallelism: new(ptr.Deref(w.Settings.Parallelism, intstr.FromInt32(1))),
 			PullPolicy: &v1beta1.PullPolicy{
-				TimeoutSeconds: ptr.To(ptr.Deref(w.Settings.TimeoutSeconds, defaultTimeout)), BackoffLimit: ptr.To[int32](retries),
+				TimeoutSeconds: new(ptr.Deref(w.Settings.TimeoutSeconds, defaultTimeout)), BackoffLimit: ptr.To[int32](retries),
 			},
 			CompletionPolicy: v1beta1.CompletionPolicy{Type: v1beta1.CompletionPolicyAlways, TTLSecondsAfterFinished: ptr.To[int32](keepSeconds)},
 			SandboxConfig:    &v1beta1.SandboxConfig{Annotations: maps.Clone(w.To.Annotations), Labels: maps.Clone(labels)},

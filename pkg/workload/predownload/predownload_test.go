@@ -24,7 +24,7 @@ func template(images ...string) *corev1.PodTemplateSpec {
 
 func TestJobsForWhatIsNew(t *testing.T) {
 	w := &Workload{
-		Owner: metav1.OwnerReference{Kind: "CloneSet", Name: "web", UID: "u", Controller: ptr.To(true)}, Namespace: "ns",
+		Owner: metav1.OwnerReference{Kind: "CloneSet", Name: "web", UID: "u", Controller: new(true)}, Namespace: "ns",
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 		From:     template("app:1", "side:1"), To: template("app:2", "side:1", "new:1"),
 		Update: &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "web-abc", Labels: map[string]string{"controller.kubernetes.io/hash": "abc"}}},
@@ -44,7 +44,7 @@ func TestJobsForWhatIsNew(t *testing.T) {
 					{Key: "controller-revision-hash", Operator: "NotIn", Values: []string{"web-abc", "abc"}},
 				},
 			}},
-			Parallelism:      ptr.To(intstr.FromInt32(1)),
+			Parallelism:      new(intstr.FromInt32(1)),
 			PullPolicy:       &v1beta1.PullPolicy{TimeoutSeconds: ptr.To[int32](300), BackoffLimit: ptr.To[int32](1)},
 			CompletionPolicy: v1beta1.CompletionPolicy{Type: "Always", TTLSecondsAfterFinished: ptr.To[int32](600)},
 			SandboxConfig:    &v1beta1.SandboxConfig{Annotations: map[string]string{"note": "x"}, Labels: labels},
@@ -76,7 +76,7 @@ func TestSettings(t *testing.T) {
 		"apps.kruise.io/image-predownload-parallelism": "4", "apps.kruise.io/image-predownload-timeout-seconds": "60",
 		"apps.kruise.io/image-predownload-min-updated-ready-pods": "30%",
 	})
-	assert.Equal(t, Settings{Parallelism: ptr.To(intstr.FromInt32(4)), TimeoutSeconds: ptr.To[int32](60), MinUpdatedReadyPods: ptr.To(intstr.FromString("30%"))}, read)
+	assert.Equal(t, Settings{Parallelism: new(intstr.FromInt32(4)), TimeoutSeconds: ptr.To[int32](60), MinUpdatedReadyPods: new(intstr.FromString("30%"))}, read)
 	assert.False(t, read.Due(1, 5))
 	assert.True(t, read.Due(2, 5), "a percentage is rounded up")
 	assert.True(t, Settings{}.Due(0, 5))

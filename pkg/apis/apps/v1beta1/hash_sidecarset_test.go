@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
@@ -31,7 +30,7 @@ func TestHashesStayAsTheyAre(t *testing.T) {
 	require.Equal(t, "64c2627b68x9xx549bz4cb8d55dxzv5559wf5b884x9w25x5dw9w777744d62z48", full)
 	require.Equal(t, "49x48b4xwc2d7b4vxfcxwvdvcdbzx5cv54cw8z76b2572f6bw6z2xz54dzd5wzd4", withoutImage)
 	full, _ = hashed(t, func(s *v1beta1.SidecarSetSpec) {
-		s.InitContainers[0].RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+		s.InitContainers[0].RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 	})
 	require.Equal(t, "4w44w8d47bx646692bww46cc4zdd6f87cbwbd24c7d259f2c2454244d2v6vf769", full)
 
@@ -49,7 +48,7 @@ func TestHashesStayAsTheyAre(t *testing.T) {
 
 func TestWhatChangesHashes(t *testing.T) {
 	always := func(s *v1beta1.SidecarSetSpec) {
-		s.InitContainers[0].RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+		s.InitContainers[0].RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 	}
 	for name, test := range map[string]struct {
 		base, change       func(*v1beta1.SidecarSetSpec)
@@ -62,7 +61,7 @@ func TestWhatChangesHashes(t *testing.T) {
 		"annotations":              {nil, func(s *v1beta1.SidecarSetSpec) { s.PatchPodMetadata = []v1beta1.SidecarSetPatchPodMetadata{{}} }, false, false},
 		"init container that ends": {nil, func(s *v1beta1.SidecarSetSpec) { s.InitContainers[0].Name = "j" }, false, false},
 		"init container that ends when it fails": {nil, func(s *v1beta1.SidecarSetSpec) {
-			s.InitContainers[0].RestartPolicy = ptr.To(corev1.ContainerRestartPolicyNever)
+			s.InitContainers[0].RestartPolicy = new(corev1.ContainerRestartPolicyNever)
 		}, false, false},
 		"init container that keeps running":             {always, func(s *v1beta1.SidecarSetSpec) { s.InitContainers[0].Name = "j" }, true, true},
 		"image of an init container that keeps running": {always, func(s *v1beta1.SidecarSetSpec) { s.InitContainers[0].Image = "demo:v2" }, true, false},

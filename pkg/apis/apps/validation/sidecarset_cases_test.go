@@ -262,13 +262,13 @@ var sidecarCases = map[string]struct {
 		}), []string{updatePath + "scatterStrategy[1]: Duplicate"},
 	},
 
-	"revision by name":    {pinned(&apps.SidecarSetInjectRevision{RevisionName: ptr.To("demo-1"), Policy: "Always"}), nil},
-	"revision by version": {pinned(&apps.SidecarSetInjectRevision{CustomVersion: ptr.To("v1"), Policy: "Partial"}), nil},
+	"revision by name":    {pinned(&apps.SidecarSetInjectRevision{RevisionName: new("demo-1"), Policy: "Always"}), nil},
+	"revision by version": {pinned(&apps.SidecarSetInjectRevision{CustomVersion: new("v1"), Policy: "Partial"}), nil},
 	"revision by nothing": {
-		pinned(&apps.SidecarSetInjectRevision{CustomVersion: ptr.To("")}), []string{"spec.injectionStrategy.revision: cannot both be empty"},
+		pinned(&apps.SidecarSetInjectRevision{CustomVersion: new("")}), []string{"spec.injectionStrategy.revision: cannot both be empty"},
 	},
 	"revision policy": {
-		pinned(&apps.SidecarSetInjectRevision{CustomVersion: ptr.To("v1"), Policy: "Maybe"}), []string{"spec.injectionStrategy.revision.policy: Maybe"},
+		pinned(&apps.SidecarSetInjectRevision{CustomVersion: new("v1"), Policy: "Maybe"}), []string{"spec.injectionStrategy.revision.policy: Maybe"},
 	},
 
 	"annotations": {patched(apps.SidecarSetPatchPodMetadata{Annotations: map[string]string{"Example.com/A": "x"}, PatchPolicy: "Retain"}), nil},
@@ -324,7 +324,7 @@ func transfer(version, path string) sidecarChange {
 func policy(change func(*apps.ResourcesPolicy, *apps.SidecarContainer)) sidecarChange {
 	return onContainer(func(c *apps.SidecarContainer) {
 		c.ResourcesPolicy = &apps.ResourcesPolicy{
-			TargetContainersMode: apps.TargetContainersModeSum, TargetContainersNameRegex: ptr.To(".*"),
+			TargetContainersMode: apps.TargetContainersModeSum, TargetContainersNameRegex: new(".*"),
 			ResourcesExpr: apps.ResourcesExpr{Limits: &apps.ResourceExprs{CPU: "max(cpu * 50%, 100m)"}},
 		}
 		change(c.ResourcesPolicy, c)

@@ -31,7 +31,7 @@ func hot(name string) apps.SidecarContainer {
 
 func native(name string) apps.SidecarContainer {
 	container := sidecar(name)
-	container.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+	container.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 	return container
 }
 
