@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/klog/v2"
 
@@ -59,16 +61,29 @@ func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, 
 		return "", err
 	}
 	id, err := c.offer(ctx, t, ref, offers)
-	switch {
-	case err == nil:
+	if err == nil {
 		return id, nil
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
 	}
+	err = ended(ctx, err)
 	if len(problems) > 0 {
 		return "", fmt.Errorf("%w; besides, %s", err, strings.Join(problems, "; "))
 	}
 	return "", err
+}
+
+// runtimeAhead is by how much a runtime, which was told how long it has, may find that over before we do.
+const runtimeAhead = time.Second
+
+// ended returns why a pull failed: with the time that it had, whoever noticed first, or else with the error.
+func ended(ctx context.Context, err error) error {
+	deadline, bounded := ctx.Deadline()
+	if bounded && status.Code(err) == codes.DeadlineExceeded && time.Until(deadline) < runtimeAhead {
+		<-ctx.Done()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // credentials are all that fit the image, the best first. What kept others away is told with a failure.
