@@ -2,30 +2,20 @@ package cloneset
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/tools/cache"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
-	"kruise.io/kruise/pkg/controller/controllertest"
-	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 	"kruise.io/kruise/pkg/workload/disruption"
-	"kruise.io/kruise/pkg/workload/groupcommit"
 )
 
 const updatesBounded = "PodUnavailableBudgetUpdateGate=true"
@@ -167,44 +157,6 @@ func TestAGrantThatLosesIsDecidedAnew(t *testing.T) {
 	assert.Equal(t, map[string]int{"app:1": 4}, w.images())
 }
 
-// Pods that ask while another is answered are answered together.
-func TestPodsThatAskAtOnceAskInOneWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := kruisefake.NewClientset(budgetOf(10))
-		client.ClearActions()
-		answered := make(chan struct{})
-		client.PrependReactor("get", "podunavailablebudgets", func(clienttesting.Action) (bool, runtime.Object, error) {
-			<-answered
-			return false, nil, nil
-		})
-		known := cache.NewIndexer(cache.MetaNamespaceKeyFunc, disruption.Indexers())
-		require.NoError(t, known.Add(budgetOf(10)))
-		l := &leaver{budgets: known, kruise: client, clock: clocktesting.NewFakePassiveClock(controllertest.Now)}
-		l.writer = groupcommit.New(l.write)
-		var held atomic.Int64
-		var asking sync.WaitGroup
-		for i := range 15 {
-			asking.Go(func() {
-				pod := &corev1.Pod{
-					ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i), Namespace: "ns"},
-					Status: corev1.PodStatus{
-						Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
-					},
-				}
-				if err := l.leave(t.Context(), newSet(15), pod); err != nil {
-					assert.True(t, refused(err), "%v", err)
-					held.Add(1)
-				}
-			})
-			synctest.Wait()
-		}
-		close(answered)
-		asking.Wait()
-		assert.EqualValues(t, 5, held.Load())
-		assert.Len(t, client.Actions(), 4, "the first, and then all others: each reads and writes")
-	})
-}
-
 // A budget that others write all the time is no failure either.
 func TestABudgetThatIsBusy(t *testing.T) {
 	w := rolled(t, updatesBounded, newSet(4, inPlaceIfPossible, knobs("", "1", "")))
@@ -227,24 +179,4 @@ func TestABudgetThatIsBusy(t *testing.T) {
 		w.once()
 	}
 	assert.Equal(t, map[string]int{"app:1": 3, "app:2": 1}, w.images())
-}
-
-func TestWithoutRefusals(t *testing.T) {
-	refusal := fmt.Errorf("update: %w", &disruption.Refusal{})
-	failure := errors.New("broken")
-	for name, test := range map[string]struct {
-		err, rest error
-		held      bool
-	}{
-		"none":    {},
-		"failure": {failure, failure, false},
-		"refusal": {refusal, nil, true},
-		"both":    {errors.Join(refusal, errors.Join(failure, refusal)), errors.Join(errors.Join(failure)), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			held, rest := withoutRefusals(test.err)
-			assert.Equal(t, test.held, held)
-			assert.Equal(t, test.rest, rest)
-		})
-	}
 }

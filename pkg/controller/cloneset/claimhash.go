@@ -8,26 +8,21 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// stampClaims records in a revision, which the caller owns, the claim templates of the time when it was last made the newest
-// one. They are no part of its data: claims that change alone start no rollout.
-func (v *view) stampClaims(revision *appsv1.ControllerRevision) error {
-	if !v.recreateForClaims {
+// annotateClaims records in a revision the hash of the claim templates of the time when it was last made the newest one. They are
+// not part of its data: claims that change alone start no rollout.
+func annotateClaims(sum string) func(*appsv1.ControllerRevision) {
+	if sum == "" {
 		return nil
 	}
-	sum, err := claimHash(v.set.Spec.VolumeClaimTemplates)
-	if err != nil {
-		return err
+	return func(revision *appsv1.ControllerRevision) {
+		metav1.SetMetaDataAnnotation(&revision.ObjectMeta, pub.CloneSetVolumeClaimTemplateHashKey, sum)
 	}
-	if revision.Annotations == nil {
-		revision.Annotations = map[string]string{}
-	}
-	revision.Annotations[pub.CloneSetVolumeClaimTemplateHashKey] = sum
-	return nil
 }
 
 func claimHash(templates []corev1.PersistentVolumeClaim) (string, error) {

@@ -2,7 +2,6 @@ package cloneset
 
 import (
 	"fmt"
-	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/record"
-	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/consistency"
 	"kruise.io/kruise/pkg/features"
 	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/engine"
 )
 
 // Name is the controller's in logs, events and metrics.
@@ -26,47 +25,20 @@ const Name = "cloneset-controller"
 
 var (
 	kind      = v1beta1.SchemeGroupVersion.WithKind("CloneSet")
-	sets      = v1beta1.SchemeGroupVersion.WithResource("clonesets").GroupResource()
-	pods      = corev1.SchemeGroupVersion.WithResource("pods").GroupResource()
-	claims    = corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims").GroupResource()
-	revisions = appsv1.SchemeGroupVersion.WithResource("controllerrevisions").GroupResource()
+	clonesets = v1beta1.SchemeGroupVersion.WithResource("clonesets").GroupResource()
 )
 
 // Reconciler brings one CloneSet at a time to its desired state.
 type Reconciler struct {
 	sets      listers.CloneSetLister
-	pods      cache.Indexer
-	claims    cache.Indexer
-	revisions cache.Indexer
 	nodes     corelisters.NodeLister
 	guard     *consistency.Guard
-	write     *writer
+	engine    *engine.Engine
+	report    *reporter
 	settings  settings
-	clock     clock.PassiveClock
-	recorder  record.EventRecorder
 	metrics   *controller.Metrics
-	pace      *pace
+	pace      *engine.Pace
 	downloads *downloads
-
-	lock sync.Mutex
-	// sightings are the view's, by the CloneSet's UID. There is no entry where there is none.
-	sightings map[types.UID]map[types.UID]sighting
-}
-
-func (r *Reconciler) sighted(set types.UID) map[types.UID]sighting {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	return r.sightings[set]
-}
-
-func (r *Reconciler) keepSightings(set types.UID, sightings map[types.UID]sighting) {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	if len(sightings) == 0 {
-		delete(r.sightings, set)
-		return
-	}
-	r.sightings[set] = sightings
 }
 
 // New makes the controller. It adds indexes to the informers, so it must be called before they start.
@@ -82,7 +54,7 @@ func New(deps controller.Deps) (*controller.Controller, error) {
 func newReconciler(deps controller.Deps) (*Reconciler, error) {
 	setInformer := deps.KruiseInformers.Apps().V1beta1().CloneSets()
 	owned := ownedInformers(deps)
-	stores := map[schema.GroupResource]consistency.Store{sets: setInformer.Informer().GetIndexer()}
+	stores := map[schema.GroupResource]consistency.Store{clonesets: setInformer.Informer().GetIndexer()}
 	for resource, informer := range owned {
 		if err := controller.IndexByOwner(informer); err != nil {
 			return nil, fmt.Errorf("index %s by owner: %w", resource, err)
@@ -94,32 +66,56 @@ func newReconciler(deps controller.Deps) (*Reconciler, error) {
 	if !settings.giveUpWaiting {
 		guard.WaitOn()
 	}
-	recorder := deps.Recorder(Name)
-	budgets, err := newLeaver(deps)
+	budget, err := newBudget(deps)
 	if err != nil {
 		return nil, err
 	}
 	r := &Reconciler{
-		sets: setInformer.Lister(), pods: owned[pods].GetIndexer(), claims: owned[claims].GetIndexer(),
-		revisions: owned[revisions].GetIndexer(), nodes: deps.KubeInformers.Core().V1().Nodes().Lister(),
-		sightings: map[types.UID]map[types.UID]sighting{}, pace: newPace(deps.Clock),
-		guard: guard, settings: settings, clock: deps.Clock, recorder: recorder, metrics: deps.Options.Metrics,
-		write: &writer{kube: deps.Kube, kruise: deps.Kruise, guard: guard, recorder: recorder, budgets: budgets},
+		sets: setInformer.Lister(), nodes: deps.KubeInformers.Core().V1().Nodes().Lister(),
+		pace: engine.NewPace(deps.Clock), guard: guard, settings: settings, metrics: deps.Options.Metrics,
+		report: &reporter{sets: deps.Kruise.AppsV1beta1(), guard: guard},
+		engine: &engine.Engine{
+			Server: engine.NewServer(deps.Kube), Guard: guard, Budget: budget, Recorder: deps.Recorder(Name), Clock: deps.Clock,
+			Caches: engine.Caches{
+				Pods:      byOwner[*corev1.Pod](owned[engine.PodResource]),
+				Claims:    byOwner[*corev1.PersistentVolumeClaim](owned[engine.ClaimResource]),
+				Revisions: byOwner[*appsv1.ControllerRevision](owned[engine.RevisionResource]),
+			},
+		},
 	}
 	if deps.Features.Enabled(features.PreDownloadImageForInPlaceUpdate) {
-		if r.downloads, err = newDownloads(deps, r.write); err != nil {
+		if r.downloads, err = newDownloads(deps, r.engine); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
+// newBudget returns nil where the gate leaves updates unbounded.
+func newBudget(deps controller.Deps) (engine.Budget, error) {
+	if !deps.Features.Enabled(features.PodUnavailableBudgetUpdateGate) {
+		return nil, nil //nolint:nilnil // Nil is an engine without budgets.
+	}
+	informer := deps.KruiseInformers.Policy().V1beta1().PodUnavailableBudgets().Informer()
+	for name, values := range disruption.Indexers() {
+		if err := controller.Index(informer, name, values); err != nil {
+			return nil, fmt.Errorf("index budgets: %w", err)
+		}
+	}
+	return disruption.NewReserver(informer.GetIndexer(), deps.Kruise.PolicyV1beta1(), deps.Clock), nil
+}
+
+func byOwner[T any](informer cache.SharedIndexInformer) engine.Owned[T] {
+	indexer := informer.GetIndexer()
+	return func(owner types.UID) ([]T, error) { return controller.ByOwner[T](indexer, owner) }
+}
+
 // ownedInformers are those of what a CloneSet controls.
 func ownedInformers(deps controller.Deps) map[schema.GroupResource]cache.SharedIndexInformer {
 	return map[schema.GroupResource]cache.SharedIndexInformer{
-		pods:      deps.KubeInformers.Core().V1().Pods().Informer(),
-		claims:    deps.KubeInformers.Core().V1().PersistentVolumeClaims().Informer(),
-		revisions: deps.KubeInformers.Apps().V1().ControllerRevisions().Informer(),
+		engine.PodResource:      deps.KubeInformers.Core().V1().Pods().Informer(),
+		engine.ClaimResource:    deps.KubeInformers.Core().V1().PersistentVolumeClaims().Informer(),
+		engine.RevisionResource: deps.KubeInformers.Apps().V1().ControllerRevisions().Informer(),
 	}
 }
 
@@ -131,8 +127,8 @@ func (r *Reconciler) watch(c *controller.Controller, deps controller.Deps) error
 		}
 		if set, ok := obj.(metav1.Object); ok {
 			r.guard.Forget(set.GetUID())
-			r.keepSightings(set.GetUID(), nil)
-			r.pace.forget(set.GetUID())
+			r.engine.Forget(set.GetUID())
+			r.pace.Forget(set.GetUID())
 		}
 	}})
 	if err != nil {
@@ -142,7 +138,7 @@ func (r *Reconciler) watch(c *controller.Controller, deps controller.Deps) error
 		return err
 	}
 	if r.downloads != nil {
-		// What the jobs do concerns nobody here, but their cache must be full before it is asked.
+		// A change of a job needs no pass, but the cache of jobs must be complete before it is read.
 		jobs := deps.KruiseInformers.Apps().V1beta1().ImagePullJobs().Informer()
 		if err := c.WatchChanges(jobs, func(_, _ metav1.Object) []types.NamespacedName { return nil }); err != nil {
 			return err
@@ -150,8 +146,8 @@ func (r *Reconciler) watch(c *controller.Controller, deps controller.Deps) error
 	}
 	for resource, informer := range ownedInformers(deps) {
 		var filters []controller.Filter
-		if resource == pods && r.settings.fewerEvents {
-			filters = append(filters, worthAPass)
+		if resource == engine.PodResource && r.settings.fewerEvents {
+			filters = append(filters, engine.WorthAPass)
 		}
 		if err := c.Watch(informer, controller.OwnerOf(kind.GroupKind()), filters...); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/engine"
 )
 
 const (
@@ -154,9 +155,9 @@ func TestAnotherPartysKeySurvivesOurs(t *testing.T) {
 	name := w.names()[0]
 	w.edit(image("app:2"))
 	w.settle()
-	v := &view{set: w.set(), now: w.Clock.Now()}
-	drained := v.move(w.Pods()[0], pub.LifecycleStateNormal)
-	assert.True(t, drained.exact, "it is refused when the Pod changed meanwhile")
+	v := &engine.View{Target: &engine.Target{Lifecycle: w.set().Spec.Lifecycle}, Now: w.Clock.Now()}
+	drained := v.Move(w.Pods()[0], pub.LifecycleStateNormal)
+	assert.True(t, drained.Exact, "it is refused when the Pod changed meanwhile")
 	w.change(name, func(p *corev1.Pod) {
 		delete(p.Labels, "hook")
 		conditionOf(p, pub.KruisePodReadyConditionType).Message = strings.TrimSuffix(other, "]") + "," + strings.TrimPrefix(preUpdateKey, "[")

@@ -18,6 +18,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
+	"kruise.io/kruise/pkg/workload/engine"
 )
 
 func dataClaims(size string) func(*v1beta1.CloneSetSpec) {
@@ -56,7 +57,7 @@ func TestWorthAPass(t *testing.T) {
 			before := w.Pods()[0]
 			after := before.DeepCopy()
 			tc.change(after)
-			assert.Equal(t, tc.want, worthAPass(before, after))
+			assert.Equal(t, tc.want, engine.WorthAPass(before, after))
 		})
 	}
 }
@@ -69,7 +70,7 @@ func TestLifecycleRow4FinalizerOfAPodThatWaitsIsSeen(t *testing.T) {
 	before := w.Pods()[0]
 	require.Equal(t, "PreparingNormal", before.Labels["lifecycle.apps.kruise.io/state"])
 	w.change(before.Name, func(p *corev1.Pod) { p.Finalizers = []string{"a/b"} })
-	assert.True(t, worthAPass(before, w.Pods()[0]))
+	assert.True(t, engine.WorthAPass(before, w.Pods()[0]))
 	w.settle()
 	assert.Equal(t, "Normal", w.Pods()[0].Labels["lifecycle.apps.kruise.io/state"])
 }
@@ -119,7 +120,7 @@ func TestClaimsOfARevisionThatComesBackAreTheNewOnes(t *testing.T) {
 
 // lag makes the cache of Pods say that it is behind what was written.
 func lag(w *world) {
-	w.r.pods.(interface{ Bookmark(string) }).Bookmark("1")
+	w.Deps.KubeInformers.Core().V1().Pods().Informer().GetIndexer().(interface{ Bookmark(string) }).Bookmark("1")
 	w.r.guard.Wrote("set", pods, "2")
 }
 

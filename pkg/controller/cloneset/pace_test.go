@@ -39,7 +39,7 @@ func (w *world) until() (reports int) {
 
 func TestLargeSetsReportWhatTheyComeToAtOnce(t *testing.T) {
 	w := newWorld(t, "", newSet(10, inPlaceIfPossible, knobs("", "20%", "")))
-	w.r.pace.large = 10
+	w.r.pace.Large = 10
 	assert.LessOrEqual(t, w.until(), 5)
 	assert.Equal(t, int32(10), w.set().Status.AvailableReplicas)
 	w.wait(time.Minute)
@@ -53,7 +53,7 @@ func TestLargeSetsReportWhatTheyComeToAtOnce(t *testing.T) {
 
 func TestLargeSetsPauseBetweenPasses(t *testing.T) {
 	w := newWorld(t, "", newSet(10))
-	w.r.pace.large = 5
+	w.r.pace.Large = 5
 	w.until()
 	w.wait(time.Minute)
 	name := w.names()[0]
@@ -75,10 +75,11 @@ func TestPaceIsForSetsOfManyPods(t *testing.T) {
 		assert.Zero(t, w.step())
 		assert.Len(t, w.Pods(), 3)
 	}
-	assert.Empty(t, w.r.pace.last)
 	set := w.set()
 	many := set.Status.DeepCopy()
 	many.Replicas, many.Conditions = 100, []v1beta1.CloneSetCondition{{Type: v1beta1.CloneSetConditionFailedScale, Status: corev1.ConditionTrue}}
-	w.r.pace.change(set.UID, func(m *moments) { m.reported = w.Clock.Now() })
-	assert.Zero(t, w.r.pace.reportIn(set, many), "what went wrong is told at once")
+	w.r.pace.Reported(set.UID, 100)
+	wait, err := w.r.reportStatus(t.Context(), set, many)
+	require.NoError(t, err)
+	assert.Zero(t, wait, "what went wrong is told at once")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
+	client "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/inplace"
 	"kruise.io/kruise/pkg/workload/predownload"
 	"kruise.io/kruise/pkg/workload/rollout"
@@ -21,44 +24,45 @@ import (
 // downloads has the new images of a rollout pulled where they will be needed. Nothing waits for it: an update that overtakes
 // a pull only finds the image later. It is nil where the gate is off.
 type downloads struct {
-	jobs  cache.Indexer
-	write *writer
+	jobs   cache.Indexer
+	client client.ImagePullJobsGetter
+	engine *engine.Engine
 }
 
 // newDownloads makes it, and indexes the informer of jobs.
-func newDownloads(deps controller.Deps, write *writer) (*downloads, error) {
+func newDownloads(deps controller.Deps, e *engine.Engine) (*downloads, error) {
 	informer := deps.KruiseInformers.Apps().V1beta1().ImagePullJobs().Informer()
 	if err := controller.IndexByOwner(informer); err != nil {
 		return nil, fmt.Errorf("index ImagePullJobs by owner: %w", err)
 	}
-	return &downloads{jobs: informer.GetIndexer(), write: write}, nil
+	return &downloads{jobs: informer.GetIndexer(), client: deps.Kruise.AppsV1beta1(), engine: e}, nil
 }
 
-// sync creates the jobs of a revision once, and deletes all jobs when no Pod is to be updated any more.
-func (d *downloads) sync(ctx context.Context, v *view, updatedReady int32) error {
+// sync creates the jobs of the update revision once, and deletes all jobs when no Pod is to be updated any more.
+func (d *downloads) sync(ctx context.Context, p *planner, revision *appsv1.ControllerRevision, updatedReady int32) error {
 	switch {
-	case d == nil:
+	case d == nil || revision == nil:
 		return nil
-	case v.current.Name == v.update.Name:
-		return d.end(ctx, v.set)
-	case predownload.Decided(v.update) || !v.downloadSettings().Due(int(updatedReady), v.replicas()):
+	case p.Current.Name == p.Update.Name:
+		return d.end(ctx, p.set)
+	case predownload.Decided(revision) || !p.downloadSettings().Due(int(updatedReady), p.Replicas):
 		return nil
 	}
-	jobs, worthwhile, err := v.downloads()
+	jobs, worthwhile, err := p.downloads()
 	if err != nil {
 		return err
 	}
 	if !worthwhile {
-		return d.write.label(ctx, v, pub.ImagePreDownloadIgnoredKey)
+		return d.engine.Label(ctx, p.set.UID, revision, pub.ImagePreDownloadIgnoredKey)
 	}
 	failures := make([]error, 0, len(jobs))
 	for _, job := range jobs {
-		failures = append(failures, d.write.createJob(ctx, v.set, job))
+		failures = append(failures, d.createJob(ctx, p.set, job))
 	}
 	if err := errors.Join(failures...); err != nil {
 		return err
 	}
-	return d.write.label(ctx, v, pub.ImagePreDownloadCreatedKey)
+	return d.engine.Label(ctx, p.set.UID, revision, pub.ImagePreDownloadCreatedKey)
 }
 
 // end deletes the jobs that are left.
@@ -70,14 +74,14 @@ func (d *downloads) end(ctx context.Context, set *v1beta1.CloneSet) error {
 	var failures []error
 	for _, job := range jobs {
 		if job.DeletionTimestamp == nil {
-			failures = append(failures, d.write.deleteJob(ctx, job))
+			failures = append(failures, d.deleteJob(ctx, job))
 		}
 	}
 	return errors.Join(failures...)
 }
 
-func (v *view) downloadSettings() predownload.Settings {
-	strategy := v.rolling().InPlaceUpdateStrategy
+func (p *planner) downloadSettings() predownload.Settings {
+	strategy := p.rolling.InPlaceUpdateStrategy
 	if strategy == nil {
 		return predownload.Settings{}
 	}
@@ -88,73 +92,58 @@ func (v *view) downloadSettings() predownload.Settings {
 }
 
 // downloads are the jobs of the update revision, if they are worth it.
-func (v *view) downloads() (jobs []*v1beta1.ImagePullJob, worthwhile bool, err error) {
-	from, err := v.template(v.current)
+func (p *planner) downloads() (jobs []*v1beta1.ImagePullJob, worthwhile bool, err error) {
+	from, err := p.Template(p.Current)
 	if err != nil {
 		return nil, false, err
 	}
-	to, err := v.template(v.update)
+	to, err := p.Template(p.Update)
 	if err != nil {
 		return nil, false, err
 	}
-	rolling := v.rolling()
-	partition, err := rollout.Partition(rolling.Partition, v.replicas())
+	rolling := p.rolling
+	partition, err := rollout.Partition(rolling.Partition, p.Replicas)
 	if err != nil {
 		return nil, false, fmt.Errorf("resolve partition: %w", err)
 	}
-	unavailable, err := rollout.MaxUnavailable(rolling.MaxUnavailable, v.replicas())
+	unavailable, err := rollout.MaxUnavailable(rolling.MaxUnavailable, p.Replicas)
 	if err != nil {
 		return nil, false, err
 	}
-	_, inPlace := inplace.Plan(from, to, v.inPlace)
+	_, inPlace := inplace.Plan(from, to, p.InPlace)
 	r := predownload.Rollout{
-		Replicas: v.replicas(), Partition: partition, MaxUnavailable: unavailable,
-		InPlace: inPlace && !v.onDelete() && rolling.PodUpdatePolicy != pub.ReCreatePodUpdatePolicy,
+		Replicas: p.Replicas, Partition: partition, MaxUnavailable: unavailable,
+		InPlace: inPlace && !onDelete(p.set) && rolling.PodUpdatePolicy != pub.ReCreatePodUpdatePolicy,
 	}
 	if !r.Worthwhile() {
 		return nil, false, nil
 	}
 	return predownload.Jobs(&predownload.Workload{
-		Owner: ownerRef(v.set), Namespace: v.set.Namespace, Selector: v.set.Spec.Selector, From: from, To: to, Update: v.update,
-		Settings: v.downloadSettings(),
+		Owner: p.OwnerRef(), Namespace: p.set.Namespace, Selector: p.set.Spec.Selector, From: from, To: to, Update: p.Update,
+		Settings: p.downloadSettings(),
 	}), true, nil
 }
 
 // createJob creates a job. One of that name is there when an earlier pass could not say so on the revision.
-func (w *writer) createJob(ctx context.Context, set *v1beta1.CloneSet, job *v1beta1.ImagePullJob) error {
-	_, err := w.kruise.AppsV1beta1().ImagePullJobs(job.Namespace).Create(ctx, job, metav1.CreateOptions{})
+func (d *downloads) createJob(ctx context.Context, set *v1beta1.CloneSet, job *v1beta1.ImagePullJob) error {
+	_, err := d.client.ImagePullJobs(job.Namespace).Create(ctx, job, metav1.CreateOptions{})
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return nil
 	case err != nil:
-		w.recorder.Eventf(set, corev1.EventTypeNormal, "FailedCreateImagePullJob", "failed to create ImagePullJob %s for image: %s: %v",
+		d.engine.Recorder.Eventf(set, corev1.EventTypeNormal, "FailedCreateImagePullJob", "failed to create ImagePullJob %s for image: %s: %v",
 			job.Name, job.Spec.Image, err)
 		return fmt.Errorf("create ImagePullJob %s: %w", job.Name, err)
 	}
-	w.recorder.Eventf(set, corev1.EventTypeNormal, "CreatedImagePullJob", "created ImagePullJob %s for image: %s", job.Name, job.Spec.Image)
+	d.engine.Recorder.Eventf(set, corev1.EventTypeNormal, "CreatedImagePullJob", "created ImagePullJob %s for image: %s", job.Name, job.Spec.Image)
 	return nil
 }
 
-func (w *writer) deleteJob(ctx context.Context, job *v1beta1.ImagePullJob) error {
-	err := w.kruise.AppsV1beta1().ImagePullJobs(job.Namespace).Delete(ctx, job.Name,
+func (d *downloads) deleteJob(ctx context.Context, job *v1beta1.ImagePullJob) error {
+	err := d.client.ImagePullJobs(job.Namespace).Delete(ctx, job.Name,
 		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &job.UID}})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete ImagePullJob %s: %w", job.Name, err)
 	}
-	return nil
-}
-
-// label writes what was decided on the update revision, so that it is decided once.
-func (w *writer) label(ctx context.Context, v *view, key string) error {
-	labelled := v.update.DeepCopy()
-	if labelled.Labels == nil {
-		labelled.Labels = map[string]string{}
-	}
-	labelled.Labels[key] = "true"
-	written, err := w.kube.AppsV1().ControllerRevisions(labelled.Namespace).Update(ctx, labelled, metav1.UpdateOptions{})
-	if err != nil {
-		return fmt.Errorf("label revision %s: %w", labelled.Name, err)
-	}
-	w.guard.Wrote(v.set.UID, revisions, written.ResourceVersion)
 	return nil
 }

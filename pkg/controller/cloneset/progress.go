@@ -24,8 +24,8 @@ const (
 // noDeadline is the value of progressDeadlineSeconds that says there is none.
 const noDeadline = math.MaxInt32
 
-func (v *view) deadline() (time.Duration, bool) {
-	seconds := v.set.Spec.ProgressDeadlineSeconds
+func (p *planner) deadline() (time.Duration, bool) {
+	seconds := p.set.Spec.ProgressDeadlineSeconds
 	if seconds == nil || *seconds == noDeadline {
 		return 0, false
 	}
@@ -34,10 +34,10 @@ func (v *view) deadline() (time.Duration, bool) {
 
 // progressing puts the condition Progressing into a new status. Its lastUpdateTime is when the rollout last got on: the
 // deadline counts from there, and a rollout that gets on after all, or a new revision, ends what was exceeded.
-func (v *view) progressing(status *v1beta1.CloneSetStatus, now metav1.Time) {
+func (p *planner) progressing(status *v1beta1.CloneSetStatus, now metav1.Time) {
 	status.Conditions = slices.Clone(status.Conditions)
 	index := slices.IndexFunc(status.Conditions, isProgressing)
-	deadline, on := v.deadline()
+	deadline, on := p.deadline()
 	switch {
 	case !on && index < 0:
 		return
@@ -50,9 +50,9 @@ func (v *view) progressing(status *v1beta1.CloneSetStatus, now metav1.Time) {
 	}
 	before := status.Conditions[index]
 	after := before
-	advanced := advanced(&v.set.Status, status)
+	advanced := advanced(&p.set.Status, status)
 	exceeded := before.Reason == reasonExceeded || before.Reason == reasonUpdated && now.Sub(before.LastUpdateTime.Time) > deadline
-	after.Status, after.Reason, after.Message = v.verdict(status, exceeded && !advanced)
+	after.Status, after.Reason, after.Message = p.verdict(status, exceeded && !advanced)
 	if after.Status != before.Status {
 		after.LastTransitionTime = now
 	}
@@ -63,13 +63,13 @@ func (v *view) progressing(status *v1beta1.CloneSetStatus, now metav1.Time) {
 }
 
 // verdict is what the condition says of a rollout, stuck or not.
-func (v *view) verdict(status *v1beta1.CloneSetStatus, stuck bool) (progressing corev1.ConditionStatus, reason, message string) {
+func (p *planner) verdict(status *v1beta1.CloneSetStatus, stuck bool) (progressing corev1.ConditionStatus, reason, message string) {
 	switch {
-	case v.complete(status):
+	case p.complete(status):
 		return corev1.ConditionTrue, reasonAvailable, "CloneSet is available"
-	case v.rolling().Paused:
+	case p.rolling.Paused:
 		return corev1.ConditionTrue, reasonPaused, "CloneSet is paused"
-	case int(status.ExpectedUpdatedReplicas) < v.replicas() && status.ExpectedUpdatedReplicas <= status.UpdatedAvailableReplicas:
+	case int(status.ExpectedUpdatedReplicas) < p.Replicas && status.ExpectedUpdatedReplicas <= status.UpdatedAvailableReplicas:
 		return corev1.ConditionTrue, reasonPartition, "CloneSet has been paused due to partition ready"
 	case stuck:
 		return corev1.ConditionFalse, reasonExceeded, fmt.Sprintf("CloneSet revision %s has timed out progressing", status.UpdateRevision)
@@ -83,9 +83,9 @@ func isProgressing(c v1beta1.CloneSetCondition) bool {
 }
 
 // complete tells whether there is nothing left to wait for. Pods that only the user replaces are not waited for.
-func (v *view) complete(status *v1beta1.CloneSetStatus) bool {
-	replicas := int32(v.replicas())
-	if v.onDelete() {
+func (p *planner) complete(status *v1beta1.CloneSetStatus) bool {
+	replicas := int32(p.Replicas)
+	if onDelete(p.set) {
 		return status.Replicas == replicas && status.AvailableReplicas == replicas
 	}
 	return status.Replicas == replicas && status.UpdatedAvailableReplicas == replicas && status.CurrentRevision == status.UpdateRevision
@@ -100,11 +100,11 @@ func advanced(before, after *v1beta1.CloneSetStatus) bool {
 }
 
 // deadlineIn returns when a rollout that does not get on will have exceeded its deadline. Times in a status are whole seconds.
-func (v *view) deadlineIn(status *v1beta1.CloneSetStatus) time.Duration {
-	deadline, on := v.deadline()
+func (p *planner) deadlineIn(status *v1beta1.CloneSetStatus) time.Duration {
+	deadline, on := p.deadline()
 	index := slices.IndexFunc(status.Conditions, isProgressing)
 	if !on || index < 0 || status.Conditions[index].Reason != reasonUpdated {
 		return 0
 	}
-	return max(time.Second, status.Conditions[index].LastUpdateTime.Add(deadline+time.Second).Sub(v.now))
+	return max(time.Second, status.Conditions[index].LastUpdateTime.Add(deadline+time.Second).Sub(p.Now))
 }

@@ -17,6 +17,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/engine"
 )
 
 // refuse lets the server refuse a verb on Pods where the answer says so.
@@ -81,13 +82,65 @@ func TestRefusedCreationHoldsUpNoDeletionWithinTheBound(t *testing.T) {
 	assert.Contains(t, w.names(), names[3])
 }
 
-// What a lost answer brought about is not known, so nothing is decided before it is seen.
-func TestACreationOfUnknownOutcomeIsLookedAtFirst(t *testing.T) {
+// Where the server does not even say whether the Pod exists, nothing is decided before that is known.
+func TestACreationOfUnknownOutcomeHoldsUpdatesBack(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "2", "")))
+	for _, verb := range []string{"create", "get"} {
+		w.refuse(verb, func(clienttesting.Action) error { return apierrors.NewInternalError(assert.AnError) })
+	}
+	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](3) })
+	require.Error(t, w.passes(3))
+	assert.Equal(t, map[string]int{"app:1": 2}, w.images())
+}
+
+// A webhook that answers every creation with 500 creates nothing. Pods that finish are released, a grace period goes on, and a
+// new template is rolled out, pass after pass.
+func TestCreationsThatKeepFailingHoldNothingElseUp(t *testing.T) {
+	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "3", ""), func(s *v1beta1.CloneSetSpec) {
+		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
+	}))
 	w.refuse("create", func(clienttesting.Action) error { return apierrors.NewInternalError(assert.AnError) })
 	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](3) })
-	require.Error(t, w.passes(1))
-	assert.Equal(t, map[string]int{"app:1": 2}, w.images())
+	require.ErrorContains(t, w.passes(2), "create pod")
+	assert.Equal(t, map[string]int{"app:1": 2}, w.images(), "the grace period runs")
+	w.wait(30 * time.Second)
+	require.ErrorContains(t, w.passes(5), "create pod")
+	assert.Equal(t, map[string]int{"app:2": 2}, w.images())
+	status := w.set().Status
+	assert.Equal(t, int32(2), status.UpdatedAvailableReplicas, "finished Pods are released")
+	assert.Equal(t, v1beta1.CloneSetConditionFailedScale, status.Conditions[0].Type)
+	w.edit(image("app:3"))
+	require.Error(t, w.passes(2))
+	w.wait(30 * time.Second)
+	require.Error(t, w.passes(5))
+	assert.Equal(t, map[string]int{"app:3": 2}, w.images(), "a new template is carried out")
+	assert.Equal(t, int32(2), w.set().Status.UpdatedAvailableReplicas)
+}
+
+// The same for deletions.
+func TestDeletionsThatKeepFailingHoldNothingElseUp(t *testing.T) {
+	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "3", "")))
+	w.refuse("delete", func(clienttesting.Action) error { return apierrors.NewInternalError(assert.AnError) })
+	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](2) })
+	require.ErrorContains(t, w.passes(10), "delete Pod")
+	assert.Equal(t, 2, w.images()["app:2"])
+	assert.Equal(t, int32(3), w.set().Status.AvailableReplicas)
+}
+
+// A refused revision or release ends no pass: Pods settle, and the status says what is wrong.
+func TestARefusedRevisionIsReportedAndPodsSettle(t *testing.T) {
+	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "2", "")))
+	w.edit(image("app:2"))
+	w.step()
+	w.Kube.PrependReactor("create", "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(engine.RevisionResource, "web", nil)
+	})
+	w.edit(image("app:3"))
+	w.kubelet()
+	require.ErrorContains(t, w.passes(3), "create revision")
+	status := w.set().Status
+	assert.Equal(t, int32(2), status.AvailableReplicas, "they are released")
+	assert.Equal(t, v1beta1.CloneSetConditionFailedUpdate, status.Conditions[0].Type)
 }
 
 func TestRefusedDeletionHoldsUpNoOtherPod(t *testing.T) {

@@ -11,49 +11,39 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
-	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
-// outcome is what went wrong in a pass; nil is well.
-type outcome struct {
-	scale, update error
-	// decided is true when the pass came as far as to decide on updates, so that no error means that there is none any more.
-	decided bool
-}
-
-// status computes what the view shows.
-func (v *view) status(selector string, result outcome, collisionCount *int32) v1beta1.CloneSetStatus {
-	old := &v.set.Status
+// status computes what the pass saw, and what became of its plan.
+func (p *planner) status(outcome *engine.Outcome) v1beta1.CloneSetStatus {
+	old := &p.set.Status
 	status := v1beta1.CloneSetStatus{
-		ObservedGeneration: v.set.Generation, Replicas: int32(len(v.pods)), LabelSelector: selector,
-		UpdateRevision: v.update.Name, CurrentRevision: v.current.Name, CollisionCount: collisionCount,
+		ObservedGeneration: p.set.Generation, Replicas: int32(len(p.Pods)), LabelSelector: p.Selector.String(),
+		UpdateRevision: p.Update.Name, CurrentRevision: p.Current.Name, CollisionCount: outcome.CollisionCount,
 	}
-	for _, pod := range v.pods {
-		updated, ready, available := v.updated(pod), podstate.Ready(pod), v.available(pod)
+	for _, pod := range p.Pods {
+		updated, ready, available := p.Updated(pod), p.Ready(pod), p.Available(pod)
 		status.ReadyReplicas += int32(one(ready))
 		status.AvailableReplicas += int32(one(available))
 		status.UpdatedReplicas += int32(one(updated))
 		status.UpdatedReadyReplicas += int32(one(updated && ready))
 		status.UpdatedAvailableReplicas += int32(one(updated && available))
 	}
-	if partition, err := rollout.Partition(v.rolling().Partition, v.replicas()); err == nil {
-		status.ExpectedUpdatedReplicas = int32(v.replicas() - partition)
+	if partition, err := rollout.Partition(p.rolling.Partition, p.Replicas); err == nil {
+		status.ExpectedUpdatedReplicas = int32(p.Replicas - partition)
 	}
-	if v.rolledOut() {
-		status.CurrentRevision = status.UpdateRevision
+	now := metav1.NewTime(p.Now).Rfc3339Copy()
+	status.Conditions = failure(old.Conditions, v1beta1.CloneSetConditionFailedScale, outcome.Scale, now)
+	if outcome.UpdatesDecided || outcome.Update != nil {
+		status.Conditions = failure(status.Conditions, v1beta1.CloneSetConditionFailedUpdate, outcome.Update, now)
 	}
-	now := metav1.NewTime(v.now).Rfc3339Copy()
-	status.Conditions = failed(old.Conditions, v1beta1.CloneSetConditionFailedScale, result.scale, now)
-	if result.decided || result.update != nil {
-		status.Conditions = failed(status.Conditions, v1beta1.CloneSetConditionFailedUpdate, result.update, now)
-	}
-	v.progressing(&status, now)
+	p.progressing(&status, now)
 	return status
 }
 
-// failed sets or clears a condition that says what failed. What did not change keeps its times.
-func failed(conditions []v1beta1.CloneSetCondition, conditionType v1beta1.CloneSetConditionType, err error,
+// failure sets or clears a condition that says what failed. What did not change keeps its times.
+func failure(conditions []v1beta1.CloneSetCondition, conditionType v1beta1.CloneSetConditionType, err error,
 	now metav1.Time) []v1beta1.CloneSetCondition {
 	kept := slices.Clone(conditions)
 	index := slices.IndexFunc(kept, func(c v1beta1.CloneSetCondition) bool { return c.Type == conditionType })
@@ -99,3 +89,17 @@ func message(err error) string {
 }
 
 func sameStatus(a, b *v1beta1.CloneSetStatus) bool { return apiequality.Semantic.DeepEqual(a, b) }
+
+func onlyCountsDiffer(before, after *v1beta1.CloneSetStatus) bool {
+	counted := *after
+	counted.Replicas, counted.ReadyReplicas, counted.AvailableReplicas = before.Replicas, before.ReadyReplicas, before.AvailableReplicas
+	counted.UpdatedReplicas, counted.UpdatedReadyReplicas = before.UpdatedReplicas, before.UpdatedReadyReplicas
+	counted.UpdatedAvailableReplicas = before.UpdatedAvailableReplicas
+	return sameStatus(before, &counted)
+}
+
+// settledCounts tells whether a rollout has come to where the partition ends it.
+func settledCounts(set *v1beta1.CloneSet, status *v1beta1.CloneSetStatus) bool {
+	wanted := int32(replicasOf(set))
+	return status.Replicas == wanted && status.AvailableReplicas == wanted && status.UpdatedAvailableReplicas >= status.ExpectedUpdatedReplicas
+}

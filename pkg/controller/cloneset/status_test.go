@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,7 +22,7 @@ import (
 func TestAFailureThatLastsIsReportedOnce(t *testing.T) {
 	w := newWorld(t, "", newSet(5))
 	w.Kube.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, errors.New(`pods "` + nameOf(action) + `" is forbidden: exceeded quota`)
+		return true, nil, apierrors.NewForbidden(pods, nameOf(action), errors.New("exceeded quota"))
 	})
 	try := func() (writes []string) {
 		t.Helper()
@@ -57,7 +58,7 @@ func nameOf(action clienttesting.Action) string {
 }
 
 func TestConditionsStaySmall(t *testing.T) {
-	conditions := failed(nil, v1beta1.CloneSetConditionFailedScale, errors.New(strings.Repeat("é", 100000)), metav1.NewTime(time.Time{}))
+	conditions := failure(nil, v1beta1.CloneSetConditionFailedScale, errors.New(strings.Repeat("é", 100000)), metav1.NewTime(time.Time{}))
 	assert.Less(t, len(conditions[0].Message), 1100)
 	assert.Contains(t, conditions[0].Message, "bytes more")
 }

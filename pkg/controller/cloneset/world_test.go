@@ -16,7 +16,10 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/workload/engine"
 )
+
+var pods, claims = engine.PodResource, engine.ClaimResource
 
 // newSet makes a CloneSet named web as the server would default it.
 func newSet(replicas int32, edits ...func(*v1beta1.CloneSetSpec)) *v1beta1.CloneSet {
@@ -95,14 +98,32 @@ func (w *world) step() (requeue time.Duration) {
 	return result.RequeueAfter
 }
 
-// kubelet lets every node carry out what its Pods' specs say.
+// kubelet lets every node carry out what its Pods' specs say, and the garbage collector what follows from that.
 func (w *world) kubelet() {
+	w.collect()
 	for _, pod := range w.Pods() {
 		after := pod.DeepCopy()
 		w.node.run(after)
 		w.Update(after)
 	}
 	w.watchBounds()
+}
+
+// collect deletes the claims whose Pod is gone.
+func (w *world) collect() {
+	w.t.Helper()
+	alive := map[types.UID]bool{}
+	for _, pod := range w.Pods() {
+		alive[pod.UID] = true
+	}
+	resource := corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")
+	list, err := w.Kube.Tracker().List(resource, corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), "ns")
+	require.NoError(w.t, err)
+	for _, claim := range list.(*corev1.PersistentVolumeClaimList).Items {
+		if ref := metav1.GetControllerOf(&claim); ref != nil && ref.Kind == "Pod" && !alive[ref.UID] {
+			require.NoError(w.t, w.Kube.Tracker().Delete(resource, "ns", claim.Name))
+		}
+	}
 }
 
 func (w *world) watchBounds() {
@@ -197,4 +218,18 @@ func (w *world) change(name string, edit func(*corev1.Pod)) {
 func (w *world) lose(name string) {
 	w.t.Helper()
 	require.NoError(w.t, w.Kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", name), fmt.Sprintf("delete %s", name))
+}
+
+// plan returns what the next pass would do.
+func (w *world) plan() *engine.Plan {
+	w.t.Helper()
+	w.Observe()
+	set := w.set()
+	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
+	require.NoError(w.t, err)
+	target, err := w.r.settings.target(set, selector)
+	require.NoError(w.t, err)
+	view, err := w.r.engine.Observe(target)
+	require.NoError(w.t, err)
+	return newPlanner(view, set, w.r.settings, w.r.nodeLabels).plan()
 }

@@ -54,9 +54,9 @@ func TestDataReplacesTheTemplate(t *testing.T) {
 func TestSameDataIgnoresTheFormOfEqualTemplates(t *testing.T) {
 	older := []byte(`{"spec":{"template":{"$patch":"replace","metadata":{"creationTimestamp":null,"labels":{"app":"a"}},` +
 		`"spec":{"containers":[{"image":"a:1","name":"main","resources":{}}]}}}}`)
-	assert.True(t, SameData(older, data(t, "a:1")))
-	assert.False(t, SameData(older, data(t, "a:2")))
-	assert.False(t, SameData([]byte("{"), data(t, "a:2")))
+	assert.True(t, SamePodTemplate(older, data(t, "a:1")))
+	assert.False(t, SamePodTemplate(older, data(t, "a:2")))
+	assert.False(t, SamePodTemplate([]byte("{"), data(t, "a:2")))
 }
 
 func TestResolve(t *testing.T) {
@@ -74,7 +74,7 @@ func TestResolve(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Resolve(data(t, tc.image), revisions(t, tc.existing))
+			got := PodTemplates.Resolve(data(t, tc.image), revisions(t, tc.existing))
 			assert.Equal(t, tc.want, got.Action)
 			assert.Equal(t, tc.number, got.Number)
 			if tc.name != "" {
@@ -86,20 +86,27 @@ func TestResolve(t *testing.T) {
 
 func TestNewNamesAndLabels(t *testing.T) {
 	owner := &metav1.ObjectMeta{Name: strings.Repeat("n", 240), Namespace: "ns", Annotations: map[string]string{"note": "1"}}
-	encoded := data(t, "a:1")
-	first := New(owner, metav1.OwnerReference{UID: "u"}, template("a:1"), encoded, 1, nil)
-	second := New(owner, metav1.OwnerReference{UID: "u"}, template("a:1"), encoded, 1, ptr.To[int32](1))
+	content := &Content{Data: data(t, "a:1"), Labels: template("a:1").Labels, Annotations: owner.Annotations}
+	first := PodTemplates.New(owner, metav1.OwnerReference{UID: "u"}, content, 1, nil)
+	second := PodTemplates.New(owner, metav1.OwnerReference{UID: "u"}, content, 1, ptr.To[int32](1))
 	assert.Equal(t, strings.Repeat("n", 223)+"-"+first.Labels[pub.ControllerRevisionDataHashKey], first.Name)
 	assert.NotEqual(t, first.Name, second.Name, "a collision gives another name")
 	assert.Equal(t, "a", first.Labels["app"])
 	assert.Equal(t, map[string]string{"note": "1"}, first.Annotations)
-	assert.NotContains(t, template("a:1").Labels, pub.ControllerRevisionDataHashKey)
+	assert.NotContains(t, content.Labels, pub.ControllerRevisionDataHashKey)
+}
+
+// Two kinds' data may both decode to an empty Pod template. They are not the same for that.
+func TestDataWithoutAPodTemplateEqualsOnlyItself(t *testing.T) {
+	a, b := []byte(`{"spec":{"containers":[{"name":"a"}]}}`), []byte(`{"spec":{"containers":[{"name":"b"}]}}`)
+	assert.False(t, SamePodTemplate(a, b))
+	assert.True(t, SamePodTemplate(a, a))
 }
 
 func TestHashIsThatOfBuiltInRevisions(t *testing.T) {
 	// FNV-32 of "abc" is 1134309195, each digit of which stands for a letter.
-	assert.Equal(t, "557874f5f9", hash([]byte("abc"), nil))
-	assert.NotEqual(t, hash([]byte("abc"), nil), hash([]byte("abc"), ptr.To[int32](0)))
+	assert.Equal(t, "557874f5f9", DataHash([]byte("abc"), nil))
+	assert.NotEqual(t, DataHash([]byte("abc"), nil), DataHash([]byte("abc"), ptr.To[int32](0)))
 }
 
 func TestMatches(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// Action is what must be written so that a template's revision is the newest one.
+// Action is what must be written so that the revision of some data is the newest one.
 type Action int
 
 const (
@@ -19,7 +19,7 @@ const (
 	Create
 )
 
-// Resolution is the revision that a template belongs to.
+// Resolution says which revision stores some data.
 type Resolution struct {
 	Action Action
 	// Revision is the one to reuse or to bump, and nil when one must be created.
@@ -35,17 +35,17 @@ func Sort(revisions []*appsv1.ControllerRevision) {
 	})
 }
 
-// Resolve finds the revision of a template's data among the existing ones, which must be sorted.
-func Resolve(data []byte, revisions []*appsv1.ControllerRevision) Resolution {
+// Resolve finds the revision of the data among the existing ones, which must be sorted.
+func (f *Format) Resolve(data []byte, revisions []*appsv1.ControllerRevision) Resolution {
 	if len(revisions) == 0 {
 		return Resolution{Action: Create, Number: 1}
 	}
 	newest := revisions[len(revisions)-1]
-	if SameData(newest.Data.Raw, data) {
+	if f.Same(newest.Data.Raw, data) {
 		return Resolution{Action: Reuse, Revision: newest, Number: newest.Revision}
 	}
 	for _, revision := range slices.Backward(revisions[:len(revisions)-1]) {
-		if SameData(revision.Data.Raw, data) {
+		if f.Same(revision.Data.Raw, data) {
 			return Resolution{Action: Bump, Revision: revision, Number: newest.Revision + 1}
 		}
 	}

@@ -13,8 +13,11 @@ import (
 const reasonStart = "StartInPlaceUpdate"
 
 // Hold takes the Pod out of service in the object given, which the caller owns: before a container changes, endpoints must
-// have lost it.
+// have lost it. A Pod without the readiness gate gets no condition, as nothing would ever set it back.
 func Hold(pod *corev1.Pod, now time.Time) {
+	if !podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType) {
+		return
+	}
 	podstate.SetCondition(pod, corev1.PodCondition{
 		Type: pub.InPlaceUpdateReadyConditionType, Status: corev1.ConditionFalse, Reason: reasonStart, LastTransitionTime: metav1.NewTime(now),
 	})

@@ -66,6 +66,13 @@ func ReadState(pod *corev1.Pod) (*State, error) {
 	return read[State](pod, pub.InPlaceUpdateStateKey, pub.InPlaceUpdateStateKeyOld)
 }
 
+// Recorded tells whether the Pod was ever updated in place.
+func Recorded(pod *corev1.Pod) bool {
+	_, today := pod.Annotations[pub.InPlaceUpdateStateKey]
+	_, once := pod.Annotations[pub.InPlaceUpdateStateKeyOld]
+	return today || once
+}
+
 // ReadGrace returns the change that waits in the Pod, or nil.
 func ReadGrace(pod *corev1.Pod) (*Grace, error) {
 	return read[Grace](pod, pub.InPlaceUpdateGraceKey, pub.InPlaceUpdateGraceKeyOld)

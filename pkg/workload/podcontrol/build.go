@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/rand"
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/history"
@@ -18,10 +17,10 @@ import (
 // idLength is that of an instance's random name part.
 const idLength = 5
 
-// NewID returns a random instance ID that is not taken, and takes it.
-func NewID(taken map[string]bool) string {
+// NewID returns a random instance ID that is not taken, and marks it as taken.
+func NewID(random func(length int) string, taken map[string]bool) string {
 	for {
-		if id := rand.String(idLength); !taken[id] {
+		if id := random(idLength); !taken[id] {
 			taken[id] = true
 			return id
 		}
@@ -35,31 +34,42 @@ type Blueprint struct {
 	// Name and Namespace are the workload's.
 	Name, Namespace string
 	Template        *corev1.PodTemplateSpec
-	// Revision is the name of the revision that Template belongs to.
+	// Revision is the name of the revision that Template belongs to, and Stamp writes it into a Pod's labels.
 	Revision string
-	// ShortHash writes the revision's hash into the Pod's label in place of its name.
-	ShortHash bool
-	// ClaimTemplates are the volume claims that every Pod has for itself.
+	Stamp    func(pod *corev1.Pod, revision string)
+	// State is the lifecycle state of new Pods; empty writes none.
+	State lifecycle.State
+	// Gates are the readiness gates that new Pods get beside those of the template.
+	Gates []corev1.PodConditionType
+	// InstanceLabel holds an instance's ID on its Pod and its claims; empty writes none.
+	InstanceLabel string
+	// ClaimTemplates are the volume claims that every Pod has for itself, and ClaimLabels what they carry beside their own labels.
 	ClaimTemplates []corev1.PersistentVolumeClaim
-	// MatchLabels are the workload's selector's, which claims carry.
-	MatchLabels map[string]string
+	ClaimLabels    map[string]string
 }
+
+// PodName returns the name of an instance's Pod.
+func (b *Blueprint) PodName(id string) string { return b.Name + "-" + id }
 
 // Build makes the Pod of an instance.
 func (b *Blueprint) Build(id string, now time.Time) *corev1.Pod {
 	template := b.Template.DeepCopy()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: b.Name + "-" + id, Namespace: b.Namespace,
+			Name: b.PodName(id), Namespace: b.Namespace,
 			Labels: template.Labels, Annotations: template.Annotations, Finalizers: template.Finalizers,
 			OwnerReferences: []metav1.OwnerReference{b.Owner},
 		},
 		Spec: template.Spec,
 	}
-	lifecycle.Set(pod, pub.LifecycleStatePreparingNormal, now)
-	pod.Labels[pub.CloneSetInstanceIDKey] = id
-	StampRevision(pod, b.Revision, b.ShortHash)
-	for _, gate := range []corev1.PodConditionType{pub.InPlaceUpdateReadyConditionType, pub.KruisePodReadyConditionType} {
+	if b.State != "" {
+		lifecycle.Set(pod, b.State, now)
+	}
+	if b.InstanceLabel != "" {
+		metav1.SetMetaDataLabel(&pod.ObjectMeta, b.InstanceLabel, id)
+	}
+	b.Stamp(pod, b.Revision)
+	for _, gate := range b.Gates {
 		if !podstate.HasGate(pod, gate) {
 			pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: gate})
 		}
@@ -70,17 +80,17 @@ func (b *Blueprint) Build(id string, now time.Time) *corev1.Pod {
 	return pod
 }
 
-// StampRevision writes the revision's labels into the object given, which the caller owns.
-func StampRevision(pod *corev1.Pod, revision string, short bool) {
-	if pod.Labels == nil {
-		pod.Labels = map[string]string{}
-	}
-	hash := history.ShortHash(revision)
-	pod.Labels[pub.PodTemplateHashKey] = hash
-	pod.Labels[pub.ControllerRevisionHashKey] = revision
-	if short {
-		pod.Labels[pub.ControllerRevisionHashKey] = hash
-	}
+// StampFullName writes the revision's name and its hash into the object given, which the caller owns.
+func StampFullName(pod *corev1.Pod, revision string) { stamp(pod, revision, revision) }
+
+// StampShortHash writes the revision's hash alone, so that long names of workloads fit into a label.
+func StampShortHash(pod *corev1.Pod, revision string) {
+	stamp(pod, revision, history.ShortHash(revision))
+}
+
+func stamp(pod *corev1.Pod, revision, label string) {
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, pub.PodTemplateHashKey, history.ShortHash(revision))
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, pub.ControllerRevisionHashKey, label)
 }
 
 // mountClaim replaces the Pod's volume of the name, or adds it.
@@ -107,8 +117,10 @@ func (b *Blueprint) Claims(id string) []*corev1.PersistentVolumeClaim {
 		if labels == nil {
 			labels = map[string]string{}
 		}
-		maps.Copy(labels, b.MatchLabels)
-		labels[pub.CloneSetInstanceIDKey] = id
+		maps.Copy(labels, b.ClaimLabels)
+		if b.InstanceLabel != "" {
+			labels[b.InstanceLabel] = id
+		}
 		claims = append(claims, &corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: b.claimName(claim, id), Namespace: b.Namespace, Labels: labels, Annotations: claim.Annotations,

@@ -2,7 +2,6 @@ package podcontrol
 
 import (
 	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,12 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
 )
 
 func blueprint() *Blueprint {
 	return &Blueprint{
 		Owner: metav1.OwnerReference{UID: "u", Name: "web"}, Name: "web", Namespace: "ns", Revision: "web-abc",
-		MatchLabels: map[string]string{"app": "a"},
+		ClaimLabels: map[string]string{"app": "a"}, Stamp: StampFullName, State: "PreparingNormal", InstanceLabel: "id",
+		Gates: []corev1.PodConditionType{"InPlaceUpdateReady", "KruisePodReady"},
 		Template: &corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "a"}},
 			Spec: corev1.PodSpec{
@@ -32,7 +33,7 @@ func TestBuild(t *testing.T) {
 	pod := b.Build("x2x2x", time.Date(2026, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600)))
 	assert.Equal(t, "web-x2x2x", pod.Name)
 	assert.Equal(t, map[string]string{
-		"app": "a", "apps.kruise.io/cloneset-instance-id": "x2x2x", "controller-revision-hash": "web-abc", "pod-template-hash": "abc",
+		"app": "a", "id": "x2x2x", "controller-revision-hash": "web-abc", "pod-template-hash": "abc",
 		"lifecycle.apps.kruise.io/state": "PreparingNormal",
 	}, pod.Labels)
 	assert.Equal(t, "2025-12-31T23:00:00Z", pod.Annotations["lifecycle.apps.kruise.io/timestamp"])
@@ -42,7 +43,7 @@ func TestBuild(t *testing.T) {
 	assert.Len(t, pod.Spec.Volumes, 2)
 	assert.Equal(t, map[string]string{"app": "a"}, b.Template.Labels, "the template is left alone")
 
-	b.ShortHash = true
+	b.Stamp = StampShortHash
 	assert.Equal(t, "abc", b.Build("y", time.Now()).Labels["controller-revision-hash"])
 }
 
@@ -50,40 +51,50 @@ func TestClaims(t *testing.T) {
 	claims := blueprint().Claims("x2x2x")
 	require.Len(t, claims, 1)
 	assert.Equal(t, "data-web-x2x2x", claims[0].Name)
-	assert.Equal(t, map[string]string{"own": "1", "app": "a", "apps.kruise.io/cloneset-instance-id": "x2x2x"}, claims[0].Labels)
+	assert.Equal(t, map[string]string{"own": "1", "app": "a", "id": "x2x2x"}, claims[0].Labels)
 }
 
 func TestNewIDAvoidsTakenOnes(t *testing.T) {
 	taken := map[string]bool{}
 	for range 1000 {
-		NewID(taken)
+		NewID(rand.String, taken)
 	}
 	assert.Len(t, taken, 1000)
 }
 
+func TestPlainPodsGetNothingButTheTemplate(t *testing.T) {
+	b := blueprint()
+	b.State, b.InstanceLabel, b.Gates, b.ClaimTemplates = "", "", nil, nil
+	pod := b.Build("0", time.Now())
+	assert.Equal(t, "web-0", pod.Name)
+	assert.Equal(t, map[string]string{"app": "a", "controller-revision-hash": "web-abc", "pod-template-hash": "abc"}, pod.Labels)
+	assert.Empty(t, pod.Annotations)
+	assert.Equal(t, b.Template.Spec, pod.Spec)
+}
+
 func TestSlowStart(t *testing.T) {
 	tests := map[string]struct {
-		n, failFrom     int
-		calls, succeeds int
+		n, largest, failFrom int
+		want                 []int
 	}{
-		"all succeed":                 {10, 99, 10, 10},
-		"none wanted":                 {0, 0, 0, 0},
-		"the first fails alone":       {10, 0, 1, 0},
-		"the third batch is the last": {10, 5, 7, 5},
+		"batches double":              {n: 10, largest: 100, failFrom: 99, want: []int{1, 2, 4, 3}},
+		"batches have a largest size": {n: 10, largest: 2, failFrom: 99, want: []int{1, 2, 2, 2, 2, 1}},
+		"none wanted":                 {n: 0, largest: 100},
+		"the first fails alone":       {n: 10, largest: 100, failFrom: 0, want: []int{1}},
+		"the third batch is the last": {n: 10, largest: 100, failFrom: 5, want: []int{1, 2, 4}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			var calls atomic.Int32
-			succeeded, err := SlowStart(tc.n, func(i int) error {
-				calls.Add(1)
-				if i >= tc.failFrom {
+			var sizes []int
+			err := SlowStart(tc.n, tc.largest, func(begin, end int) error {
+				sizes = append(sizes, end-begin)
+				if end > tc.failFrom {
 					return errors.New("quota")
 				}
 				return nil
 			})
-			assert.Equal(t, tc.calls, int(calls.Load()))
-			assert.Equal(t, tc.succeeds, succeeded)
-			assert.Equal(t, tc.succeeds < tc.n, err != nil)
+			assert.Equal(t, tc.want, sizes)
+			assert.Equal(t, tc.failFrom < tc.n, err != nil)
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package cloneset
+package engine
 
 import (
 	"maps"
@@ -14,9 +14,9 @@ import (
 	"kruise.io/kruise/pkg/workload/readiness"
 )
 
-// worthAPass tells whether a change of a Pod may change what the controller does. The kubelet writes much into a status that
-// decides nothing here. While something is under way in a Pod, each of its changes may be the one that is waited for.
-func worthAPass(before, after metav1.Object) bool {
+// WorthAPass tells whether a change of a Pod may change what a pass does. Much of what the kubelet writes into a status decides
+// nothing. While something is under way in a Pod, each of its changes may be the one that is waited for.
+func WorthAPass(before, after metav1.Object) bool {
 	b, ok := before.(*corev1.Pod)
 	a, okAfter := after.(*corev1.Pod)
 	if !ok || !okAfter || !settled(b) || !settled(a) {

@@ -1,0 +1,92 @@
+package cloneset
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	client "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/engine"
+)
+
+// reporter writes to CloneSets.
+type reporter struct {
+	sets  client.CloneSetsGetter
+	guard engine.Guard
+}
+
+// write writes a status that says anything new. On a conflict the fresh object gets the same report: it says which generation it
+// is about.
+func (r *reporter) write(ctx context.Context, set *v1beta1.CloneSet, status v1beta1.CloneSetStatus) error {
+	if sameStatus(&set.Status, &status) {
+		return nil
+	}
+	sets, target := r.sets.CloneSets(set.Namespace), set
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		report := target.DeepCopy()
+		report.Status = status
+		written, err := sets.UpdateStatus(ctx, report, metav1.UpdateOptions{})
+		if apierrors.IsConflict(err) {
+			fresh, getErr := sets.Get(ctx, set.Name, metav1.GetOptions{})
+			if getErr != nil {
+				return getErr
+			}
+			if fresh.UID != set.UID {
+				return nil
+			}
+			target = fresh
+		}
+		if err == nil {
+			r.guard.Wrote(set.UID, clonesets, written.ResourceVersion)
+		}
+		return err
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("update status: %w", err)
+	}
+	return nil
+}
+
+// clearPodsToDelete removes the names of Pods that are gone from the spec's list. It never overwrites an edit of the list.
+func (r *reporter) clearPodsToDelete(ctx context.Context, set *v1beta1.CloneSet, pods []*corev1.Pod) error {
+	if len(set.Spec.ScaleStrategy.PodsToDelete) == 0 {
+		return nil
+	}
+	active := map[string]bool{}
+	for _, pod := range pods {
+		active[pod.Name] = true
+	}
+	keep := []string{}
+	for _, name := range set.Spec.ScaleStrategy.PodsToDelete {
+		if active[name] {
+			keep = append(keep, name)
+		}
+	}
+	if len(keep) == len(set.Spec.ScaleStrategy.PodsToDelete) {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": set.ResourceVersion, "uid": set.UID},
+		"spec":     map[string]any{"scaleStrategy": map[string]any{"podsToDelete": keep}},
+	})
+	if err != nil {
+		return fmt.Errorf("encode podsToDelete: %w", err)
+	}
+	written, err := r.sets.CloneSets(set.Namespace).Patch(ctx, set.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		// The change that this one lost against causes another pass.
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("clear scaleStrategy.podsToDelete: %w", err)
+	}
+	r.guard.Wrote(set.UID, clonesets, written.ResourceVersion)
+	return nil
+}

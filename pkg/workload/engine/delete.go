@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/workload/disruption"
+)
+
+// delete deletes Pods. Each Pod gets its claims first, so garbage collection deletes them with it whatever happens to us between
+// the two writes.
+func (x *execution) delete(ctx context.Context, deletions []Deletion) error {
+	return x.each(len(deletions), func(i int) error {
+		pod := deletions[i].Pod
+		if !deletions[i].KeepClaims {
+			for _, claim := range x.view.ClaimsOf(pod) {
+				if err := x.moveClaim(ctx, claimMove{claim: claim, to: pod, from: x.view.Object.GetUID()}); err != nil {
+					return err
+				}
+			}
+		}
+		err := x.Server.DeletePod(ctx, pod)
+		if err != nil {
+			err = x.deletedAfterAll(ctx, pod, err)
+		}
+		if err != nil {
+			if !disruption.Refused(err) {
+				x.eventf(corev1.EventTypeWarning, "FailedDelete", "failed to delete pod %s: %v", pod.Name, err)
+			}
+			return fmt.Errorf("delete Pod %s: %w", pod.Name, err)
+		}
+		x.changed.Store(true)
+		x.Guard.Deleted(x.view.Object.GetUID(), PodResource, pod)
+		x.eventf(corev1.EventTypeNormal, "SuccessfulDelete", "succeed to delete pod %s", pod.Name)
+		return nil
+	})
+}
+
+func (x *execution) moveClaims(ctx context.Context, moves []claimMove) error {
+	return x.each(len(moves), func(i int) error { return x.moveClaim(ctx, moves[i]) })
+}
+
+// moveClaim gives a claim to another owner, or deletes it.
+func (x *execution) moveClaim(ctx context.Context, move claimMove) error {
+	owner, claim := x.view.Object.GetUID(), move.claim
+	if move.delete {
+		if err := x.Server.DeleteClaim(ctx, claim); err != nil && !apierrors.IsNotFound(err) {
+			x.eventf(corev1.EventTypeWarning, "FailedDelete", "failed to clean up PVC %s: %v", claim.Name, err)
+			return fmt.Errorf("delete claim %s: %w", claim.Name, err)
+		}
+		x.Guard.Deleted(owner, ClaimResource, claim)
+		return nil
+	}
+	to := x.view.OwnerRef()
+	if move.to != nil {
+		to = podRef(move.to)
+	}
+	written, err := x.Server.MoveClaim(ctx, claim, move.from, to)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		x.eventf(corev1.EventTypeWarning, "FailedUpdate", "failed to update PVC %s: %v", claim.Name, err)
+		return fmt.Errorf("give claim %s to %s %s: %w", claim.Name, to.Kind, to.Name, err)
+	}
+	x.Guard.Wrote(owner, ClaimResource, written.ResourceVersion)
+	return nil
+}
+
+// podRef makes a Pod the controller of a claim. It does not block the Pod's deletion, which would need another right.
+func podRef(pod *corev1.Pod) metav1.OwnerReference {
+	ref := *metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))
+	ref.BlockOwnerDeletion = nil
+	return ref
+}
+
+// release removes the owner from Pods that the selector no longer matches. Their claims go with them.
+func (x *execution) release(ctx context.Context) error {
+	leaving, owner := x.view.Leaving, x.view.Object.GetUID()
+	return x.each(len(leaving), func(i int) error {
+		pod := leaving[i]
+		var failures []error
+		for _, claim := range x.view.ClaimsOf(pod) {
+			failures = append(failures, x.moveClaim(ctx, claimMove{claim: claim, to: pod, from: owner}))
+		}
+		if err := errors.Join(failures...); err != nil {
+			return err
+		}
+		written, err := x.Server.DisownPod(ctx, pod, owner)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("release Pod %s: %w", pod.Name, err)
+		}
+		x.Guard.Wrote(owner, PodResource, written.ResourceVersion)
+		return nil
+	})
+}

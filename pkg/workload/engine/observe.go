@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/history"
+	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/lifecycle"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// Owned lists cached objects by the UID of their controller, through an index.
+type Owned[T any] func(owner types.UID) ([]T, error)
+
+// Caches are what a pass reads.
+type Caches struct {
+	Pods      Owned[*corev1.Pod]
+	Claims    Owned[*corev1.PersistentVolumeClaim]
+	Revisions Owned[*appsv1.ControllerRevision]
+}
+
+// Observe reads the caches into a View of the workload.
+func (e *Engine) Observe(target *Target) (*View, error) {
+	owner := target.Object.GetUID()
+	v := &View{
+		Target: target, Now: e.Clock.Now(), memory: e.memories.of(owner), random: e.random(),
+		progress: map[types.UID]inplace.Progress{}, templates: map[string]*corev1.PodTemplateSpec{},
+	}
+	pods, err := e.Caches.Pods(owner)
+	if err != nil {
+		return nil, err
+	}
+	v.sortPods(pods)
+	if err := v.indexClaims(&e.Caches); err != nil {
+		return nil, err
+	}
+	revisions, err := e.Caches.Revisions(owner)
+	if err != nil {
+		return nil, err
+	}
+	v.resolveRevisions(revisions)
+	v.judgeUpdates()
+	return v, nil
+}
+
+func (v *View) sortPods(all []*corev1.Pod) {
+	slices.SortFunc(all, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	for _, pod := range all {
+		switch {
+		case !podstate.Active(pod):
+			v.Inactive = append(v.Inactive, pod)
+		case v.Selector.Matches(labels.Set(pod.Labels)):
+			v.Pods = append(v.Pods, pod)
+		default:
+			v.Leaving = append(v.Leaving, pod)
+		}
+	}
+}
+
+// indexClaims leaves out the claims of Pods that leave: they leave with them, and are neither reused nor deleted here.
+func (v *View) indexClaims(caches *Caches) error {
+	v.claims = claimIndex{byInstance: map[string][]*corev1.PersistentVolumeClaim{}, byPod: map[types.UID][]*corev1.PersistentVolumeClaim{},
+		names: map[string]bool{}}
+	owned, err := caches.Claims(v.Object.GetUID())
+	if err != nil {
+		return err
+	}
+	for _, claim := range owned {
+		v.claims.names[claim.Name] = true
+		id := v.Instance(claim)
+		v.claims.byInstance[id] = append(v.claims.byInstance[id], claim)
+	}
+	for _, pod := range v.Pods {
+		if !mountsClaims(pod) {
+			continue
+		}
+		handed, err := caches.Claims(pod.UID)
+		if err != nil {
+			return err
+		}
+		for _, claim := range handed {
+			v.claims.names[claim.Name] = true
+			if claim.DeletionTimestamp == nil {
+				v.claims.byPod[pod.UID] = append(v.claims.byPod[pod.UID], claim)
+			}
+		}
+	}
+	return nil
+}
+
+func mountsClaims(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil })
+}
+
+// resolveRevisions finds the revision of the wanted content, or builds it.
+func (v *View) resolveRevisions(existing []*appsv1.ControllerRevision) {
+	wanted := &v.Target.Revisions
+	history.Sort(existing)
+	resolution := wanted.Format.Resolve(wanted.Content.Data, existing)
+	v.revision = resolution.Action
+	switch resolution.Action {
+	case history.Reuse:
+		v.Update = resolution.Revision
+	case history.Bump:
+		v.Update = resolution.Revision.DeepCopy()
+		v.Update.Revision = resolution.Number
+		existing = slices.DeleteFunc(existing, func(r *appsv1.ControllerRevision) bool { return r == resolution.Revision })
+		existing = append(existing, v.Update)
+	case history.Create:
+		v.Update = wanted.Format.New(v.Object, v.OwnerRef(), &wanted.Content, resolution.Number, wanted.CollisionCount)
+		existing = append(existing, v.Update)
+	}
+	if v.revision != history.Reuse && wanted.Annotate != nil {
+		wanted.Annotate(v.Update)
+	}
+	v.History = existing
+	v.Current = history.Find(existing, wanted.Current)
+	if v.Current == nil || v.RolledOut() {
+		v.Current = v.Update
+	}
+}
+
+// judgeUpdates asks of each Pod whose last update was not judged yet how far it has come.
+func (v *View) judgeUpdates() {
+	before := v.memory.sightings
+	v.memory.sightings = map[types.UID]sighting{}
+	var failures []error
+	for _, pod := range v.Pods {
+		if !v.underUpdate(pod) {
+			continue
+		}
+		progress, err := inplace.Evaluate(pod, v.watch(pod, before))
+		if err != nil {
+			failures = append(failures, err)
+		}
+		v.progress[pod.UID] = progress
+	}
+	v.unreadable = errors.Join(failures...)
+}
+
+// underUpdate tells whether an update of the Pod may still be under way. Released Pods had theirs judged before.
+func (v *View) underUpdate(pod *corev1.Pod) bool {
+	if inplace.Delayed(pod) || lifecycle.SpecifiedDelete(pod) {
+		return false
+	}
+	gated := podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType)
+	return lifecycle.Of(pod) == pub.LifecycleStateUpdating || gated && !inplace.Released(pod) || !gated && inplace.Recorded(pod)
+}
+
+// watch continues what was seen of the Pod before, or begins now.
+func (v *View) watch(pod *corev1.Pod, before map[types.UID]sighting) inplace.Watched {
+	return func(what string) time.Duration {
+		seen, known := before[pod.UID]
+		if !known || seen.what != what {
+			seen = sighting{what: what, since: v.Now}
+		}
+		v.memory.sightings[pod.UID] = seen
+		return v.Now.Sub(seen.since)
+	}
+}
+
+// Trim returns the revisions beyond the limit that nothing uses. A revision that a Pod is at stays: without it the Pod could not
+// be updated in place.
+func (v *View) Trim() []*appsv1.ControllerRevision {
+	live := map[string]bool{v.Update.Name: true, v.Current.Name: true, v.Target.Revisions.Current: true}
+	labels := map[string]bool{}
+	for _, pod := range slices.Concat(v.Pods, v.Inactive) {
+		labels[pod.Labels[pub.ControllerRevisionHashKey]] = true
+	}
+	used := slices.Collect(maps.Keys(labels))
+	return history.Trim(v.History, func(revision *appsv1.ControllerRevision) bool {
+		return live[revision.Name] || slices.ContainsFunc(used, func(label string) bool { return history.Matches(label, revision.Name) })
+	}, v.Target.Revisions.Limit)
+}
+
+func (v *View) describe() string {
+	return fmt.Sprintf("%s %s/%s", v.Kind.Kind, v.Object.GetNamespace(), v.Object.GetName())
+}

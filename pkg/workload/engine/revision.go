@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/workload/history"
+)
+
+// writeRevision makes the View's update revision the newest one. It returns the revision as the server has it, and the collision
+// count to report. A name that is taken by something else is tried again by the next pass, with a higher count: then there is no
+// revision and no error.
+func (x *execution) writeRevision(ctx context.Context) (stored *appsv1.ControllerRevision, collisions *int32, err error) {
+	v := x.view
+	collisions = v.Target.Revisions.CollisionCount
+	switch v.revision {
+	case history.Bump:
+		if stored, err = x.Server.UpdateRevision(ctx, v.Update); err != nil {
+			return nil, collisions, fmt.Errorf("make revision %s the newest: %w", v.Update.Name, err)
+		}
+		x.Guard.Wrote(v.Object.GetUID(), RevisionResource, stored.ResourceVersion)
+	case history.Create:
+		if stored, err = x.createRevision(ctx, v.Update); err != nil || stored != nil {
+			return stored, collisions, err
+		}
+		next := int32(1)
+		if collisions != nil {
+			next = *collisions + 1
+		}
+		klog.FromContext(ctx).V(2).Info("Revision name is taken", "revision", v.Update.Name, "collisionCount", next)
+		return nil, &next, nil
+	default:
+		stored = v.Update
+	}
+	return stored, collisions, nil
+}
+
+// createRevision creates a revision. When its name is taken by the same data of the same owner, that one is it. When it is taken by
+// anything else, there is none.
+func (x *execution) createRevision(ctx context.Context, wanted *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
+	revision, err := x.Server.CreateRevision(ctx, wanted)
+	if apierrors.IsAlreadyExists(err) {
+		if revision, err = x.Server.GetRevision(ctx, wanted.Namespace, wanted.Name); err != nil {
+			return nil, fmt.Errorf("get revision %s: %w", wanted.Name, err)
+		}
+		if same := x.view.Target.Revisions.Format.Same; !same(revision.Data.Raw, wanted.Data.Raw) || !metav1.IsControlledBy(revision, x.view.Object) {
+			return nil, nil
+		}
+		return revision, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create revision %s: %w", wanted.Name, err)
+	}
+	x.Guard.Wrote(x.view.Object.GetUID(), RevisionResource, revision.ResourceVersion)
+	return revision, nil
+}
+
+// Label writes a label onto a revision of the owner, so that what it says is decided once.
+func (e *Engine) Label(ctx context.Context, owner types.UID, revision *appsv1.ControllerRevision, key string) error {
+	labelled := revision.DeepCopy()
+	metav1.SetMetaDataLabel(&labelled.ObjectMeta, key, "true")
+	written, err := e.Server.UpdateRevision(ctx, labelled)
+	if err != nil {
+		return fmt.Errorf("label revision %s: %w", labelled.Name, err)
+	}
+	e.Guard.Wrote(owner, RevisionResource, written.ResourceVersion)
+	return nil
+}
+
+// Trim deletes the revisions beyond the limit that nothing uses.
+func (e *Engine) Trim(ctx context.Context, v *View) error {
+	for _, revision := range v.Trim() {
+		err := e.Server.DeleteRevision(ctx, revision)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("delete revision %s: %w", revision.Name, err)
+		}
+		e.Guard.Deleted(v.Object.GetUID(), RevisionResource, revision)
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"kruise.io/kruise/pkg/workload/podcontrol"
+)
+
+// Server is the API that the engine writes to. Errors are those of the API machinery. Deletions hold for the very object given.
+type Server interface {
+	CreatePod(ctx context.Context, pod *corev1.Pod, dryRun bool) (*corev1.Pod, error)
+	GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
+	PatchPod(ctx context.Context, change *Change, dryRun bool) (*corev1.Pod, error)
+	DeletePod(ctx context.Context, pod *corev1.Pod) error
+	// DisownPod removes an owner from a Pod.
+	DisownPod(ctx context.Context, pod *corev1.Pod, owner types.UID) (*corev1.Pod, error)
+
+	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error)
+	GetClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error)
+	// MoveClaim replaces one owner of a claim by another.
+	MoveClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim, from types.UID, to metav1.OwnerReference) (
+		*corev1.PersistentVolumeClaim, error)
+	DeleteClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
+
+	CreateRevision(ctx context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error)
+	GetRevision(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error)
+	UpdateRevision(ctx context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error)
+	DeleteRevision(ctx context.Context, revision *appsv1.ControllerRevision) error
+}
+
+// NewServer returns the Server behind a client.
+func NewServer(client kubernetes.Interface) Server { return &server{client: client} }
+
+type server struct {
+	client kubernetes.Interface
+	// noResize is set for a host without the subresource for resources, which Kubernetes has since 1.32. There they are written with
+	// the rest of the Pod.
+	noResize atomic.Bool
+}
+
+func dryRunIf(dryRun bool) []string {
+	if dryRun {
+		return []string{metav1.DryRunAll}
+	}
+	return nil
+}
+
+func only(uid types.UID) metav1.DeleteOptions {
+	return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+}
+
+func (s *server) CreatePod(ctx context.Context, pod *corev1.Pod, dryRun bool) (*corev1.Pod, error) {
+	return s.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: dryRunIf(dryRun)})
+}
+
+func (s *server) GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	return s.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+func (s *server) PatchPod(ctx context.Context, change *Change, dryRun bool) (*corev1.Pod, error) {
+	patch, err := podcontrol.Patch(change.Before, change.After, change.Exact)
+	if err != nil {
+		return nil, err
+	}
+	var subresources []string
+	switch {
+	case change.Part == Status:
+		subresources = []string{"status"}
+	case change.Part == Resize && !s.noResize.Load():
+		subresources = []string{"resize"}
+	}
+	pod, err := s.client.CoreV1().Pods(change.Before.Namespace).Patch(ctx, change.Before.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{DryRun: dryRunIf(dryRun)}, subresources...)
+	if change.Part == Resize && len(subresources) > 0 && noSuchPath(err) {
+		s.noResize.Store(true)
+		return s.PatchPod(ctx, change, dryRun)
+	}
+	return pod, err
+}
+
+// noSuchPath tells a path that the server does not serve from an object that does not exist.
+func noSuchPath(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+func (s *server) DeletePod(ctx context.Context, pod *corev1.Pod) error {
+	return s.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, only(pod.UID))
+}
+
+func (s *server) DisownPod(ctx context.Context, pod *corev1.Pod, owner types.UID) (*corev1.Pod, error) {
+	patch, err := ownersPatch(pod.UID, owner, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+}
+
+// ownersPatch removes one owner from the object with the UID, and adds another, if there is one.
+func ownersPatch(object, from types.UID, to *metav1.OwnerReference) ([]byte, error) {
+	owners := []any{map[string]any{"$patch": "delete", "uid": from}}
+	if to != nil {
+		owners = append(owners, to)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": object, "ownerReferences": owners}})
+	if err != nil {
+		return nil, fmt.Errorf("encode owners: %w", err)
+	}
+	return patch, nil
+}
+
+func (s *server) CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error) {
+	return s.client.CoreV1().PersistentVolumeClaims(claim.Namespace).Create(ctx, claim, metav1.CreateOptions{})
+}
+
+func (s *server) GetClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+	return s.client.CoreV1().PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+func (s *server) MoveClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim, from types.UID,
+	to metav1.OwnerReference) (*corev1.PersistentVolumeClaim, error) {
+	patch, err := ownersPatch(claim.UID, from, &to)
+	if err != nil {
+		return nil, err
+	}
+	return s.client.CoreV1().PersistentVolumeClaims(claim.Namespace).Patch(ctx, claim.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{})
+}
+
+func (s *server) DeleteClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
+	return s.client.CoreV1().PersistentVolumeClaims(claim.Namespace).Delete(ctx, claim.Name, only(claim.UID))
+}
+
+func (s *server) CreateRevision(ctx context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
+	return s.client.AppsV1().ControllerRevisions(revision.Namespace).Create(ctx, revision, metav1.CreateOptions{})
+}
+
+func (s *server) GetRevision(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error) {
+	return s.client.AppsV1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+func (s *server) UpdateRevision(ctx context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
+	return s.client.AppsV1().ControllerRevisions(revision.Namespace).Update(ctx, revision, metav1.UpdateOptions{})
+}
+
+func (s *server) DeleteRevision(ctx context.Context, revision *appsv1.ControllerRevision) error {
+	return s.client.AppsV1().ControllerRevisions(revision.Namespace).Delete(ctx, revision.Name, only(revision.UID))
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/history"
+	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/lifecycle"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/readiness"
+)
+
+// settlement is what is due for Pods whatever else the pass does.
+type settlement struct {
+	changes []Change
+	// recheck is when to look again though nothing changes.
+	recheck time.Duration
+	err     error
+}
+
+// settle decides what is due for each Pod: its lifecycle moves on, a finished in-place update puts it back into service, a grace
+// period ends, and the next containers get their turn. It takes no Pod out of service.
+func (v *View) settle(plan *Plan) (s settlement) {
+	failures := []error{v.unreadable}
+	for _, pod := range v.Pods {
+		progress := v.progress[pod.UID]
+		s.recheck = Sooner(s.recheck, progress.Recheck)
+		var change *Change
+		var err error
+		switch {
+		case inplace.Delayed(pod):
+			var remaining time.Duration
+			change, remaining, err = v.resume(pod)
+			s.recheck = Sooner(s.recheck, remaining)
+		case progress.Next:
+			change, err = v.advance(pod)
+		case progress.Hopeless != "":
+			change, err = v.giveUp(pod, progress)
+		default:
+			change = v.moveOn(pod, progress.Complete, plan.Awaited[pod.UID])
+		}
+		if failures = append(failures, err); err == nil && change != nil {
+			s.changes = append(s.changes, *change)
+		}
+	}
+	s.err = errors.Join(failures...)
+	return s
+}
+
+// Overdue tells whether the change that waits in the Pod for its grace period is due. Settling makes it before anything else, so
+// where a stage is carried out at all, the server refused it.
+func (v *View) Overdue(pod *corev1.Pod) bool {
+	if !inplace.Delayed(pod) {
+		return false
+	}
+	change, _, err := v.resume(pod)
+	return err == nil && change != nil
+}
+
+// resume makes the change that waited in a Pod for its grace period, when that is over.
+func (v *View) resume(pod *corev1.Pod) (*Change, time.Duration, error) {
+	after := pod.DeepCopy()
+	remaining, err := inplace.Resume(after, func(revision string) bool {
+		return history.Matches(pod.Labels[pub.ControllerRevisionHashKey], revision)
+	}, v.Now)
+	if err != nil || remaining > 0 {
+		return nil, remaining, err
+	}
+	return inSteps(pod, after), 0, nil
+}
+
+// advance changes the containers whose turn is next.
+func (v *View) advance(pod *corev1.Pod) (*Change, error) {
+	after := pod.DeepCopy()
+	if err := inplace.Advance(after, v.Now); err != nil {
+		return nil, err
+	}
+	return inSteps(pod, after), nil
+}
+
+// inSteps writes other resources first, where there are any: the next pass makes the rest of the change.
+func inSteps(before, after *corev1.Pod) *Change {
+	if resized, _ := inplace.Split(before, after); resized != nil {
+		return &Change{Before: before, After: resized, Part: Resize}
+	}
+	return &Change{Before: before, After: after, Exact: true}
+}
+
+// giveUp replaces a Pod that its node will never update, unless the user ruled that out.
+func (v *View) giveUp(pod *corev1.Pod, progress inplace.Progress) (*Change, error) {
+	if v.Policy == pub.InPlaceOnlyPodUpdatePolicy {
+		return nil, fmt.Errorf("pod %s cannot be updated in place: %s; set podUpdatePolicy to InPlaceIfPossible, or delete the Pod",
+			pod.Name, progress.Hopeless)
+	}
+	return markForDeletion(pod), nil
+}
+
+// markForDeletion labels a Pod so that a later pass deletes and replaces it.
+func markForDeletion(pod *corev1.Pod) *Change {
+	after := pod.DeepCopy()
+	if after.Labels == nil {
+		after.Labels = map[string]string{}
+	}
+	after.Labels[pub.SpecifiedDeleteKey] = "true"
+	return &Change{Before: pod, After: after}
+}
+
+// moveOn moves the Pod's lifecycle and conditions, in one write.
+func (v *View) moveOn(pod *corev1.Pod, complete, awaited bool) *Change {
+	scheduled := podstate.Scheduled(pod)
+	state := lifecycle.Next(v.Lifecycle, pod, lifecycle.Progress{Scheduled: scheduled, AtTarget: !awaited, Complete: complete})
+	label, hash := pod.Labels[pub.ControllerRevisionHashKey], pod.Labels[pub.PodTemplateHashKey]
+	conditions := v.conditionWrites(pod, state, scheduled, complete)
+	moves, fills := state != lifecycle.Of(pod), hash == "" && label != ""
+	if !moves && !fills && len(conditions) == 0 {
+		return nil
+	}
+	after := pod.DeepCopy()
+	if moves {
+		lifecycle.Set(after, state, v.Now)
+	}
+	if fills {
+		after.Labels[pub.PodTemplateHashKey] = history.ShortHash(label)
+	}
+	for _, write := range conditions {
+		write(after)
+	}
+	if len(conditions) > 0 {
+		return &Change{Before: pod, After: after, Part: Status, Exact: true}
+	}
+	return &Change{Before: pod, After: after}
+}
+
+// conditionWrites are what is due in the Pod's conditions. A new Pod cannot be ready before it has a node, so its conditions wait
+// for the write that its state needs then.
+func (v *View) conditionWrites(pod *corev1.Pod, state lifecycle.State, scheduled, complete bool) (writes []func(*corev1.Pod)) {
+	if scheduled && readiness.Unset(pod) {
+		writes = append(writes, func(after *corev1.Pod) { readiness.Begin(after, v.Now) })
+	}
+	if readiness.DrainDue(v.Lifecycle, pod, state) {
+		writes = append(writes, func(after *corev1.Pod) { readiness.Drain(v.Lifecycle, after, v.Now) })
+	}
+	if complete && scheduled && !inplace.Released(pod) {
+		writes = append(writes, func(after *corev1.Pod) { inplace.Release(after, v.Now) })
+	}
+	return writes
+}
+
+// Move brings a Pod into a state. A hook that drains the Pod does so in the same write, which then goes to the status.
+func (v *View) Move(pod *corev1.Pod, state lifecycle.State) Change {
+	after := pod.DeepCopy()
+	lifecycle.Set(after, state, v.Now)
+	if readiness.Drain(v.Lifecycle, after, v.Now) {
+		return Change{Before: pod, After: after, Part: Status, Exact: true}
+	}
+	return Change{Before: pod, After: after}
+}

@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/lifecycle"
+	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/readiness"
+)
+
+// DeletePod moves the Pod one step towards its deletion: a hook holds it first.
+func (v *View) DeletePod(stage *Stage, pod *corev1.Pod) {
+	v.deletePod(stage, Deletion{Pod: pod})
+}
+
+// DeleteFinished deletes the Pods that ended and whose claims wait for the Pods that replace them.
+func (v *View) DeleteFinished(stage *Stage) {
+	for _, pod := range v.finished() {
+		v.deletePod(stage, Deletion{Pod: pod, KeepClaims: true})
+	}
+}
+
+func (v *View) deletePod(stage *Stage, deletion Deletion) {
+	switch {
+	case v.Lifecycle == nil || !lifecycle.Hooked(v.Lifecycle.PreDelete, deletion.Pod):
+		stage.Delete = append(stage.Delete, deletion)
+	case !PreparingDelete(deletion.Pod):
+		stage.Changes = append(stage.Changes, v.Move(deletion.Pod, pub.LifecycleStatePreparingDelete))
+	}
+}
+
+// Specified tells whether the user, or an update that recreates, picked the Pod for deletion.
+func (v *View) Specified(pod *corev1.Pod) bool {
+	return lifecycle.SpecifiedDelete(pod) || v.Picked != nil && v.Picked(pod)
+}
+
+// leavesOnPurpose tells whether the Pod is on its way to a deletion that somebody asked for.
+func (v *View) leavesOnPurpose(pod *corev1.Pod) bool {
+	return PreparingDelete(pod) || v.Specified(pod)
+}
+
+// UpdatePod moves the Pod one step towards the revision: through its hook, and then in place or by recreation.
+func (v *View) UpdatePod(stage *Stage, pod *corev1.Pod, target *appsv1.ControllerRevision) error {
+	if v.Policy == pub.InPlaceIfPossiblePodUpdatePolicy || v.Policy == pub.InPlaceOnlyPodUpdatePolicy {
+		change, err := v.inPlaceChange(pod, target)
+		if err != nil {
+			return err
+		}
+		if change != nil {
+			return v.updateInPlace(stage, PodUpdate{Pod: pod, Target: target, Change: change})
+		}
+		if v.Policy == pub.InPlaceOnlyPodUpdatePolicy {
+			return fmt.Errorf("pod %s cannot be updated in place to revision %s: more differs than can be changed in place; "+
+				"set podUpdatePolicy to InPlaceIfPossible, or delete the Pod", pod.Name, target.Name)
+		}
+	}
+	stage.Updates = append(stage.Updates, PodUpdate{Pod: pod, Target: target})
+	return nil
+}
+
+// inPlaceChange returns what changes in the Pod, or nil when it must be recreated.
+func (v *View) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision) (*inplace.Change, error) {
+	from := v.RevisionOf(pod)
+	if from == nil || v.Compatible != nil && !v.Compatible(from, target) {
+		return nil, nil
+	}
+	before, err := v.Template(from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := v.Template(target)
+	if err != nil {
+		return nil, err
+	}
+	change, possible := inplace.Plan(before, after, v.InPlace)
+	if !possible {
+		return nil, nil
+	}
+	return change, nil
+}
+
+// updateInPlace moves the Pod one step on the way from its state through the hook to the update.
+func (v *View) updateInPlace(stage *Stage, update PodUpdate) error {
+	hook, pod := v.inPlaceHook(), update.Pod
+	held := lifecycle.Hooked(hook, pod)
+	switch state := lifecycle.Of(pod); state {
+	case pub.LifecycleStateUpdated:
+		change := v.Move(pod, pub.LifecycleStatePreparingUpdate)
+		lifecycle.Mark(hook, change.After)
+		stage.Changes = append(stage.Changes, change)
+	case pub.LifecycleStatePreparingUpdate:
+		if !held {
+			stage.Updates = append(stage.Updates, update)
+		}
+	case "", pub.LifecycleStateNormal, pub.LifecycleStatePreparingNormal:
+		if held {
+			stage.Changes = append(stage.Changes, v.Move(pod, pub.LifecycleStatePreparingUpdate))
+			return nil
+		}
+		stage.Updates = append(stage.Updates, update)
+	case pub.LifecycleStateUpdating:
+		stage.Updates = append(stage.Updates, update)
+	default:
+		return fmt.Errorf("pod %s has the unknown lifecycle state %q: remove its label %s", pod.Name, state, pub.LifecycleStateKey)
+	}
+	return nil
+}
+
+// delays tells whether the update waits in the Pod for a grace period.
+func (v *View) delays(update *PodUpdate) bool {
+	return v.GraceSeconds > 0 && update.Change.Interrupts(update.Pod)
+}
+
+// applied returns the Pod as the update writes it. The Pod given must be the version that the write replaces.
+func (v *View) applied(pod *corev1.Pod, update *PodUpdate) (*corev1.Pod, error) {
+	after := pod.DeepCopy()
+	var err error
+	if v.GraceSeconds > 0 && update.Change.Interrupts(pod) {
+		err = update.Change.Delay(after, update.Target.Name, v.GraceSeconds, v.Now)
+	} else {
+		err = update.Change.Apply(after, update.Target.Name, v.Now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.Stamp(after, update.Target.Name)
+	state := pub.LifecycleStateUpdating
+	progress, err := inplace.Evaluate(after, nil)
+	// A Pod that was drained before its update is put back into service by settling, with a write to its status.
+	if err == nil && progress.Complete && !update.Change.TouchesContainers() && !readiness.Has(after, readiness.PreUpdate) {
+		state = lifecycle.AfterUpdate(v.Lifecycle, after)
+	}
+	lifecycle.Set(after, state, v.Now)
+	return after, nil
+}
+
+// wholeUpdate returns the Pod with all that the update will change in it, whether or not a grace period comes first.
+func (v *View) wholeUpdate(update *PodUpdate) (*corev1.Pod, error) {
+	after := update.Pod.DeepCopy()
+	if err := update.Change.Apply(after, update.Target.Name, v.Now); err != nil {
+		return nil, err
+	}
+	v.Stamp(after, update.Target.Name)
+	lifecycle.Set(after, pub.LifecycleStateUpdating, v.Now)
+	return after, nil
+}
+
+// Blueprint returns what new Pods of a revision have in common. The kind adds what is its own.
+func (v *View) Blueprint(revision *appsv1.ControllerRevision) (*podcontrol.Blueprint, error) {
+	template, err := v.Template(revision)
+	if err != nil {
+		return nil, fmt.Errorf("create Pods: %w", err)
+	}
+	return &podcontrol.Blueprint{
+		Owner: v.OwnerRef(), Name: v.Object.GetName(), Namespace: v.Object.GetNamespace(), Template: template, Revision: revision.Name,
+		Stamp: v.Stamp, InstanceLabel: v.InstanceLabel,
+	}, nil
+}

@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/inplace"
+)
+
+// errGone is the end of an update whose Pod was deleted meanwhile. It is no failure.
+var errGone = errors.New("pod is gone")
+
+// writeAll makes changes to Pods. One that lost against another writer is decided again when that write arrives.
+func (x *execution) writeAll(ctx context.Context, changes []Change) error {
+	return x.each(len(changes), func(i int) error { return x.writeOne(ctx, &changes[i]) })
+}
+
+func (x *execution) writeOne(ctx context.Context, change *Change) error {
+	_, err := x.patch(ctx, change)
+	if err != nil {
+		err = x.patchedAfterAll(ctx, change, err)
+	}
+	if err == nil {
+		x.changed.Store(true)
+	}
+	return err
+}
+
+func (x *execution) patch(ctx context.Context, change *Change) (*corev1.Pod, error) {
+	pod, err := x.Server.PatchPod(ctx, change, false)
+	if err != nil {
+		return nil, fmt.Errorf("patch Pod %s: %w", change.Before.Name, err)
+	}
+	x.Guard.Wrote(x.view.Object.GetUID(), PodResource, pod.ResourceVersion)
+	return pod, nil
+}
+
+// update brings Pods to their revision, in place or by marking them for deletion.
+func (x *execution) update(ctx context.Context, updates []PodUpdate) error {
+	return x.each(len(updates), func(i int) error {
+		if updates[i].Change == nil {
+			return x.recreate(ctx, &updates[i])
+		}
+		return x.updateInPlace(ctx, &updates[i])
+	})
+}
+
+func (x *execution) recreate(ctx context.Context, update *PodUpdate) error {
+	pod := update.Pod
+	if err := x.writeOne(ctx, markForDeletion(pod)); err != nil {
+		x.eventf(corev1.EventTypeWarning, "FailedUpdatePodReCreate",
+			"failed to patch pod %s specified-delete for update(revision %s): %v", pod.Name, update.Target.Name, err)
+		return err
+	}
+	x.eventf(corev1.EventTypeNormal, "SuccessfulUpdatePodReCreate",
+		"successfully patch pod %s specified-delete for update(revision %s)", pod.Name, update.Target.Name)
+	return nil
+}
+
+func (x *execution) updateInPlace(ctx context.Context, update *PodUpdate) error {
+	pod := update.Pod
+	err := x.takeAndUpdate(ctx, update)
+	switch {
+	case errors.Is(err, errGone):
+		x.changed.Store(true)
+		return nil
+	case disruption.Refused(err):
+		klog.FromContext(ctx).V(2).Info("Pod waits for its budget", "pod", klog.KObj(pod), "reason", err.Error())
+		return err
+	case err != nil:
+		x.eventf(corev1.EventTypeWarning, "FailedUpdatePodInPlace",
+			"failed to update pod %s in-place(revision %s): %v", pod.Name, update.Target.Name, err)
+		return err
+	}
+	x.changed.Store(true)
+	x.eventf(corev1.EventTypeNormal, "SuccessfulUpdatePodInPlace",
+		"successfully update pod %s in-place(revision %s)", pod.Name, update.Target.Name)
+	return nil
+}
+
+// takeAndUpdate takes the Pod out of service, if a container must end, and then changes it. The last write replaces the very
+// version that the one before it returned, so that it records the instances that it ends.
+func (x *execution) takeAndUpdate(ctx context.Context, update *PodUpdate) error {
+	base, interrupts := update.Pod, update.Change.Interrupts(update.Pod)
+	if interrupts && x.Budget != nil {
+		if err := x.Budget.Reserve(ctx, x.view.Object, x.view.Kind.GroupKind(), base); err != nil {
+			return err
+		}
+	}
+	if err := x.tryUpdate(ctx, update); err != nil {
+		return gone(err)
+	}
+	if interrupts && !x.view.delays(update) {
+		held := base.DeepCopy()
+		inplace.Hold(held, x.view.Now)
+		var err error
+		if base, err = x.patch(ctx, &Change{Before: update.Pod, After: held, Part: Status}); err != nil {
+			return gone(err)
+		}
+	}
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		err := x.writeUpdate(ctx, &base, update)
+		if apierrors.IsConflict(err) {
+			fresh, getErr := x.Server.GetPod(ctx, base.Namespace, base.Name)
+			if getErr != nil {
+				return gone(fmt.Errorf("get Pod %s: %w", base.Name, getErr))
+			}
+			if fresh.UID != update.Pod.UID || fresh.DeletionTimestamp != nil {
+				return errGone
+			}
+			base = fresh
+		}
+		return gone(err)
+	})
+}
+
+func gone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return errGone
+	}
+	return err
+}
+
+// writeUpdate writes the update over the very version of base. A change that waits for its grace period is metadata alone, so
+// the write that takes the Pod out of service takes it along. Other resources come first.
+func (x *execution) writeUpdate(ctx context.Context, base **corev1.Pod, update *PodUpdate) error {
+	after, err := x.view.applied(*base, update)
+	if err != nil {
+		return err
+	}
+	if inplace.Delayed(after) {
+		inplace.Hold(after, x.view.Now)
+		_, err := x.patch(ctx, &Change{Before: *base, After: after, Part: Status, Exact: true})
+		return err
+	}
+	if resized, _ := inplace.Split(*base, after); resized != nil {
+		written, err := x.patch(ctx, &Change{Before: *base, After: resized, Part: Resize})
+		if err != nil {
+			return err
+		}
+		*base = written
+		if after, err = x.view.applied(written, update); err != nil {
+			return err
+		}
+	}
+	_, err = x.patch(ctx, &Change{Before: *base, After: after, Exact: true})
+	return err
+}
+
+// tryUpdate asks the server whether it would take the change, where updates failed before. A Pod whose change is refused must not
+// go out of service at each try; and taking it out would cause the next try at once.
+func (x *execution) tryUpdate(ctx context.Context, update *PodUpdate) error {
+	if !x.view.UpdateFailed || !update.Change.Interrupts(update.Pod) {
+		return nil
+	}
+	after, err := x.view.wholeUpdate(update)
+	if err != nil {
+		return err
+	}
+	resized, rest := inplace.Split(update.Pod, after)
+	if resized != nil {
+		if err := x.dryRun(ctx, &Change{Before: update.Pod, After: resized, Part: Resize}); err != nil {
+			return err
+		}
+	}
+	return x.dryRun(ctx, &Change{Before: update.Pod, After: rest})
+}
+
+func (x *execution) dryRun(ctx context.Context, change *Change) error {
+	if _, err := x.Server.PatchPod(ctx, change, true); err != nil {
+		return fmt.Errorf("patch Pod %s: %w", change.Before.Name, err)
+	}
+	return nil
+}
