@@ -11,6 +11,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
@@ -32,7 +33,7 @@ func drainingDelete(s *v1beta1.CloneSetSpec) {
 
 func (w *world) podReady() corev1.PodCondition {
 	w.t.Helper()
-	c := conditionOf(w.Pods()[0], pub.KruisePodReadyConditionType)
+	c := controllertest.ConditionOf(w.Pods()[0], pub.KruisePodReadyConditionType)
 	require.NotNil(w.t, c)
 	return *c
 }
@@ -40,7 +41,7 @@ func (w *world) podReady() corev1.PodCondition {
 // drained are the Pods that a hook keeps out of service.
 func (w *world) drained() (names []string) {
 	for _, pod := range w.Pods() {
-		if c := conditionOf(pod, pub.KruisePodReadyConditionType); c != nil && c.Status == corev1.ConditionFalse {
+		if c := controllertest.ConditionOf(pod, pub.KruisePodReadyConditionType); c != nil && c.Status == corev1.ConditionFalse {
 			names = append(names, pod.Name)
 		}
 	}
@@ -62,8 +63,8 @@ func TestLifecycleRow7And8DrainBeforeDeletion(t *testing.T) {
 	require.Len(t, held, 1)
 	for _, pod := range w.Pods() {
 		if pod.Name == held[0] {
-			assert.Equal(t, preDeleteKey, conditionOf(pod, pub.KruisePodReadyConditionType).Message, "row 8")
-			assert.Equal(t, corev1.ConditionFalse, conditionOf(pod, corev1.PodReady).Status, "row 8: in the same write")
+			assert.Equal(t, preDeleteKey, controllertest.ConditionOf(pod, pub.KruisePodReadyConditionType).Message, "row 8")
+			assert.Equal(t, corev1.ConditionFalse, controllertest.ConditionOf(pod, corev1.PodReady).Status, "row 8: in the same write")
 			assert.Equal(t, "PreparingDelete", pod.Labels["lifecycle.apps.kruise.io/state"])
 		}
 	}
@@ -98,7 +99,7 @@ func TestDrainBeforeUpdate(t *testing.T) {
 	w.edit(image("app:2"))
 	w.settle()
 	assert.Equal(t, preUpdateKey, w.podReady().Message)
-	assert.Equal(t, corev1.ConditionFalse, conditionOf(w.Pods()[0], corev1.PodReady).Status)
+	assert.Equal(t, corev1.ConditionFalse, controllertest.ConditionOf(w.Pods()[0], corev1.PodReady).Status)
 
 	w.change(name, func(p *corev1.Pod) { delete(p.Labels, "hook") })
 	w.step()
@@ -160,7 +161,7 @@ func TestAnotherPartysKeySurvivesOurs(t *testing.T) {
 	assert.True(t, drained.Exact, "it is refused when the Pod changed meanwhile")
 	w.change(name, func(p *corev1.Pod) {
 		delete(p.Labels, "hook")
-		conditionOf(p, pub.KruisePodReadyConditionType).Message = strings.TrimSuffix(other, "]") + "," + strings.TrimPrefix(preUpdateKey, "[")
+		controllertest.ConditionOf(p, pub.KruisePodReadyConditionType).Message = strings.TrimSuffix(other, "]") + "," + strings.TrimPrefix(preUpdateKey, "[")
 	})
 	w.settle()
 	assert.Equal(t, other, w.podReady().Message)

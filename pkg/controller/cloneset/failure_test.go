@@ -17,6 +17,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
 // A Pod whose update is refused for good goes out of service once, and is then left alone until the update may succeed.
@@ -54,7 +55,7 @@ func TestRefusedUpdateInPlaceLeavesThePodInService(t *testing.T) {
 		held, err = pass()
 		require.Error(t, err, "so that tries come less and less often")
 		assert.Zero(t, held)
-		assert.Equal(t, corev1.ConditionTrue, conditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status)
+		assert.Equal(t, corev1.ConditionTrue, controllertest.ConditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status)
 		assert.Equal(t, v1beta1.CloneSetConditionFailedUpdate, w.set().Status.Conditions[0].Type)
 	}
 	refuse = false
@@ -99,7 +100,7 @@ func TestAnothersPodIsNotTakenForOurs(t *testing.T) {
 
 func TestThrottledCreationIsToldWhenItChanges(t *testing.T) {
 	w := newWorld(t, "", newSet(3, func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable = value("1") }))
-	w.node.broken = func(string) bool { return true }
+	w.node.Broken = func(string) bool { return true }
 	w.settle()
 	told := func() int { return strings.Count(strings.Join(w.Events(), "\n"), "ScaleUpLimited") }
 	assert.Equal(t, 1, told())

@@ -17,6 +17,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 	"kruise.io/kruise/pkg/workload/engine"
 )
@@ -41,13 +42,17 @@ func TestWorthAPass(t *testing.T) {
 		"a label":               {func(p *corev1.Pod) { p.Labels["x"] = "y" }, true},
 		"a finalizer":           {func(p *corev1.Pod) { p.Finalizers = []string{"a/b"} }, true},
 		"another owner":         {func(p *corev1.Pod) { p.OwnerReferences[0].Name = "other" }, true},
-		"no longer ready":       {func(p *corev1.Pod) { conditionOf(p, corev1.PodReady).Status = "False" }, true},
-		"ready again meanwhile": {func(p *corev1.Pod) { conditionOf(p, corev1.PodReady).LastTransitionTime = metav1.Unix(1, 0) }, true},
-		"finished":              {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
-		"its deletion begins":   {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
-		"held by an update":     {func(p *corev1.Pod) { conditionOf(p, pub.InPlaceUpdateReadyConditionType).Status = "False" }, true},
+		"no longer ready":       {func(p *corev1.Pod) { controllertest.ConditionOf(p, corev1.PodReady).Status = "False" }, true},
+		"ready again meanwhile": {func(p *corev1.Pod) {
+			controllertest.ConditionOf(p, corev1.PodReady).LastTransitionTime = metav1.Unix(1, 0)
+		}, true},
+		"finished":            {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
+		"its deletion begins": {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
+		"held by an update": {func(p *corev1.Pod) {
+			controllertest.ConditionOf(p, pub.InPlaceUpdateReadyConditionType).Status = "False"
+		}, true},
 		"drained by a hook that is gone": {func(p *corev1.Pod) {
-			c := conditionOf(p, pub.KruisePodReadyConditionType)
+			c := controllertest.ConditionOf(p, pub.KruisePodReadyConditionType)
 			c.Status, c.Message = corev1.ConditionFalse, preUpdateKey
 		}, true},
 	}

@@ -38,14 +38,14 @@ func TestInPlaceRow5EnvFromMetadata(t *testing.T) {
 	for _, policyType := range []pub.PodUpdatePolicyType{pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy} {
 		t.Run(string(policyType), func(t *testing.T) {
 			w := newWorld(t, "", newSet(2, policy(policyType), knobs("", "1", ""), readsAnnotation))
-			w.node.agent = true
+			w.node.Agent = true
 			w.settle()
 			before := w.Pods()
 			w.edit(annotation("2"))
 			w.step()
 			held := slices.DeleteFunc(w.Pods(), func(p *corev1.Pod) bool { return p.Annotations["v"] == "1" })
 			require.Len(t, held, 1)
-			assert.Equal(t, corev1.ConditionFalse, conditionOf(held[0], pub.InPlaceUpdateReadyConditionType).Status)
+			assert.Equal(t, corev1.ConditionFalse, controllertest.ConditionOf(held[0], pub.InPlaceUpdateReadyConditionType).Status)
 			assert.Contains(t, held[0].Annotations[pub.InPlaceUpdateStateKey], `"updateEnvFromMetadata":true`)
 			w.step()
 			assert.Len(t, slices.DeleteFunc(w.Pods(), func(p *corev1.Pod) bool { return p.Annotations["v"] == "1" }), 1,
@@ -55,7 +55,7 @@ func TestInPlaceRow5EnvFromMetadata(t *testing.T) {
 				assert.Equal(t, before[i].UID, pod.UID)
 				assert.Equal(t, "2", pod.Annotations["v"])
 				assert.Equal(t, int32(1), pod.Status.ContainerStatuses[0].RestartCount)
-				assert.Equal(t, corev1.ConditionTrue, conditionOf(pod, pub.InPlaceUpdateReadyConditionType).Status)
+				assert.Equal(t, corev1.ConditionTrue, controllertest.ConditionOf(pod, pub.InPlaceUpdateReadyConditionType).Status)
 			}
 			assert.Equal(t, int32(2), w.set().Status.UpdatedAvailableReplicas)
 		})
@@ -64,7 +64,7 @@ func TestInPlaceRow5EnvFromMetadata(t *testing.T) {
 
 func TestInPlaceRow6EnvFromMetadataWithTheGateOff(t *testing.T) {
 	w := newWorld(t, "InPlaceUpdateEnvFromMetadata=false", newSet(1, inPlaceIfPossible, readsAnnotation))
-	w.node.agent = true
+	w.node.Agent = true
 	w.settle()
 	w.edit(annotation("2"))
 	w.settle()
@@ -120,7 +120,7 @@ func TestInPlaceRow9ContainersByPriority(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) { s.Template.Spec.Containers = nil },
 		barriers(map[string]string{"a": "p_1", "b": "p_5"})))
 	name := w.names()[0]
-	w.node.broken = func(image string) bool { return image == "app:2" }
+	w.node.Broken = func(image string) bool { return image == "app:2" }
 	w.edit(func(s *v1beta1.CloneSetSpec) {
 		for i := range s.Template.Spec.Containers {
 			s.Template.Spec.Containers[i].Image = "app:2"
@@ -130,7 +130,7 @@ func TestInPlaceRow9ContainersByPriority(t *testing.T) {
 	assert.Equal(t, []string{"app:1", "app:2"}, imagesOf(w.Pods()[0]), "b runs its new image and is not ready")
 	assert.Contains(t, w.Pods()[0].Annotations[pub.InPlaceUpdateStateKey], `"preCheckBeforeNext":{"containersRequiredReady":["b"]}`)
 
-	w.node.broken = nil
+	w.node.Broken = nil
 	w.kubelet()
 	w.settle()
 	assert.Equal(t, []string{name}, w.names())
@@ -211,7 +211,7 @@ func TestResourcesOnAHostWithoutResize(t *testing.T) {
 func TestResourcesWaitForTheNode(t *testing.T) {
 	w := rolled(t, vertical, newSet(1, inPlaceIfPossible, amounts("100m", corev1.NotRequired)))
 	name := w.names()[0]
-	w.node.small = true
+	w.node.Small = true
 	w.edit(amounts("200m", corev1.NotRequired))
 	w.settle()
 	assert.Equal(t, "Updating", w.Pods()[0].Labels[pub.LifecycleStateKey])
@@ -267,5 +267,5 @@ func TestInPlaceRow16ANewUpdateWinsOverARelease(t *testing.T) {
 	})
 	w.step()
 	assert.Equal(t, 1, tries)
-	assert.Equal(t, corev1.ConditionFalse, conditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status)
+	assert.Equal(t, corev1.ConditionFalse, controllertest.ConditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status)
 }

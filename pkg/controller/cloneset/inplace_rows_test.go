@@ -173,7 +173,7 @@ func TestInPlaceRow7Grace(t *testing.T) {
 	pod := w.Pods()[0]
 	assert.Equal(t, []string{"patch pods/status " + pod.Name}, toPod, "out of service and to be changed: one write")
 	assert.Equal(t, "app:1", pod.Spec.Containers[0].Image)
-	assert.Equal(t, corev1.ConditionFalse, conditionOf(pod, corev1.PodReady).Status)
+	assert.Equal(t, corev1.ConditionFalse, controllertest.ConditionOf(pod, corev1.PodReady).Status)
 	assert.Equal(t, w.set().Status.UpdateRevision, pod.Labels["controller-revision-hash"])
 	w.Clock.SetTime(controllertest.Now.Add(20 * time.Second))
 	assert.Equal(t, 10*time.Second, w.step())
@@ -199,10 +199,10 @@ func TestPodStaysOutOfServiceUntilTheNodeIsDone(t *testing.T) {
 	w.step()
 	w.step()
 	pod := w.Pods()[0]
-	assert.Equal(t, corev1.ConditionFalse, conditionOf(pod, pub.InPlaceUpdateReadyConditionType).Status)
+	assert.Equal(t, corev1.ConditionFalse, controllertest.ConditionOf(pod, pub.InPlaceUpdateReadyConditionType).Status)
 	assert.Equal(t, "Updating", pod.Labels["lifecycle.apps.kruise.io/state"])
 	w.settle()
-	assert.Equal(t, corev1.ConditionTrue, conditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status)
+	assert.Equal(t, corev1.ConditionTrue, controllertest.ConditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status)
 }
 
 func TestUnreadableRecordOfOnePodHoldsUpNoOther(t *testing.T) {
@@ -226,7 +226,7 @@ func TestSettlingBeginsWhenTheNodeHasSeenTheChange(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible))
 	name := w.names()[0]
 	released := func() bool {
-		return conditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status == corev1.ConditionTrue
+		return controllertest.ConditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status == corev1.ConditionTrue
 	}
 	w.edit(image("app:2"))
 	w.step()

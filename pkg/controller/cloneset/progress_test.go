@@ -31,7 +31,7 @@ func (w *world) progressOf() *v1beta1.CloneSetCondition {
 
 func (w *world) wait(d time.Duration) {
 	w.Clock.SetTime(w.Clock.Now().Add(d))
-	w.node.now = w.Clock.Now()
+	w.node.Now = w.Clock.Now()
 }
 
 func TestProgressingWithoutADeadline(t *testing.T) {
@@ -47,7 +47,7 @@ func TestProgressingWithoutADeadline(t *testing.T) {
 
 func TestProgressingFollowsTheRollout(t *testing.T) {
 	w := newWorld(t, "", newSet(2, deadline(60), knobs("", "1", "")))
-	w.node.broken = func(image string) bool { return image == "broken:1" }
+	w.node.Broken = func(image string) bool { return image == "broken:1" }
 	w.step()
 	assert.Equal(t, &v1beta1.CloneSetCondition{
 		Type: "Progressing", Status: "True", Reason: "CloneSetUpdated", Message: "CloneSet is progressing",

@@ -17,6 +17,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
@@ -172,7 +173,7 @@ func TestRefusedGraceHoldsUpNoOtherPod(t *testing.T) {
 	require.ErrorContains(t, w.passes(3), "forbidden")
 	held := 0
 	for _, pod := range w.Pods() {
-		if c := conditionOf(pod, pub.InPlaceUpdateReadyConditionType); c.Status == corev1.ConditionFalse {
+		if c := controllertest.ConditionOf(pod, pub.InPlaceUpdateReadyConditionType); c.Status == corev1.ConditionFalse {
 			held++
 		}
 	}

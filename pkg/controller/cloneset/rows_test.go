@@ -121,7 +121,7 @@ func TestRow15ThrottledCreation(t *testing.T) {
 	throttled := func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable, s.MinReadySeconds = value("1"), 60 }
 	w := rolled(t, "", newSet(3))
 	w.Clock.SetTime(controllertest.Now.Add(time.Hour))
-	w.node.now = w.Clock.Now()
+	w.node.Now = w.Clock.Now()
 	w.edit(throttled, func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](5) })
 	w.settle()
 	assert.Len(t, w.names(), 4)
@@ -130,7 +130,7 @@ func TestRow15ThrottledCreation(t *testing.T) {
 	assert.Equal(t, time.Second, w.step(), "it asks to be called when the Pod will be available")
 	assert.Len(t, w.names(), 4)
 	w.Clock.SetTime(w.Clock.Now().Add(time.Second))
-	w.node.now = w.Clock.Now()
+	w.node.Now = w.Clock.Now()
 	w.settle()
 	assert.Len(t, w.names(), 5)
 }
@@ -269,7 +269,7 @@ func TestRow25QuotaThenRecovery(t *testing.T) {
 
 func TestRow26aBrokenPodsAreUpdatedThoughCreationIsThrottled(t *testing.T) {
 	w := newWorld(t, "", newSet(3, inPlaceIfPossible, image("broken:1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable = value("2") }))
-	w.node.broken = func(image string) bool { return strings.HasPrefix(image, "broken") }
+	w.node.Broken = func(image string) bool { return strings.HasPrefix(image, "broken") }
 	w.settle()
 	assert.Len(t, w.Pods(), 2)
 	w.edit(image("app:2"))
@@ -279,7 +279,7 @@ func TestRow26aBrokenPodsAreUpdatedThoughCreationIsThrottled(t *testing.T) {
 
 func TestRow27BrokenPodIsDeletedThoughCreationIsThrottled(t *testing.T) {
 	w := newWorld(t, "", newSet(3, image("broken:1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable = value("2") }))
-	w.node.broken = func(string) bool { return true }
+	w.node.Broken = func(string) bool { return true }
 	w.settle()
 	doomed := w.names()[0]
 	w.change(doomed, func(p *corev1.Pod) { p.Labels["apps.kruise.io/specified-delete"] = "" })
@@ -364,11 +364,11 @@ func TestRow27ServingPodWaitsWhileCreationIsThrottled(t *testing.T) {
 	w.kubelet()
 	w.step()
 	w.kubelet()
-	w.node.broken = func(string) bool { return true }
+	w.node.Broken = func(string) bool { return true }
 	w.step()
 	serving := w.names()[0]
 	for _, pod := range w.Pods() {
-		if conditionOf(pod, corev1.PodReady) != nil {
+		if controllertest.ConditionOf(pod, corev1.PodReady) != nil {
 			serving = pod.Name
 		}
 	}

@@ -76,7 +76,7 @@ type world struct {
 	*controllertest.Fixture
 	t    *testing.T
 	r    *Reconciler
-	node *node
+	node *controllertest.Node
 	// most and least are the bounds that the Pods ever reached: how many there were, and how many were available.
 	most, least int
 }
@@ -86,7 +86,7 @@ func newWorld(t *testing.T, gates string, objects ...runtime.Object) *world {
 	f := controllertest.New(t, gates, objects...)
 	r, err := newReconciler(f.Deps)
 	require.NoError(t, err)
-	return &world{Fixture: f, t: t, r: r, node: &node{now: controllertest.Now}}
+	return &world{Fixture: f, t: t, r: r, node: &controllertest.Node{Now: controllertest.Now}}
 }
 
 // step lets the controller see everything and reconcile once.
@@ -103,7 +103,7 @@ func (w *world) kubelet() {
 	w.collect()
 	for _, pod := range w.Pods() {
 		after := pod.DeepCopy()
-		w.node.run(after)
+		w.node.Run(after)
 		w.Update(after)
 	}
 	w.watchBounds()
@@ -129,7 +129,7 @@ func (w *world) collect() {
 func (w *world) watchBounds() {
 	available := 0
 	for _, pod := range w.Pods() {
-		if c := conditionOf(pod, corev1.PodReady); c != nil && c.Status == corev1.ConditionTrue {
+		if c := controllertest.ConditionOf(pod, corev1.PodReady); c != nil && c.Status == corev1.ConditionTrue {
 			available++
 		}
 	}

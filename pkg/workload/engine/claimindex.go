@@ -103,7 +103,7 @@ func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
 	}
 	for _, id := range v.claims.instances() {
 		for _, claim := range v.claims.of(id) {
-			if !active[id] && !v.mounted(claim.Name) {
+			if !active[id] && !v.memory.mayArrive(id, v.Now) && !v.mounted(claim.Name) {
 				moves = append(moves, claimMove{claim: claim, to: inactive[id], delete: inactive[id] == nil, from: v.Object.GetUID()})
 			}
 		}

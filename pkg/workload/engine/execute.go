@@ -25,16 +25,19 @@ type execution struct {
 	changed, unknown, more atomic.Bool
 
 	lock sync.Mutex
-	// attempted are the IDs of this pass whose creation may still arrive, created those whose creation did.
-	attempted []string
-	created   map[string]bool
+	// attempted are the IDs of this pass whose creation may still arrive, created those whose creation did. Unresolved are Pods with
+	// a write of unknown outcome.
+	attempted  map[string]time.Time
+	unresolved []string
+	created    map[string]bool
 }
 
 // Execute settles the Pods and carries out the plan of the View. Failures are in the Outcome, for the workload's status.
 func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
-	x := &execution{Engine: e, view: v, deadline: e.Clock.Now().Add(e.passTime()), created: map[string]bool{}}
+	x := &execution{Engine: e, view: v, deadline: e.Clock.Now().Add(e.passTime()), created: map[string]bool{}, attempted: map[string]time.Time{}}
 	defer x.remember()
 	outcome := Outcome{Failures: plan.Err, CollisionCount: v.Target.Revisions.CollisionCount}
+	x.resolve(ctx)
 	outcome.Add(Scale, x.release(ctx))
 	settled := v.settle(plan)
 	outcome.Recheck = settled.recheck
@@ -110,11 +113,11 @@ func (x *execution) spent() bool {
 func (x *execution) remember() {
 	v := x.view
 	kept := v.memory
-	kept.attempted = slices.Clone(x.attempted)
-	for _, id := range v.memory.attempted {
+	kept.attempted, kept.unresolved = x.attempted, x.unresolved
+	for id, tried := range v.memory.attempted {
 		arrived := x.created[id] || slices.ContainsFunc(v.Pods, func(pod *corev1.Pod) bool { return v.Instance(pod) == id })
-		if !arrived && !slices.Contains(kept.attempted, id) {
-			kept.attempted = append(kept.attempted, id)
+		if _, again := kept.attempted[id]; !again && !arrived && v.memory.mayArrive(id, v.Now) {
+			kept.attempted[id] = tried
 		}
 	}
 	x.memories.keep(v.Object.GetUID(), kept)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,19 +27,14 @@ func (x *execution) createdAfterAll(ctx context.Context, pod *corev1.Pod, id str
 	if !lost(failure) && !apierrors.IsAlreadyExists(failure) {
 		return nil, failure
 	}
-	found, err := x.Server.GetPod(ctx, pod.Namespace, pod.Name)
-	switch {
-	case err == nil && metav1.IsControlledBy(found, x.view.Object) && podstate.Active(found):
+	found, err := x.find(ctx, pod)
+	if err == nil && metav1.IsControlledBy(found, x.view.Object) && podstate.Active(found) {
 		return found, nil
-	case err == nil:
-		return nil, failure
-	case !apierrors.IsNotFound(err):
-		x.unknown.Store(true)
 	}
-	if lost(failure) {
+	if err != nil && lost(failure) {
 		x.lock.Lock()
 		defer x.lock.Unlock()
-		x.attempted = append(x.attempted, id)
+		x.attempted[id] = x.view.Now
 	}
 	return nil, failure
 }
@@ -51,12 +47,9 @@ func (x *execution) deletedAfterAll(ctx context.Context, pod *corev1.Pod, failur
 	if !lost(failure) {
 		return failure
 	}
-	found, err := x.Server.GetPod(ctx, pod.Namespace, pod.Name)
-	switch {
-	case apierrors.IsNotFound(err), err == nil && (found.UID != pod.UID || found.DeletionTimestamp != nil):
+	found, err := x.find(ctx, pod)
+	if apierrors.IsNotFound(err) || err == nil && (found.UID != pod.UID || found.DeletionTimestamp != nil) {
 		return nil
-	case err != nil:
-		x.unknown.Store(true)
 	}
 	return failure
 }
@@ -70,14 +63,53 @@ func (x *execution) patchedAfterAll(ctx context.Context, change *Change, failure
 	if !lost(failure) {
 		return failure
 	}
-	found, err := x.Server.GetPod(ctx, change.Before.Namespace, change.Before.Name)
-	switch {
-	case apierrors.IsNotFound(err), err == nil && found.ResourceVersion != change.Before.ResourceVersion:
+	found, err := x.find(ctx, change.Before)
+	if apierrors.IsNotFound(err) || err == nil && found.ResourceVersion != change.Before.ResourceVersion {
 		return nil
-	case err != nil:
-		x.unknown.Store(true)
 	}
 	return failure
+}
+
+// lookUp makes sure that the next pass sees what became of a write to the Pod that failed. It returns the failure.
+func (x *execution) lookUp(ctx context.Context, pod *corev1.Pod, failure error) error {
+	if lost(failure) {
+		_, _ = x.find(ctx, pod)
+	}
+	return failure
+}
+
+// find asks the server for a Pod after a write whose answer was lost. What it finds the caches must show before the next pass.
+// Where even that is not answered, the pass creates, deletes and updates nothing more, and the next one asks again.
+func (x *execution) find(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+	found, err := x.Server.GetPod(ctx, pod.Namespace, pod.Name)
+	switch {
+	case err == nil:
+		x.Guard.Wrote(x.view.Object.GetUID(), PodResource, found.ResourceVersion)
+	case !apierrors.IsNotFound(err):
+		x.unknown.Store(true)
+		x.lock.Lock()
+		defer x.lock.Unlock()
+		x.unresolved = append(x.unresolved, pod.Name)
+	}
+	return found, err
+}
+
+// resolve asks again for the Pods that the last pass could not find out about. Where the caches are behind the answer, the pass
+// only settles.
+func (x *execution) resolve(ctx context.Context) {
+	v := x.view
+	for _, name := range v.memory.unresolved {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v.Object.GetNamespace(), Name: name}}
+		cached := slices.IndexFunc(v.Pods, func(p *corev1.Pod) bool { return p.Name == name })
+		found, err := x.find(ctx, pod)
+		missing := apierrors.IsNotFound(err)
+		switch {
+		case missing && cached >= 0, err == nil && cached < 0 && podstate.Active(found):
+			x.unknown.Store(true)
+		case err == nil && cached >= 0 && found.ResourceVersion != v.Pods[cached].ResourceVersion:
+			x.unknown.Store(true)
+		}
+	}
 }
 
 // claimAfterAll looks for the claim of a creation that failed. One that is there and ours serves as well.
@@ -86,11 +118,8 @@ func (x *execution) claimAfterAll(ctx context.Context, claim *corev1.PersistentV
 		return nil, failure
 	}
 	found, err := x.Server.GetClaim(ctx, claim.Namespace, claim.Name)
-	switch {
-	case err == nil && metav1.IsControlledBy(found, x.view.Object) && found.DeletionTimestamp == nil:
+	if err == nil && metav1.IsControlledBy(found, x.view.Object) && found.DeletionTimestamp == nil {
 		return found, nil
-	case err != nil && !apierrors.IsNotFound(err):
-		x.unknown.Store(true)
 	}
 	return nil, failure
 }

@@ -17,9 +17,20 @@ type sighting struct {
 type memory struct {
 	// sightings are of Pods whose update only time will show to be complete, by UID. They are of this process and its clock.
 	sightings map[types.UID]sighting
-	// attempted are the IDs of instances whose creation may still arrive. The next creations use the same names, so one that arrives
-	// late is no Pod too many.
-	attempted []string
+	// attempted are the IDs of instances whose creation may still arrive, and when that was tried. The next creations use the same
+	// names, so one that arrives late is no Pod too many, and their claims are kept.
+	attempted map[string]time.Time
+	// unresolved are the names of Pods with a write of which not even a later look told what became of it.
+	unresolved []string
+}
+
+// arrivesWithin is how long a request may be under way. Kubernetes ends requests after a minute.
+const arrivesWithin = 65 * time.Second
+
+// mayArrive tells whether the creation of an instance may still arrive.
+func (m *memory) mayArrive(id string, now time.Time) bool {
+	tried, found := m.attempted[id]
+	return found && now.Sub(tried) < arrivesWithin
 }
 
 // memories are those of all workloads by UID.
@@ -37,7 +48,7 @@ func (m *memories) of(owner types.UID) memory {
 func (m *memories) keep(owner types.UID, kept memory) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if len(kept.sightings) == 0 && len(kept.attempted) == 0 {
+	if len(kept.sightings) == 0 && len(kept.attempted)+len(kept.unresolved) == 0 {
 		delete(m.all, owner)
 		return
 	}

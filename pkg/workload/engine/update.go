@@ -7,12 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/workload/disruption"
 	"kruise.io/kruise/pkg/workload/inplace"
 )
+
+// updateAttempts is how often an update is written over a Pod that others change at the same time.
+const updateAttempts = 5
 
 // errGone is the end of an update whose Pod was deleted meanwhile. It is no failure.
 var errGone = errors.New("pod is gone")
@@ -102,23 +104,28 @@ func (x *execution) takeAndUpdate(ctx context.Context, update *PodUpdate) error 
 		inplace.Hold(held, x.view.Now)
 		var err error
 		if base, err = x.patch(ctx, &Change{Before: update.Pod, After: held, Part: Status}); err != nil {
-			return gone(err)
+			return gone(x.lookUp(ctx, update.Pod, err))
 		}
 	}
-	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		err := x.writeUpdate(ctx, &base, update)
-		if apierrors.IsConflict(err) {
-			fresh, getErr := x.Server.GetPod(ctx, base.Namespace, base.Name)
-			if getErr != nil {
-				return gone(fmt.Errorf("get Pod %s: %w", base.Name, getErr))
-			}
-			if fresh.UID != update.Pod.UID || fresh.DeletionTimestamp != nil {
-				return errGone
-			}
-			base = fresh
+	return x.writeOverFresh(ctx, base, update)
+}
+
+// writeOverFresh writes the update over the newest version of the Pod.
+func (x *execution) writeOverFresh(ctx context.Context, base *corev1.Pod, update *PodUpdate) (err error) {
+	for range updateAttempts {
+		if err = x.writeUpdate(ctx, &base, update); !apierrors.IsConflict(err) {
+			return gone(x.lookUp(ctx, base, err))
 		}
-		return gone(err)
-	})
+		fresh, getErr := x.Server.GetPod(ctx, base.Namespace, base.Name)
+		if getErr != nil {
+			return gone(fmt.Errorf("get Pod %s: %w", base.Name, getErr))
+		}
+		if fresh.UID != update.Pod.UID || fresh.DeletionTimestamp != nil {
+			return errGone
+		}
+		base = fresh
+	}
+	return err
 }
 
 func gone(err error) error {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -120,7 +121,7 @@ func (v *View) NewIDs(n int) (ids []string) {
 			ids, taken[id] = append(ids, id), true
 		}
 	}
-	for _, id := range v.memory.attempted {
+	for _, id := range slices.Sorted(maps.Keys(v.memory.attempted)) {
 		take(id)
 	}
 	for _, id := range v.claims.instances() {

@@ -1,4 +1,4 @@
-package cloneset
+package controllertest
 
 import (
 	"encoding/json"
@@ -13,27 +13,27 @@ import (
 	"kruise.io/kruise/pkg/containermeta"
 )
 
-// node stands in for the scheduler and the kubelet of every Pod: it changes what they would change, and nothing else.
-type node struct {
-	now time.Time
-	// broken tells whether an image never becomes ready.
-	broken func(image string) bool
-	// agent is true where an agent reports on containers, and restarts those whose environment reads changed metadata.
-	agent bool
-	// small is true where a node cannot give more processor or memory than it gave.
-	small bool
+// Node stands in for the scheduler and the kubelet of every Pod: it changes what they would change, and nothing else.
+type Node struct {
+	Now time.Time
+	// Broken tells whether an image never becomes ready.
+	Broken func(image string) bool
+	// Agent is true where an agent reports on containers, and restarts those whose environment reads changed metadata.
+	Agent bool
+	// Small is true where a node cannot give more processor or memory than it gave.
+	Small bool
 	// starts counts the containers that were ever started, for their IDs.
 	starts int
 	// created says by container ID what an instance was created from.
 	created map[string]containermeta.Hashes
 }
 
-// run brings the status of a Pod to its spec in one step.
-func (n *node) run(pod *corev1.Pod) {
+// Run brings the status of a Pod to its spec in one step.
+func (n *Node) Run(pod *corev1.Pod) {
 	if pod.Spec.NodeName == "" {
 		pod.Spec.NodeName = "node"
 	}
-	pod.Status.Phase = corev1.PodRunning
+	pod.Status.Phase, pod.Status.ObservedGeneration = corev1.PodRunning, pod.Generation
 	containersReady := true
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
@@ -51,15 +51,15 @@ func (n *node) run(pod *corev1.Pod) {
 			}
 			n.create(pod, c, status.ContainerID)
 		}
-		if status.Resources == nil || !n.small {
+		if status.Resources == nil || !n.Small {
 			status.Resources = c.Resources.DeepCopy()
 		}
-		status.Ready = n.broken == nil || !n.broken(c.Image)
+		status.Ready = n.Broken == nil || !n.Broken(c.Image)
 		containersReady = containersReady && status.Ready
 	}
 	ready := containersReady
 	for _, gate := range pod.Spec.ReadinessGates {
-		if c := conditionOf(pod, gate.ConditionType); c == nil || c.Status != corev1.ConditionTrue {
+		if c := ConditionOf(pod, gate.ConditionType); c == nil || c.Status != corev1.ConditionTrue {
 			ready = false
 		}
 	}
@@ -67,31 +67,31 @@ func (n *node) run(pod *corev1.Pod) {
 	if ready {
 		status = corev1.ConditionTrue
 	}
-	setConditionOf(pod, corev1.PodReady, status, n.now)
+	SetConditionOf(pod, corev1.PodReady, status, n.Now)
 	n.report(pod)
 }
 
-func expected(pod *corev1.Pod, c *corev1.Container) uint64 {
+func expectedHash(pod *corev1.Pod, c *corev1.Container) uint64 {
 	return containermeta.Expected(containermeta.VariablesOf(c), pod.Labels, pod.Annotations)
 }
 
 // restarts tells whether the agent ends the container.
-func (n *node) restarts(pod *corev1.Pod, c *corev1.Container, id string) bool {
-	held := conditionOf(pod, pub.InPlaceUpdateReadyConditionType)
-	return n.agent && held != nil && held.Status == corev1.ConditionFalse && n.created[id].ExtractedEnvFromMetadataHash != expected(pod, c)
+func (n *Node) restarts(pod *corev1.Pod, c *corev1.Container, id string) bool {
+	held := ConditionOf(pod, pub.InPlaceUpdateReadyConditionType)
+	return n.Agent && held != nil && held.Status == corev1.ConditionFalse && n.created[id].ExtractedEnvFromMetadataHash != expectedHash(pod, c)
 }
 
-func (n *node) create(pod *corev1.Pod, c *corev1.Container, id string) {
+func (n *Node) create(pod *corev1.Pod, c *corev1.Container, id string) {
 	if n.created == nil {
 		n.created = map[string]containermeta.Hashes{}
 	}
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(c.Name + c.Image))
-	n.created[id] = containermeta.Hashes{PlainHash: uint64(hash.Sum32()), ExtractedEnvFromMetadataHash: expected(pod, c)}
+	n.created[id] = containermeta.Hashes{PlainHash: uint64(hash.Sum32()), ExtractedEnvFromMetadataHash: expectedHash(pod, c)}
 }
 
-func (n *node) report(pod *corev1.Pod) {
-	if !n.agent {
+func (n *Node) report(pod *corev1.Pod) {
+	if !n.Agent {
 		return
 	}
 	report := containermeta.Report{}
@@ -117,7 +117,8 @@ func containerStatusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	return &pod.Status.ContainerStatuses[len(pod.Status.ContainerStatuses)-1]
 }
 
-func conditionOf(pod *corev1.Pod, conditionType corev1.PodConditionType) *corev1.PodCondition {
+// ConditionOf returns the condition of a type, or nil.
+func ConditionOf(pod *corev1.Pod, conditionType corev1.PodConditionType) *corev1.PodCondition {
 	for i := range pod.Status.Conditions {
 		if pod.Status.Conditions[i].Type == conditionType {
 			return &pod.Status.Conditions[i]
@@ -126,8 +127,9 @@ func conditionOf(pod *corev1.Pod, conditionType corev1.PodConditionType) *corev1
 	return nil
 }
 
-func setConditionOf(pod *corev1.Pod, conditionType corev1.PodConditionType, status corev1.ConditionStatus, now time.Time) {
-	c := conditionOf(pod, conditionType)
+// SetConditionOf writes a condition. Its transition time is the node's when the status changes.
+func SetConditionOf(pod *corev1.Pod, conditionType corev1.PodConditionType, status corev1.ConditionStatus, now time.Time) {
+	c := ConditionOf(pod, conditionType)
 	if c == nil {
 		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: conditionType})
 		c = &pod.Status.Conditions[len(pod.Status.Conditions)-1]

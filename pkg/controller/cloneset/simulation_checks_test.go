@@ -1,0 +1,227 @@
+package cloneset
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/history"
+	"kruise.io/kruise/pkg/workload/lifecycle"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/rollout"
+)
+
+func activePod(pod *corev1.Pod) bool {
+	return podstate.Active(pod) && metav1.GetControllerOfNoCopy(pod) != nil
+}
+
+// bounds asks the engine for nothing but the numbers that percentages stand for.
+func (s *simulation) bounds(set *v1beta1.CloneSet) (partition, maxUnavailable, maxSurge int) {
+	rolling, replicas := rollingOf(set), replicasOf(set)
+	partition, err := rollout.Partition(rolling.Partition, replicas)
+	require.NoError(s.t, err)
+	number := func(text string, up bool) int {
+		digits, percent := strings.CutSuffix(text, "%")
+		n, err := strconv.Atoi(digits)
+		require.NoError(s.t, err)
+		if !percent {
+			return n
+		}
+		if up {
+			return (n*replicas + 99) / 100
+		}
+		return n * replicas / 100
+	}
+	maxSurge = number(rolling.MaxSurge.String(), true)
+	return partition, number(rolling.MaxUnavailable.String(), maxSurge == 0), maxSurge
+}
+
+func (s *simulation) available(set *v1beta1.CloneSet, pod *corev1.Pod) bool {
+	return activePod(pod) && podstate.Available(pod, set.Spec.MinReadySeconds, s.node.Now)
+}
+
+// takenOut tells whether the controller keeps a Pod from serving.
+func takenOut(pod *corev1.Pod) bool {
+	if pod == nil {
+		return true
+	}
+	held := controllertest.ConditionOf(pod, pub.InPlaceUpdateReadyConditionType)
+	return pod.DeletionTimestamp != nil || !lifecycle.Serves(lifecycle.Of(pod)) || held != nil && held.Status != corev1.ConditionTrue
+}
+
+// check holds one pass to what the user allowed, as far as the controller could know: it neither takes a Pod out of service that
+// must serve, nor makes one too many.
+func (s *simulation) check(seen []*corev1.Pod) {
+	set := s.sets.cached()
+	_, maxUnavailable, maxSurge := s.bounds(set)
+	replicas := replicasOf(set)
+	now := map[string]*corev1.Pod{}
+	for _, pod := range s.server.Pods() {
+		now[pod.Name] = pod
+	}
+	serve, lost := 0, 0
+	known := map[string]bool{}
+	for _, pod := range seen {
+		known[pod.Name] = true
+		if !s.available(set, pod) {
+			continue
+		}
+		if s.wrote[pod.Name] && takenOut(now[pod.Name]) {
+			lost++
+		} else {
+			serve++
+		}
+	}
+	if lost > 0 {
+		require.GreaterOrEqual(s.t, serve, replicas-maxUnavailable, "too many unavailable by the controller's own doing\n%s", s.story())
+	}
+	created := 0
+	for name := range s.wrote {
+		created += one(!known[name])
+	}
+	if created > 0 {
+		require.LessOrEqual(s.t, s.counted(set), replicas+maxSurge, "too many Pods\n%s", s.story())
+	}
+}
+
+// counted leaves out the Pods that a hook holds before their deletion, where the user wants them left out.
+func (s *simulation) counted(set *v1beta1.CloneSet) (n int) {
+	for _, pod := range s.active() {
+		n += one(!engine.PreparingDelete(pod) || !set.Spec.ScaleStrategy.ExcludePreparingDelete)
+	}
+	return n
+}
+
+// mounts are the names of the claims that a Pod mounts.
+func mounts(pod *corev1.Pod) (claims []string) {
+	for i := range pod.Spec.Volumes {
+		if source := pod.Spec.Volumes[i].PersistentVolumeClaim; source != nil {
+			claims = append(claims, source.ClaimName)
+		}
+	}
+	return claims
+}
+
+// purge notes the claims of a Pod that is deleted on purpose: nothing may ever mount them again.
+func (s *simulation) purge(pod *corev1.Pod) {
+	for _, claim := range s.server.Claims() {
+		if slices.Contains(mounts(pod), claim.Name) {
+			s.purged[claim.UID] = true
+		}
+	}
+}
+
+// checkMounts holds a new Pod to claims of its own, or of a Pod that was lost.
+func (s *simulation) checkMounts(pod *corev1.Pod) {
+	found := 0
+	for _, claim := range s.server.Claims() {
+		if slices.Contains(mounts(pod), claim.Name) {
+			found++
+			require.False(s.t, s.purged[claim.UID], "%s mounts %s of a Pod that was deleted on purpose\n%s", pod.Name, claim.Name, s.story())
+		}
+	}
+	require.Len(s.t, mounts(pod), found, "%s lacks claims\n%s", pod.Name, s.story())
+}
+
+// withdrawn tells whether the partition holds Pods at a revision that never works. What was picked beside them may have to wait,
+// and so may what is too much since the user asked for less: each pass was held to its bounds, and no more can be asked for.
+func (s *simulation) withdrawn() bool {
+	partition, _, _ := s.bounds(s.sets.newest())
+	return partition > 0 && slices.ContainsFunc(s.active(), func(p *corev1.Pod) bool { return brokenImage(p.Spec.Containers[0].Image) })
+}
+
+// converged holds the end to what the spec says.
+func (s *simulation) converged() {
+	set := s.sets.newest()
+	partition, _, _ := s.bounds(set)
+	replicas := replicasOf(set)
+	if s.withdrawn() {
+		return
+	}
+	pods, updated, available := s.active(), 0, 0
+	for _, pod := range pods {
+		updated += one(history.Matches(revisionLabel(pod), set.Status.UpdateRevision))
+		available += one(s.available(set, pod))
+		require.True(s.t, lifecycle.Serves(lifecycle.Of(pod)), "%s is %s\n%s", pod.Name, lifecycle.Of(pod), s.story())
+		require.NotContains(s.t, pod.Labels, pub.SpecifiedDeleteKey, s.story())
+		for _, gate := range pod.Spec.ReadinessGates {
+			require.Equal(s.t, corev1.ConditionTrue, controllertest.ConditionOf(pod, gate.ConditionType).Status, s.story())
+		}
+	}
+	require.Empty(s.t, set.Spec.ScaleStrategy.PodsToDelete, s.story())
+	require.Equal(s.t, replicas, len(pods), s.story())
+	require.GreaterOrEqual(s.t, updated, replicas-partition, s.story())
+	require.Equal(s.t, replicas, available, s.story())
+	if s.gates.rollback && set.Status.CurrentRevision != set.Status.UpdateRevision {
+		require.Equal(s.t, replicas-partition, updated, s.story())
+	}
+	s.convergedStatus(set, updated, available)
+	s.convergedClaims(set, pods)
+}
+
+func (s *simulation) convergedStatus(set *v1beta1.CloneSet, updated, available int) {
+	status := &set.Status
+	require.Equal(s.t, set.Generation, status.ObservedGeneration, s.story())
+	require.Equal(s.t, []int{replicasOf(set), updated, available},
+		[]int{int(status.Replicas), int(status.UpdatedReplicas), int(status.AvailableReplicas)}, s.story())
+	require.Empty(s.t, status.Conditions, s.story())
+}
+
+// convergedClaims wants the claims of each Pod with the workload where they are reused, so that they outlive the Pod.
+func (s *simulation) convergedClaims(set *v1beta1.CloneSet, pods []*corev1.Pod) {
+	mounted := map[string]bool{}
+	for _, pod := range pods {
+		for _, claim := range mounts(pod) {
+			mounted[claim] = true
+		}
+	}
+	for _, claim := range s.server.Claims() {
+		owner := metav1.GetControllerOf(claim)
+		if set.Spec.ScaleStrategy.EnablePVCReuse && mounted[claim.Name] {
+			require.Equal(s.t, set.UID, owner.UID, "%s\n%s", claim.Name, s.story())
+		}
+		if !set.Spec.ScaleStrategy.EnablePVCReuse && owner.UID == set.UID {
+			require.True(s.t, mounted[claim.Name], "%s is left over\n%s", claim.Name, s.story())
+		}
+	}
+}
+
+// nothingUndone holds an undisturbed rollout to the shortest way: no revision has Pods both created and deleted, except to
+// replace those that the user picked.
+func (s *simulation) nothingUndone(picked map[string]int) {
+	for revision, created := range s.created {
+		deleted := s.deleted[revision]
+		require.LessOrEqual(s.t, min(created, deleted), picked[revision],
+			"%d created and %d deleted at %s\n%s", created, deleted, revision, s.story())
+	}
+}
+
+func brokenImage(image string) bool { return strings.HasPrefix(image, "broken") }
+
+// Scaling alone deletes and creates no Pod too many.
+func TestScalingAloneIsExact(t *testing.T) {
+	for seed := range uint64(100) {
+		s := newSimulation(t, seed)
+		s.peace()
+		s.run()
+		from := len(s.active())
+		clear(s.created)
+		s.sets.edit(s.scale)
+		s.run()
+		created := 0
+		for _, n := range s.created {
+			created += n
+		}
+		require.Equal(t, replicasOf(s.sets.newest()), len(s.active()), s.story())
+		require.Equal(t, max(0, len(s.active())-from), created, s.story())
+	}
+}

@@ -1,0 +1,412 @@
+package controllertest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/podcontrol"
+)
+
+// errKilled is what a controller gets that was killed: none of its writes arrives.
+var errKilled = errors.New("the controller was killed")
+
+// Server is an API server in memory, for simulations. It keeps every version, so caches may lag behind it, and it does to writes
+// what networks, quotas and other writers do. It belongs to one goroutine at a time.
+type Server struct {
+	Rand *rand.Rand
+	// Trouble makes requests fail: refused, answered with an error that says nothing, or carried out without an answer.
+	Trouble bool
+	// Quota is how many Pods the server allows.
+	Quota int
+	// WritesLeft is how many writes the controller makes until it is killed. Below zero it lives.
+	WritesLeft int
+	// OnWrite is called for each write that the server carries out.
+	OnWrite func(verb string, object metav1.Object)
+
+	pods      table[*corev1.Pod]
+	claims    table[*corev1.PersistentVolumeClaim]
+	revisions table[*appsv1.ControllerRevision]
+	version   int64
+	log       []entry
+	uids      int
+	// late are creations whose answer was lost and that arrive later.
+	late []*corev1.Pod
+}
+
+var _ engine.Server = &Server{}
+
+// entry is one version of one object; without an object it was deleted.
+type entry struct {
+	version  int64
+	resource schema.GroupResource
+	name     string
+	object   metav1.Object
+}
+
+// table holds the objects of one resource by name, each as it is.
+type table[T metav1.Object] map[string]T
+
+// NewServer makes an empty server without trouble.
+func NewServer(r *rand.Rand) *Server {
+	return &Server{
+		Rand: r, Quota: 1000, WritesLeft: -1, version: 1, OnWrite: func(string, metav1.Object) {},
+		pods: table[*corev1.Pod]{}, claims: table[*corev1.PersistentVolumeClaim]{}, revisions: table[*appsv1.ControllerRevision]{},
+	}
+}
+
+// Version is the newest version of any object.
+func (s *Server) Version() int64 { return s.version }
+
+// store makes the object, which the server owns from here on, the newest version of its name.
+func (s *Server) store(resource schema.GroupResource, object metav1.Object) {
+	s.version++
+	object.SetResourceVersion(strconv.FormatInt(s.version, 10))
+	switch o := object.(type) {
+	case *corev1.Pod:
+		s.pods[o.Name] = o
+	case *corev1.PersistentVolumeClaim:
+		s.claims[o.Name] = o
+	case *appsv1.ControllerRevision:
+		s.revisions[o.Name] = o
+	}
+	s.log = append(s.log, entry{version: s.version, resource: resource, name: object.GetName(), object: object})
+}
+
+func (s *Server) remove(resource schema.GroupResource, name string) {
+	s.version++
+	switch resource {
+	case engine.PodResource:
+		delete(s.pods, name)
+	case engine.ClaimResource:
+		delete(s.claims, name)
+	case engine.RevisionResource:
+		delete(s.revisions, name)
+	}
+	s.log = append(s.log, entry{version: s.version, resource: resource, name: name})
+}
+
+// fate is what becomes of a write.
+type fate int
+
+const (
+	fine fate = iota
+	refused
+	failed
+	answerLost
+)
+
+// chance is how many writes there are to one that meets each kind of trouble.
+const chance = 25
+
+// fate decides what becomes of a write, and with which error.
+func (s *Server) fate() (fate, error) {
+	if s.WritesLeft == 0 {
+		return refused, errKilled
+	}
+	s.WritesLeft--
+	if !s.Trouble {
+		return fine, nil
+	}
+	switch s.Rand.IntN(chance) {
+	case 0:
+		return refused, apierrors.NewForbidden(engine.PodResource, "", errors.New("by chance"))
+	case 1:
+		return failed, apierrors.NewInternalError(errors.New("a webhook failed"))
+	case 2:
+		return answerLost, apierrors.NewTimeoutError("no answer", 1)
+	default:
+		return fine, nil
+	}
+}
+
+// Write carries out a write to an object that another server keeps, with the same troubles.
+func (s *Server) Write(change func() (metav1.Object, error)) (metav1.Object, error) {
+	return write(s, "write", change)
+}
+
+// write carries out a change, or not, and returns what the caller gets to know.
+func write[T metav1.Object](s *Server, verb string, change func() (T, error)) (T, error) {
+	var none T
+	fate, trouble := s.fate()
+	if fate == refused || fate == failed {
+		return none, trouble
+	}
+	object, err := change()
+	if err != nil {
+		return none, err
+	}
+	s.OnWrite(verb, object)
+	if fate == answerLost {
+		return none, trouble
+	}
+	return object, nil
+}
+
+// read answers a GET.
+func read[T metav1.Object](s *Server, objects table[T], resource schema.GroupResource, name string) (T, error) {
+	var none T
+	if s.WritesLeft == 0 {
+		return none, errKilled
+	}
+	if s.Trouble && s.Rand.IntN(chance) == 0 {
+		return none, apierrors.NewServiceUnavailable("away")
+	}
+	if object, found := objects[name]; found {
+		return object, nil
+	}
+	return none, apierrors.NewNotFound(resource, name)
+}
+
+func (s *Server) uid() types.UID {
+	s.uids++
+	return types.UID(strconv.Itoa(s.uids))
+}
+
+// CreatePod implements engine.Server. A creation whose answer is lost may arrive after the controller looked for it.
+func (s *Server) CreatePod(_ context.Context, pod *corev1.Pod, dryRun bool) (*corev1.Pod, error) {
+	if dryRun {
+		return pod, s.admit(pod)
+	}
+	if s.Trouble && s.WritesLeft != 0 && s.Rand.IntN(2*chance) == 0 {
+		s.late = append(s.late, pod)
+		return nil, apierrors.NewTimeoutError("no answer", 1)
+	}
+	return write(s, "create", func() (*corev1.Pod, error) { return s.createPod(pod) })
+}
+
+func (s *Server) admit(pod *corev1.Pod) error {
+	switch {
+	case s.pods[pod.Name] != nil:
+		return apierrors.NewAlreadyExists(engine.PodResource, pod.Name)
+	case len(s.pods) >= s.Quota:
+		return apierrors.NewForbidden(engine.PodResource, pod.Name, errors.New("exceeded quota"))
+	}
+	return nil
+}
+
+func (s *Server) createPod(pod *corev1.Pod) (*corev1.Pod, error) {
+	if err := s.admit(pod); err != nil {
+		return nil, err
+	}
+	created := pod.DeepCopy()
+	created.UID, created.Generation = s.uid(), 1
+	s.store(engine.PodResource, created)
+	return created, nil
+}
+
+// Arrive lets the creations arrive that were on their way.
+func (s *Server) Arrive() {
+	for _, pod := range s.late {
+		if created, err := s.createPod(pod); err == nil {
+			s.OnWrite("create", created)
+		}
+	}
+	s.late = nil
+}
+
+// GetPod implements engine.Server.
+func (s *Server) GetPod(_ context.Context, _, name string) (*corev1.Pod, error) {
+	return read(s, s.pods, engine.PodResource, name)
+}
+
+// PatchPod implements engine.Server.
+func (s *Server) PatchPod(_ context.Context, change *engine.Change, dryRun bool) (*corev1.Pod, error) {
+	if dryRun {
+		return s.patched(change)
+	}
+	return write(s, "patch", func() (*corev1.Pod, error) {
+		after, err := s.patched(change)
+		if err == nil {
+			s.store(engine.PodResource, after)
+		}
+		return after, err
+	})
+}
+
+func (s *Server) patched(change *engine.Change) (*corev1.Pod, error) {
+	now, before := s.pods[change.Before.Name], change.Before
+	switch {
+	case now == nil:
+		return nil, apierrors.NewNotFound(engine.PodResource, before.Name)
+	case now.UID != before.UID:
+		return nil, apierrors.NewConflict(engine.PodResource, before.Name, errors.New("another UID"))
+	case now.ResourceVersion != before.ResourceVersion && change.Exact:
+		return nil, apierrors.NewConflict(engine.PodResource, before.Name, errors.New("another version"))
+	}
+	after := change.After
+	if now.ResourceVersion != before.ResourceVersion {
+		merged, err := merge(now, change)
+		if err != nil {
+			return nil, err
+		}
+		after = merged
+	}
+	stored := now.DeepCopy()
+	stored.Labels, stored.Annotations, stored.Finalizers = after.Labels, after.Annotations, after.Finalizers
+	if change.Part == engine.Status {
+		stored.Status = *after.Status.DeepCopy()
+		return stored, nil
+	}
+	stored.Spec = *after.Spec.DeepCopy()
+	stored.Generation++
+	return stored, nil
+}
+
+// merge applies a change to a Pod that others changed meanwhile.
+func merge(now *corev1.Pod, change *engine.Change) (*corev1.Pod, error) {
+	patch, err := podcontrol.Patch(change.Before, change.After, false)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(now)
+	if err != nil {
+		return nil, fmt.Errorf("encode Pod: %w", err)
+	}
+	if text, err = strategicpatch.StrategicMergePatch(text, patch, corev1.Pod{}); err != nil {
+		return nil, fmt.Errorf("patch Pod: %w", err)
+	}
+	merged := &corev1.Pod{}
+	return merged, json.Unmarshal(text, merged)
+}
+
+// DeletePod implements engine.Server. The Pod is there until its node has stopped it.
+func (s *Server) DeletePod(_ context.Context, pod *corev1.Pod) error {
+	_, err := write(s, "delete", func() (*corev1.Pod, error) {
+		now := s.pods[pod.Name]
+		if now == nil || now.UID != pod.UID {
+			return nil, apierrors.NewNotFound(engine.PodResource, pod.Name)
+		}
+		if now.DeletionTimestamp == nil {
+			return s.Terminate(now), nil
+		}
+		return now, nil
+	})
+	return err
+}
+
+// Terminate begins the deletion of a Pod, as anybody may.
+func (s *Server) Terminate(pod *corev1.Pod) *corev1.Pod {
+	leaving := pod.DeepCopy()
+	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	s.store(engine.PodResource, leaving)
+	return leaving
+}
+
+// DisownPod implements engine.Server.
+func (s *Server) DisownPod(_ context.Context, pod *corev1.Pod, _ types.UID) (*corev1.Pod, error) {
+	return write(s, "disown", func() (*corev1.Pod, error) {
+		now := s.pods[pod.Name]
+		if now == nil || now.UID != pod.UID {
+			return nil, apierrors.NewNotFound(engine.PodResource, pod.Name)
+		}
+		after := now.DeepCopy()
+		after.OwnerReferences = nil
+		s.store(engine.PodResource, after)
+		return after, nil
+	})
+}
+
+// CreateClaim implements engine.Server.
+func (s *Server) CreateClaim(_ context.Context, claim *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error) {
+	return write(s, "create", func() (*corev1.PersistentVolumeClaim, error) {
+		if s.claims[claim.Name] != nil {
+			return nil, apierrors.NewAlreadyExists(engine.ClaimResource, claim.Name)
+		}
+		created := claim.DeepCopy()
+		created.UID = s.uid()
+		s.store(engine.ClaimResource, created)
+		return created, nil
+	})
+}
+
+// GetClaim implements engine.Server.
+func (s *Server) GetClaim(_ context.Context, _, name string) (*corev1.PersistentVolumeClaim, error) {
+	return read(s, s.claims, engine.ClaimResource, name)
+}
+
+// MoveClaim implements engine.Server.
+func (s *Server) MoveClaim(_ context.Context, claim *corev1.PersistentVolumeClaim, _ types.UID,
+	to metav1.OwnerReference) (*corev1.PersistentVolumeClaim, error) {
+	return write(s, "move", func() (*corev1.PersistentVolumeClaim, error) {
+		now := s.claims[claim.Name]
+		if now == nil || now.UID != claim.UID {
+			return nil, apierrors.NewNotFound(engine.ClaimResource, claim.Name)
+		}
+		after := now.DeepCopy()
+		after.OwnerReferences = []metav1.OwnerReference{to}
+		s.store(engine.ClaimResource, after)
+		return after, nil
+	})
+}
+
+// DeleteClaim implements engine.Server.
+func (s *Server) DeleteClaim(_ context.Context, claim *corev1.PersistentVolumeClaim) error {
+	_, err := write(s, "delete", func() (*corev1.PersistentVolumeClaim, error) {
+		if now := s.claims[claim.Name]; now == nil || now.UID != claim.UID {
+			return nil, apierrors.NewNotFound(engine.ClaimResource, claim.Name)
+		}
+		s.remove(engine.ClaimResource, claim.Name)
+		return claim, nil
+	})
+	return err
+}
+
+// CreateRevision implements engine.Server.
+func (s *Server) CreateRevision(_ context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
+	return write(s, "create", func() (*appsv1.ControllerRevision, error) {
+		if s.revisions[revision.Name] != nil {
+			return nil, apierrors.NewAlreadyExists(engine.RevisionResource, revision.Name)
+		}
+		created := revision.DeepCopy()
+		created.UID = s.uid()
+		s.store(engine.RevisionResource, created)
+		return created, nil
+	})
+}
+
+// GetRevision implements engine.Server.
+func (s *Server) GetRevision(_ context.Context, _, name string) (*appsv1.ControllerRevision, error) {
+	return read(s, s.revisions, engine.RevisionResource, name)
+}
+
+// UpdateRevision implements engine.Server.
+func (s *Server) UpdateRevision(_ context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
+	return write(s, "update", func() (*appsv1.ControllerRevision, error) {
+		now := s.revisions[revision.Name]
+		if now == nil {
+			return nil, apierrors.NewNotFound(engine.RevisionResource, revision.Name)
+		}
+		if now.ResourceVersion != revision.ResourceVersion {
+			return nil, apierrors.NewConflict(engine.RevisionResource, revision.Name, errors.New("another version"))
+		}
+		after := revision.DeepCopy()
+		s.store(engine.RevisionResource, after)
+		return after, nil
+	})
+}
+
+// DeleteRevision implements engine.Server.
+func (s *Server) DeleteRevision(_ context.Context, revision *appsv1.ControllerRevision) error {
+	_, err := write(s, "delete", func() (*appsv1.ControllerRevision, error) {
+		if s.revisions[revision.Name] == nil {
+			return nil, apierrors.NewNotFound(engine.RevisionResource, revision.Name)
+		}
+		s.remove(engine.RevisionResource, revision.Name)
+		return revision, nil
+	})
+	return err
+}
