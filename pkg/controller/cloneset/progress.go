@@ -32,8 +32,8 @@ func (p *planner) deadline() (time.Duration, bool) {
 	return time.Duration(*seconds) * time.Second, true
 }
 
-// progressing puts the condition Progressing into a new status. Its lastUpdateTime is when the rollout last got on: the
-// deadline counts from there, and a rollout that gets on after all, or a new revision, ends what was exceeded.
+// progressing puts the condition Progressing into a new status. Its lastUpdateTime is when the rollout last made progress: the
+// deadline counts from there. Progress after the deadline does not take it back; a new revision, a pause and the end of the update do.
 func (p *planner) progressing(status *v1beta1.CloneSetStatus, now metav1.Time) {
 	status.Conditions = slices.Clone(status.Conditions)
 	index := slices.IndexFunc(status.Conditions, isProgressing)
@@ -50,20 +50,20 @@ func (p *planner) progressing(status *v1beta1.CloneSetStatus, now metav1.Time) {
 	}
 	before := status.Conditions[index]
 	after := before
-	advanced := advanced(&p.set.Status, status)
-	exceeded := before.Reason == reasonExceeded || before.Reason == reasonUpdated && now.Sub(before.LastUpdateTime.Time) > deadline
-	after.Status, after.Reason, after.Message = p.verdict(status, exceeded && !advanced)
+	advanced, restarted := advanced(&p.set.Status, status), p.set.Status.UpdateRevision != status.UpdateRevision
+	late := before.Reason == reasonUpdated && now.Sub(before.LastUpdateTime.Time) > deadline && !advanced && !onDelete(p.set)
+	after.Status, after.Reason, after.Message = p.verdict(status, late || before.Reason == reasonExceeded && !restarted)
 	if after.Status != before.Status {
 		after.LastTransitionTime = now
 	}
-	if advanced || after.Status != before.Status || after.Reason != before.Reason {
+	if advanced && after.Reason != reasonExceeded || after.Status != before.Status || after.Reason != before.Reason {
 		after.LastUpdateTime = now
 	}
 	status.Conditions[index] = after
 }
 
-// verdict is what the condition says of a rollout, stuck or not.
-func (p *planner) verdict(status *v1beta1.CloneSetStatus, stuck bool) (progressing corev1.ConditionStatus, reason, message string) {
+// verdict is what the condition says of a rollout, which exceeded its deadline or did not.
+func (p *planner) verdict(status *v1beta1.CloneSetStatus, exceeded bool) (progressing corev1.ConditionStatus, reason, message string) {
 	switch {
 	case p.complete(status):
 		return corev1.ConditionTrue, reasonAvailable, "CloneSet is available"
@@ -71,7 +71,7 @@ func (p *planner) verdict(status *v1beta1.CloneSetStatus, stuck bool) (progressi
 		return corev1.ConditionTrue, reasonPaused, "CloneSet is paused"
 	case int(status.ExpectedUpdatedReplicas) < p.Replicas && status.ExpectedUpdatedReplicas <= status.UpdatedAvailableReplicas:
 		return corev1.ConditionTrue, reasonPartition, "CloneSet has been paused due to partition ready"
-	case stuck:
+	case exceeded:
 		return corev1.ConditionFalse, reasonExceeded, fmt.Sprintf("CloneSet revision %s has timed out progressing", status.UpdateRevision)
 	default:
 		return corev1.ConditionTrue, reasonUpdated, "CloneSet is progressing"
@@ -82,16 +82,13 @@ func isProgressing(c v1beta1.CloneSetCondition) bool {
 	return c.Type == v1beta1.CloneSetConditionProgressing
 }
 
-// complete tells whether there is nothing left to wait for. Pods that only the user replaces are not waited for.
+// complete tells whether every Pod is updated and available.
 func (p *planner) complete(status *v1beta1.CloneSetStatus) bool {
 	replicas := int32(p.Replicas)
-	if onDelete(p.set) {
-		return status.Replicas == replicas && status.AvailableReplicas == replicas
-	}
 	return status.Replicas == replicas && status.UpdatedAvailableReplicas == replicas && status.CurrentRevision == status.UpdateRevision
 }
 
-// advanced tells whether a rollout got on from one status to the next, or began anew.
+// advanced tells whether a rollout made progress from one status to the next, or a new one began.
 func advanced(before, after *v1beta1.CloneSetStatus) bool {
 	return before.UpdateRevision != after.UpdateRevision ||
 		after.UpdatedReplicas > before.UpdatedReplicas || after.UpdatedReadyReplicas > before.UpdatedReadyReplicas ||
@@ -99,11 +96,12 @@ func advanced(before, after *v1beta1.CloneSetStatus) bool {
 		after.Replicas-after.UpdatedReplicas < before.Replicas-before.UpdatedReplicas
 }
 
-// deadlineIn returns when a rollout that does not get on will have exceeded its deadline. Times in a status are whole seconds.
+// deadlineIn returns when a rollout without progress will have exceeded its deadline. Times in a status are whole seconds. Where only
+// the user replaces Pods, no deadline counts.
 func (p *planner) deadlineIn(status *v1beta1.CloneSetStatus) time.Duration {
 	deadline, on := p.deadline()
 	index := slices.IndexFunc(status.Conditions, isProgressing)
-	if !on || index < 0 || status.Conditions[index].Reason != reasonUpdated {
+	if !on || onDelete(p.set) || index < 0 || status.Conditions[index].Reason != reasonUpdated {
 		return 0
 	}
 	return max(time.Second, status.Conditions[index].LastUpdateTime.Add(deadline+time.Second).Sub(p.Now))

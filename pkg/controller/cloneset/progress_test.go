@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller/controllertest"
@@ -118,12 +117,50 @@ func TestProgressingStopsAtThePartition(t *testing.T) {
 	assert.Equal(t, corev1.ConditionTrue, w.progressOf().Status)
 }
 
-func TestProgressingDoesNotWaitForWhatOnlyTheUserReplaces(t *testing.T) {
+// Where only the user replaces Pods, a new template is progress until every Pod is updated, and no deadline counts.
+func TestProgressingUnderOnDelete(t *testing.T) {
 	w := rolled(t, "", newSet(2, deadline(60)))
 	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.Type = v1beta1.OnDeleteCloneSetStrategyType })
 	w.settle()
-	assert.Equal(t, "CloneSetAvailable", w.progressOf().Reason)
-	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](3) })
-	w.step()
 	assert.Equal(t, "CloneSetUpdated", w.progressOf().Reason)
+	w.wait(time.Hour)
+	w.settle()
+	assert.Equal(t, "CloneSetUpdated", w.progressOf().Reason)
+	for _, name := range w.names() {
+		assert.Equal(t, "CloneSetUpdated", w.progressOf().Reason)
+		w.lose(name)
+		w.settle()
+	}
+	assert.Equal(t, "CloneSetAvailable", w.progressOf().Reason)
+}
+
+// A rollout that exceeded its deadline stays exceeded though it makes progress, until it is complete.
+func TestAnExceededDeadlineOutlivesProgress(t *testing.T) {
+	w := rolled(t, "", newSet(3, inPlaceIfPossible, deadline(60), knobs("", "1", "")))
+	w.node.Broken = func(image string) bool { return image == "app:2" }
+	w.edit(image("app:2"))
+	w.settle()
+	w.wait(61 * time.Second)
+	w.step()
+	exceeded := w.progressOf()
+	require.Equal(t, "ProgressDeadlineExceeded", exceeded.Reason)
+	w.node.Broken = nil
+	reasons := map[string]bool{}
+	for range 20 {
+		w.kubelet()
+		w.step()
+		reasons[w.progressOf().Reason] = true
+	}
+	assert.Equal(t, map[string]bool{"ProgressDeadlineExceeded": true, "CloneSetAvailable": true}, reasons)
+	assert.Equal(t, int32(3), w.set().Status.UpdatedAvailableReplicas)
+
+	w.node.Broken = func(image string) bool { return image == "app:3" }
+	w.edit(image("app:3"))
+	w.settle()
+	w.wait(61 * time.Second)
+	w.step()
+	require.Equal(t, "ProgressDeadlineExceeded", w.progressOf().Reason)
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.RollingUpdate.Paused = true })
+	w.step()
+	assert.Equal(t, "CloneSetPaused", w.progressOf().Reason, "a pause ends it as well")
 }
