@@ -3,9 +3,11 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
@@ -20,33 +22,69 @@ func nodeOf(t *testing.T, pod *corev1.Pod) (node int) {
 	return node
 }
 
+// restartHelper is a process that a restart needs.
+type restartHelper struct {
+	kill func(e *env, node int)
+	// stopsTwice says that the stop itself may be cut short, and then begins again with the same instance.
+	stopsTwice bool
+}
+
 // TestRestartsOutliveTheirHelpers ends what a restart needs on the node, as a crash would, in the middle of the restart.
 func TestRestartsOutliveTheirHelpers(t *testing.T) {
-	restartsOutlive(t, map[string]func(e *env, node int){
-		"row 30 agent": func(e *env, _ int) { e.kill("control-plane=daemon") },
-		"kubelet":      func(e *env, node int) { killComponent(e.t, localcluster.KubeletComponent(node)) },
-		"containerd":   func(e *env, node int) { killComponent(e.t, localcluster.ContainerdComponent(node)) },
+	restartsOutlive(t, map[string]restartHelper{
+		"agent": {stopsTwice: true, kill: func(e *env, _ int) { e.kill("control-plane=daemon") }},
+		"kubelet": {kill: func(e *env, node int) {
+			killComponent(e.t, localcluster.KubeletComponent(node))
+		}},
+		"containerd": {stopsTwice: true, kill: func(e *env, node int) {
+			killComponent(e.t, localcluster.ContainerdComponent(node))
+		}},
 	})
 }
 
-// restartsOutlive kills while the hook runs, and once the container has stopped. The restart ends well, and the container is
-// restarted once.
-func restartsOutlive(t *testing.T, kills map[string]func(e *env, node int)) {
-	for name, kill := range kills {
+// restartsOutlive kills the helper while the hook runs, and again about when the container has stopped. Each request succeeds.
+// Of the instances of its container that ever ran, only the old one has ended: the agent stopped that one, and nobody stopped
+// one that followed it. The other container is not touched.
+func restartsOutlive(t *testing.T, helpers map[string]restartHelper) {
+	for name, helper := range helpers {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
-			node := nodeOf(t, e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "4"]}}}`))
-			e.apply(recreate("hook", app, "strategy: {forceRecreate: true}"))
-			e.begun("hook")
-			kill(e, node)
-			e.succeeded("hook")
-			e.restartedTimes(1, 0)
+			first := e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "4"]}}}`)
+			history := e.watchPods()
+			e.restartWhileKilled("hook", "app", helper)
+			second := e.pod()
+			e.restartWhileKilled("stopped", "sidecar", helper)
+			third := e.pod()
 
-			e.apply(recreate("stopped", "[{name: sidecar}]", "strategy: {forceRecreate: true}"))
-			e.begun("stopped")
-			kill(e, node)
-			e.succeeded("stopped")
-			e.restartedTimes(1, 1)
+			versions := []*corev1.Pod{first, second, third}
+			for _, seen := range history() {
+				versions = append(versions, &seen.Pod)
+			}
+			for container, at := range map[string]*corev1.Pod{"app": second, "sidecar": third} {
+				before, after := containerStatus(t, first, container).ContainerID, containerStatus(t, at, container).ContainerID
+				assert.NotEqual(t, before, after, container)
+				got := e.instances(versions, container)
+				assert.ElementsMatch(t, []string{before, after}, got.ran, "%s: the instances that ran", container)
+				assert.Equal(t, []string{after}, got.running, "%s: the instance that runs", container)
+			}
 		})
 	}
+}
+
+// restartWhileKilled asks for a restart and kills the helper once the agent has begun with it.
+func (e *env) restartWhileKilled(request, container string, helper restartHelper) {
+	e.t.Helper()
+	e.apply(recreate(request, "[{name: "+container+"}]", "strategy: {forceRecreate: true}"))
+	e.begun(request)
+	helper.kill(e, nodeOf(e.t, e.pod()))
+	state := e.succeeded(request).Status.ContainerRecreateStates[0]
+	assert.True(e.t, state.IsKilled, "%+v", state)
+	if helper.stopsTwice {
+		return
+	}
+	e.eventually("the agent tells of one stop", func(c *require.Assertions, ctx context.Context) {
+		count, err := e.stopsByAgent(ctx, request, container)
+		c.NoError(err)
+		c.EqualValues(1, count)
+	})
 }

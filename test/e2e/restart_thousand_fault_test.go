@@ -21,9 +21,9 @@ func TestThousandRestarts(t *testing.T) { restartLoad(t, newEnv(t), 20, 50) }
 
 // TestRestartsOutliveTheirServers ends the controller and the apiserver in the middle of a restart.
 func TestRestartsOutliveTheirServers(t *testing.T) {
-	restartsOutlive(t, map[string]func(e *env, node int){
-		"controller": func(e *env, _ int) { e.kill("control-plane=controller-manager") },
-		"apiserver":  func(e *env, _ int) { e.kill("control-plane=apiserver") },
+	restartsOutlive(t, map[string]restartHelper{
+		"controller": {kill: func(e *env, _ int) { e.kill("control-plane=controller-manager") }},
+		"apiserver":  {kill: func(e *env, _ int) { e.kill("control-plane=apiserver") }},
 	})
 }
 
