@@ -24,6 +24,7 @@ func TestVariablesOf(t *testing.T) {
 		"a literal":                        {env: []corev1.EnvVar{{Name: "A", Value: "metadata.labels['a']"}}},
 		"the name of the Pod":              {env: []corev1.EnvVar{field("A", "metadata.name")}},
 		"row 17: the version of a sidecar": {env: []corev1.EnvVar{field("SIDECARSET_VERSION", "metadata.annotations['v']")}},
+		"what an update itself writes":     {env: []corev1.EnvVar{field("A", "metadata.labels['controller-revision-hash']")}},
 		"sorted by name": {
 			env: []corev1.EnvVar{field("B", "metadata.labels['x/y']"), field("A", "metadata.annotations['it''s']")},
 			want: []containermeta.Variable{

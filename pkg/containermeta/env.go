@@ -22,8 +22,16 @@ type Variable struct {
 
 var metadataPath = regexp.MustCompile(`^metadata\.(labels|annotations)\['(.+)'\]$`)
 
+// ownKeys are labels and annotations that workloads and the node agent write in the course of an update. A container that reads one
+// keeps the value that it started with: otherwise every update would restart it.
+var ownKeys = []string{
+	pub.ControllerRevisionHashKey, pub.PodTemplateHashKey, pub.KruiseControllerRevisionHashKey, pub.LifecycleStateKey, pub.LifecycleTimestampKey,
+	pub.SpecifiedDeleteKey, pub.InPlaceUpdateStateKey, pub.InPlaceUpdateGraceKey, pub.RuntimeContainerMetaKey, pub.SidecarSetHashKey,
+	pub.SidecarSetHashWithoutImageKey, pub.SidecarSetInPlaceUpdateStateKey,
+}
+
 // VariablesOf returns a container's variables that read metadata, by name. Those that hold the version of a sidecar change
-// without a restart and do not count.
+// without a restart and do not count, nor do those that read what an update itself writes.
 func VariablesOf(container *corev1.Container) (variables []Variable) {
 	for i := range container.Env {
 		env := &container.Env[i]
@@ -33,7 +41,7 @@ func VariablesOf(container *corev1.Container) (variables []Variable) {
 			env.Value != "" || env.ValueFrom == nil || env.ValueFrom.FieldRef == nil {
 			continue
 		}
-		if parts := metadataPath.FindStringSubmatch(env.ValueFrom.FieldRef.FieldPath); parts != nil {
+		if parts := metadataPath.FindStringSubmatch(env.ValueFrom.FieldRef.FieldPath); parts != nil && !slices.Contains(ownKeys, parts[2]) {
 			variables = append(variables, Variable{Name: env.Name, Label: parts[1] == "labels", Key: parts[2]})
 		}
 	}

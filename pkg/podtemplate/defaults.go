@@ -14,6 +14,32 @@ func Default(template, old *corev1.PodTemplateSpec) {
 		return
 	}
 	setDefaults(template)
+	if old != nil {
+		keepStored(template, old)
+	}
+}
+
+// keepStored stores the old template with the changes that Pods take in place, when nothing else differs once both have today's
+// defaults. So a default that a newer release adds never turns an update in place into a recreation.
+func keepStored(template, old *corev1.PodTemplateSpec) {
+	if len(template.Spec.Containers) != len(old.Spec.Containers) {
+		return
+	}
+	before := old.DeepCopy()
+	setDefaults(before)
+	for i := range before.Spec.Containers {
+		before.Spec.Containers[i].Image = template.Spec.Containers[i].Image
+		before.Spec.Containers[i].Resources = template.Spec.Containers[i].Resources
+	}
+	if !apiequality.Semantic.DeepEqual(&before.Spec, &template.Spec) {
+		return
+	}
+	kept := old.Spec.DeepCopy()
+	for i := range kept.Containers {
+		kept.Containers[i].Image = template.Spec.Containers[i].Image
+		template.Spec.Containers[i].Resources.DeepCopyInto(&kept.Containers[i].Resources)
+	}
+	template.Spec = *kept
 }
 
 // DefaultClaims fills claim templates as Default does a template: all of them on create

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -105,9 +106,33 @@ func TestDefaultOnUpdate(t *testing.T) {
 	podtemplate.Default(same, old)
 	require.Equal(t, old, same)
 
-	changed := template(func(s *corev1.PodSpec) { s.Containers[0].Image = "demo:v2" })
+	changed := template(func(s *corev1.PodSpec) { s.HostNetwork = true })
 	podtemplate.Default(changed, old)
 	require.Equal(t, corev1.RestartPolicyAlways, changed.Spec.RestartPolicy)
+}
+
+// An older release stored the template without a default of today. An update in place stays one: nothing else changes with it.
+func TestADefaultOfANewerReleaseTurnsNoInPlaceUpdateIntoARecreation(t *testing.T) {
+	stored := template(nil)
+	podtemplate.Default(stored, nil)
+	stored.Spec.DNSPolicy, stored.Spec.Containers[0].TerminationMessagePolicy = "", ""
+
+	written := template(func(s *corev1.PodSpec) {
+		s.Containers[0].Image = "demo:v2"
+		s.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+	})
+	written.Labels = map[string]string{"app": "new"}
+	podtemplate.Default(written, stored)
+	want := stored.DeepCopy()
+	want.Spec.Containers[0].Image, want.Labels = "demo:v2", map[string]string{"app": "new"}
+	want.Spec.Containers[0].Resources = written.Spec.Containers[0].Resources
+	require.Equal(t, want, written)
+
+	recreates := template(func(s *corev1.PodSpec) {
+		s.Containers[0].Image, s.Containers[0].Args = "demo:v2", []string{"-v"}
+	})
+	podtemplate.Default(recreates, stored)
+	require.Equal(t, corev1.DNSClusterFirst, recreates.Spec.DNSPolicy, "a change that recreates Pods takes the defaults of today along")
 }
 
 func TestDefaultClaims(t *testing.T) {

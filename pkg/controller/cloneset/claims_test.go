@@ -1,11 +1,16 @@
 package cloneset
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -33,4 +38,93 @@ func TestRow21APodThatGoesSlowlyComesBackWithItsClaim(t *testing.T) {
 	left, err := w.Kube.CoreV1().PersistentVolumeClaims("ns").List(t.Context(), metav1.ListOptions{})
 	assert.NoError(t, err)
 	assert.Len(t, left.Items, 3)
+}
+
+// withClaims gives each Pod claims of its own, which outlive it.
+func withClaims(names ...string) func(*v1beta1.CloneSetSpec) {
+	return func(s *v1beta1.CloneSetSpec) {
+		for _, name := range names {
+			s.VolumeClaimTemplates = append(s.VolumeClaimTemplates, corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		}
+		s.ScaleStrategy.EnablePVCReuse = true
+	}
+}
+
+// The controller may end between the writes of a deletion. Whichever of them arrived, no other Pod gets the volume.
+func TestAPodDeletedOnPurposeNeverLeavesItsVolumeToAnother(t *testing.T) {
+	for name, refuse := range map[string]string{"claims": "persistentvolumeclaims", "Pods": "pods"} {
+		t.Run("what fails are writes to "+name, func(t *testing.T) {
+			w := rolled(t, "", newSet(2, withClaims("data", "logs")))
+			before := w.names()
+			failing := true
+			for _, verb := range []string{"patch", "delete"} {
+				w.Kube.PrependReactor(verb, refuse, func(clienttesting.Action) (bool, runtime.Object, error) {
+					return failing, nil, apierrors.NewForbidden(claims, "data", nil)
+				})
+			}
+			w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](1) })
+			require.Error(t, w.passes(3))
+			failing = false
+			w.settle()
+			w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](2) })
+			w.settle()
+			require.Len(t, w.names(), 2)
+			shared := 0
+			for _, now := range w.names() {
+				shared += one(slices.Contains(before, now))
+			}
+			assert.Equal(t, 1, shared, "the new Pod has another instance, with claims of its own")
+		})
+	}
+}
+
+func TestAClaimComesBackWhenItsPodIsWantedAfterAll(t *testing.T) {
+	w := rolled(t, "", newSet(2, withClaims("data")))
+	w.refuse("delete", func(clienttesting.Action) error { return apierrors.NewForbidden(pods, "web", nil) })
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](1) })
+	require.Error(t, w.passes(1))
+	owners := func() map[string]int {
+		list, err := w.Kube.CoreV1().PersistentVolumeClaims("ns").List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		kinds := map[string]int{}
+		for i := range list.Items {
+			kinds[metav1.GetControllerOf(&list.Items[i]).Kind]++
+		}
+		return kinds
+	}
+	assert.Equal(t, map[string]int{"CloneSet": 1, "Pod": 1}, owners())
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](2) })
+	w.settle()
+	assert.Equal(t, map[string]int{"CloneSet": 2}, owners())
+}
+
+// One of two claims hangs in its deletion. Its instance's name is not free, so another instance is created.
+func TestAnInstanceWhoseClaimHangsIsNotReused(t *testing.T) {
+	w := rolled(t, "", newSet(2, withClaims("data", "logs")))
+	lost := w.names()[0]
+	claim, err := w.Kube.CoreV1().PersistentVolumeClaims("ns").Get(t.Context(), "data-"+lost, metav1.GetOptions{})
+	require.NoError(t, err)
+	claim.DeletionTimestamp, claim.Finalizers = &metav1.Time{Time: w.Clock.Now()}, []string{"kubernetes.io/pvc-protection"}
+	w.Update(claim)
+	w.lose(lost)
+	w.settle()
+	assert.Len(t, w.names(), 2)
+	assert.NotContains(t, w.names(), lost)
+	assert.Empty(t, w.set().Status.Conditions)
+}
+
+// A node under pressure ends a Pod. Its replacement needs its name and its volume, so the ended Pod is deleted first.
+func TestAFailedPodIsReplacedWithItsVolume(t *testing.T) {
+	w := rolled(t, "", newSet(2, withClaims("data")))
+	before := w.names()
+	failed := w.Pods()[0]
+	w.change(failed.Name, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	w.step()
+	assert.Equal(t, before[1:], w.names(), "it is deleted, and nothing created meanwhile")
+	w.settle()
+	assert.Equal(t, before, w.names())
+	assert.NotEqual(t, failed.UID, w.Pods()[0].UID)
+	left, err := w.Kube.CoreV1().PersistentVolumeClaims("ns").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Len(t, left.Items, 2)
 }

@@ -48,12 +48,12 @@ func cronJob(policy corev1.RestartPolicy) *apps.AdvancedCronJob {
 func TestTemplatesOfJobs(t *testing.T) {
 	for name, test := range map[string]struct {
 		hasOld bool
-		image  string
+		host   string
 		want   corev1.DNSPolicy
 	}{
-		"create":            {false, "b:v1", corev1.DNSClusterFirst},
-		"an update of it":   {true, "b:v2", corev1.DNSClusterFirst},
-		"an update without": {true, "b:v1", ""},
+		"create":            {false, "", corev1.DNSClusterFirst},
+		"an update of it":   {true, "other", corev1.DNSClusterFirst},
+		"an update without": {true, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			broadcast := &apps.BroadcastJob{Spec: apps.BroadcastJobSpec{Template: endingPods(corev1.RestartPolicyNever)}}
@@ -67,7 +67,7 @@ func TestTemplatesOfJobs(t *testing.T) {
 			}
 			job, inner := cron.Spec.Template.JobTemplate, cron.Spec.Template.BroadcastJobTemplate
 			for _, template := range []*corev1.PodTemplateSpec{&broadcast.Spec.Template, &job.Spec.Template, &inner.Spec.Template} {
-				template.Spec.Containers[0].Image = test.image
+				template.Spec.Hostname = test.host
 			}
 			install.DefaultBroadcastJobTemplate(broadcast, oldBroadcast)
 			install.DefaultAdvancedCronJobTemplate(cron, oldCron)

@@ -27,7 +27,8 @@ func TestDefaultStatefulSetTemplate(t *testing.T) {
 		"create":      {nil, func(*apps.StatefulSet) {}, true, true},
 		"nothing":     {written(), func(*apps.StatefulSet) {}, false, false},
 		"other field": {written(), func(s *apps.StatefulSet) { s.Spec.ServiceName = "a" }, false, false},
-		"image":       {written(), func(s *apps.StatefulSet) { s.Spec.Template.Spec.Containers[0].Image = "b:v2" }, true, false},
+		"image":       {written(), func(s *apps.StatefulSet) { s.Spec.Template.Spec.Containers[0].Image = "b:v2" }, false, false},
+		"host":        {written(), func(s *apps.StatefulSet) { s.Spec.Template.Spec.HostNetwork = true }, true, false},
 		"claim":       {written(), func(s *apps.StatefulSet) { s.Spec.VolumeClaimTemplates[0].Name = "v" }, false, true},
 	}
 	for name, test := range cases {

@@ -25,10 +25,11 @@ func TestDefaultCloneSetTemplate(t *testing.T) {
 		"create":         {nil, func(*apps.CloneSet) {}, true, true},
 		"nothing":        {written(), func(*apps.CloneSet) {}, false, false},
 		"other field":    {written(), func(c *apps.CloneSet) { c.Spec.MinReadySeconds = 5 }, false, false},
-		"image":          {written(), func(c *apps.CloneSet) { c.Spec.Template.Spec.Containers[0].Image = "b:v2" }, true, false},
+		"image":          {written(), func(c *apps.CloneSet) { c.Spec.Template.Spec.Containers[0].Image = "b:v2" }, false, false},
+		"host":           {written(), func(c *apps.CloneSet) { c.Spec.Template.Spec.HostNetwork = true }, true, false},
 		"claim":          {written(), func(c *apps.CloneSet) { c.Spec.VolumeClaimTemplates[0].Name = "v" }, false, true},
 		"first claim":    {&apps.CloneSet{Spec: apps.CloneSetSpec{Template: written().Spec.Template}}, func(*apps.CloneSet) {}, false, true},
-		"template label": {written(), func(c *apps.CloneSet) { c.Spec.Template.Labels = map[string]string{"a": "b"} }, true, false},
+		"template label": {written(), func(c *apps.CloneSet) { c.Spec.Template.Labels = map[string]string{"a": "b"} }, false, false},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -81,7 +81,7 @@ func TestDefaultUnitedDeploymentTemplate(t *testing.T) {
 			require.Equal(t, written(), same, "what an update leaves alone stays as it is stored")
 
 			changed := written()
-			test.pod(&changed.Spec.Template).Spec.Containers[0].Image = "b:v2"
+			test.pod(&changed.Spec.Template).Spec.HostNetwork = true
 			install.DefaultUnitedDeploymentTemplate(changed, written())
 			require.Equal(t, test.want, filled(changed))
 		})
