@@ -21,6 +21,9 @@ import (
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
+// fewReplicas is up to how many replicas an update is done before a pull ahead of it would be.
+const fewReplicas = 3
+
 // downloads has the new images of a rollout pulled where they will be needed. Nothing waits for it: an update that overtakes
 // a pull only finds the image later. It is nil where the gate is off.
 type downloads struct {
@@ -112,14 +115,14 @@ func (p *planner) downloads() (jobs []*v1beta1.ImagePullJob, worthwhile bool, er
 	}
 	_, inPlace := inplace.Plan(from, to, p.InPlace)
 	r := predownload.Rollout{
-		Replicas: p.Replicas, Partition: partition, MaxUnavailable: unavailable,
+		Few: fewReplicas, Replicas: p.Replicas, Partition: partition, MaxUnavailable: unavailable,
 		InPlace: inPlace && !onDelete(p.set) && rolling.PodUpdatePolicy != pub.ReCreatePodUpdatePolicy,
 	}
 	if !r.Worthwhile() {
 		return nil, false, nil
 	}
 	return predownload.Jobs(&predownload.Workload{
-		Owner: p.OwnerRef(), Namespace: p.set.Namespace, Selector: p.set.Spec.Selector, From: from, To: to, Update: p.Update,
+		Owner: p.OwnerRef(), Namespace: p.set.Namespace, Selector: p.set.Spec.Selector, From: []*corev1.PodTemplateSpec{from}, To: to, Update: p.Update,
 		Settings: p.downloadSettings(),
 	}), true, nil
 }

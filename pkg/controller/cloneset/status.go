@@ -34,7 +34,10 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.CloneSetStatus {
 		status.ExpectedUpdatedReplicas = int32(p.Replicas - partition)
 	}
 	now := metav1.NewTime(p.Now).Rfc3339Copy()
-	status.Conditions = failure(old.Conditions, v1beta1.CloneSetConditionFailedScale, outcome.Scale, now)
+	status.Conditions = slices.Clone(old.Conditions)
+	if outcome.ScaleDecided || outcome.Scale != nil {
+		status.Conditions = failure(old.Conditions, v1beta1.CloneSetConditionFailedScale, outcome.Scale, now)
+	}
 	if outcome.UpdatesDecided || outcome.Update != nil {
 		status.Conditions = failure(status.Conditions, v1beta1.CloneSetConditionFailedUpdate, outcome.Update, now)
 	}

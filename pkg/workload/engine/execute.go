@@ -37,7 +37,7 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	x := &execution{Engine: e, view: v, deadline: e.Clock.Now().Add(e.passTime()), created: map[string]bool{}, attempted: map[string]time.Time{}}
 	defer x.remember()
 	outcome := Outcome{Failures: plan.Err, CollisionCount: v.Target.Revisions.CollisionCount}
-	x.resolve(ctx)
+	outcome.Add(Scale, x.resolve(ctx))
 	outcome.Add(Scale, x.release(ctx))
 	settled := v.settle(plan)
 	outcome.Recheck = settled.recheck
@@ -66,6 +66,7 @@ func (x *execution) stages(ctx context.Context, plan *Plan, outcome *Outcome) {
 		if x.unknown.Load() || x.changed.Load() || stage.Aim == Update && settled {
 			return
 		}
+		outcome.ScaleDecided = true
 		outcome.Add(stage.Aim, x.stage(ctx, stage))
 	}
 	outcome.UpdatesDecided = !x.unknown.Load() && !settled && (!x.changed.Load() || endsWithUpdates(plan))

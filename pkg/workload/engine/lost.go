@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -96,20 +97,24 @@ func (x *execution) find(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, err
 
 // resolve asks again for the Pods that the last pass could not find out about. Where the caches are behind the answer, the pass
 // only settles.
-func (x *execution) resolve(ctx context.Context) {
+func (x *execution) resolve(ctx context.Context) error {
 	v := x.view
+	var failures []error
 	for _, name := range v.memory.unresolved {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v.Object.GetNamespace(), Name: name}}
 		cached := slices.IndexFunc(v.Pods, func(p *corev1.Pod) bool { return p.Name == name })
 		found, err := x.find(ctx, pod)
 		missing := apierrors.IsNotFound(err)
 		switch {
+		case err != nil && !missing:
+			failures = append(failures, fmt.Errorf("find out what became of a write to Pod %s: %w", name, err))
 		case missing && cached >= 0, err == nil && cached < 0 && podstate.Active(found):
 			x.unknown.Store(true)
 		case err == nil && cached >= 0 && found.ResourceVersion != v.Pods[cached].ResourceVersion:
 			x.unknown.Store(true)
 		}
 	}
+	return errors.Join(failures...)
 }
 
 // claimAfterAll looks for the claim of a creation that failed. One that is there and ours serves as well.

@@ -27,8 +27,8 @@ func (f *Failures) Add(aim Aim, err error) {
 // Outcome is what became of a Plan.
 type Outcome struct {
 	Failures
-	// UpdatesDecided is true when the pass came to its updates, so that no failure there means that all is well again.
-	UpdatesDecided bool
+	// ScaleDecided and UpdatesDecided are true when the pass came to that, so that no failure there means that all is well again.
+	ScaleDecided, UpdatesDecided bool
 	// Revision is the update revision as the server has it, or nil when it could not be written.
 	Revision *appsv1.ControllerRevision
 	// CollisionCount is the number to put into the workload's status.

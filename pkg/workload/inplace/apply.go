@@ -92,12 +92,12 @@ func (s *State) record(pod *corev1.Pod, turn *Change) {
 		if s.LastContainerStatuses == nil {
 			s.LastContainerStatuses = map[string]ContainerStatus{}
 		}
-		s.LastContainerStatuses[container.Name] = running(pod, container, report)
+		s.LastContainerStatuses[container.Name] = Record(pod, container, report)
 	}
 }
 
-// running returns what runs in a container as its spec stands.
-func running(pod *corev1.Pod, container *corev1.Container, report *containermeta.Report) ContainerStatus {
+// Record returns what runs in a container, as its spec stands. It is taken of the very version of the Pod that a write replaces.
+func Record(pod *corev1.Pod, container *corev1.Container, report *containermeta.Report) ContainerStatus {
 	before := ContainerStatus{Image: container.Image}
 	if status := containerStatus(pod, container.Name); status != nil {
 		before.ImageID, before.ContainerID = status.ImageID, status.ContainerID
@@ -124,10 +124,10 @@ func (c *Change) unfinished(pod *corev1.Pod) map[string]ContainerStatus {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
 		recorded, found := previous.LastContainerStatuses[container.Name]
-		if !found || judge(pod, container, recorded, report) == done {
+		if !found || Judge(pod, container, recorded, report) == Done {
 			continue
 		}
-		before := running(pod, container, report)
+		before := Record(pod, container, report)
 		if recorded.ContainerID == before.ContainerID {
 			before.Image, before.PlainHash = recorded.Image, recorded.PlainHash
 		} else if recorded.ContainerID != "" {

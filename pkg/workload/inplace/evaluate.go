@@ -122,32 +122,41 @@ func examine(pod *corev1.Pod, state *State, report *containermeta.Report) (f fin
 		if !found {
 			continue
 		}
-		switch judge(pod, container, recorded, report) {
-		case done:
-		case unnamed:
+		switch Judge(pod, container, recorded, report) {
+		case Done:
+		case Unnamed:
 			f.doubt(replacedWithin(pod), "%s=%s", container.Name, containerStatus(pod, container.Name).ContainerID)
-		case unreported:
+		case Unreported:
 			f.doubt(agentPatience, "%s=%s unreported", container.Name, containerStatus(pod, container.Name).ContainerID)
-		case pending:
+		case Pending:
 			f.pending = true
 		}
 	}
 	if state.UpdateEnvFromMetadata {
-		f.examineEnvironment(pod, report)
+		f.examineEnvironment(pod, state, report)
 	}
-	if state.UpdateResources && (!nodeSawSpec(pod) || !resized(pod)) {
+	if state.UpdateResources && (!nodeSawSpec(pod) || !resized(pod, state)) {
 		f.pending, f.hopeless = true, infeasible(pod)
 	}
 	return f
 }
 
-// examineEnvironment asks of each container that reads metadata whether its instance was started with what the Pod has now.
-// Nothing but the agent's word proves that.
-func (f *findings) examineEnvironment(pod *corev1.Pod, report *containermeta.Report) {
+// touched tells whether the update changes a container. Others may be changed by another controller at the same time, a SidecarSet
+// for example: neither waits for the other.
+func (s *State) touched(container string) bool {
+	if len(s.ContainerBatchesRecord) == 0 {
+		return true // Early releases recorded no batches.
+	}
+	return slices.ContainsFunc(s.ContainerBatchesRecord, func(b Batch) bool { return slices.Contains(b.Containers, container) })
+}
+
+// examineEnvironment asks of each container of the update that reads metadata whether its instance was started with what the Pod has
+// now. Nothing but the agent's report proves that.
+func (f *findings) examineEnvironment(pod *corev1.Pod, state *State, report *containermeta.Report) {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
 		variables := containermeta.VariablesOf(container)
-		if len(variables) == 0 {
+		if len(variables) == 0 || !state.touched(container.Name) {
 			continue
 		}
 		if report == nil {

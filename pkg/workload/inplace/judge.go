@@ -6,29 +6,30 @@ import (
 	"kruise.io/kruise/pkg/containermeta"
 )
 
-// verdict is what the node's reports say of one container whose image changed.
-type verdict int
+// Verdict is what the node's reports say of one container whose image changed.
+type Verdict int
 
 const (
-	pending verdict = iota
-	// unnamed is an instance that must be the new one unless the node is about to replace it.
-	unnamed
-	// unreported is an instance that by the kubelet's word is the new one, and of which the agent has not said so yet.
-	unreported
-	done
+	Pending Verdict = iota
+	// Unnamed is an instance that must be the new one unless the node is about to replace it.
+	Unnamed
+	// Unreported is an instance that by the kubelet's word is the new one, and of which the agent has not said so yet.
+	Unreported
+	Done
 )
 
-// judge decides by the instance that the node reports.
+// Judge decides by the instance that the node reports whether it is the one that a write to its container asked for. The record is
+// what Record returned for the version that the write replaced.
 //
 // Another instance than the recorded one that was created from the spec's image is the new one. The recorded instance itself
 // is right only when the update came back to what it was created from before the node saw anything else. Whatever the node
 // reports counts once it has seen the spec as we wrote it, where it says what it saw.
 //
 // What an instance was created from the node's agent says. Where no agent reports, the image in the status says it.
-func judge(pod *corev1.Pod, container *corev1.Container, recorded ContainerStatus, report *containermeta.Report) verdict {
+func Judge(pod *corev1.Pod, container *corev1.Container, recorded ContainerStatus, report *containermeta.Report) Verdict {
 	status := containerStatus(pod, container.Name)
 	if status == nil || status.ContainerID == "" || !nodeSawSpec(pod) {
-		return pending
+		return Pending
 	}
 	entry := reported(report, status)
 	runsImage := sameImage(container.Image, status.Image, status.ImageID)
@@ -41,13 +42,13 @@ func judge(pod *corev1.Pod, container *corev1.Container, recorded ContainerStatu
 	case created != unknown:
 		return doneIf(created == fromSpec)
 	case runsImage && report != nil && entry == nil:
-		return unreported
+		return Unreported
 	case runsImage:
-		return done
+		return Done
 	case status.State.Running != nil:
-		return unnamed
+		return Unnamed
 	default:
-		return pending
+		return Pending
 	}
 }
 
@@ -61,24 +62,24 @@ func reported(report *containermeta.Report, status *corev1.ContainerStatus) *con
 }
 
 // judgeRecorded decides on an instance that ran already when the spec changed.
-func judgeRecorded(container *corev1.Container, status *corev1.ContainerStatus, recorded ContainerStatus, runsImage bool) verdict {
+func judgeRecorded(container *corev1.Container, status *corev1.ContainerStatus, recorded ContainerStatus, runsImage bool) Verdict {
 	switch {
 	case status.State.Running == nil:
-		return pending
+		return Pending
 	case recorded.Image == container.Image:
-		return done
+		return Done
 	case recorded.Image == "" || runsImage:
-		return unnamed
+		return Unnamed
 	default:
-		return pending
+		return Pending
 	}
 }
 
-func doneIf(condition bool) verdict {
+func doneIf(condition bool) Verdict {
 	if condition {
-		return done
+		return Done
 	}
-	return pending
+	return Pending
 }
 
 // origin is what the agent's report proves of an instance.

@@ -88,10 +88,13 @@ func Split(before, after *corev1.Pod) (resized, rest *corev1.Pod) {
 	return resized, rest
 }
 
-// resized tells whether the node has given each container what its spec says.
-func resized(pod *corev1.Pod) bool {
+// resized tells whether the node has given each container of the update what its spec says.
+func resized(pod *corev1.Pod, state *State) bool {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
+		if !state.touched(container.Name) {
+			continue
+		}
 		status := containerStatus(pod, container.Name)
 		if status == nil || status.Resources == nil && len(container.Resources.Limits)+len(container.Resources.Requests) > 0 {
 			return false

@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// fewReplicas are so few that an update is done before a pull ahead of it would be.
-	fewReplicas    = 3
 	defaultTimeout = 300
 	retries        = 1
 	keepSeconds    = 600
@@ -66,6 +64,8 @@ func Decided(revision *appsv1.ControllerRevision) bool {
 // Rollout is what decides whether pulls ahead are worth it.
 type Rollout struct {
 	Replicas, Partition, MaxUnavailable int
+	// Few is up to how many replicas an update is done before a pull ahead of it would be. The kind says.
+	Few int
 	// InPlace tells whether Pods are updated where they are.
 	InPlace bool
 }
@@ -73,7 +73,7 @@ type Rollout struct {
 // Worthwhile tells whether an image that is pulled now would be there before the update needs it, and where it does.
 func (r Rollout) Worthwhile() bool {
 	oneBatch := r.Partition == 0 && r.MaxUnavailable >= r.Replicas
-	return r.InPlace && r.Replicas > fewReplicas && !oneBatch
+	return r.InPlace && r.Replicas > r.Few && !oneBatch
 }
 
 // Workload is what the jobs are for.
@@ -82,25 +82,29 @@ type Workload struct {
 	Owner     metav1.OwnerReference
 	Namespace string
 	Selector  *metav1.LabelSelector
-	// From is the template of the Pods that are to be updated, To that of the revision Update.
-	From, To *corev1.PodTemplateSpec
+	// From are the templates of the Pods that are to be updated, To that of the revision Update.
+	From     []*corev1.PodTemplateSpec
+	To       *corev1.PodTemplateSpec
 	Update   *appsv1.ControllerRevision
 	Settings Settings
 }
 
-// Jobs has one for each container whose image is another than before, or that was not there.
+// Jobs has one for each container that some Pods do not have with its image.
 func Jobs(w *Workload) (jobs []*v1beta1.ImagePullJob) {
-	before := map[string]string{}
-	for i := range w.From.Spec.Containers {
-		before[w.From.Spec.Containers[i].Name] = w.From.Spec.Containers[i].Image
-	}
 	for i := range w.To.Spec.Containers {
 		container := &w.To.Spec.Containers[i]
-		if before[container.Name] != container.Image {
+		if slices.ContainsFunc(w.From, func(from *corev1.PodTemplateSpec) bool { return !runs(from, container) }) {
 			jobs = append(jobs, w.job(container))
 		}
 	}
 	return jobs
+}
+
+// runs tells whether the template has the container with its image.
+func runs(template *corev1.PodTemplateSpec, container *corev1.Container) bool {
+	return slices.ContainsFunc(template.Spec.Containers, func(c corev1.Container) bool {
+		return c.Name == container.Name && c.Image == container.Image
+	})
 }
 
 func (w *Workload) job(container *corev1.Container) *v1beta1.ImagePullJob {

@@ -26,7 +26,7 @@ func TestJobsForWhatIsNew(t *testing.T) {
 	w := &Workload{
 		Owner: metav1.OwnerReference{Kind: "CloneSet", Name: "web", UID: "u", Controller: new(true)}, Namespace: "ns",
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-		From:     template("app:1", "side:1"), To: template("app:2", "side:1", "new:1"),
+		From:     []*corev1.PodTemplateSpec{template("app:1", "side:1")}, To: template("app:2", "side:1", "new:1"),
 		Update: &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "web-abc", Labels: map[string]string{"controller.kubernetes.io/hash": "abc"}}},
 	}
 	w.To.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "s"}, {Name: ""}, {Name: "s"}}
@@ -53,6 +53,8 @@ func TestJobsForWhatIsNew(t *testing.T) {
 	assert.Empty(t, w.Selector.MatchExpressions, "the workload's selector is its own")
 	w.To = template("app:1", "side:1")
 	assert.Empty(t, Jobs(w))
+	w.From = append(w.From, template("app:0", "side:1"))
+	assert.Len(t, Jobs(w), 1, "some Pods are at an older revision, without the image")
 }
 
 func TestWorthwhile(t *testing.T) {
@@ -60,11 +62,11 @@ func TestWorthwhile(t *testing.T) {
 		rollout Rollout
 		want    bool
 	}{
-		"row 39: five, three of them held back": {Rollout{Replicas: 5, Partition: 3, MaxUnavailable: 1, InPlace: true}, true},
-		"row 39: three":                         {Rollout{Replicas: 3, Partition: 1, MaxUnavailable: 1, InPlace: true}, false},
-		"recreated":                             {Rollout{Replicas: 5, MaxUnavailable: 1}, false},
-		"all at once":                           {Rollout{Replicas: 5, MaxUnavailable: 5, InPlace: true}, false},
-		"all at once that may go":               {Rollout{Replicas: 5, Partition: 1, MaxUnavailable: 5, InPlace: true}, true},
+		"row 39: five, three of them held back": {Rollout{Few: 3, Replicas: 5, Partition: 3, MaxUnavailable: 1, InPlace: true}, true},
+		"row 39: three":                         {Rollout{Few: 3, Replicas: 3, Partition: 1, MaxUnavailable: 1, InPlace: true}, false},
+		"recreated":                             {Rollout{Few: 3, Replicas: 5, MaxUnavailable: 1}, false},
+		"all at once":                           {Rollout{Few: 3, Replicas: 5, MaxUnavailable: 5, InPlace: true}, false},
+		"all at once that may go":               {Rollout{Few: 3, Replicas: 5, Partition: 1, MaxUnavailable: 5, InPlace: true}, true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, tc.rollout.Worthwhile()) })

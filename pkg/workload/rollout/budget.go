@@ -9,6 +9,8 @@ type Census struct {
 	Unavailable, UnavailableAtTarget int
 	// Picked is how many Pods at another revision already wait for their deletion, PickedAvailable how many of those serve.
 	Picked, PickedAvailable int
+	// InOrder stops at the first candidate that has to wait, for kinds whose order is a promise.
+	InOrder bool
 }
 
 // SelectUpdates walks the first UpdateNum candidates in their order and returns the indexes of those to update now.
@@ -25,13 +27,15 @@ func (d Diff) SelectUpdates(candidates []Candidate, census Census) (chosen []int
 		if !candidate.Available {
 			bound = max(bound, 1)
 		}
-		if census.UnavailableAtTarget+len(chosen) >= bound {
+		waits := census.UnavailableAtTarget+len(chosen) >= bound ||
+			candidate.Available && (unavailable >= bound || census.Picked+len(chosen) >= wanted)
+		if waits && census.InOrder {
+			return chosen
+		}
+		if waits {
 			continue
 		}
 		if candidate.Available {
-			if unavailable >= bound || census.Picked+len(chosen) >= wanted {
-				continue
-			}
 			unavailable++
 		}
 		chosen = append(chosen, i)

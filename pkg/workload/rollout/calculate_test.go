@@ -221,17 +221,18 @@ func TestSelectUpdates(t *testing.T) {
 		census     Census
 		want       []int
 	}{
-		"one at a time":                         {Diff{UpdateNum: 5, UpdateMaxUnavailable: 1}, []Candidate{up, up, up}, Census{Unavailable: 0, UnavailableAtTarget: 0}, []int{0}},
-		"no room":                               {Diff{UpdateNum: 5, UpdateMaxUnavailable: 1}, []Candidate{up}, Census{Unavailable: 1, UnavailableAtTarget: 1}, nil},
-		"what is broken already costs nothing":  {Diff{UpdateNum: 5, UpdateMaxUnavailable: 2}, []Candidate{down, down, up}, Census{Unavailable: 2, UnavailableAtTarget: 0}, []int{0, 1}},
-		"a broken revision stops at the bound":  {Diff{UpdateNum: 5, UpdateMaxUnavailable: 2}, []Candidate{down, down}, Census{Unavailable: 3, UnavailableAtTarget: 1}, []int{0}},
-		"one broken Pod goes where Pods miss":   {Diff{UpdateNum: 5, UpdateMaxUnavailable: -1}, []Candidate{down, down}, Census{Unavailable: 2, UnavailableAtTarget: 0}, []int{0}},
-		"and no other while it is on its way":   {Diff{UpdateNum: 5, UpdateMaxUnavailable: -1}, []Candidate{down}, Census{Unavailable: 2, UnavailableAtTarget: 1}, nil},
-		"rollback counts as many":               {Diff{UpdateNum: -2, UpdateMaxUnavailable: 5}, []Candidate{up, up, up}, Census{Unavailable: 0, UnavailableAtTarget: 0}, []int{0, 1}},
-		"fewer candidates than the diff expect": {Diff{UpdateNum: 4, UpdateMaxUnavailable: 5}, []Candidate{up}, Census{Unavailable: 0, UnavailableAtTarget: 0}, []int{0}},
-		"a broken one behind a serving one":     {Diff{UpdateNum: 5, UpdateMaxUnavailable: 1}, []Candidate{up, down}, Census{Unavailable: 1, UnavailableAtTarget: 0}, []int{1}},
-		"what is picked already counts":         {Diff{UpdateNum: 2, UpdateMaxUnavailable: 5}, []Candidate{up, up}, Census{Picked: 1, PickedAvailable: 1}, []int{0}},
-		"but not for a broken one":              {Diff{UpdateNum: 1, UpdateMaxUnavailable: 1}, []Candidate{down}, Census{Unavailable: 1, Picked: 1, PickedAvailable: 1}, []int{0}},
+		"one at a time":                                     {Diff{UpdateNum: 5, UpdateMaxUnavailable: 1}, []Candidate{up, up, up}, Census{Unavailable: 0, UnavailableAtTarget: 0}, []int{0}},
+		"no room":                                           {Diff{UpdateNum: 5, UpdateMaxUnavailable: 1}, []Candidate{up}, Census{Unavailable: 1, UnavailableAtTarget: 1}, nil},
+		"what is broken already costs nothing":              {Diff{UpdateNum: 5, UpdateMaxUnavailable: 2}, []Candidate{down, down, up}, Census{Unavailable: 2, UnavailableAtTarget: 0}, []int{0, 1}},
+		"a broken revision stops at the bound":              {Diff{UpdateNum: 5, UpdateMaxUnavailable: 2}, []Candidate{down, down}, Census{Unavailable: 3, UnavailableAtTarget: 1}, []int{0}},
+		"one broken Pod goes where Pods miss":               {Diff{UpdateNum: 5, UpdateMaxUnavailable: -1}, []Candidate{down, down}, Census{Unavailable: 2, UnavailableAtTarget: 0}, []int{0}},
+		"and no other while it is on its way":               {Diff{UpdateNum: 5, UpdateMaxUnavailable: -1}, []Candidate{down}, Census{Unavailable: 2, UnavailableAtTarget: 1}, nil},
+		"rollback counts as many":                           {Diff{UpdateNum: -2, UpdateMaxUnavailable: 5}, []Candidate{up, up, up}, Census{Unavailable: 0, UnavailableAtTarget: 0}, []int{0, 1}},
+		"fewer candidates than the diff expect":             {Diff{UpdateNum: 4, UpdateMaxUnavailable: 5}, []Candidate{up}, Census{Unavailable: 0, UnavailableAtTarget: 0}, []int{0}},
+		"a broken one behind a serving one":                 {Diff{UpdateNum: 5, UpdateMaxUnavailable: 1}, []Candidate{up, down}, Census{Unavailable: 1, UnavailableAtTarget: 0}, []int{1}},
+		"in order, a serving one holds the broken one back": {Diff{UpdateNum: 5, UpdateMaxUnavailable: 1}, []Candidate{up, down}, Census{Unavailable: 1, InOrder: true}, nil},
+		"what is picked already counts":                     {Diff{UpdateNum: 2, UpdateMaxUnavailable: 5}, []Candidate{up, up}, Census{Picked: 1, PickedAvailable: 1}, []int{0}},
+		"but not for a broken one":                          {Diff{UpdateNum: 1, UpdateMaxUnavailable: 1}, []Candidate{down}, Census{Unavailable: 1, Picked: 1, PickedAvailable: 1}, []int{0}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
