@@ -320,6 +320,20 @@ func (s *Server) DisownPod(_ context.Context, pod *corev1.Pod, _ types.UID) (*co
 	})
 }
 
+// AdoptPod implements engine.Server.
+func (s *Server) AdoptPod(_ context.Context, pod *corev1.Pod, owner metav1.OwnerReference) (*corev1.Pod, error) {
+	return write(s, "adopt", func() (*corev1.Pod, error) {
+		now := s.pods[pod.Name]
+		if now == nil || now.UID != pod.UID {
+			return nil, apierrors.NewNotFound(engine.PodResource, pod.Name)
+		}
+		after := now.DeepCopy()
+		after.OwnerReferences = append(after.OwnerReferences, owner)
+		s.store(engine.PodResource, after)
+		return after, nil
+	})
+}
+
 // CreateClaim implements engine.Server.
 func (s *Server) CreateClaim(_ context.Context, claim *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error) {
 	return write(s, "create", func() (*corev1.PersistentVolumeClaim, error) {

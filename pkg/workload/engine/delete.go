@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,28 +76,4 @@ func podRef(pod *corev1.Pod) metav1.OwnerReference {
 	ref := *metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))
 	ref.BlockOwnerDeletion = nil
 	return ref
-}
-
-// release removes the owner from Pods that the selector no longer matches. Their claims go with them.
-func (x *execution) release(ctx context.Context) error {
-	leaving, owner := x.view.Leaving, x.view.Object.GetUID()
-	return x.each(len(leaving), func(i int) error {
-		pod := leaving[i]
-		var failures []error
-		for _, claim := range x.view.ClaimsOf(pod) {
-			failures = append(failures, x.moveClaim(ctx, claimMove{claim: claim, to: pod, from: owner}))
-		}
-		if err := errors.Join(failures...); err != nil {
-			return err
-		}
-		written, err := x.Server.DisownPod(ctx, pod, owner)
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("release Pod %s: %w", pod.Name, err)
-		}
-		x.Guard.Wrote(owner, PodResource, written.ResourceVersion)
-		return nil
-	})
 }

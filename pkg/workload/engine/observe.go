@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -28,6 +27,9 @@ type Caches struct {
 	Pods      Owned[*corev1.Pod]
 	Claims    Owned[*corev1.PersistentVolumeClaim]
 	Revisions Owned[*appsv1.ControllerRevision]
+	// Orphans lists the Pods of a namespace that the selector matches and that have no controller, through an index. It may be nil for
+	// kinds that adopt nothing.
+	Orphans func(namespace string, selector labels.Selector) ([]*corev1.Pod, error)
 }
 
 // Observe reads the caches into a View of the workload.
@@ -42,6 +44,9 @@ func (e *Engine) Observe(target *Target) (*View, error) {
 		return nil, err
 	}
 	v.sortPods(pods)
+	if err := v.findOrphans(&e.Caches); err != nil {
+		return nil, err
+	}
 	if err := v.indexClaims(&e.Caches); err != nil {
 		return nil, err
 	}
@@ -66,6 +71,23 @@ func (v *View) sortPods(all []*corev1.Pod) {
 			v.Leaving = append(v.Leaving, pod)
 		}
 	}
+}
+
+// findOrphans lists the Pods to adopt.
+func (v *View) findOrphans(caches *Caches) error {
+	if v.Adopts == nil || caches.Orphans == nil || v.Object.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	orphans, err := caches.Orphans(v.Object.GetNamespace(), v.Selector)
+	if err != nil {
+		return err
+	}
+	for _, pod := range orphans {
+		if podstate.Active(pod) && v.Adopts(pod) {
+			v.Orphans = append(v.Orphans, pod)
+		}
+	}
+	return nil
 }
 
 // indexClaims leaves out the claims of Pods that leave: they leave with them, and are neither reused nor deleted here.
@@ -182,8 +204,4 @@ func (v *View) Trim() []*appsv1.ControllerRevision {
 	return history.Trim(v.History, func(revision *appsv1.ControllerRevision) bool {
 		return live[revision.Name] || slices.ContainsFunc(used, func(label string) bool { return history.Matches(label, revision.Name) })
 	}, v.Target.Revisions.Limit)
-}
-
-func (v *View) describe() string {
-	return fmt.Sprintf("%s %s/%s", v.Kind.Kind, v.Object.GetNamespace(), v.Object.GetName())
 }

@@ -24,6 +24,8 @@ type Server interface {
 	DeletePod(ctx context.Context, pod *corev1.Pod) error
 	// DisownPod removes an owner from a Pod.
 	DisownPod(ctx context.Context, pod *corev1.Pod, owner types.UID) (*corev1.Pod, error)
+	// AdoptPod adds an owner to a Pod.
+	AdoptPod(ctx context.Context, pod *corev1.Pod, owner metav1.OwnerReference) (*corev1.Pod, error)
 
 	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error)
 	GetClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error)
@@ -98,7 +100,15 @@ func (s *server) DeletePod(ctx context.Context, pod *corev1.Pod) error {
 }
 
 func (s *server) DisownPod(ctx context.Context, pod *corev1.Pod, owner types.UID) (*corev1.Pod, error) {
-	patch, err := ownersPatch(pod.UID, owner, nil)
+	return s.changeOwners(ctx, pod, owner, nil)
+}
+
+func (s *server) AdoptPod(ctx context.Context, pod *corev1.Pod, owner metav1.OwnerReference) (*corev1.Pod, error) {
+	return s.changeOwners(ctx, pod, "", &owner)
+}
+
+func (s *server) changeOwners(ctx context.Context, pod *corev1.Pod, from types.UID, to *metav1.OwnerReference) (*corev1.Pod, error) {
+	patch, err := ownersPatch(pod.UID, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +117,10 @@ func (s *server) DisownPod(ctx context.Context, pod *corev1.Pod, owner types.UID
 
 // ownersPatch removes one owner from the object with the UID, and adds another, if there is one.
 func ownersPatch(object, from types.UID, to *metav1.OwnerReference) ([]byte, error) {
-	owners := []any{map[string]any{"$patch": "delete", "uid": from}}
+	var owners []any
+	if from != "" {
+		owners = append(owners, map[string]any{"$patch": "delete", "uid": from})
+	}
 	if to != nil {
 		owners = append(owners, to)
 	}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,6 +41,10 @@ type Target struct {
 	Stamp func(pod *corev1.Pod, revision string)
 	// Picked tells whether the user asks for the Pod's deletion in another way than by its label. It may be nil.
 	Picked func(pod *corev1.Pod) bool
+	// Adopts tells whether the workload adopts a Pod that its selector matches and that has no controller. Without it there is no
+	// adoption. Fresh reads the workload from its server: one that is being deleted, or was replaced, adopts nothing.
+	Adopts func(pod *corev1.Pod) bool
+	Fresh  func(ctx context.Context) (metav1.Object, error)
 	// InstanceLabel is the label that holds the ID of an instance on its Pod and its claims.
 	InstanceLabel string
 	// ReuseClaims keeps the claims of Pods that were lost for the Pods that replace them.

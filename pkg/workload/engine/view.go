@@ -22,7 +22,8 @@ type View struct {
 	*Target
 	Now time.Time
 	// Pods are the active ones by name. Inactive are terminating or finished. Leaving no longer match the selector.
-	Pods, Inactive, Leaving []*corev1.Pod
+	// Orphans are to be adopted.
+	Pods, Inactive, Leaving, Orphans []*corev1.Pod
 	// Update is the revision of the wanted template, Current the one that was last rolled out. Update may still have to be written.
 	Update, Current *appsv1.ControllerRevision
 	// History holds all revisions, the oldest first, with Update as it will be.

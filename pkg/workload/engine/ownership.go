@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// release removes the owner from Pods that the selector no longer matches. Their claims go with them.
+func (x *execution) release(ctx context.Context) error {
+	leaving, owner := x.view.Leaving, x.view.Object.GetUID()
+	return x.each(len(leaving), func(i int) error {
+		pod := leaving[i]
+		var failures []error
+		for _, claim := range x.view.ClaimsOf(pod) {
+			failures = append(failures, x.moveClaim(ctx, claimMove{claim: claim, to: pod, from: owner}))
+		}
+		if err := errors.Join(failures...); err != nil {
+			return err
+		}
+		written, err := x.Server.DisownPod(ctx, pod, owner)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("release Pod %s: %w", pod.Name, err)
+		}
+		x.Guard.Wrote(owner, PodResource, written.ResourceVersion)
+		return nil
+	})
+}
+
+// adopt makes the workload the controller of Pods that have none. The workload is read from its server first: the cache may show one
+// that is being deleted, whose Pods somebody wants to keep.
+func (x *execution) adopt(ctx context.Context) error {
+	orphans, owner := x.view.Orphans, x.view.Object
+	if len(orphans) == 0 {
+		return nil
+	}
+	fresh, err := x.view.Fresh(ctx)
+	if err != nil {
+		return fmt.Errorf("adopt Pods: read %s %s: %w", x.view.Kind.Kind, owner.GetName(), err)
+	}
+	if fresh.GetUID() != owner.GetUID() || fresh.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return x.each(len(orphans), func(i int) error {
+		written, err := x.Server.AdoptPod(ctx, orphans[i], x.view.OwnerRef())
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("adopt Pod %s: %w", orphans[i].Name, err)
+		}
+		x.changed.Store(true)
+		x.Guard.Wrote(owner.GetUID(), PodResource, written.ResourceVersion)
+		return nil
+	})
+}

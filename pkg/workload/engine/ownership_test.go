@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/record"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// noGuard learns of writes and waits for nothing.
+type noGuard struct{}
+
+func (noGuard) Wrote(types.UID, schema.GroupResource, string)          {}
+func (noGuard) Deleted(types.UID, schema.GroupResource, metav1.Object) {}
+
+// A workload that adopts takes Pods without a controller, unless its server says that it is being deleted or is another one by now.
+func TestAdoptionAsksTheServerForTheWorkloadFirst(t *testing.T) {
+	for name, tc := range map[string]struct {
+		edit    func(*metav1.ObjectMeta)
+		adopted bool
+	}{
+		"it is there":         {func(*metav1.ObjectMeta) {}, true},
+		"it is being deleted": {func(o *metav1.ObjectMeta) { o.DeletionTimestamp = &metav1.Time{Time: now} }, false},
+		"another of its name": {func(o *metav1.ObjectMeta) { o.UID = "another" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			orphan, other := servingPod("web-0"), servingPod("other")
+			client := fake.NewClientset(orphan, other)
+			v := observed(t, nil)
+			e := &Engine{
+				Server: NewServer(client), Guard: noGuard{}, Recorder: &record.FakeRecorder{}, Clock: clocktesting.NewFakePassiveClock(now),
+			}
+			v.Adopts = func(pod *corev1.Pod) bool { return pod.Name == "web-0" }
+			v.Fresh = func(context.Context) (metav1.Object, error) {
+				fresh := &metav1.ObjectMeta{UID: v.Object.GetUID()}
+				tc.edit(fresh)
+				return fresh, nil
+			}
+			require.NoError(t, v.findOrphans(&Caches{Orphans: func(string, labels.Selector) ([]*corev1.Pod, error) {
+				return []*corev1.Pod{orphan, other}, nil
+			}}))
+			outcome := e.Execute(t.Context(), v, &Plan{})
+			require.NoError(t, outcome.Scale)
+			for pod, adopted := range map[string]bool{"web-0": tc.adopted, "other": false} {
+				got, err := client.CoreV1().Pods("ns").Get(t.Context(), pod, metav1.GetOptions{})
+				require.NoError(t, err)
+				assert.Equal(t, adopted, metav1.IsControlledBy(got, v.Object), pod)
+			}
+		})
+	}
+}
