@@ -38,6 +38,7 @@ func main() {
 	flag.IntVar(&l.pods, "pods", 300, "Pods that are updated, evicted and deleted, each, without and with budgets; 0 leaves that out")
 	var shape scaleShape
 	flag.IntVar(&shape.large, "scale-large", 1000, "Pods of the large CloneSet on simulated nodes; 0 measures no scale")
+	flag.IntVar(&shape.several, "scale-several", 3, "CloneSets that share as many Pods and work at the same time")
 	flag.IntVar(&shape.sets, "scale-sets", 200, "small CloneSets on simulated nodes")
 	flag.IntVar(&shape.each, "scale-each", 5, "Pods of each small CloneSet")
 	timeout := flag.Duration("timeout", 40*time.Minute, "when to give up")

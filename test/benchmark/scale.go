@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
@@ -40,8 +41,8 @@ const (
 	scalePoll     = 100 * time.Millisecond
 )
 
-// scaleShape is one large CloneSet, and many small ones.
-type scaleShape struct{ large, sets, each int }
+// scaleShape is one large CloneSet, several that share its number of Pods, and many small ones.
+type scaleShape struct{ large, several, sets, each int }
 
 // measureScale takes over from the cluster's controller, measures one large CloneSet and many small ones, and gives back.
 func measureScale(ctx context.Context, core kubernetes.Interface, kruise versioned.Interface, shape scaleShape) (err error) {
@@ -73,7 +74,7 @@ func measureScale(ctx context.Context, core kubernetes.Interface, kruise version
 	b := &scaleBench{core: core, kruise: kruise, out: tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)}
 	const header = "controller\ts\tCPU s\tCPU ms/Pod\tpeak MiB\trequests\tper Pod\twrites/Pod\tstatus writes\tKiB/Pod\t"
 	fmt.Fprintln(b.out, header) //nolint:errcheck // Standard output.
-	for _, next := range []struct{ sets, each int }{{1, shape.large}, {shape.sets, shape.each}} {
+	for _, next := range []struct{ sets, each int }{{1, shape.large}, {shape.several, shape.large / max(1, shape.several)}, {shape.sets, shape.each}} {
 		b.sets, b.each = next.sets, next.each
 		if err := b.shape(ctx, binary, filepath.Join(dir, "controller.log")); err != nil {
 			return err
@@ -111,7 +112,15 @@ func (b *scaleBench) shape(ctx context.Context, binary, logFile string) (err err
 	}
 	fmt.Printf("%d CloneSets of %d: %.1f KiB on the controller's heap for each Pod\n", b.sets, b.each,
 		float64(full-empty)/1024/float64(b.sets*b.each))
-	if err := b.step(ctx, "updated in place", b.update); err != nil {
+	if err := b.step(ctx, "updated in place", b.change(imageOp("v2"))); err != nil {
+		return err
+	}
+	if b.sets == 1 {
+		if err := b.pause(ctx); err != nil {
+			return err
+		}
+	}
+	if err := b.step(ctx, "recreated", b.change(`{"op":"add","path":"/spec/template/spec/containers/0/env","value":[{"name":"A","value":"1"}]}`)); err != nil {
 		return err
 	}
 	return b.restart(ctx)
@@ -189,14 +198,89 @@ func (b *scaleBench) create(ctx context.Context) error {
 	return nil
 }
 
-func (b *scaleBench) update(ctx context.Context) error {
-	patch := cloneSets(b.kruise).patch
-	for i := range b.sets {
-		if err := patch(ctx, b.namespace, b.name(i)); err != nil {
-			return fmt.Errorf("update CloneSet %s: %w", b.name(i), err)
+func imageOp(tag string) string {
+	return `{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"kruise.local/demo:` + tag + `"}`
+}
+
+func pauseOp(paused bool) string {
+	return fmt.Sprintf(`{"op":"add","path":"/spec/updateStrategy/rollingUpdate/paused","value":%t}`, paused)
+}
+
+// change edits every CloneSet by a JSON patch.
+func (b *scaleBench) change(operation string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for i := range b.sets {
+			_, err := b.kruise.AppsV1beta1().CloneSets(b.namespace).Patch(ctx, b.name(i), types.JSONPatchType, []byte("["+operation+"]"),
+				metav1.PatchOptions{})
+			if err != nil {
+				return fmt.Errorf("change CloneSet %s: %w", b.name(i), err)
+			}
+		}
+		return nil
+	}
+}
+
+const (
+	// pauseAfter is how long an update runs before it is paused, pauseWatch for how long later updates are looked for.
+	pauseAfter = 3 * time.Second
+	pauseWatch = 10 * time.Second
+)
+
+// pause pauses an update in its middle, and prints how long after the pause was accepted the last Pod got the new image.
+func (b *scaleBench) pause(ctx context.Context) error {
+	pods := b.core.CoreV1().Pods(b.namespace)
+	list, err := pods.List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return fmt.Errorf("list Pods: %w", err)
+	}
+	events, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		return fmt.Errorf("watch Pods: %w", err)
+	}
+	defer events.Stop()
+	if err := b.change(imageOp("v3"))(ctx); err != nil {
+		return err
+	}
+	updated := map[string]bool{}
+	last := b.lastUpdate(events, updated, time.Now().Add(pauseAfter))
+	before := len(updated)
+	if err := b.change(pauseOp(true))(ctx); err != nil {
+		return err
+	}
+	accepted := time.Now()
+	last = later(last, b.lastUpdate(events, updated, accepted.Add(pauseWatch)))
+	fmt.Printf("%d CloneSets of %d: a pause after %d updates took hold after %.2f s, with %d more\n", b.sets, b.each, before,
+		max(0, last.Sub(accepted)).Seconds(), len(updated)-before)
+	if err := b.change(pauseOp(false))(ctx); err != nil {
+		return err
+	}
+	return b.settled(ctx)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// lastUpdate notes the Pods that get the new image until a time, and returns when the last of them did.
+func (b *scaleBench) lastUpdate(events watch.Interface, updated map[string]bool, until time.Time) (last time.Time) {
+	end := time.After(time.Until(until))
+	for {
+		select {
+		case <-end:
+			return last
+		case event, open := <-events.ResultChan():
+			if !open {
+				return last
+			}
+			pod, ok := event.Object.(*corev1.Pod)
+			if ok && pod.Spec.Containers[0].Image == "kruise.local/demo:v3" && !updated[pod.Name] {
+				updated[pod.Name], last = true, time.Now()
+			}
 		}
 	}
-	return nil
 }
 
 // settled waits until every CloneSet reports all its Pods updated and available.

@@ -229,6 +229,6 @@ func subjectNamespaces(object map[string]any) (namespaces []string) {
 // TestReusedValues renders with the values of a chart that did not have the key yet, as an upgrade with --reuse-values does.
 func TestReusedValues(t *testing.T) {
 	args := pods(t, render(t, "--set", "manager.restConfig=null"))["kruise-controller-manager"].Containers[0].Args
-	assert.Contains(t, args, "--rest-config-qps=200")
-	assert.Contains(t, args, "--rest-config-burst=400")
+	assert.Contains(t, args, "--rest-config-qps=-1")
+	assert.Contains(t, args, "--rest-config-burst=0")
 }

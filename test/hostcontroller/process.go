@@ -60,7 +60,7 @@ func freeAddress(ctx context.Context) (string, error) {
 func (p *Process) Start(ctx context.Context) error {
 	args := append([]string{
 		"--kubeconfig=" + p.kubeconfig, "--enable-leader-election=false", "--metrics-addr=" + p.metrics, "--health-probe-addr=0",
-		"--enable-pprof=true", "--pprof-addr=" + p.profiles, "--rest-config-qps=200", "--rest-config-burst=400",
+		"--enable-pprof=true", "--pprof-addr=" + p.profiles, "--rest-config-qps=-1",
 	}, p.args...)
 	var err error
 	if p.log, err = os.OpenFile(p.logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err != nil {

@@ -80,7 +80,7 @@ func NewOptions(getenv func(string) string) (*Options, error) {
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Path to a kubeconfig; empty means the service account of the Pod.")
-	fs.Float64Var(&o.QPS, "rest-config-qps", o.QPS, "Requests per second to the API server; 0 means the client's default.")
+	fs.Float64Var(&o.QPS, "rest-config-qps", o.QPS, "Requests per second to the API server; 0 means the client's default, -1 no limit.")
 	fs.IntVar(&o.Burst, "rest-config-burst", o.Burst, "Requests at once beyond --rest-config-qps; 0 means the client's default.")
 	fs.StringVar(&o.Namespace, "namespace", o.Namespace, "Restrict caches to one namespace; empty means all.")
 	fs.StringVar(&o.SyncPeriod, "sync-period", o.SyncPeriod, "Reconcile everything this often, e.g. \"10h\"; empty means never.")
@@ -123,6 +123,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 // maxTagTTLSeconds is a month.
 const maxTagTTLSeconds = 31 * 24 * 3600
 
+// unlimited is the rate at which a client waits for nothing. API servers protect themselves by priority and fairness.
+const unlimited = -1
+
 // Validate refuses values that cannot work.
 func (o *Options) Validate() error {
 	if o.Election.ResourceLock != "leases" {
@@ -142,8 +145,9 @@ func (o *Options) Validate() error {
 	if o.NodeImageTagTTLSeconds < 0 || o.NodeImageTagTTLSeconds > maxTagTTLSeconds {
 		return fmt.Errorf("--default-ttlseconds-for-always-nodeimage: %d: set it from 0 to %d", o.NodeImageTagTTLSeconds, maxTagTTLSeconds)
 	}
-	if o.QPS < 0 || o.Burst < 0 {
-		return fmt.Errorf("--rest-config-qps and --rest-config-burst: %g and %d: set them to 0 or more", o.QPS, o.Burst)
+	if o.QPS < 0 && o.QPS != unlimited || o.Burst < 0 {
+		return fmt.Errorf("--rest-config-qps and --rest-config-burst: %g and %d: set them to 0 or more, or --rest-config-qps to -1 for no limit",
+			o.QPS, o.Burst)
 	}
 	return nil
 }
