@@ -5,23 +5,23 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/component-base/featuregate"
 	"k8s.io/utils/clock"
 
+	"kruise.io/kruise/pkg/controller/consistency"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
-	"kruise.io/kruise/pkg/generated/informers/externalversions"
 )
 
-// Deps is what the program gives to each controller's constructor.
+// Deps is what the program gives to each controller's constructor. Caches.For makes those of one controller. What one kind alone
+// needs is in the Options of its own package.
 type Deps struct {
 	Kube            kubernetes.Interface
 	Kruise          versioned.Interface
-	KubeInformers   informers.SharedInformerFactory
-	KruiseInformers externalversions.SharedInformerFactory
-	// Dynamic and Mapper reach workloads of kinds that nobody has types for.
+	KubeInformers   KubeInformers
+	KruiseInformers KruiseInformers
+	// Dynamic and Mapper reach workloads of kinds that nobody has types for, and ask the servers what caches do not show.
 	Dynamic dynamic.Interface
 	Mapper  meta.RESTMapper
 	// Recorder makes the recorder of an event source.
@@ -30,15 +30,13 @@ type Deps struct {
 	Clock    clock.PassiveClock
 	// Options are those of this controller.
 	Options Options
-	// ExpectationTimeout is how long a cache may take to show a write before it is given up.
+	// ExpectationTimeout is how long a cache may take to show a write before the server is asked.
 	ExpectationTimeout time.Duration
-	// PullSecretsNamespace holds the copies of pull secrets that node agents get, and PullSecretInformers see it alone.
-	PullSecretsNamespace string
-	PullSecretInformers  informers.SharedInformerFactory
-	// NodeImageCreationDelay is how long a node is ready before it gets a NodeImage.
-	NodeImageCreationDelay time.Duration
-	// NodeImageTagTTL is how long a tag of a job that ends outlasts what the job itself asks for.
-	NodeImageTagTTL time.Duration
-	// ScalingExcludePreparingDelete is the cluster-wide default of a CloneSet's scaleStrategy.excludePreparingDelete.
-	ScalingExcludePreparingDelete bool
+	// Consistency counts what guards wait for. May be nil.
+	Consistency *consistency.Metrics
+
+	needs *needs
 }
+
+// Needs are the informers that the controller has asked for.
+func (d *Deps) Needs() []Need { return d.needs.list() }

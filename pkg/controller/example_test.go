@@ -5,86 +5,98 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/controller/consistency"
+	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
-// greeter is a whole controller: it gives each ConfigMap a greeting.
+var (
+	secretResource = corev1.SchemeGroupVersion.WithResource("secrets")
+	configMapKind  = corev1.SchemeGroupVersion.WithKind("ConfigMap")
+)
+
+// greeter is a whole controller: it gives each ConfigMap a Secret with a greeting.
 type greeter struct {
 	client  kubernetes.Interface
-	lister  corelisters.ConfigMapLister
+	secrets cache.Indexer
+	guard   *consistency.Guard
 	greeted chan string
 }
 
-// newGreeter makes it. A real one takes controller.Deps.
-func newGreeter(client kubernetes.Interface, factory informers.SharedInformerFactory, greeted chan string) (*controller.Controller, error) {
-	configMaps := factory.Core().V1().ConfigMaps()
-	g := &greeter{client: client, lister: configMaps.Lister(), greeted: greeted}
-	c := controller.New("greeter", controller.Options{Workers: 1}, g.reconcile)
-	return c, c.Watch(configMaps.Informer(), controller.Self)
+// newGreeter puts it together. A gate that switches it off is a column of the table in cmd/controller/app, and its own options,
+// if it had any, would be a second argument.
+func newGreeter(deps controller.Deps, greeted chan string) (*reconcile.Controller, error) {
+	core := deps.KubeInformers.Core().V1()
+	g := &greeter{client: deps.Kube, greeted: greeted}
+	c := controller.For(deps, "greeter", core.ConfigMaps(), g.reconcile)
+	g.guard, g.secrets = c.Guard(), c.Owns(secretResource, core.Secrets())
+	return c.Build()
 }
 
-// reconcile reads the cache, decides in a pure function, and writes once.
-func (g *greeter) reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
-	configMap, err := g.lister.ConfigMaps(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
-		return controller.Result{}, nil
-	}
+// reconcile reads the cache, decides in a pure function, and writes once. The skeleton calls it only when the caches show what it
+// wrote before. Where there is a status, UpdateStatus writes it.
+func (g *greeter) reconcile(ctx context.Context, configMap *corev1.ConfigMap) (reconcile.Result, error) {
+	owned, err := controller.ByOwner[*corev1.Secret](g.secrets, configMap.UID)
 	if err != nil {
-		return controller.Result{}, fmt.Errorf("get ConfigMap: %w", err)
+		return reconcile.Result{}, err
 	}
-	wanted := greet(configMap)
+	wanted := greet(configMap, owned)
 	if wanted == nil {
-		return controller.Result{}, nil
+		return reconcile.Result{}, nil
 	}
 	klog.FromContext(ctx).V(2).Info("Greeting")
-	if _, err := g.client.CoreV1().ConfigMaps(key.Namespace).Update(ctx, wanted, metav1.UpdateOptions{}); err != nil {
-		return controller.Result{}, fmt.Errorf("update ConfigMap: %w", err)
+	created, err := g.client.CoreV1().Secrets(configMap.Namespace).Create(ctx, wanted, metav1.CreateOptions{})
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("create Secret: %w", err)
 	}
-	g.greeted <- key.String()
-	return controller.Result{}, nil
+	g.guard.Wrote(configMap.UID, secretResource.GroupResource(), created.ResourceVersion)
+	g.greeted <- created.Namespace + "/" + created.Name
+	return reconcile.Result{}, nil
 }
 
-// greet returns what the ConfigMap should be, or nil when it already is.
-func greet(configMap *corev1.ConfigMap) *corev1.ConfigMap {
-	greeting := "hello " + configMap.Name
-	if configMap.Data["greeting"] == greeting {
+// greet returns the Secret that the ConfigMap lacks, or nil.
+func greet(configMap *corev1.ConfigMap, owned []*corev1.Secret) *corev1.Secret {
+	if len(owned) > 0 {
 		return nil
 	}
-	wanted := configMap.DeepCopy()
-	if wanted.Data == nil {
-		wanted.Data = map[string]string{}
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: configMap.Namespace, Name: "hello-" + configMap.Name,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(configMap, configMapKind)},
+		},
 	}
-	wanted.Data["greeting"] = greeting
-	return wanted
 }
 
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "world"}})
-	factory := informers.NewSharedInformerFactory(client, 0)
+	client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "world", UID: "1"}})
 	greeted := make(chan string, 1)
-	c, err := newGreeter(client, factory, greeted)
+
+	// What the program does with each controller.
+	caches := controller.NewCaches(client, kruisefake.NewClientset(), "", 0)
+	deps := caches.For(controller.Deps{Kube: client, Clock: clock.RealClock{}, Options: reconcile.Options{Workers: 1}})
+	c, err := newGreeter(deps, greeted)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	factory.Start(ctx.Done())
+	caches.Start(ctx, deps.Needs())
 	stopped := make(chan error)
 	go func() { stopped <- c.Run(ctx) }()
-	fmt.Println("greeted", <-greeted)
+	fmt.Println("greeted by", <-greeted)
 	cancel()
 	fmt.Println("stopped", <-stopped)
+	caches.Wait()
 	// Output:
-	// greeted ns/world
+	// greeted by ns/hello-world
 	// stopped <nil>
 }

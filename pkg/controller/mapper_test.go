@@ -1,4 +1,4 @@
-package controller
+package controller_test
 
 import (
 	"testing"
@@ -8,12 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/controller"
 )
 
-var key = types.NamespacedName{Namespace: "ns", Name: "a"}
-
 func TestOwnerOf(t *testing.T) {
-	mapper := OwnerOf(schema.GroupKind{Group: "apps.kruise.io", Kind: "CloneSet"})
+	mapper := controller.OwnerOf(schema.GroupKind{Group: "apps.kruise.io", Kind: "CloneSet"})
 	owned := func(apiVersion, kind string, controls bool) metav1.Object {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: apiVersion, Kind: kind, Name: "a", Controller: &controls},

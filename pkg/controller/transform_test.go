@@ -5,8 +5,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 func TestTrim(t *testing.T) {
@@ -15,4 +17,20 @@ func TestTrim(t *testing.T) {
 	trimmed, err := Trim(node)
 	require.NoError(t, err)
 	assert.Equal(t, &corev1.Node{}, trimmed)
+}
+
+func TestTheDataOfOthersRevisionsIsDropped(t *testing.T) {
+	for apiVersion, kept := range map[string]bool{
+		"apps/v1": false, "apps.kruise.io/v1beta1": true, "apps.kruise.io/v1alpha1": true, "example.com/v1": false,
+		"notkruise.io/v1": false, "a/b/c": false,
+	} {
+		revision := &appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: []byte("{}")}}
+		revision.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: "StatefulSet", Name: "s", Controller: new(true)}}
+		trimmed, err := Trim(revision)
+		require.NoError(t, err)
+		assert.Equal(t, kept, trimmed.(*appsv1.ControllerRevision).Data.Raw != nil, apiVersion)
+	}
+	adoptable, err := Trim(&appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: []byte("{}")}})
+	require.NoError(t, err)
+	assert.NotNil(t, adoptable.(*appsv1.ControllerRevision).Data.Raw)
 }

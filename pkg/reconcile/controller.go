@@ -19,6 +19,9 @@ import (
 type Result struct {
 	// RequeueAfter calls again after this long, or sooner where an error is retried sooner; zero does not.
 	RequeueAfter time.Duration
+	// KeepFailures says that the reconcile did not get as far as to succeed: it waits for a cache, a quota or its turn. The
+	// delay of the next error then grows from where it was, and does not begin at BaseDelay again.
+	KeepFailures bool
 }
 
 // Reconcile brings one object to its desired state. It must be safe to call again at any point, and is never called twice at
@@ -46,6 +49,11 @@ func New(name string, options Options, reconcile Reconcile) *Controller {
 // Name returns the name in logs, events and metrics.
 func (c *Controller) Name() string { return c.name }
 
+// Reconcile works on one key at once and does not queue it. It must not be called while Run works.
+func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) (Result, error) {
+	return c.reconcile(ctx, key)
+}
+
 // Add reconciles a key soon, for callers whose watch Watch does not fit.
 func (c *Controller) Add(key types.NamespacedName) { c.queue.Add(key) }
 
@@ -55,10 +63,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	ctx = klog.NewContext(ctx, logger)
 	defer c.queue.ShutDown()
 	logger.Info("Waiting for caches")
-	for _, watch := range c.watches {
-		if !cache.WaitForCacheSync(ctx.Done(), watch.HasSynced) {
-			return fmt.Errorf("sync caches of %s: %w", c.name, context.Cause(ctx))
-		}
+	if !cache.WaitForCacheSync(ctx.Done(), c.synced()...) {
+		return fmt.Errorf("sync caches of %s: %w", c.name, context.Cause(ctx))
 	}
 	logger.Info("Started", "workers", c.options.workers())
 	c.options.Metrics.started(c.name, c.options.workers())
@@ -75,6 +81,17 @@ func (c *Controller) Run(ctx context.Context) error {
 	workers.Wait()
 	logger.Info("Stopped")
 	return nil
+}
+
+// synced are the informers that are read, and the handlers that have to see what there is from the beginning.
+func (c *Controller) synced() (all []cache.InformerSynced) {
+	if c.options.Informers != nil {
+		all = c.options.Informers()
+	}
+	for _, watch := range c.watches {
+		all = append(all, watch.HasSynced)
+	}
+	return all
 }
 
 // next works on one key and returns false when there will be no more.
@@ -99,7 +116,9 @@ func (c *Controller) next(ctx context.Context) bool {
 			c.queue.AddAfter(key, result.RequeueAfter)
 		}
 	default:
-		c.queue.Forget(key)
+		if !result.KeepFailures {
+			c.queue.Forget(key)
+		}
 		if result.RequeueAfter > 0 {
 			c.queue.AddAfter(key, result.RequeueAfter)
 		}

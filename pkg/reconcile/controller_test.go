@@ -51,6 +51,42 @@ func TestRetriesGrowAndRequeuesArePunctual(t *testing.T) {
 	})
 }
 
+func TestWaitingDoesNotResetTheDelayOfErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		waiting Result
+		want    time.Duration
+	}{
+		"it waits":     {Result{RequeueAfter: time.Minute, KeepFailures: true}, 4 * time.Second},
+		"it succeeded": {Result{RequeueAfter: time.Minute}, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls []time.Time
+				c := New("test", Options{Workers: 1, BaseDelay: time.Second}, func(context.Context, types.NamespacedName) (Result, error) {
+					calls = append(calls, time.Now())
+					switch len(calls) {
+					case 1, 2, 4:
+						return Result{}, errors.New("failed")
+					case 3:
+						return tc.waiting, nil
+					default:
+						return Result{}, nil
+					}
+				})
+				c.queue.Add(key)
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error)
+				go func() { done <- c.Run(ctx) }()
+				<-time.After(time.Hour)
+				cancel()
+				require.NoError(t, <-done)
+				require.Len(t, calls, 5)
+				assert.Equal(t, tc.want, calls[4].Sub(calls[3]), "the delay after the third error")
+			})
+		})
+	}
+}
+
 func TestAFailureIsCalledAgainInTimeForWhatIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -172,7 +208,7 @@ func TestMetrics(t *testing.T) {
 	}
 	var none *Metrics
 	none.begin("x", clock)(Result{}, nil)
-	none.Stale("x")
+	none.started("x", 1)
 }
 
 // TestWatchChangesSeesBothSides hands over what was before and what is after, and nil for what is not.

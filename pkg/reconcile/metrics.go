@@ -14,8 +14,6 @@ type Metrics struct {
 	seconds *metrics.HistogramVec
 	active  *metrics.GaugeVec
 	workers *metrics.GaugeVec
-	stale   *metrics.CounterVec
-	leaked  *metrics.CounterVec
 }
 
 // NewMetrics makes the metrics; Register shows them.
@@ -32,35 +30,17 @@ func NewMetrics() *Metrics {
 			Help: "Reconciles that run.", StabilityLevel: stage}, []string{"controller"}),
 		workers: metrics.NewGaugeVec(&metrics.GaugeOpts{Name: "controller_runtime_max_concurrent_reconciles",
 			Help: "Reconciles that may run at once.", StabilityLevel: stage}, []string{"controller"}),
-		stale: metrics.NewCounterVec(&metrics.CounterOpts{Name: "kruise_manager_stale_cache_total",
-			Help: "Reconciles put off because a cache had not seen an earlier write.", StabilityLevel: stage}, []string{"controller"}),
-		leaked: metrics.NewCounterVec(&metrics.CounterOpts{Name: "cloneset_scale_expectation_leakage",
-			Help: "Writes that a cache did not show within --expectation-timeout.", StabilityLevel: stage}, []string{"namespace", "name"}),
 	}
 }
 
 // Register shows the metrics through the function of a registry.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
-	for _, metric := range []metrics.Registerable{m.total, m.errors, m.seconds, m.active, m.workers, m.stale, m.leaked} {
+	for _, metric := range []metrics.Registerable{m.total, m.errors, m.seconds, m.active, m.workers} {
 		if err := register(metric); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// Stale counts a reconcile that a stale cache put off.
-func (m *Metrics) Stale(controller string) {
-	if m != nil {
-		m.stale.WithLabelValues(controller).Inc()
-	}
-}
-
-// Leaked counts a write for a CloneSet that a cache never showed.
-func (m *Metrics) Leaked(namespace, name string) {
-	if m != nil {
-		m.leaked.WithLabelValues(namespace, name).Inc()
-	}
 }
 
 func (m *Metrics) started(controller string, workers int) {

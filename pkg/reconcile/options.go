@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 )
@@ -18,6 +19,8 @@ type Options struct {
 	// QPS and BucketSize bound the retries of all keys together.
 	QPS        float64
 	BucketSize int
+	// Informers are those that the controller reads, watched or not: Run waits for them before the first reconcile. May be nil.
+	Informers func() []cache.InformerSynced
 	// Metrics may be nil.
 	Metrics *Metrics
 	// Clock is the real one when nil.

@@ -16,8 +16,9 @@ import (
 var served = map[string][]string{
 	"v1": {"Namespace", "ServiceAccount", "PersistentVolumeClaim", "Service"}, "apps/v1": {"Deployment", "DaemonSet"},
 	"policy/v1": {"PodDisruptionBudget"}, "apiregistration.k8s.io/v1": {"APIService"},
-	"apiextensions.k8s.io/v1":      {"CustomResourceDefinition"},
-	"rbac.authorization.k8s.io/v1": {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
+	"apiextensions.k8s.io/v1":         {"CustomResourceDefinition"},
+	"flowcontrol.apiserver.k8s.io/v1": {"FlowSchema"},
+	"rbac.authorization.k8s.io/v1":    {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
 
 	"admissionregistration.k8s.io/v1": {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"},
 }
@@ -43,7 +44,7 @@ func clusterWith(t *testing.T, objects map[string]any, definitions ...map[string
 	for version, kinds := range served {
 		resources := []any{}
 		for _, kind := range kinds {
-			namespaced := !strings.HasPrefix(kind, "Cluster") && !strings.HasPrefix(kind, "Validating") && !strings.HasPrefix(kind, "Mutating") && kind != "Namespace" && kind != "APIService" && kind != "CustomResourceDefinition"
+			namespaced := !strings.HasPrefix(kind, "Cluster") && !strings.HasPrefix(kind, "Validating") && !strings.HasPrefix(kind, "Mutating") && kind != "Namespace" && kind != "APIService" && kind != "CustomResourceDefinition" && kind != "FlowSchema"
 			resources = append(resources, map[string]any{
 				"name": strings.ToLower(kind) + "s", "kind": kind, "namespaced": namespaced, "verbs": []string{"get", "list"},
 			})

@@ -18,6 +18,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -152,6 +153,7 @@ var typed = map[string]func(*testing.T, objects, string){
 	"ClusterRoleBinding":               check[rbacv1.ClusterRoleBinding]("ClusterRoleBinding"),
 	"Role":                             check[rbacv1.Role]("Role"),
 	"RoleBinding":                      check[rbacv1.RoleBinding]("RoleBinding"),
+	"FlowSchema":                       check[flowcontrolv1.FlowSchema]("FlowSchema"),
 	"APIService":                       check[apiregistrationv1.APIService]("APIService"),
 }
 

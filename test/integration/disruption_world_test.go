@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -29,7 +28,6 @@ import (
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/podunavailablebudget"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
-	"kruise.io/kruise/pkg/generated/informers/externalversions"
 )
 
 // budgeted is a namespace in which budgets are counted and enforced.
@@ -64,21 +62,19 @@ func withBudgets(t *testing.T) *budgeted {
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: kube.CoreV1().Events("")})
 	scheme := clientscheme.Scheme
 	require.NoError(t, policyv1beta1.AddToScheme(scheme))
-	deps := controller.Deps{
+	caches := controller.NewCaches(kube, kruise, b.namespace, 0)
+	deps := caches.For(controller.Deps{
 		Kube: kube, Kruise: kruise, Dynamic: dynamicClient,
-		Mapper:          restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kube.Discovery())),
-		KubeInformers:   informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(b.namespace)),
-		KruiseInformers: externalversions.NewSharedInformerFactoryWithOptions(kruise, 0, externalversions.WithNamespace(b.namespace)),
+		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kube.Discovery())),
 		Recorder: func(component string) record.EventRecorder {
 			return broadcaster.NewRecorder(scheme, corev1.EventSource{Component: component})
 		},
 		Features: env.gate, Clock: clock.RealClock{},
-	}
+	})
 	c, err := podunavailablebudget.New(deps)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	deps.KubeInformers.Start(ctx.Done())
-	deps.KruiseInformers.Start(ctx.Done())
+	caches.Start(ctx, deps.Needs())
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -10,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -23,9 +23,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/controller/consistency"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
-	"kruise.io/kruise/pkg/generated/informers/externalversions"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 const protobuf = "application/vnd.kubernetes.protobuf"
@@ -35,11 +36,18 @@ type Config struct {
 	options     *Options
 	deps        controller.Deps
 	kruise      versioned.Interface
-	controllers []*controller.Controller
+	caches      *controller.Caches
+	controllers []*running
 	broadcaster record.EventBroadcaster
 	events      typedcorev1.EventsGetter
 	lock        resourcelock.Interface
 	leader      *leaderMetric
+}
+
+// running is a controller with the informers that it reads.
+type running struct {
+	*reconcile.Controller
+	needs []controller.Need
 }
 
 // Config makes the clients and the controllers.
@@ -112,29 +120,22 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 		}
 	}
 	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx))
-	metrics := controller.NewMetrics()
-	if err := metrics.Register(legacyregistry.Register); err != nil {
+	metrics, consistencyMetrics := reconcile.NewMetrics(), consistency.NewMetrics()
+	if err := errors.Join(metrics.Register(legacyregistry.Register), consistencyMetrics.Register(legacyregistry.Register)); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	if c.leader, err = newLeaderMetric(legacyregistry.Register); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
+	c.caches = controller.NewCaches(kube, c.kruise, o.Namespace, resync)
 	c.deps = controller.Deps{
 		Kube: kube, Kruise: c.kruise,
-		KubeInformers: informers.NewSharedInformerFactoryWithOptions(kube, resync,
-			informers.WithNamespace(o.Namespace), informers.WithTransform(controller.Trim)),
-		KruiseInformers: externalversions.NewSharedInformerFactoryWithOptions(c.kruise, resync,
-			externalversions.WithNamespace(o.Namespace), externalversions.WithTransform(controller.Trim)),
 		Recorder: func(component string) record.EventRecorder {
 			return c.broadcaster.NewRecorder(scheme, corev1.EventSource{Component: component})
 		},
 		Features: o.Features, Clock: clock.RealClock{}, ExpectationTimeout: o.ExpectationTimeout,
-		PullSecretsNamespace: o.PullSecretsNamespace,
-		PullSecretInformers: informers.NewSharedInformerFactoryWithOptions(kube, resync,
-			informers.WithNamespace(o.PullSecretsNamespace), informers.WithTransform(controller.Trim)),
-		NodeImageCreationDelay: o.NodeImageCreationDelay, NodeImageTagTTL: time.Duration(o.NodeImageTagTTLSeconds) * time.Second,
-		ScalingExcludePreparingDelete: o.ScalingExcludePreparingDelete,
-		Options: controller.Options{
+		Consistency: consistencyMetrics,
+		Options: reconcile.Options{
 			BaseDelay: o.BaseDelay, MaxDelay: o.MaxDelay, QPS: float64(o.QueueQPS), BucketSize: o.BucketSize, Metrics: metrics,
 		},
 	}
@@ -143,15 +144,16 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 
 func (c *Config) makeControllers() error {
 	for _, row := range controllers {
-		deps := c.deps
+		if row.enabled != nil && !row.enabled(c.deps.Features) {
+			continue
+		}
+		deps := c.caches.For(c.deps)
 		deps.Options.Workers = *c.options.Workers[row.name]
-		made, err := row.new(deps)
+		made, err := row.new(deps, c.options)
 		if err != nil {
 			return fmt.Errorf("make controller %s: %w", row.name, err)
 		}
-		if made != nil {
-			c.controllers = append(c.controllers, made)
-		}
+		c.controllers = append(c.controllers, &running{made, deps.Needs()})
 	}
 	return nil
 }

@@ -1,11 +1,10 @@
 package app
 
 import (
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"time"
+
 	"k8s.io/component-base/featuregate"
 
-	"kruise.io/kruise/pkg/apis/apps/v1beta1"
-	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/cloneset"
 	"kruise.io/kruise/pkg/controller/containerrecreaterequest"
@@ -15,41 +14,65 @@ import (
 	"kruise.io/kruise/pkg/controller/podreadiness"
 	"kruise.io/kruise/pkg/controller/podunavailablebudget"
 	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
-// constructor makes a controller that runs nothing yet.
-type constructor func(controller.Deps) (*controller.Controller, error)
-
-// controllers is every controller. The flag of a row's workers is --<name>-workers.
-var controllers = []struct {
+// row is one controller. The flag of its workers is --<name>-workers.
+type row struct {
 	name string
-	// requires is what the API server must serve before the controller can start.
-	requires []schema.GroupVersionResource
-	new      constructor
-}{
-	{"cloneset", []schema.GroupVersionResource{v1beta1.SchemeGroupVersion.WithResource("clonesets")}, cloneset.New},
-	{"crr", []schema.GroupVersionResource{v1beta1.SchemeGroupVersion.WithResource("containerrecreaterequests")}, containerrecreaterequest.New},
-	{"podreadiness", nil, podreadiness.New},
-	{"podunavailablebudget", []schema.GroupVersionResource{
-		policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), v1beta1.SchemeGroupVersion.WithResource("clonesets"),
-		v1beta1.SchemeGroupVersion.WithResource("statefulsets"),
-	}, podunavailablebudget.New},
-	{"nodeimage", []schema.GroupVersionResource{
-		v1beta1.SchemeGroupVersion.WithResource("nodeimages"), v1beta1.SchemeGroupVersion.WithResource("imagepulljobs"),
-	}, whenOn(nodeimage.New, features.KruiseDaemon)},
-	{"imagepulljob", nil, whenOn(imagepulljob.New, features.KruiseDaemon, features.ImagePullJobGate)},
-	{"imagelistpulljob", []schema.GroupVersionResource{v1beta1.SchemeGroupVersion.WithResource("imagelistpulljobs")},
-		whenOn(imagelistpulljob.New, features.KruiseDaemon, features.ImagePullJobGate)},
+	// enabled says whether the feature gates ask for it; nil is always. A controller that they do not ask for is not made.
+	enabled func(featuregate.FeatureGate) bool
+	// new makes the controller, which runs nothing yet. It starts when the servers have all that its constructor asked
+	// controller.Deps for.
+	new func(controller.Deps, *Options) (*reconcile.Controller, error)
 }
 
-// whenOn makes no controller while one of the gates is off.
-func whenOn(construct constructor, gates ...featuregate.Feature) constructor {
-	return func(deps controller.Deps) (*controller.Controller, error) {
-		for _, gate := range gates {
-			if !deps.Features.Enabled(gate) {
-				return nil, nil
+// controllers is every controller.
+var controllers = []row{
+	{"cloneset", nil, func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+		return cloneset.New(deps, cloneset.Options{ScalingExcludePreparingDelete: o.ScalingExcludePreparingDelete})
+	}},
+	{"crr", allOf(features.KruiseDaemon), alone(containerrecreaterequest.New)},
+	{"podreadiness", nil, alone(podreadiness.New)},
+	{"podunavailablebudget", anyOf(features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate),
+		alone(podunavailablebudget.New)},
+	{"nodeimage", allOf(features.KruiseDaemon), func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+		return nodeimage.New(deps, nodeimage.Options{CreationDelay: o.NodeImageCreationDelay})
+	}},
+	{"imagepulljob", allOf(features.KruiseDaemon, features.ImagePullJobGate),
+		func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+			return imagepulljob.New(deps, imagepulljob.Options{
+				PullSecretsNamespace: o.PullSecretsNamespace, TagTTL: time.Duration(o.NodeImageTagTTLSeconds) * time.Second,
+			})
+		}},
+	{"imagelistpulljob", allOf(features.KruiseDaemon, features.ImagePullJobGate), alone(imagelistpulljob.New)},
+}
+
+// alone is the constructor of a controller without options of its own.
+func alone(construct func(controller.Deps) (*reconcile.Controller, error)) func(controller.Deps, *Options) (*reconcile.Controller, error) {
+	return func(deps controller.Deps, _ *Options) (*reconcile.Controller, error) { return construct(deps) }
+}
+
+// allOf asks for a controller while all of the gates are on.
+func allOf(gates ...featuregate.Feature) func(featuregate.FeatureGate) bool {
+	return func(gate featuregate.FeatureGate) bool {
+		for _, name := range gates {
+			if !gate.Enabled(name) {
+				return false
 			}
 		}
-		return construct(deps)
+		return true
+	}
+}
+
+// anyOf asks for a controller while one of the gates is on.
+func anyOf(gates ...featuregate.Feature) func(featuregate.FeatureGate) bool {
+	return func(gate featuregate.FeatureGate) bool {
+		for _, name := range gates {
+			if gate.Enabled(name) {
+				return true
+			}
+		}
+		return false
 	}
 }

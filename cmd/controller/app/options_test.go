@@ -8,11 +8,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"k8s.io/component-base/featuregate"
 	"k8s.io/klog/v2/ktesting"
-
-	"kruise.io/kruise/pkg/controller/controllertest"
-	"kruise.io/kruise/pkg/features"
 )
 
 func parse(t *testing.T, env map[string]string, args ...string) (*Options, error) {
@@ -82,14 +78,9 @@ func TestRow40GateOfTheNodeAgent(t *testing.T) {
 		"forced by use": {"ImagePullJobGate=false,PreDownloadImageForInPlaceUpdate=true", []string{"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := controllertest.New(t, tc.gates)
-			_, err := features.Cascade(f.Deps.Features.(featuregate.MutableFeatureGate))
-			require.NoError(t, err)
 			var made []string
-			for _, row := range controllers {
-				c, err := row.new(f.Deps)
-				require.NoError(t, err)
-				if c != nil && strings.Contains(row.name, "image") {
+			for _, c := range newConfig(t, tc.gates).controllers {
+				if strings.Contains(c.Name(), "image") {
 					made = append(made, c.Name())
 				}
 			}

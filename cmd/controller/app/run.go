@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -12,6 +13,8 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"  // rest_client_*, leader_election_*
 	_ "k8s.io/component-base/metrics/prometheus/workqueue" // workqueue_*
 	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/controller"
 )
 
 // errLostLease ends the process: whoever leads now must not find us working as well.
@@ -102,20 +105,10 @@ func (c *Config) lead(ctx context.Context) error {
 	}
 }
 
-// fillCaches starts the informers as soon as the kinds that they list are served.
+// fillCaches starts the informers of each controller as soon as the servers have what it needs.
 func (c *Config) fillCaches(ctx context.Context) {
-	for _, row := range controllers {
-		for _, resource := range row.requires {
-			if !c.waitForAPI(ctx, resource) {
-				return
-			}
-		}
-	}
-	c.deps.KubeInformers.Start(ctx.Done())
-	c.deps.KruiseInformers.Start(ctx.Done())
-	c.deps.PullSecretInformers.Start(ctx.Done())
+	defer c.caches.Wait()
+	w := &waiter{discovery: c.kruise.Discovery(), left: slices.Clone(c.controllers), start: func(needs []controller.Need) { c.caches.Start(ctx, needs) }}
+	w.run(ctx)
 	<-ctx.Done()
-	c.deps.KubeInformers.Shutdown()
-	c.deps.KruiseInformers.Shutdown()
-	c.deps.PullSecretInformers.Shutdown()
 }

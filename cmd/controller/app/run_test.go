@@ -18,6 +18,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 // election is a replica that leads, with one controller that is at work on one Pod until finish is closed.
@@ -34,10 +35,10 @@ func lead(t *testing.T) *election {
 		kube:   fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}),
 		finish: make(chan struct{}), working: make(chan struct{}), result: make(chan error, 1),
 	}
-	busy := controller.New("busy", controller.Options{}, func(context.Context, types.NamespacedName) (controller.Result, error) {
+	busy := reconcile.New("busy", reconcile.Options{}, func(context.Context, types.NamespacedName) (reconcile.Result, error) {
 		close(e.working)
 		<-e.finish
-		return controller.Result{}, nil
+		return reconcile.Result{}, nil
 	})
 	factory := informers.NewSharedInformerFactory(e.kube, 0)
 	require.NoError(t, busy.Watch(factory.Core().V1().Pods().Informer(), controller.Self))
@@ -51,7 +52,7 @@ func lead(t *testing.T) *election {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	e.stop = cancel
 	factory.Start(ctx.Done())
-	config := &Config{options: options, lock: lock, leader: leader, controllers: []*controller.Controller{busy}}
+	config := &Config{options: options, lock: lock, leader: leader, controllers: []*running{{Controller: busy}}}
 	go func() {
 		e.result <- config.elect(ctx, cancel)
 		cancel(nil)

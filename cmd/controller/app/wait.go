@@ -2,40 +2,98 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/controller"
 )
 
-const (
-	apiPeriod = 2 * time.Second
-	// apiLogEvery is how many tries pass between two lines of the log.
-	apiLogEvery = 15
-)
+// apiPeriod is how often the servers are asked what they serve, while a controller waits for it.
+const apiPeriod = 2 * time.Second
 
-// waitForAPI waits until the resource is served, and says so while it is not. It returns false when the context ended first.
-func (c *Config) waitForAPI(ctx context.Context, resource schema.GroupVersionResource) bool {
-	logger := klog.FromContext(ctx)
-	tries := 0
-	err := wait.PollUntilContextCancel(ctx, apiPeriod, true, func(context.Context) (bool, error) {
-		list, err := c.kruise.Discovery().ServerResourcesForGroupVersion(resource.GroupVersion().String())
-		if err == nil {
-			for i := range list.APIResources {
-				if list.APIResources[i].Name == resource.Resource {
-					return true, nil
-				}
-			}
-		}
-		if tries%apiLogEvery == 0 {
-			logger.Info("Waiting for the API: is kruise-apiserver running, and its APIService available?", "resource", resource, "err", err)
-		}
-		tries++
-		return false, nil
+// waiter starts the informers of each controller once all that it reads is served. An API that is missing keeps nobody waiting
+// but the controllers that need it: an informer of a kind that a server does not have never fills its cache.
+type waiter struct {
+	discovery discovery.ServerResourcesInterface
+	left      []*running
+	start     func([]controller.Need)
+	// said are the controllers that a line of the log was written for.
+	said map[*running]bool
+}
+
+// run returns when every controller was started, or when the context ends.
+func (w *waiter) run(ctx context.Context) {
+	w.said = map[*running]bool{}
+	_ = wait.PollUntilContextCancel(ctx, apiPeriod, true, func(ctx context.Context) (bool, error) {
+		w.pass(klog.FromContext(ctx))
+		return len(w.left) == 0, nil
 	})
-	if err == nil && tries > 0 {
-		logger.Info("The API is served", "resource", resource)
+}
+
+// pass starts the controllers that lack nothing. It asks for each group and version once.
+func (w *waiter) pass(logger klog.Logger) {
+	served := &apis{discovery: w.discovery, versions: map[schema.GroupVersion]*answer{}}
+	w.left = slices.DeleteFunc(w.left, func(c *running) bool {
+		missing, err := served.missing(c.needs)
+		switch {
+		case missing.Empty():
+			if w.said[c] {
+				logger.Info("The API is served, starting the controller", "controller", c.Name())
+			}
+			w.start(c.needs)
+			return true
+		case !w.said[c]:
+			logger.Info("Leaving a controller out until the API that it needs is served: is kruise-apiserver running, its "+
+				"APIService available, and are both servers recent enough?", "controller", c.Name(), "kind", missing, "err", err)
+			w.said[c] = true
+		}
+		return false
+	})
+}
+
+// apis are what the servers say they serve, asked once.
+type apis struct {
+	discovery discovery.ServerResourcesInterface
+	versions  map[schema.GroupVersion]*answer
+}
+
+type answer struct {
+	resources []metav1.APIResource
+	err       error
+}
+
+// missing is the first kind of the needs that is not served, or empty.
+func (a *apis) missing(needs []controller.Need) (schema.GroupVersionKind, error) {
+	for _, need := range needs {
+		version := a.of(need.Kind.GroupVersion())
+		if !slices.ContainsFunc(version.resources, func(r metav1.APIResource) bool {
+			return r.Kind == need.Kind.Kind && slices.Contains(r.Verbs, "watch")
+		}) {
+			return need.Kind, version.err
+		}
 	}
-	return err == nil
+	return schema.GroupVersionKind{}, nil
+}
+
+func (a *apis) of(version schema.GroupVersion) *answer {
+	if known := a.versions[version]; known != nil {
+		return known
+	}
+	found := &answer{}
+	a.versions[version] = found
+	list, err := a.discovery.ServerResourcesForGroupVersion(version.String())
+	if err != nil && !apierrors.IsNotFound(err) {
+		found.err = err
+	}
+	if err == nil {
+		found.resources = list.APIResources
+	}
+	return found
 }

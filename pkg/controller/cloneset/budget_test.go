@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -37,7 +36,7 @@ func budgetOf(allowed int32) *policyv1beta1.PodUnavailableBudget {
 func (w *world) once() (result int64) {
 	w.t.Helper()
 	w.Observe()
-	again, err := w.r.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	again, err := w.reconcile("web")
 	require.NoError(w.t, err, "a budget that is used up is no failure")
 	w.kubelet()
 	return again.RequeueAfter.Milliseconds()

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
 
@@ -41,7 +40,7 @@ func TestRefusedUpdateInPlaceLeavesThePodInService(t *testing.T) {
 	w.edit(image("app:2"))
 	pass := func() (held int, err error) {
 		w.Observe()
-		_, err = w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+		_, err = w.reconcile("web")
 		writes := w.Writes()
 		w.kubelet()
 		return len(slices.DeleteFunc(writes, func(s string) bool { return s != "patch pods/status "+name })), err
@@ -94,7 +93,7 @@ func TestAnothersPodIsNotTakenForOurs(t *testing.T) {
 		return true, nil, apierrors.NewAlreadyExists(pods, pod.Name)
 	})
 	w.Observe()
-	_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	_, err := w.reconcile("web")
 	require.ErrorContains(t, err, "already exists")
 }
 
@@ -123,7 +122,7 @@ func TestAClaimThatCannotBeDeletedHoldsUpNothing(t *testing.T) {
 	w.edit(image("app:2"))
 	for range 20 {
 		w.Observe()
-		_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+		_, err := w.reconcile("web")
 		require.True(t, apierrors.IsForbidden(err), "%v", err)
 		w.kubelet()
 	}

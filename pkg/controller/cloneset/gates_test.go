@@ -11,14 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/controllertest"
-	"kruise.io/kruise/pkg/generated/informers/externalversions"
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
@@ -126,39 +125,26 @@ func TestClaimsOfARevisionThatComesBackAreTheNewOnes(t *testing.T) {
 // lag makes the cache of Pods say that it is behind what was written.
 func lag(w *world) {
 	w.Deps.KubeInformers.Core().V1().Pods().Informer().GetIndexer().(interface{ Bookmark(string) }).Bookmark("1")
-	w.r.guard.Wrote("set", pods, "2")
+	w.guard.Wrote("set", pods, "2")
 }
 
+// TestLifecycleRow21CacheThatNeverShowsAWrite is held to what the server says: it has the write, so the cache is late.
 func TestLifecycleRow21CacheThatNeverShowsAWrite(t *testing.T) {
-	for name, tc := range map[string]struct {
-		gates string
-		after int
-	}{
-		"with the gate":    {"ForceDeleteTimeoutExpectationGate=true", 1},
-		"without the gate": {"ForceDeleteTimeoutExpectationGate=false", 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, tc.gates, newSet(1))
-			w.Observe()
-			lag(w)
-			reconcile := func() time.Duration {
-				result, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
-				require.NoError(t, err)
-				return result.RequeueAfter
-			}
-			assert.Positive(t, reconcile())
-			w.wait(4 * time.Minute)
-			assert.Positive(t, reconcile())
-			assert.Empty(t, w.Pods(), "it waits")
-			w.wait(time.Minute)
-			reconcile()
-			assert.Len(t, w.Pods(), tc.after)
-		})
+	w := newWorld(t, "", newSet(1))
+	w.guard.Look = func(context.Context, schema.GroupResource, string, string) (string, metav1.Object, error) {
+		return "2", nil, nil
+	}
+	w.Observe()
+	lag(w)
+	for range 3 {
+		result, err := w.reconcile("web")
+		require.NoError(t, err)
+		assert.Positive(t, result.RequeueAfter)
+		assert.Empty(t, w.Pods(), "it waits")
+		w.wait(4 * time.Minute)
 	}
 }
 
-// A controller that starts finds its caches full before it works on the first name: one pass for each CloneSet is enough, so
-// nothing has to be put off.
 func TestRow26RestartWithAThousandPods(t *testing.T) {
 	w := rolled(t, "", newSet(1))
 	first := w.Pods()[0]
@@ -180,27 +166,24 @@ func TestRow26RestartWithAThousandPods(t *testing.T) {
 	w.Update(set)
 	w.Writes()
 	synctest.Test(t, func(t *testing.T) {
-		deps := w.Deps
-		deps.KubeInformers = informers.NewSharedInformerFactory(w.Kube, 0)
-		deps.KruiseInformers = externalversions.NewSharedInformerFactory(w.Kruise, 0)
-		r, err := newReconciler(deps)
-		require.NoError(t, err)
-		passes := 0
-		c := controller.New(Name, deps.Options, func(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+		caches := controller.NewCaches(w.Kube, w.Kruise, "", 0)
+		deps := caches.For(w.Deps)
+		r, of := build(deps, Options{})
+		passes, observe := 0, r.engine.Caches.Pods
+		r.engine.Caches.Pods = func(owner types.UID) ([]*corev1.Pod, error) {
 			passes++
-			return r.Reconcile(ctx, key)
-		})
-		require.NoError(t, r.watch(c, deps))
+			return observe(owner)
+		}
+		c, err := of.Build()
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
-		deps.KubeInformers.Start(ctx.Done())
-		deps.KruiseInformers.Start(ctx.Done())
+		caches.Start(ctx, deps.Needs())
 		done := make(chan error)
 		go func() { done <- c.Run(ctx) }()
 		<-time.After(time.Minute)
 		cancel()
 		require.NoError(t, <-done)
-		deps.KubeInformers.Shutdown()
-		deps.KruiseInformers.Shutdown()
+		caches.Wait()
 		assert.Equal(t, 1, passes)
 		assert.Empty(t, w.Writes())
 	})

@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -92,7 +91,7 @@ func TestEnvFromMetadataWithoutAnAgent(t *testing.T) {
 	w.edit(annotation("2"))
 	late(w)
 	w.Observe()
-	_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	_, err := w.reconcile("web")
 	require.ErrorContains(t, err, "no node agent has reported on it")
 	assert.Equal(t, v1beta1.CloneSetConditionFailedUpdate, w.set().Status.Conditions[0].Type)
 }

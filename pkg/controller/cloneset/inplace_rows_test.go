@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -87,7 +86,7 @@ func TestInPlaceOnlyReportsWhatItCannotDo(t *testing.T) {
 	name := w.names()[0]
 	w.edit(func(s *v1beta1.CloneSetSpec) { s.Template.Spec.HostNetwork = true })
 	w.Observe()
-	_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	_, err := w.reconcile("web")
 	require.ErrorContains(t, err, "cannot be updated in place")
 	assert.Equal(t, v1beta1.CloneSetConditionFailedUpdate, w.set().Status.Conditions[0].Type)
 	assert.Equal(t, []string{name}, w.names())
@@ -213,7 +212,7 @@ func TestUnreadableRecordOfOnePodHoldsUpNoOther(t *testing.T) {
 	})
 	w.edit(image("app:2"))
 	w.Observe()
-	_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	_, err := w.reconcile("web")
 	require.ErrorContains(t, err, "decode annotation")
 	assert.Equal(t, map[string]int{"app:2": 2}, w.images(), "the new update repairs the record too")
 	w.kubelet()

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -26,7 +25,7 @@ func (w *world) slowServer(each time.Duration) {
 func (w *world) pass() time.Duration {
 	w.t.Helper()
 	w.Observe()
-	result, err := w.r.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	result, err := w.reconcile("web")
 	require.NoError(w.t, err)
 	return result.RequeueAfter
 }

@@ -32,15 +32,6 @@ type downloads struct {
 	engine *engine.Engine
 }
 
-// newDownloads makes it, and indexes the informer of jobs.
-func newDownloads(deps controller.Deps, e *engine.Engine) (*downloads, error) {
-	informer := deps.KruiseInformers.Apps().V1beta1().ImagePullJobs().Informer()
-	if err := controller.IndexByOwner(informer); err != nil {
-		return nil, fmt.Errorf("index ImagePullJobs by owner: %w", err)
-	}
-	return &downloads{jobs: informer.GetIndexer(), client: deps.Kruise.AppsV1beta1(), engine: e}, nil
-}
-
 // sync creates the jobs of the update revision once, and deletes all jobs when no Pod is to be updated any more.
 func (d *downloads) sync(ctx context.Context, p *planner, revision *appsv1.ControllerRevision, updatedReady int32) error {
 	switch {

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
@@ -129,7 +128,7 @@ func TestARefusedJobHoldsNothingUp(t *testing.T) {
 	})
 	w.edit(image("app:2"))
 	w.Observe()
-	_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	_, err := w.reconcile("web")
 	require.ErrorContains(t, err, "create ImagePullJob")
 	assert.True(t, slices.ContainsFunc(w.Events(), func(event string) bool {
 		return len(event) > 32 && event[:32] == "Normal FailedCreateImagePullJob "

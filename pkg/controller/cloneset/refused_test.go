@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
 
@@ -44,7 +43,7 @@ func (w *world) fullAt(limit int) {
 func (w *world) passes(n int) (last error) {
 	for range n {
 		w.Observe()
-		_, last = w.r.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+		_, last = w.reconcile("web")
 		w.watchBounds()
 		w.kubelet()
 	}
@@ -134,7 +133,7 @@ func TestARefusedRevisionIsReportedAndPodsSettle(t *testing.T) {
 	w.edit(image("app:2"))
 	w.step()
 	w.Kube.PrependReactor("create", "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(engine.RevisionResource, "web", nil)
+		return true, nil, apierrors.NewForbidden(engine.RevisionResource.GroupResource(), "web", nil)
 	})
 	w.edit(image("app:3"))
 	w.kubelet()

@@ -9,9 +9,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/retry"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
 	client "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/engine"
 )
@@ -25,33 +25,14 @@ type reporter struct {
 // write writes a status that says anything new. On a conflict the fresh object gets the same report: it says which generation it
 // is about.
 func (r *reporter) write(ctx context.Context, set *v1beta1.CloneSet, status v1beta1.CloneSetStatus) error {
-	if sameStatus(&set.Status, &status) {
+	stored, err := controller.UpdateStatus(ctx, r.sets.CloneSets(set.Namespace), set, func(fresh *v1beta1.CloneSet) error {
+		fresh.Status = status
 		return nil
-	}
-	sets, target := r.sets.CloneSets(set.Namespace), set
-	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		report := target.DeepCopy()
-		report.Status = status
-		written, err := sets.UpdateStatus(ctx, report, metav1.UpdateOptions{})
-		if apierrors.IsConflict(err) {
-			fresh, getErr := sets.Get(ctx, set.Name, metav1.GetOptions{})
-			if getErr != nil {
-				return getErr
-			}
-			if fresh.UID != set.UID {
-				return nil
-			}
-			target = fresh
-		}
-		if err == nil {
-			r.guard.Wrote(set.UID, clonesets, written.ResourceVersion)
-		}
-		return err
 	})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("update status: %w", err)
+	if err == nil && stored != nil && stored.ResourceVersion != set.ResourceVersion {
+		r.guard.Wrote(set.UID, clonesets.GroupResource(), stored.ResourceVersion)
 	}
-	return nil
+	return err
 }
 
 // clearPodsToDelete removes the names of Pods that are gone from the spec's list. It never overwrites an edit of the list.
@@ -87,6 +68,6 @@ func (r *reporter) clearPodsToDelete(ctx context.Context, set *v1beta1.CloneSet,
 	if err != nil {
 		return fmt.Errorf("clear scaleStrategy.podsToDelete: %w", err)
 	}
-	r.guard.Wrote(set.UID, clonesets, written.ResourceVersion)
+	r.guard.Wrote(set.UID, clonesets.GroupResource(), written.ResourceVersion)
 	return nil
 }

@@ -225,7 +225,7 @@ func TestRow23LongName(t *testing.T) {
 		set.Name = strings.Repeat("n", 60)
 		w := newWorld(t, gate, set)
 		w.Observe()
-		_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: set.Name})
+		_, err := w.reconcile(set.Name)
 		require.NoError(t, err)
 		assert.True(t, label(w.Pods()[0].Labels["controller-revision-hash"]), gate)
 	}
@@ -252,7 +252,7 @@ func TestRow25QuotaThenRecovery(t *testing.T) {
 		return false, nil, nil
 	})
 	w.Observe()
-	_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	_, err := w.reconcile("web")
 	require.ErrorContains(t, err, "exceeded quota")
 	conditions := w.set().Status.Conditions
 	require.Len(t, conditions, 1)

@@ -13,7 +13,6 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller/controllertest"
 	client "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
-	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
 )
 
 // setServer keeps one CloneSet in all its versions, for a controller whose cache lags behind.
@@ -53,16 +52,7 @@ func (s *setServer) LastStoreSyncResourceVersion() string { return s.cached().Re
 // GetByKey implements consistency.Store.
 func (s *setServer) GetByKey(string) (any, bool, error) { return s.cached(), true, nil }
 
-// setLister and setClient are the CloneSet's cache and server as the controller knows them.
-type setLister struct {
-	listers.CloneSetNamespaceLister
-	*setServer
-}
-
-func (l setLister) CloneSets(string) listers.CloneSetNamespaceLister { return l }
-
-func (l setLister) Get(string) (*v1beta1.CloneSet, error) { return l.cached(), nil }
-
+// setClient is the CloneSet's server as the controller knows it.
 type setClient struct {
 	client.CloneSetInterface
 	*setServer
@@ -97,7 +87,7 @@ func (c setClient) change(version string, edit func(*v1beta1.CloneSet) error) (*
 	written, err := c.server.Write(func() (metav1.Object, error) {
 		stored := c.newest().DeepCopy()
 		if stored.ResourceVersion != version {
-			return nil, apierrors.NewConflict(clonesets, stored.Name, errors.New("another version"))
+			return nil, apierrors.NewConflict(clonesets.GroupResource(), stored.Name, errors.New("another version"))
 		}
 		if err := edit(stored); err != nil {
 			return nil, err

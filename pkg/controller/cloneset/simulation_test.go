@@ -45,6 +45,7 @@ type simulation struct {
 	node    *controllertest.Node
 	clock   *clocktesting.FakePassiveClock
 	r       *Reconciler
+	guard   *consistency.Guard
 	gates   settings
 	log     []string
 	made    int
@@ -87,16 +88,15 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 // restart makes a controller that remembers nothing. Its caches begin with what the server has.
 func (s *simulation) restart() {
 	s.server.Arrive()
-	guard := consistency.New(5*time.Minute, s.clock, map[schema.GroupResource]consistency.Store{
-		clonesets: s.sets, engine.PodResource: s.caches.Store(engine.PodResource),
-		engine.ClaimResource: s.caches.Store(engine.ClaimResource), engine.RevisionResource: s.caches.Store(engine.RevisionResource),
-	})
-	guard.WaitOn()
+	s.guard = consistency.New(consistency.Config{Timeout: time.Hour, Clock: s.clock})
+	s.guard.Add(clonesets.GroupResource(), s.sets)
+	for _, resource := range []schema.GroupVersionResource{engine.PodResource, engine.ClaimResource, engine.RevisionResource} {
+		s.guard.Add(resource.GroupResource(), s.caches.Store(resource.GroupResource()))
+	}
 	s.r = &Reconciler{
-		sets: setLister{setServer: s.sets}, guard: guard, settings: s.gates, pace: engine.NewPace(s.clock),
-		report: &reporter{sets: setClient{setServer: s.sets}, guard: guard},
+		settings: s.gates, pace: engine.NewPace(s.clock), report: &reporter{sets: setClient{setServer: s.sets}, guard: s.guard},
 		engine: &engine.Engine{
-			Server: s.server, Caches: s.caches.Caches(), Guard: guard, Recorder: &record.FakeRecorder{}, Clock: s.clock, Width: 1,
+			Server: s.server, Caches: s.caches.Caches(), Guard: s.guard, Recorder: &record.FakeRecorder{}, Clock: s.clock, Width: 1,
 			Random: func(int) string { s.made++; return fmt.Sprintf("%05d", s.made) },
 		},
 	}
@@ -159,7 +159,10 @@ func (s *simulation) pass() bool {
 	seen := s.caches.Pods()
 	s.logf("pass")
 	ctx := klog.NewContext(s.t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(io.Discard))))
-	_, err := s.r.Reconcile(ctx, types.NamespacedName{Namespace: "ns", Name: "web"})
+	var err error
+	if set := s.sets.cached(); s.guard.Wait(ctx, set) == 0 {
+		_, err = s.r.Reconcile(ctx, set)
+	}
 	s.check(seen)
 	if err != nil {
 		s.logf("  %s", strings.ReplaceAll(err.Error(), "\n", " | "))

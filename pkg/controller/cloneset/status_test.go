@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -27,7 +26,7 @@ func TestAFailureThatLastsIsReportedOnce(t *testing.T) {
 	try := func() (writes []string) {
 		t.Helper()
 		w.Observe()
-		_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+		_, err := w.reconcile("web")
 		require.ErrorContains(t, err, "exceeded quota")
 		for _, write := range w.Writes() {
 			if strings.Contains(write, "status") {

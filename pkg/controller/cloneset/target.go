@@ -12,6 +12,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/inplace"
@@ -30,13 +31,11 @@ type settings struct {
 	excludePreparingDelete  bool
 	// recreateForClaims recreates Pods where claim templates changed together with the template.
 	recreateForClaims bool
-	// giveUpWaiting continues without a cache that does not show a write in time.
-	giveUpWaiting bool
 	// fewerEvents leaves out changes of Pods that decide nothing.
 	fewerEvents bool
 }
 
-func settingsFrom(deps controller.Deps) settings {
+func settingsFrom(deps controller.Deps, options Options) settings {
 	return settings{
 		shortHash:               deps.Features.Enabled(features.CloneSetShortHash),
 		rollback:                deps.Features.Enabled(features.CloneSetPartitionRollback),
@@ -45,11 +44,18 @@ func settingsFrom(deps controller.Deps) settings {
 			EnvFromMetadata: deps.Features.Enabled(features.InPlaceUpdateEnvFromMetadata),
 			Resources:       deps.Features.Enabled(features.InPlaceWorkloadVerticalScaling),
 		},
-		excludePreparingDelete: deps.ScalingExcludePreparingDelete,
+		excludePreparingDelete: options.ScalingExcludePreparingDelete,
 		recreateForClaims:      deps.Features.Enabled(features.RecreatePodWhenChangeVCTInCloneSetGate),
-		giveUpWaiting:          deps.Features.Enabled(features.ForceDeleteTimeoutExpectationGate),
 		fewerEvents:            deps.Features.Enabled(features.CloneSetEventHandlerOptimization),
 	}
+}
+
+// filters leave out changes of Pods that decide nothing, where the gate asks for it.
+func (s *settings) filters() []reconcile.Filter {
+	if s.fewerEvents {
+		return []reconcile.Filter{engine.WorthAPass}
+	}
+	return nil
 }
 
 // target returns the CloneSet as the engine needs it.

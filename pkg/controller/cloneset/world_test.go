@@ -15,11 +15,13 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller/consistency"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
-var pods, claims = engine.PodResource, engine.ClaimResource
+var pods, claims = engine.PodResource.GroupResource(), engine.ClaimResource.GroupResource()
 
 // newSet makes a CloneSet named web as the server would default it.
 func newSet(replicas int32, edits ...func(*v1beta1.CloneSetSpec)) *v1beta1.CloneSet {
@@ -74,9 +76,11 @@ var inPlaceIfPossible = policy(pub.InPlaceIfPossiblePodUpdatePolicy)
 // world is a fixture with a reconciler and a node.
 type world struct {
 	*controllertest.Fixture
-	t    *testing.T
-	r    *Reconciler
-	node *controllertest.Node
+	t     *testing.T
+	r     *Reconciler
+	c     *reconcile.Controller
+	guard *consistency.Guard
+	node  *controllertest.Node
 	// most and least are the bounds that the Pods ever reached: how many there were, and how many were available.
 	most, least int
 }
@@ -84,16 +88,23 @@ type world struct {
 func newWorld(t *testing.T, gates string, objects ...runtime.Object) *world {
 	t.Helper()
 	f := controllertest.New(t, gates, objects...)
-	r, err := newReconciler(f.Deps)
+	r, of := build(f.Deps, Options{})
+	c, err := of.Build()
 	require.NoError(t, err)
-	return &world{Fixture: f, t: t, r: r, node: &controllertest.Node{Now: controllertest.Now}}
+	return &world{Fixture: f, t: t, r: r, c: c, guard: of.Guard(), node: &controllertest.Node{Now: controllertest.Now}}
+}
+
+// reconcile lets the controller work on a CloneSet once, with the caches as they are.
+func (w *world) reconcile(name string) (reconcile.Result, error) {
+	w.t.Helper()
+	return w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
 }
 
 // step lets the controller see everything and reconcile once.
 func (w *world) step() (requeue time.Duration) {
 	w.t.Helper()
 	w.Observe()
-	result, err := w.r.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "web"})
+	result, err := w.reconcile("web")
 	require.NoError(w.t, err)
 	return result.RequeueAfter
 }

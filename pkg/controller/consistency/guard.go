@@ -1,6 +1,8 @@
 package consistency
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -8,8 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	clientfeatures "k8s.io/client-go/features"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 )
+
+// recheck is how soon a cache is compared again, should the event that refreshes it concern no object of the owner.
+const recheck = 5 * time.Second
 
 // Store is the cache of one resource.
 type Store interface {
@@ -18,41 +25,57 @@ type Store interface {
 	GetByKey(key string) (item any, exists bool, err error)
 }
 
+// Look asks the server, past every cache, for its version of a resource. With a name it also asks for that object, and returns
+// nil when there is none.
+type Look func(ctx context.Context, resource schema.GroupResource, namespace, name string) (version string, found metav1.Object, err error)
+
+// Config is what a guard needs.
+type Config struct {
+	// Controller is its name, in logs and metrics.
+	Controller string
+	// Kind is that of the owners.
+	Kind schema.GroupKind
+	// Timeout is how long a cache may be late before the server is asked.
+	Timeout time.Duration
+	Clock   clock.PassiveClock
+	Look    Look
+	// Metrics may be nil.
+	Metrics *Metrics
+}
+
 // Guard remembers writes until the caches show them.
 type Guard struct {
-	timeout time.Duration
-	clock   clock.PassiveClock
-	stores  map[schema.GroupResource]Store
+	Config
+	stores map[schema.GroupResource]Store
 
-	lock sync.Mutex
-	// waitOn keeps what is not seen in time.
-	waitOn  bool
+	lock    sync.Mutex
 	records map[types.UID]*record
 }
 
 // record is what one owner waits for.
 type record struct {
+	// since is the last write, or the time when the server was last asked.
 	since   time.Time
 	wrote   map[schema.GroupResource]string
-	deleted map[schema.GroupResource]map[string]types.UID
+	deleted map[schema.GroupResource]map[types.NamespacedName]types.UID
 }
 
-// Pending is what an owner still waits for.
-type Pending struct {
-	Resource schema.GroupResource
-	// Wrote and Reached are versions of that resource, empty when a deletion is waited for.
-	Wrote, Reached string
-	// Remaining is how long the guard goes on waiting.
-	Remaining time.Duration
+// Supported returns an error when caches cannot say what they have seen.
+func Supported() error {
+	if clientfeatures.FeatureGates().Enabled(clientfeatures.AtomicFIFO) {
+		return nil
+	}
+	return errors.New("client-go's feature AtomicFIFO is off, so caches do not say which writes they have seen, and a controller " +
+		"would act twice: remove KUBE_FEATURE_AtomicFIFO=false from the environment")
 }
 
-// New makes a guard over the caches that the controller reads.
-func New(timeout time.Duration, clock clock.PassiveClock, stores map[schema.GroupResource]Store) *Guard {
-	return &Guard{timeout: timeout, clock: clock, stores: stores, records: map[types.UID]*record{}}
+// New makes a guard that looks after no cache yet.
+func New(config Config) *Guard {
+	return &Guard{Config: config, stores: map[schema.GroupResource]Store{}, records: map[types.UID]*record{}}
 }
 
-// WaitOn makes the guard wait for as long as it takes. It still says each time that the timeout is over once more.
-func (g *Guard) WaitOn() { g.waitOn = true }
+// Add makes the guard look after the cache of a resource. It is called before the first write.
+func (g *Guard) Add(resource schema.GroupResource, store Store) { g.stores[resource] = store }
 
 // Wrote records the version that a write of the owner's reconcile returned.
 func (g *Guard) Wrote(owner types.UID, resource schema.GroupResource, version string) {
@@ -73,80 +96,22 @@ func (g *Guard) Deleted(owner types.UID, resource schema.GroupResource, object m
 	defer g.lock.Unlock()
 	r := g.record(owner)
 	if r.deleted[resource] == nil {
-		r.deleted[resource] = map[string]types.UID{}
+		r.deleted[resource] = map[types.NamespacedName]types.UID{}
 	}
-	r.deleted[resource][object.GetNamespace()+"/"+object.GetName()] = object.GetUID()
+	r.deleted[resource][types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}] = object.GetUID()
 }
 
+// record returns the owner's record, for a write that was made now.
 func (g *Guard) record(owner types.UID) *record {
 	r := g.records[owner]
 	if r == nil {
 		r = &record{
-			since: g.clock.Now(), wrote: map[schema.GroupResource]string{}, deleted: map[schema.GroupResource]map[string]types.UID{},
+			wrote: map[schema.GroupResource]string{}, deleted: map[schema.GroupResource]map[types.NamespacedName]types.UID{},
 		}
 		g.records[owner] = r
 	}
+	r.since = g.Clock.Now()
 	return r
-}
-
-// Ready returns nil when the caches show all that was recorded for the owner. Otherwise it returns what is missing, with
-// nothing remaining once the timeout is over; the record is dropped then, unless the guard waits on.
-func (g *Guard) Ready(owner types.UID) *Pending {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	r := g.records[owner]
-	if r == nil {
-		return nil
-	}
-	pending := g.pending(r)
-	if pending == nil {
-		delete(g.records, owner)
-		return nil
-	}
-	pending.Remaining = max(0, g.timeout-g.clock.Since(r.since))
-	switch {
-	case pending.Remaining > 0:
-	case g.waitOn:
-		r.since = g.clock.Now()
-	default:
-		delete(g.records, owner)
-	}
-	return pending
-}
-
-func (g *Guard) pending(r *record) *Pending {
-	for resource, wrote := range r.wrote {
-		store := g.stores[resource]
-		if store == nil {
-			continue
-		}
-		reached := store.LastStoreSyncResourceVersion()
-		if reached == "" {
-			continue
-		}
-		if newer, err := resourceversion.CompareResourceVersion(wrote, reached); err == nil && newer > 0 {
-			return &Pending{Resource: resource, Wrote: wrote, Reached: reached}
-		}
-	}
-	for resource, deleted := range r.deleted {
-		if store := g.stores[resource]; store != nil && stillThere(store, deleted) {
-			return &Pending{Resource: resource}
-		}
-	}
-	return nil
-}
-
-func stillThere(store Store, deleted map[string]types.UID) bool {
-	for key, uid := range deleted {
-		item, exists, err := store.GetByKey(key)
-		if err != nil || !exists {
-			continue
-		}
-		if object, ok := item.(metav1.Object); ok && object.GetUID() == uid && object.GetDeletionTimestamp() == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // Forget drops what was recorded for an owner that is gone.
@@ -154,4 +119,67 @@ func (g *Guard) Forget(owner types.UID) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	delete(g.records, owner)
+}
+
+// Wait returns zero when the caches show all that was recorded for the owner, and otherwise how soon to ask again.
+func (g *Guard) Wait(ctx context.Context, owner metav1.Object) time.Duration {
+	for {
+		late, since := g.late(owner.GetUID())
+		if late == nil {
+			return 0
+		}
+		if left := g.Timeout - g.Clock.Since(since); left > 0 {
+			klog.FromContext(ctx).V(4).Info("Cache has not seen an earlier write", "write", late)
+			g.Metrics.stale(g.Controller)
+			return min(left, recheck)
+		}
+		if !g.undone(ctx, owner, late) {
+			return recheck
+		}
+	}
+}
+
+// undone asks the server about a write that a cache does not show, and drops it where the server does not have it.
+func (g *Guard) undone(ctx context.Context, owner metav1.Object, late *write) bool {
+	logger := klog.FromContext(ctx)
+	undone, err := late.undone(ctx, g.Look)
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	r := g.records[owner.GetUID()]
+	switch {
+	case err != nil:
+		logger.Error(err, "Cache did not show a write in time, and the server cannot be asked", "write", late)
+	case undone:
+		logger.Error(nil, "The server has lost a write: its data was restored from an earlier state", "write", late)
+		g.Metrics.rolledBack(g.Controller)
+		if r != nil {
+			late.drop(r)
+		}
+		return true
+	default:
+		logger.Error(nil, "Cache does not show a write that the server has: waiting for the cache", "write", late, "timeout", g.Timeout)
+		g.Metrics.late(g.Kind, owner)
+	}
+	g.Metrics.stale(g.Controller)
+	if r != nil {
+		r.since = g.Clock.Now()
+	}
+	return false
+}
+
+// late returns a write that a cache does not show, and when the owner's last write was; nil when the caches show all.
+func (g *Guard) late(owner types.UID) (*write, time.Time) {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	r := g.records[owner]
+	if r == nil {
+		return nil, time.Time{}
+	}
+	for resource, store := range g.stores {
+		if late := r.late(resource, store); late != nil {
+			return late, r.since
+		}
+	}
+	delete(g.records, owner)
+	return nil, time.Time{}
 }

@@ -1,8 +1,6 @@
 package containerrecreaterequest
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -10,12 +8,11 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
-	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/readiness"
 )
 
@@ -31,23 +28,21 @@ const (
 	userAgent = "ContainerRecreateRequest"
 )
 
-// New makes the controller. It does nothing while the gate KruiseDaemon is off: then requests can only be deleted.
-func New(deps controller.Deps) (*controller.Controller, error) {
-	if !deps.Features.Enabled(features.KruiseDaemon) {
-		return controller.New(Name, deps.Options, func(context.Context, types.NamespacedName) (controller.Result, error) {
-			return controller.Result{}, nil
-		}), nil
-	}
-	requests := deps.KruiseInformers.Apps().V1beta1().ContainerRecreateRequests()
-	pods := deps.KubeInformers.Core().V1().Pods()
-	r := newReconciler(deps)
-	c := controller.New(Name, deps.Options, r.Reconcile)
-	return c, errors.Join(
-		requests.Informer().AddIndexers(cache.Indexers{podIndex: unfinishedOfPod}),
-		pods.Informer().AddIndexers(cache.Indexers{holderIndex: heldBy}),
-		c.Watch(requests.Informer(), controller.Self),
-		c.Watch(pods.Informer(), r.concerned, matters),
-	)
+// New makes the controller.
+func New(deps controller.Deps) (*reconcile.Controller, error) {
+	_, c := build(deps)
+	return c.Build()
+}
+
+func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ContainerRecreateRequest]) {
+	pods, requests := deps.KubeInformers.Core().V1().Pods(), deps.KruiseInformers.Apps().V1beta1().ContainerRecreateRequests()
+	r := &Reconciler{kube: deps.Kube, kruise: deps.Kruise, pods: pods.Lister(), clock: deps.Clock}
+	c := controller.For(deps, Name, requests, r.Reconcile)
+	c.Absent(r.sweep)
+	r.requestIndex = c.Index(requests, podIndex, unfinishedOfPod)
+	r.podIndex = c.Index(pods, holderIndex, heldBy)
+	c.Watch(pods, r.concerned, matters)
+	return r, c
 }
 
 func unfinishedOfPod(obj any) ([]string, error) {

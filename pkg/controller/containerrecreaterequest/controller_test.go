@@ -102,7 +102,7 @@ func TestAPodThatTheCacheDoesNotHaveYetIsNotGone(t *testing.T) {
 	w.Kube.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("no route to host")
 	})
-	_, err := w.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "r"})
+	_, err := w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "r"})
 	require.ErrorContains(t, err, "no route to host")
 	assert.Nil(t, w.request().Status.CompletionTime, "a server that does not answer says nothing of the Pod")
 }
@@ -123,19 +123,35 @@ func TestRow28OldRequestsAreDeleted(t *testing.T) {
 	w.nothing("without a time it stays")
 }
 
-func TestALostRaceIsTriedAgain(t *testing.T) {
-	w := newWorld(t, newPod(runs("app", "a2", 1, true)), newRequest())
-	lost := 0
-	w.Kruise.PrependReactor("update", "containerrecreaterequests", func(clienttesting.Action) (bool, runtime.Object, error) {
-		if lost++; lost == 1 {
-			return true, nil, apierrors.NewConflict(v1beta1.SchemeGroupVersion.WithResource("containerrecreaterequests").GroupResource(), "r", nil)
-		}
-		return false, nil, nil
-	})
-	_, err := w.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "r"})
-	require.True(t, apierrors.IsConflict(err), "%v", err)
-	w.reconcile()
-	assert.Len(t, w.request().Status.ContainerStatusSnapshot, 1)
+// The agent writes the status as well: what it said meanwhile stays, and is what is decided on.
+func TestALostRaceIsDecidedAgainOnWhatTheAgentWrote(t *testing.T) {
+	for name, tc := range map[string]struct {
+		agent    func(*request)
+		snapshot int
+	}{
+		"it goes on": {func(r *request) { r.Status.Message = "stopping" }, 1},
+		"it ended": {func(r *request) {
+			r.Status.Phase, r.Status.CompletionTime = v1beta1.ContainerRecreateRequestCompleted, new(metav1.NewTime(controllertest.Now))
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, newPod(runs("app", "a2", 1, true)), newRequest())
+			lost := 0
+			w.Kruise.PrependReactor("update", "containerrecreaterequests", func(clienttesting.Action) (bool, runtime.Object, error) {
+				if lost++; lost > 1 {
+					return false, nil, nil
+				}
+				written := w.request().DeepCopy()
+				tc.agent(written)
+				resource := v1beta1.SchemeGroupVersion.WithResource("containerrecreaterequests")
+				require.NoError(t, w.Kruise.Tracker().Update(resource, written, "ns"))
+				return true, nil, apierrors.NewConflict(resource.GroupResource(), "r", nil)
+			})
+			w.reconcile()
+			assert.Equal(t, 1, min(lost, 1))
+			assert.Len(t, w.request().Status.ContainerStatusSnapshot, tc.snapshot)
+		})
+	}
 }
 
 func TestWhoseTurnItIsAfterAChangeOfAPod(t *testing.T) {
@@ -172,12 +188,4 @@ func TestWhoseTurnItIsAfterAChangeOfAPod(t *testing.T) {
 			assert.Equal(t, tc.want, matters(pod, after))
 		})
 	}
-}
-
-func TestRow37NothingIsWatchedWithoutTheGate(t *testing.T) {
-	f := controllertest.New(t, "KruiseDaemon=false")
-	c, err := New(f.Deps)
-	require.NoError(t, err)
-	assert.Equal(t, Name, c.Name())
-	assert.NotContains(t, f.Deps.KruiseInformers.Apps().V1beta1().ContainerRecreateRequests().Informer().GetIndexer().GetIndexers(), podIndex)
 }

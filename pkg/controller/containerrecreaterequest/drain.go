@@ -15,6 +15,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 	"kruise.io/kruise/pkg/workload/readiness"
 )
@@ -61,19 +62,19 @@ func drainedAt(now time.Time) metav1.Condition {
 }
 
 // sweep takes the key of a request that is gone off the Pods that have it still: somebody removed the finalizer.
-func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) error {
+func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	held, err := r.heldPods(key)
 	if err != nil || len(held) == 0 {
-		return err
+		return reconcile.Result{}, err
 	}
 	_, err = r.kruise.AppsV1beta1().ContainerRecreateRequests(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if err == nil {
-		return nil // The cache learns of it next.
+		return reconcile.Result{}, nil // The cache learns of it next.
 	}
 	if !apierrors.IsNotFound(err) {
-		return fmt.Errorf("get request: %w", err)
+		return reconcile.Result{}, fmt.Errorf("get request: %w", err)
 	}
-	return r.giveBack(ctx, key, held)
+	return reconcile.Result{}, r.giveBack(ctx, key, held)
 }
 
 // release gives the Pod back, and lets the request go.

@@ -144,7 +144,7 @@ func TestNoTimeBeforeTheKeyIsOnThePod(t *testing.T) {
 			}
 			w.Kube.PrependReactor(refuse.verb, refuse.resource, refused)
 			w.Kruise.PrependReactor(refuse.verb, refuse.resource, refused)
-			_, err := w.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "r"})
+			_, err := w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "r"})
 			require.True(t, apierrors.IsConflict(err), "%v", err)
 			assert.Empty(t, w.request().Status.Conditions)
 			status, _ := w.condition()

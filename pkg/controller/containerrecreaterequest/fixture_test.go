@@ -13,8 +13,8 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 type (
@@ -26,6 +26,7 @@ type (
 type world struct {
 	*controllertest.Fixture
 	*Reconciler
+	c *reconcile.Controller
 	t *testing.T
 }
 
@@ -38,8 +39,9 @@ func newWorld(t *testing.T, pod *corev1.Pod, requests ...*request) *world {
 	for _, r := range requests {
 		w.Add(r)
 	}
-	w.Reconciler = newReconciler(w.Deps)
-	_, err := New(w.Deps)
+	r, skeleton := build(w.Deps)
+	c, err := skeleton.Build()
+	w.Reconciler, w.c = r, c
 	require.NoError(t, err)
 	w.Observe()
 	return w
@@ -48,7 +50,7 @@ func newWorld(t *testing.T, pod *corev1.Pod, requests ...*request) *world {
 // reconcile makes one pass over the request r and returns when the next one is.
 func (w *world) reconcile() time.Duration {
 	w.t.Helper()
-	result, err := w.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "r"})
+	result, err := w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "r"})
 	require.NoError(w.t, err)
 	return result.RequeueAfter
 }
@@ -213,5 +215,3 @@ func indexed(t *testing.T, indexer cache.Indexer, index, value string) int {
 	require.NoError(t, err)
 	return len(items)
 }
-
-var _ controller.Reconcile = (&Reconciler{}).Reconcile

@@ -5,10 +5,8 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -19,50 +17,33 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
-	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 // Reconciler works on one request at a time.
 type Reconciler struct {
 	kube         kubernetes.Interface
 	kruise       versioned.Interface
-	requests     listers.ContainerRecreateRequestLister
 	requestIndex cache.Indexer
 	pods         corelisters.PodLister
 	podIndex     cache.Indexer
 	clock        clock.PassiveClock
 }
 
-func newReconciler(deps controller.Deps) *Reconciler {
-	requests := deps.KruiseInformers.Apps().V1beta1().ContainerRecreateRequests()
-	pods := deps.KubeInformers.Core().V1().Pods()
-	return &Reconciler{
-		kube: deps.Kube, kruise: deps.Kruise, requests: requests.Lister(), requestIndex: requests.Informer().GetIndexer(),
-		pods: pods.Lister(), podIndex: pods.Informer().GetIndexer(), clock: deps.Clock,
-	}
-}
-
 // Reconcile moves one request on, or away.
-func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
-	request, err := r.requests.ContainerRecreateRequests(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
-		return controller.Result{}, r.sweep(ctx, key)
-	}
-	if err != nil {
-		return controller.Result{}, fmt.Errorf("get request: %w", err)
-	}
+func (r *Reconciler) Reconcile(ctx context.Context, request *v1beta1.ContainerRecreateRequest) (reconcile.Result, error) {
 	if request.DeletionTimestamp != nil || request.Status.CompletionTime != nil {
 		return r.finish(ctx, request)
 	}
 	pod, err := r.podOf(ctx, request)
 	if err != nil {
-		return controller.Result{}, err
+		return reconcile.Result{}, err
 	}
 	now := r.clock.Now()
-	if reason := over(request, pod, now); reason != "" {
-		return controller.Result{}, r.complete(ctx, request, reason)
+	if over(request, pod, now) != "" {
+		return reconcile.Result{}, r.complete(ctx, request, pod)
 	}
-	result := controller.Result{RequeueAfter: nextLimit(request, now)}
+	result := reconcile.Result{RequeueAfter: nextLimit(request, now)}
 	if request.Status.Phase != v1beta1.ContainerRecreateRequestRecreating {
 		return result, nil
 	}
@@ -102,39 +83,44 @@ func (r *Reconciler) progress(ctx context.Context, request *v1beta1.ContainerRec
 	if err != nil {
 		return err
 	}
-	status := request.Status.DeepCopy()
-	status.ContainerStatusSnapshot = snapshot(request, pod)
-	status.Message = backOff(request, pod)
-	if drained {
-		status.Conditions = append(status.Conditions, drainedAt(r.clock.Now()))
-	}
-	return r.report(ctx, request, status)
+	return r.report(ctx, request, func(fresh *v1beta1.ContainerRecreateRequest) {
+		if fresh.Status.Phase != v1beta1.ContainerRecreateRequestRecreating {
+			return
+		}
+		fresh.Status.ContainerStatusSnapshot = snapshot(fresh, pod)
+		fresh.Status.Message = backOff(fresh, pod)
+		if drained && !isDrained(fresh) {
+			fresh.Status.Conditions = append(fresh.Status.Conditions, drainedAt(r.clock.Now()))
+		}
+	})
 }
 
-// complete ends a request. What its agent is doing at the moment goes on, and is not recorded any more.
-func (r *Reconciler) complete(ctx context.Context, request *v1beta1.ContainerRecreateRequest, reason string) error {
-	status := request.Status.DeepCopy()
-	status.Phase, status.Message = v1beta1.ContainerRecreateRequestCompleted, reason
-	status.CompletionTime = new(metav1.NewTime(r.clock.Now()))
-	if reason == deadlineExceeded {
-		status.ContainerRecreateStates = failUnfinished(request)
-	}
-	klog.FromContext(ctx).V(2).Info("Ending the request", "reason", reason)
-	return r.report(ctx, request, status)
+// complete ends a request, unless its agent has moved it on meanwhile. What its agent is doing at the moment goes on, and is not
+// recorded any more.
+func (r *Reconciler) complete(ctx context.Context, request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) error {
+	now := r.clock.Now()
+	return r.report(ctx, request, func(fresh *v1beta1.ContainerRecreateRequest) {
+		reason := over(fresh, pod, now)
+		if reason == "" || fresh.Status.CompletionTime != nil {
+			return
+		}
+		klog.FromContext(ctx).V(2).Info("Ending the request", "reason", reason)
+		if reason == deadlineExceeded {
+			fresh.Status.ContainerRecreateStates = failUnfinished(fresh)
+		}
+		fresh.Status.Phase, fresh.Status.Message = v1beta1.ContainerRecreateRequestCompleted, reason
+		fresh.Status.CompletionTime = new(metav1.NewTime(now))
+	})
 }
 
-// report writes a status, if there is anything new, over the version of the request that it was decided on.
+// report writes what edit makes of the status, which the agent writes too.
 func (r *Reconciler) report(
-	ctx context.Context, request *v1beta1.ContainerRecreateRequest, status *v1beta1.ContainerRecreateRequestStatus,
+	ctx context.Context, request *v1beta1.ContainerRecreateRequest, edit func(*v1beta1.ContainerRecreateRequest),
 ) error {
-	if apiequality.Semantic.DeepEqual(&request.Status, status) {
-		return nil
-	}
-	updated := request.DeepCopy()
-	updated.Status = *status
-	_, err := r.kruise.AppsV1beta1().ContainerRecreateRequests(request.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("update status: %w", err)
-	}
-	return nil
+	_, err := controller.UpdateStatus(ctx, r.kruise.AppsV1beta1().ContainerRecreateRequests(request.Namespace), request,
+		func(fresh *v1beta1.ContainerRecreateRequest) error {
+			edit(fresh)
+			return nil
+		})
+	return err
 }

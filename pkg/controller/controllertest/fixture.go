@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
@@ -29,7 +28,7 @@ import (
 	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
-	"kruise.io/kruise/pkg/generated/informers/externalversions"
+	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 // Now is the time at which every fixture begins.
@@ -42,7 +41,9 @@ const eventBuffer = 100000
 type Fixture struct {
 	Kube   *kubefake.Clientset
 	Kruise *kruisefake.Clientset
+	// Deps are those of one controller. Caches make more of them.
 	Deps   controller.Deps
+	Caches *controller.Caches
 	Clock  *clocktesting.FakePassiveClock
 
 	t       testing.TB
@@ -77,55 +78,46 @@ func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 	gate, err := features.New("")
 	require.NoError(t, err)
 	require.NoError(t, gate.Set(gates))
-	f.Deps = controller.Deps{
-		Kube: f.Kube, Kruise: f.Kruise,
-		KubeInformers: informers.NewSharedInformerFactory(f.Kube, 0), KruiseInformers: externalversions.NewSharedInformerFactory(f.Kruise, 0),
-		PullSecretsNamespace: pub.DaemonConfigNamespace, NodeImageCreationDelay: 30 * time.Second, NodeImageTagTTL: 5 * time.Minute,
-		PullSecretInformers: informers.NewSharedInformerFactoryWithOptions(f.Kube, 0, informers.WithNamespace(pub.DaemonConfigNamespace)),
-		Recorder:            func(string) record.EventRecorder { return f.events },
-		Features:            gate, Clock: f.Clock, ExpectationTimeout: 5 * time.Minute,
-	}
+	f.Caches = controller.NewCaches(f.Kube, f.Kruise, "", 0)
+	f.Deps = f.Caches.For(controller.Deps{
+		Kube: f.Kube, Kruise: f.Kruise, Recorder: func(string) record.EventRecorder { return f.events },
+		Features: gate, Clock: f.Clock, ExpectationTimeout: 5 * time.Minute,
+	})
 	f.Kube.PrependReactor("create", "*", f.nameCreated)
-	core, kinds := f.Deps.KubeInformers.Core().V1(), f.Deps.KruiseInformers.Apps().V1beta1()
-	f.caches = []cached{
-		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("pods"), "Pod", core.Pods().Informer().GetIndexer()},
-		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"), "PersistentVolumeClaim",
-			core.PersistentVolumeClaims().Informer().GetIndexer()},
-		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("nodes"), "Node", core.Nodes().Informer().GetIndexer()},
-		{f.Kube.Tracker(), appsv1.SchemeGroupVersion.WithResource("controllerrevisions"), "ControllerRevision",
-			f.Deps.KubeInformers.Apps().V1().ControllerRevisions().Informer().GetIndexer()},
-		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("clonesets"), "CloneSet",
-			kinds.CloneSets().Informer().GetIndexer()},
-		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("containerrecreaterequests"), "ContainerRecreateRequest",
-			kinds.ContainerRecreateRequests().Informer().GetIndexer()},
-		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("nodeimages"), "NodeImage", kinds.NodeImages().Informer().GetIndexer()},
-		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("imagepulljobs"), "ImagePullJob",
-			kinds.ImagePullJobs().Informer().GetIndexer()},
-		{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("imagelistpulljobs"), "ImageListPullJob",
-			kinds.ImageListPullJobs().Informer().GetIndexer()},
-		{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("secrets"), "Secret",
-			f.Deps.PullSecretInformers.Core().V1().Secrets().Informer().GetIndexer()},
-	}
-	f.cacheBudgets()
+	f.caches = f.observed(f.Caches.For(f.Deps))
 	f.Add(objects...)
 	return f
 }
 
-// cacheBudgets adds what budgets are counted by.
-func (f *Fixture) cacheBudgets() {
-	apps, ours := f.Deps.KubeInformers.Apps().V1(), f.Deps.KruiseInformers
-	f.caches = append(f.caches,
-		cached{f.Kube.Tracker(), corev1.SchemeGroupVersion.WithResource("namespaces"), "Namespace",
-			f.Deps.KubeInformers.Core().V1().Namespaces().Informer().GetIndexer()},
-		cached{f.Kube.Tracker(), appsv1.SchemeGroupVersion.WithResource("deployments"), "Deployment", apps.Deployments().Informer().GetIndexer()},
-		cached{f.Kube.Tracker(), appsv1.SchemeGroupVersion.WithResource("replicasets"), "ReplicaSet", apps.ReplicaSets().Informer().GetIndexer()},
-		cached{f.Kube.Tracker(), appsv1.SchemeGroupVersion.WithResource("statefulsets"), "StatefulSet",
-			apps.StatefulSets().Informer().GetIndexer()},
-		cached{f.Kruise.Tracker(), v1beta1.SchemeGroupVersion.WithResource("statefulsets"), "StatefulSet",
-			ours.Apps().V1beta1().StatefulSets().Informer().GetIndexer()},
-		cached{f.Kruise.Tracker(), policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), "PodUnavailableBudget",
-			ours.Policy().V1beta1().PodUnavailableBudgets().Informer().GetIndexer()},
-	)
+// observed are the caches that Observe fills: of the workload kinds, and of what else controllers read.
+func (f *Fixture) observed(deps controller.Deps) (all []cached) {
+	kube := func(gv schema.GroupVersion, resource, kind string, informer controller.Informer) {
+		all = append(all, cached{f.Kube.Tracker(), gv.WithResource(resource), kind, informer.Informer().GetIndexer()})
+	}
+	ours := func(gv schema.GroupVersion, resource, kind string, informer controller.Informer) {
+		all = append(all, cached{f.Kruise.Tracker(), gv.WithResource(resource), kind, informer.Informer().GetIndexer()})
+	}
+	for kind, informer := range controller.Workloads(deps, func(*kinds.Kind) bool { return true }) {
+		resource, add := kinds.Of(kind).Resource, kube
+		if kruisescheme.Scheme.Recognizes(resource.GroupVersion().WithKind(kind.Kind)) {
+			add = ours
+		}
+		add(resource.GroupVersion(), resource.Resource, kind.Kind, informer)
+	}
+	core, apps := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1()
+	kube(corev1.SchemeGroupVersion, "pods", "Pod", core.Pods())
+	kube(corev1.SchemeGroupVersion, "persistentvolumeclaims", "PersistentVolumeClaim", core.PersistentVolumeClaims())
+	kube(corev1.SchemeGroupVersion, "nodes", "Node", core.Nodes())
+	kube(corev1.SchemeGroupVersion, "namespaces", "Namespace", core.Namespaces())
+	kube(corev1.SchemeGroupVersion, "secrets", "Secret", deps.KubeInformers.InNamespace(pub.DaemonConfigNamespace).Core().V1().Secrets())
+	kube(appsv1.SchemeGroupVersion, "controllerrevisions", "ControllerRevision", deps.KubeInformers.Apps().V1().ControllerRevisions())
+	ours(v1beta1.SchemeGroupVersion, "containerrecreaterequests", "ContainerRecreateRequest", apps.ContainerRecreateRequests())
+	ours(v1beta1.SchemeGroupVersion, "nodeimages", "NodeImage", apps.NodeImages())
+	ours(v1beta1.SchemeGroupVersion, "imagepulljobs", "ImagePullJob", apps.ImagePullJobs())
+	ours(v1beta1.SchemeGroupVersion, "imagelistpulljobs", "ImageListPullJob", apps.ImageListPullJobs())
+	ours(policyv1beta1.SchemeGroupVersion, "podunavailablebudgets", "PodUnavailableBudget",
+		deps.KruiseInformers.Policy().V1beta1().PodUnavailableBudgets())
+	return all
 }
 
 // nameCreated gives a created object what a server gives it.

@@ -24,6 +24,12 @@ import (
 // errKilled is what a controller gets that was killed: none of its writes arrives.
 var errKilled = errors.New("the controller was killed")
 
+var (
+	pods      = engine.PodResource.GroupResource()
+	claims    = engine.ClaimResource.GroupResource()
+	revisions = engine.RevisionResource.GroupResource()
+)
+
 // Server is an API server in memory, for simulations. It keeps every version, so caches may lag behind it, and it does to writes
 // what networks, quotas and other writers do. It belongs to one goroutine at a time.
 type Server struct {
@@ -89,11 +95,11 @@ func (s *Server) store(resource schema.GroupResource, object metav1.Object) {
 func (s *Server) remove(resource schema.GroupResource, name string) {
 	s.version++
 	switch resource {
-	case engine.PodResource:
+	case pods:
 		delete(s.pods, name)
-	case engine.ClaimResource:
+	case claims:
 		delete(s.claims, name)
-	case engine.RevisionResource:
+	case revisions:
 		delete(s.revisions, name)
 	}
 	s.log = append(s.log, entry{version: s.version, resource: resource, name: name})
@@ -123,7 +129,7 @@ func (s *Server) fate() (fate, error) {
 	}
 	switch s.Rand.IntN(chance) {
 	case 0:
-		return refused, apierrors.NewForbidden(engine.PodResource, "", errors.New("by chance"))
+		return refused, apierrors.NewForbidden(pods, "", errors.New("by chance"))
 	case 1:
 		return failed, apierrors.NewInternalError(errors.New("a webhook failed"))
 	case 2:
@@ -191,9 +197,9 @@ func (s *Server) CreatePod(_ context.Context, pod *corev1.Pod, dryRun bool) (*co
 func (s *Server) admit(pod *corev1.Pod) error {
 	switch {
 	case s.pods[pod.Name] != nil:
-		return apierrors.NewAlreadyExists(engine.PodResource, pod.Name)
+		return apierrors.NewAlreadyExists(pods, pod.Name)
 	case len(s.pods) >= s.Quota:
-		return apierrors.NewForbidden(engine.PodResource, pod.Name, errors.New("exceeded quota"))
+		return apierrors.NewForbidden(pods, pod.Name, errors.New("exceeded quota"))
 	}
 	return nil
 }
@@ -204,7 +210,7 @@ func (s *Server) createPod(pod *corev1.Pod) (*corev1.Pod, error) {
 	}
 	created := pod.DeepCopy()
 	created.UID, created.Generation = s.uid(), 1
-	s.store(engine.PodResource, created)
+	s.store(pods, created)
 	return created, nil
 }
 
@@ -220,7 +226,7 @@ func (s *Server) Arrive() {
 
 // GetPod implements engine.Server.
 func (s *Server) GetPod(_ context.Context, _, name string) (*corev1.Pod, error) {
-	return read(s, s.pods, engine.PodResource, name)
+	return read(s, s.pods, pods, name)
 }
 
 // PatchPod implements engine.Server.
@@ -231,7 +237,7 @@ func (s *Server) PatchPod(_ context.Context, change *engine.Change, dryRun bool)
 	return write(s, "patch", func() (*corev1.Pod, error) {
 		after, err := s.patched(change)
 		if err == nil {
-			s.store(engine.PodResource, after)
+			s.store(pods, after)
 		}
 		return after, err
 	})
@@ -241,11 +247,11 @@ func (s *Server) patched(change *engine.Change) (*corev1.Pod, error) {
 	now, before := s.pods[change.Before.Name], change.Before
 	switch {
 	case now == nil:
-		return nil, apierrors.NewNotFound(engine.PodResource, before.Name)
+		return nil, apierrors.NewNotFound(pods, before.Name)
 	case now.UID != before.UID:
-		return nil, apierrors.NewConflict(engine.PodResource, before.Name, errors.New("another UID"))
+		return nil, apierrors.NewConflict(pods, before.Name, errors.New("another UID"))
 	case now.ResourceVersion != before.ResourceVersion && change.Exact:
-		return nil, apierrors.NewConflict(engine.PodResource, before.Name, errors.New("another version"))
+		return nil, apierrors.NewConflict(pods, before.Name, errors.New("another version"))
 	}
 	after := change.After
 	if now.ResourceVersion != before.ResourceVersion {
@@ -288,7 +294,7 @@ func (s *Server) DeletePod(_ context.Context, pod *corev1.Pod) error {
 	_, err := write(s, "delete", func() (*corev1.Pod, error) {
 		now := s.pods[pod.Name]
 		if now == nil || now.UID != pod.UID {
-			return nil, apierrors.NewNotFound(engine.PodResource, pod.Name)
+			return nil, apierrors.NewNotFound(pods, pod.Name)
 		}
 		if now.DeletionTimestamp == nil {
 			return s.Terminate(now), nil
@@ -302,7 +308,7 @@ func (s *Server) DeletePod(_ context.Context, pod *corev1.Pod) error {
 func (s *Server) Terminate(pod *corev1.Pod) *corev1.Pod {
 	leaving := pod.DeepCopy()
 	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
-	s.store(engine.PodResource, leaving)
+	s.store(pods, leaving)
 	return leaving
 }
 
@@ -311,11 +317,11 @@ func (s *Server) DisownPod(_ context.Context, pod *corev1.Pod, _ types.UID) (*co
 	return write(s, "disown", func() (*corev1.Pod, error) {
 		now := s.pods[pod.Name]
 		if now == nil || now.UID != pod.UID {
-			return nil, apierrors.NewNotFound(engine.PodResource, pod.Name)
+			return nil, apierrors.NewNotFound(pods, pod.Name)
 		}
 		after := now.DeepCopy()
 		after.OwnerReferences = nil
-		s.store(engine.PodResource, after)
+		s.store(pods, after)
 		return after, nil
 	})
 }
@@ -325,11 +331,11 @@ func (s *Server) AdoptPod(_ context.Context, pod *corev1.Pod, owner metav1.Owner
 	return write(s, "adopt", func() (*corev1.Pod, error) {
 		now := s.pods[pod.Name]
 		if now == nil || now.UID != pod.UID {
-			return nil, apierrors.NewNotFound(engine.PodResource, pod.Name)
+			return nil, apierrors.NewNotFound(pods, pod.Name)
 		}
 		after := now.DeepCopy()
 		after.OwnerReferences = append(after.OwnerReferences, owner)
-		s.store(engine.PodResource, after)
+		s.store(pods, after)
 		return after, nil
 	})
 }
@@ -338,18 +344,18 @@ func (s *Server) AdoptPod(_ context.Context, pod *corev1.Pod, owner metav1.Owner
 func (s *Server) CreateClaim(_ context.Context, claim *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error) {
 	return write(s, "create", func() (*corev1.PersistentVolumeClaim, error) {
 		if s.claims[claim.Name] != nil {
-			return nil, apierrors.NewAlreadyExists(engine.ClaimResource, claim.Name)
+			return nil, apierrors.NewAlreadyExists(claims, claim.Name)
 		}
 		created := claim.DeepCopy()
 		created.UID = s.uid()
-		s.store(engine.ClaimResource, created)
+		s.store(claims, created)
 		return created, nil
 	})
 }
 
 // GetClaim implements engine.Server.
 func (s *Server) GetClaim(_ context.Context, _, name string) (*corev1.PersistentVolumeClaim, error) {
-	return read(s, s.claims, engine.ClaimResource, name)
+	return read(s, s.claims, claims, name)
 }
 
 // MoveClaim implements engine.Server.
@@ -358,11 +364,11 @@ func (s *Server) MoveClaim(_ context.Context, claim *corev1.PersistentVolumeClai
 	return write(s, "move", func() (*corev1.PersistentVolumeClaim, error) {
 		now := s.claims[claim.Name]
 		if now == nil || now.UID != claim.UID {
-			return nil, apierrors.NewNotFound(engine.ClaimResource, claim.Name)
+			return nil, apierrors.NewNotFound(claims, claim.Name)
 		}
 		after := now.DeepCopy()
 		after.OwnerReferences = []metav1.OwnerReference{to}
-		s.store(engine.ClaimResource, after)
+		s.store(claims, after)
 		return after, nil
 	})
 }
@@ -371,9 +377,9 @@ func (s *Server) MoveClaim(_ context.Context, claim *corev1.PersistentVolumeClai
 func (s *Server) DeleteClaim(_ context.Context, claim *corev1.PersistentVolumeClaim) error {
 	_, err := write(s, "delete", func() (*corev1.PersistentVolumeClaim, error) {
 		if now := s.claims[claim.Name]; now == nil || now.UID != claim.UID {
-			return nil, apierrors.NewNotFound(engine.ClaimResource, claim.Name)
+			return nil, apierrors.NewNotFound(claims, claim.Name)
 		}
-		s.remove(engine.ClaimResource, claim.Name)
+		s.remove(claims, claim.Name)
 		return claim, nil
 	})
 	return err
@@ -383,18 +389,18 @@ func (s *Server) DeleteClaim(_ context.Context, claim *corev1.PersistentVolumeCl
 func (s *Server) CreateRevision(_ context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
 	return write(s, "create", func() (*appsv1.ControllerRevision, error) {
 		if s.revisions[revision.Name] != nil {
-			return nil, apierrors.NewAlreadyExists(engine.RevisionResource, revision.Name)
+			return nil, apierrors.NewAlreadyExists(revisions, revision.Name)
 		}
 		created := revision.DeepCopy()
 		created.UID = s.uid()
-		s.store(engine.RevisionResource, created)
+		s.store(revisions, created)
 		return created, nil
 	})
 }
 
 // GetRevision implements engine.Server.
 func (s *Server) GetRevision(_ context.Context, _, name string) (*appsv1.ControllerRevision, error) {
-	return read(s, s.revisions, engine.RevisionResource, name)
+	return read(s, s.revisions, revisions, name)
 }
 
 // UpdateRevision implements engine.Server.
@@ -402,13 +408,13 @@ func (s *Server) UpdateRevision(_ context.Context, revision *appsv1.ControllerRe
 	return write(s, "update", func() (*appsv1.ControllerRevision, error) {
 		now := s.revisions[revision.Name]
 		if now == nil {
-			return nil, apierrors.NewNotFound(engine.RevisionResource, revision.Name)
+			return nil, apierrors.NewNotFound(revisions, revision.Name)
 		}
 		if now.ResourceVersion != revision.ResourceVersion {
-			return nil, apierrors.NewConflict(engine.RevisionResource, revision.Name, errors.New("another version"))
+			return nil, apierrors.NewConflict(revisions, revision.Name, errors.New("another version"))
 		}
 		after := revision.DeepCopy()
-		s.store(engine.RevisionResource, after)
+		s.store(revisions, after)
 		return after, nil
 	})
 }
@@ -417,9 +423,9 @@ func (s *Server) UpdateRevision(_ context.Context, revision *appsv1.ControllerRe
 func (s *Server) DeleteRevision(_ context.Context, revision *appsv1.ControllerRevision) error {
 	_, err := write(s, "delete", func() (*appsv1.ControllerRevision, error) {
 		if s.revisions[revision.Name] == nil {
-			return nil, apierrors.NewNotFound(engine.RevisionResource, revision.Name)
+			return nil, apierrors.NewNotFound(revisions, revision.Name)
 		}
-		s.remove(engine.RevisionResource, revision.Name)
+		s.remove(revisions, revision.Name)
 		return revision, nil
 	})
 	return err

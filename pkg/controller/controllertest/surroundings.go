@@ -43,12 +43,12 @@ func (s *Server) ChangePod(name string, edit func(*corev1.Pod)) bool {
 	if apiequality.Semantic.DeepEqual(before, after) {
 		return false
 	}
-	s.store(engine.PodResource, after)
+	s.store(pods, after)
 	return true
 }
 
 // Stop ends a Pod that is being deleted: its node stopped it.
-func (s *Server) Stop(pod *corev1.Pod) { s.remove(engine.PodResource, pod.Name) }
+func (s *Server) Stop(pod *corev1.Pod) { s.remove(pods, pod.Name) }
 
 // Collect is the garbage collector: it deletes claims whose Pod is gone.
 func (s *Server) Collect() (collected bool) {
@@ -58,7 +58,7 @@ func (s *Server) Collect() (collected bool) {
 	}
 	for _, claim := range s.Claims() {
 		if ref := metav1.GetControllerOfNoCopy(claim); ref != nil && ref.Kind == "Pod" && !alive[ref.UID] {
-			s.remove(engine.ClaimResource, claim.Name)
+			s.remove(claims, claim.Name)
 			collected = true
 		}
 	}
@@ -88,11 +88,11 @@ func (c *LaggingCaches) Reach(version int64) {
 		e := c.server.log[c.next]
 		c.reached = e.version
 		switch e.resource {
-		case engine.PodResource:
+		case pods:
 			put(c.pods, e)
-		case engine.ClaimResource:
+		case claims:
 			put(c.claims, e)
-		case engine.RevisionResource:
+		case revisions:
 			put(c.revisions, e)
 		}
 	}
@@ -163,11 +163,11 @@ func (s LaggingStore) GetByKey(key string) (item any, exists bool, err error) {
 		return nil, false, err
 	}
 	switch s.resource {
-	case engine.PodResource:
+	case pods:
 		item, exists = get(s.caches.pods, name)
-	case engine.ClaimResource:
+	case claims:
 		item, exists = get(s.caches.claims, name)
-	case engine.RevisionResource:
+	case revisions:
 		item, exists = get(s.caches.revisions, name)
 	}
 	return item, exists, nil

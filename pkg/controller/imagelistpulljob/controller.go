@@ -6,17 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -24,94 +20,55 @@ import (
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/consistency"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
-	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
 // Name is the controller's in logs, events and metrics.
 const Name = "imagelistpulljob-controller"
 
-const (
-	// width is how many jobs are deleted at once. Jobs are created one first, and then twice as many each time it went well: a
-	// template that no job can have is refused once and not for each image.
-	width = 16
-	// staleRecheck is how soon a stale cache is looked at again.
-	staleRecheck = 5 * time.Second
-)
+// width is how many jobs are deleted at once. Jobs are created one first, and then twice as many each time it went well: a
+// template that no job can have is refused once and not for each image.
+const width = 16
 
 var (
-	kind = v1beta1.SchemeGroupVersion.WithKind("ImageListPullJob")
-	jobs = v1beta1.SchemeGroupVersion.WithResource("imagepulljobs").GroupResource()
+	kind        = v1beta1.SchemeGroupVersion.WithKind("ImageListPullJob")
+	jobResource = v1beta1.SchemeGroupVersion.WithResource("imagepulljobs")
+	jobs        = jobResource.GroupResource()
 )
 
 // Reconciler brings one ImageListPullJob at a time to its end.
 type Reconciler struct {
 	kruise   versioned.Interface
-	lists    listers.ImageListPullJobLister
 	children cache.Indexer
 	guard    *consistency.Guard
 	recorder record.EventRecorder
-	metrics  *controller.Metrics
 	clock    clock.PassiveClock
 }
 
 // New makes the controller. It adds an index to an informer, so it must be called before that starts.
-func New(deps controller.Deps) (*controller.Controller, error) {
-	r, err := newReconciler(deps)
-	if err != nil {
-		return nil, err
-	}
-	c := controller.New(Name, deps.Options, r.Reconcile)
-	lists := deps.KruiseInformers.Apps().V1beta1().ImageListPullJobs().Informer()
-	if err := c.Watch(lists, controller.Self); err != nil {
-		return nil, err
-	}
-	if err := c.WatchChanges(lists, r.forget); err != nil {
-		return nil, err
-	}
-	return c, c.Watch(deps.KruiseInformers.Apps().V1beta1().ImagePullJobs().Informer(), controller.OwnerOf(kind.GroupKind()))
+func New(deps controller.Deps) (*reconcile.Controller, error) {
+	_, c := build(deps)
+	return c.Build()
 }
 
-func newReconciler(deps controller.Deps) (*Reconciler, error) {
-	children := deps.KruiseInformers.Apps().V1beta1().ImagePullJobs().Informer()
-	if err := controller.IndexByOwner(children); err != nil {
-		return nil, fmt.Errorf("index ImagePullJobs by owner: %w", err)
-	}
-	guard := consistency.New(deps.ExpectationTimeout, deps.Clock, map[schema.GroupResource]consistency.Store{jobs: children.GetIndexer()})
-	guard.WaitOn()
-	return &Reconciler{
-		kruise: deps.Kruise, lists: deps.KruiseInformers.Apps().V1beta1().ImageListPullJobs().Lister(), children: children.GetIndexer(),
-		guard: guard, recorder: deps.Recorder(Name), metrics: deps.Options.Metrics, clock: deps.Clock,
-	}, nil
-}
-
-func (r *Reconciler) forget(before, after metav1.Object) []types.NamespacedName {
-	if before != nil && (after == nil || after.GetUID() != before.GetUID()) {
-		r.guard.Forget(before.GetUID())
-	}
-	return nil
+func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ImageListPullJob]) {
+	ours := deps.KruiseInformers.Apps().V1beta1()
+	r := &Reconciler{kruise: deps.Kruise, recorder: deps.Recorder(Name), clock: deps.Clock}
+	c := controller.For(deps, Name, ours.ImageListPullJobs(), r.Reconcile)
+	r.guard, r.children = c.Guard(), c.Owns(jobResource, ours.ImagePullJobs())
+	return r, c
 }
 
 // Reconcile brings a list job one step on.
-func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
-	list, err := r.lists.ImageListPullJobs(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
-		return controller.Result{}, nil
-	}
-	if err != nil {
-		return controller.Result{}, fmt.Errorf("get ImageListPullJob: %w", err)
-	}
+func (r *Reconciler) Reconcile(ctx context.Context, list *v1beta1.ImageListPullJob) (reconcile.Result, error) {
 	switch {
 	case list.DeletionTimestamp != nil:
-		return controller.Result{}, nil
+		return reconcile.Result{}, nil
 	case list.Status.CompletionTime != nil:
 		return r.finish(ctx, list)
 	}
-	if pending := r.guard.Ready(list.UID); pending != nil {
-		r.metrics.Stale(Name)
-		return controller.Result{RequeueAfter: staleRecheck}, nil
-	}
-	return controller.Result{}, r.sync(ctx, list)
+	return reconcile.Result{}, r.sync(ctx, list)
 }
 
 // sync makes the children what the list job says, and reports.
@@ -194,33 +151,20 @@ func (r *Reconciler) remove(ctx context.Context, list *v1beta1.ImageListPullJob,
 }
 
 func (r *Reconciler) report(ctx context.Context, list *v1beta1.ImageListPullJob, status v1beta1.ImageListPullJobStatus) error {
-	if apiequality.Semantic.DeepEqual(list.Status, status) {
-		return nil
-	}
-	after := list.DeepCopy()
-	after.Status = status
-	_, err := r.kruise.AppsV1beta1().ImageListPullJobs(list.Namespace).UpdateStatus(ctx, after, metav1.UpdateOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("update status: %w", err)
-	}
-	return nil
+	_, err := controller.UpdateStatus(ctx, r.kruise.AppsV1beta1().ImageListPullJobs(list.Namespace), list,
+		func(fresh *v1beta1.ImageListPullJob) error {
+			fresh.Status = status
+			return nil
+		})
+	return err
 }
 
 // finish deletes an ended list job in its time, and with it its children. What is edited later changes nothing.
-func (r *Reconciler) finish(ctx context.Context, list *v1beta1.ImageListPullJob) (controller.Result, error) {
+func (r *Reconciler) finish(ctx context.Context, list *v1beta1.ImageListPullJob) (reconcile.Result, error) {
 	policy := &list.Spec.CompletionPolicy
-	if policy.TTLSecondsAfterFinished == nil || policy.Type == v1beta1.CompletionPolicyNever {
-		return controller.Result{}, nil
+	if policy.Type == v1beta1.CompletionPolicyNever {
+		return reconcile.Result{}, nil
 	}
-	due := list.Status.CompletionTime.Add(time.Duration(*policy.TTLSecondsAfterFinished) * time.Second)
-	if wait := due.Sub(r.clock.Now()); wait > 0 {
-		return controller.Result{RequeueAfter: wait}, nil
-	}
-	klog.FromContext(ctx).V(2).Info("Deleting the job, its time is over")
-	err := r.kruise.AppsV1beta1().ImageListPullJobs(list.Namespace).Delete(ctx, list.Name,
-		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &list.UID}})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return controller.Result{}, fmt.Errorf("delete ImageListPullJob: %w", err)
-	}
-	return controller.Result{}, nil
+	return controller.DeleteExpired(ctx, r.kruise.AppsV1beta1().ImageListPullJobs(list.Namespace), list,
+		list.Status.CompletionTime, policy.TTLSecondsAfterFinished, r.clock.Now())
 }

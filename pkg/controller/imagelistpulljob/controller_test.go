@@ -19,6 +19,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 var now = controllertest.Now
@@ -27,6 +28,7 @@ type world struct {
 	*controllertest.Fixture
 	t *testing.T
 	r *Reconciler
+	c *reconcile.Controller
 }
 
 func newWorld(t *testing.T, edits ...func(*v1beta1.ImageListPullJob)) *world {
@@ -49,9 +51,10 @@ func newWorld(t *testing.T, edits ...func(*v1beta1.ImageListPullJob)) *world {
 		job.Name, job.UID = fmt.Sprintf("%s%d", job.GenerateName, names), types.UID(fmt.Sprintf("child-%d", names))
 		return false, nil, nil
 	})
-	r, err := newReconciler(f.Deps)
+	r, skeleton := build(f.Deps)
+	c, err := skeleton.Build()
 	require.NoError(t, err)
-	return &world{Fixture: f, t: t, r: r}
+	return &world{Fixture: f, t: t, r: r, c: c}
 }
 
 // settle reconciles until nothing more is written, and returns what was.
@@ -59,7 +62,7 @@ func (w *world) settle() (writes []string) {
 	w.t.Helper()
 	for range 10 {
 		w.Observe()
-		_, err := w.r.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})
+		_, err := w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})
 		require.NoError(w.t, err)
 		made := w.Writes()
 		if len(made) == 0 {
@@ -196,11 +199,11 @@ func TestTheListGoesInItsTime(t *testing.T) {
 		list.Status.CompletionTime = new(metav1.NewTime(now))
 	})
 	w.Observe()
-	result, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})
+	result, err := w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})
 	require.NoError(t, err)
 	assert.Equal(t, 5*time.Second, result.RequeueAfter)
 	w.Clock.SetTime(now.Add(5 * time.Second))
-	_, err = w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})
+	_, err = w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"delete imagelistpulljobs list"}, w.Writes())
 }
@@ -231,10 +234,10 @@ func TestARefusedTemplateIsRefusedOnce(t *testing.T) {
 	})
 	key := types.NamespacedName{Namespace: "ns", Name: "list"}
 	w.Observe()
-	_, err := w.r.Reconcile(t.Context(), key) // the label
+	_, err := w.c.Reconcile(t.Context(), key) // the label
 	require.NoError(t, err)
 	w.Observe()
-	_, err = w.r.Reconcile(t.Context(), key)
+	_, err = w.c.Reconcile(t.Context(), key)
 	require.ErrorContains(t, err, "create ImagePullJob for image image-0")
 	assert.Equal(t, 1, tries)
 	events := w.Events()
@@ -249,8 +252,8 @@ func TestAStaleCacheCreatesNothingTwice(t *testing.T) {
 	w.settle()
 	w.r.guard.Wrote("list", jobs, "7")
 	require.NoError(t, w.r.children.Replace(nil, "6"))
-	result, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})
+	result, err := w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})
 	require.NoError(t, err)
-	assert.Equal(t, staleRecheck, result.RequeueAfter)
+	assert.Equal(t, 5*time.Second, result.RequeueAfter)
 	assert.Empty(t, w.Writes())
 }

@@ -4,17 +4,17 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
-	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
-	"kruise.io/kruise/pkg/workload/ordering"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
@@ -88,9 +88,15 @@ func (r *Reconciler) nodesOfPods(job *v1beta1.ImagePullJob) ([]string, error) {
 	return nodes, nil
 }
 
-// orders know how workloads order their Pods for an update.
-type orders struct {
-	cloneSets listers.CloneSetLister
+// orders know how workloads order their Pods for an update, by the kinds that have an order.
+type orders map[schema.GroupKind]cache.Indexer
+
+func newOrders(deps controller.Deps) orders {
+	o := orders{}
+	for kind, informer := range controller.Workloads(deps, func(kind *kinds.Kind) bool { return kind.UpdateOrder != nil }) {
+		o[kind] = informer.Informer().GetIndexer()
+	}
+	return o
 }
 
 // order sorts Pods as the workload that owns the job updates them. Without one, nodes are served by name.
@@ -98,32 +104,14 @@ func (o orders) order(job *v1beta1.ImagePullJob, pods []*corev1.Pod) ([]*corev1.
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		return cmp.Or(cmp.Compare(a.Spec.NodeName, b.Spec.NodeName), cmp.Compare(a.Name, b.Name))
 	})
-	owner := metav1.GetControllerOfNoCopy(job)
-	if owner == nil || !strings.HasPrefix(owner.APIVersion, v1beta1.SchemeGroupVersion.Group+"/") {
+	kind := kinds.OfController(job)
+	if kind == nil || o[kind.GroupKind] == nil {
 		return pods, nil
 	}
-	switch owner.Kind {
-	case "CloneSet":
-		set, err := o.cloneSets.CloneSets(job.Namespace).Get(owner.Name)
-		if apierrors.IsNotFound(err) || err == nil && set.Spec.UpdateStrategy.RollingUpdate == nil {
-			return pods, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("get CloneSet: %w", err)
-		}
-		rolling := set.Spec.UpdateStrategy.RollingUpdate
-		return ordering.ByStrategy(ordering.ForUpdate(pods), pods, rolling.PriorityStrategy, rolling.ScatterStrategy)
-	case "StatefulSet":
-		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(ordinal(b), ordinal(a)) })
-	}
-	return pods, nil
-}
-
-// ordinal is the number at the end of the name of a StatefulSet's Pod, or -1.
-func ordinal(pod *corev1.Pod) int {
-	number, err := strconv.Atoi(pod.Name[strings.LastIndexByte(pod.Name, '-')+1:])
+	item, _, err := o[kind.GroupKind].GetByKey(job.Namespace + "/" + metav1.GetControllerOfNoCopy(job).Name)
 	if err != nil {
-		return -1
+		return nil, fmt.Errorf("get %s: %w", kind.Kind, err)
 	}
-	return number
+	workload, _ := item.(kinds.Object)
+	return kind.UpdateOrder(workload, pods)
 }

@@ -1,11 +1,9 @@
 package imagepulljob
 
 import (
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -17,6 +15,7 @@ import (
 	"kruise.io/kruise/pkg/controller/consistency"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/imagepull"
 )
 
@@ -24,8 +23,10 @@ import (
 const Name = "imagepulljob-controller"
 
 var (
-	images  = v1beta1.SchemeGroupVersion.WithResource("nodeimages").GroupResource()
-	secrets = corev1.SchemeGroupVersion.WithResource("secrets").GroupResource()
+	imageResource  = v1beta1.SchemeGroupVersion.WithResource("nodeimages")
+	secretResource = corev1.SchemeGroupVersion.WithResource("secrets")
+	images         = imageResource.GroupResource()
+	secrets        = secretResource.GroupResource()
 )
 
 // Reconciler brings one ImagePullJob at a time to its end.
@@ -39,7 +40,6 @@ type Reconciler struct {
 	copies   *copies
 	guard    *consistency.Guard
 	recorder record.EventRecorder
-	metrics  *controller.Metrics
 	clock    clock.PassiveClock
 	// tagTTL is how long a tag of a job that ends outlasts what the job itself asks for.
 	tagTTL time.Duration
@@ -48,66 +48,43 @@ type Reconciler struct {
 	versions *lru.Cache
 }
 
+// Options are those of this controller alone.
+type Options struct {
+	// PullSecretsNamespace holds the copies of pull secrets that node agents get.
+	PullSecretsNamespace string
+	// TagTTL is how long a tag of a job that ends outlasts what the job itself asks for.
+	TagTTL time.Duration
+}
+
 // New makes the controller. It adds indexes to informers, so it must be called before they start.
-func New(deps controller.Deps) (*controller.Controller, error) {
-	r, err := newReconciler(deps)
-	if err != nil {
-		return nil, err
-	}
-	c := controller.New(Name, deps.Options, r.Reconcile)
-	return c, r.watch(c, deps)
+func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
+	_, c := build(deps, options)
+	return c.Build()
 }
 
-func newReconciler(deps controller.Deps) (*Reconciler, error) {
-	kinds := deps.KruiseInformers.Apps().V1beta1()
-	secretInformer := deps.PullSecretInformers.Core().V1().Secrets().Informer()
-	for name, values := range map[string]cache.IndexFunc{sourceIndex: indexSource, referenceIndex: indexReferences} {
-		if err := controller.Index(secretInformer, name, values); err != nil {
-			return nil, fmt.Errorf("index pull secrets: %w", err)
-		}
+func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.ImagePullJob]) {
+	ours, pods := deps.KruiseInformers.Apps().V1beta1(), deps.KubeInformers.Core().V1().Pods()
+	copied := deps.KubeInformers.InNamespace(options.PullSecretsNamespace).Core().V1().Secrets()
+	r := &Reconciler{
+		kruise: deps.Kruise, jobs: ours.ImagePullJobs().Lister(), images: ours.NodeImages().Lister(), pods: pods.Lister(),
+		recorder: deps.Recorder(Name), clock: deps.Clock, tagTTL: options.TagTTL, versions: lru.New(rememberedVersions),
+		orders: newOrders(deps),
 	}
-	if err := controller.Index(kinds.NodeImages().Informer(), imagepull.OwnersIndex, imagepull.IndexOwners); err != nil {
-		return nil, fmt.Errorf("index NodeImages by owner: %w", err)
-	}
-	for name, values := range map[string]cache.IndexFunc{runningIndex: indexRunning, podSelectorIndex: indexPodSelector} {
-		if err := controller.Index(kinds.ImagePullJobs().Informer(), name, values); err != nil {
-			return nil, fmt.Errorf("index ImagePullJobs: %w", err)
-		}
-	}
-	guard := consistency.New(deps.ExpectationTimeout, deps.Clock, map[schema.GroupResource]consistency.Store{
-		images: kinds.NodeImages().Informer().GetIndexer(), secrets: secretInformer.GetIndexer(),
-	})
-	// A job that goes on without having seen what it wrote would ask more nodes at once than it may.
-	guard.WaitOn()
-	return &Reconciler{
-		kruise: deps.Kruise, jobs: kinds.ImagePullJobs().Lister(), images: kinds.NodeImages().Lister(),
-		byOwner: kinds.NodeImages().Informer().GetIndexer(), pods: deps.KubeInformers.Core().V1().Pods().Lister(),
-		orders: orders{cloneSets: kinds.CloneSets().Lister()},
-		copies: &copies{
-			kube: deps.Kube, indexer: secretInformer.GetIndexer(), namespace: deps.PullSecretsNamespace, guard: guard, clock: deps.Clock,
-		},
-		guard: guard, recorder: deps.Recorder(Name), metrics: deps.Options.Metrics, clock: deps.Clock,
-		tagTTL: deps.NodeImageTagTTL, versions: lru.New(rememberedVersions),
-	}, nil
-}
-
-func (r *Reconciler) watch(c *controller.Controller, deps controller.Deps) error {
-	kinds := deps.KruiseInformers.Apps().V1beta1()
-	jobs := kinds.ImagePullJobs().Informer()
-	if err := c.Watch(jobs, controller.Self); err != nil {
-		return err
-	}
-	e := &events{jobs: jobs.GetIndexer(), lister: r.jobs, left: r.remember}
-	if err := c.WatchChanges(jobs, r.forget); err != nil {
-		return err
-	}
-	if err := c.WatchChanges(kinds.NodeImages().Informer(), e.nodeImage); err != nil {
-		return err
-	}
-	if err := c.WatchChanges(deps.KubeInformers.Core().V1().Pods().Informer(), e.pod); err != nil {
-		return err
-	}
-	return c.WatchChanges(deps.PullSecretInformers.Core().V1().Secrets().Informer(), secretChanged)
+	c := controller.For(deps, Name, ours.ImagePullJobs(), r.Reconcile)
+	r.guard = c.Guard()
+	c.Guards(imageResource, ours.NodeImages())
+	c.Guards(secretResource, copied)
+	r.byOwner = c.Index(ours.NodeImages(), imagepull.OwnersIndex, imagepull.IndexOwners)
+	r.copies = &copies{kube: deps.Kube, namespace: options.PullSecretsNamespace, guard: r.guard, clock: deps.Clock}
+	r.copies.indexer = c.Index(copied, sourceIndex, indexSource)
+	c.Index(copied, referenceIndex, indexReferences)
+	c.Forget(func(job *v1beta1.ImagePullJob) { r.copies.forget(job.UID) })
+	e := &events{jobs: c.Index(ours.ImagePullJobs(), runningIndex, indexRunning), lister: r.jobs, left: r.remember}
+	c.Index(ours.ImagePullJobs(), podSelectorIndex, indexPodSelector)
+	c.WatchChanges(ours.NodeImages(), e.nodeImage)
+	c.WatchChanges(pods, e.pod)
+	c.WatchChanges(copied, secretChanged)
+	return r, c
 }
 
 // running tells whether a job has not ended.

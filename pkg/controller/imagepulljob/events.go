@@ -216,12 +216,3 @@ func secretChanged(before, after metav1.Object) []types.NamespacedName {
 	}
 	return woken.UnsortedList()
 }
-
-// forget drops what is kept of a job that is gone.
-func (r *Reconciler) forget(before, after metav1.Object) []types.NamespacedName {
-	if before != nil && (after == nil || after.GetUID() != before.GetUID()) {
-		r.guard.Forget(before.GetUID())
-		r.copies.forget(before.GetUID())
-	}
-	return nil
-}

@@ -8,44 +8,27 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/imagepull"
 )
 
-// staleRecheck is how soon a stale cache is looked at again, should the event that refreshes it concern no tag of the job.
-const staleRecheck = 5 * time.Second
-
 // Reconcile brings a job one step on.
-func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
-	job, err := r.jobs.ImagePullJobs(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
-		return controller.Result{}, nil
-	}
-	if err != nil {
-		return controller.Result{}, fmt.Errorf("get ImagePullJob: %w", err)
-	}
-	if pending := r.guard.Ready(job.UID); pending != nil {
-		klog.FromContext(ctx).V(4).Info("Cache has not seen an earlier write", "resource", pending.Resource)
-		r.metrics.Stale(Name)
-		return controller.Result{RequeueAfter: staleRecheck}, nil
-	}
+func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (reconcile.Result, error) {
 	switch {
 	case job.DeletionTimestamp != nil:
-		return controller.Result{}, r.release(ctx, job)
+		return reconcile.Result{}, r.release(ctx, job)
 	case job.Status.CompletionTime != nil:
 		return r.finish(ctx, job)
 	case len(job.Spec.PullSecrets) > 0 && !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer):
 		protected := job.DeepCopy()
 		protected.Finalizers = append(protected.Finalizers, pub.DeletionProtectionFinalizer)
-		return controller.Result{}, r.update(ctx, protected)
+		return reconcile.Result{}, r.update(ctx, protected)
 	default:
 		return r.pull(ctx, job)
 	}
@@ -73,41 +56,31 @@ func (r *Reconciler) update(ctx context.Context, job *v1beta1.ImagePullJob) erro
 }
 
 // finish lets go of what an ended job holds, and deletes the job in its time.
-func (r *Reconciler) finish(ctx context.Context, job *v1beta1.ImagePullJob) (controller.Result, error) {
+func (r *Reconciler) finish(ctx context.Context, job *v1beta1.ImagePullJob) (reconcile.Result, error) {
 	if err := r.release(ctx, job); err != nil {
-		return controller.Result{}, err
+		return reconcile.Result{}, err
 	}
-	ttl := job.Spec.CompletionPolicy.TTLSecondsAfterFinished
-	if ttl == nil || endless(job) {
-		return controller.Result{}, nil
+	if endless(job) {
+		return reconcile.Result{}, nil
 	}
-	due := job.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second)
-	if wait := due.Sub(r.clock.Now()); wait > 0 {
-		return controller.Result{RequeueAfter: wait}, nil
-	}
-	klog.FromContext(ctx).V(2).Info("Deleting the job, its time is over")
-	err := r.kruise.AppsV1beta1().ImagePullJobs(job.Namespace).Delete(ctx, job.Name,
-		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &job.UID}})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return controller.Result{}, fmt.Errorf("delete ImagePullJob: %w", err)
-	}
-	return controller.Result{}, nil
+	return controller.DeleteExpired(ctx, r.kruise.AppsV1beta1().ImagePullJobs(job.Namespace), job,
+		job.Status.CompletionTime, job.Spec.CompletionPolicy.TTLSecondsAfterFinished, r.clock.Now())
 }
 
 // pull counts, asks more nodes, and reports.
-func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (controller.Result, error) {
+func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (reconcile.Result, error) {
 	ref, err := imagepull.Parse(job.Spec.Image)
 	if err != nil {
 		r.recorder.Eventf(job, corev1.EventTypeWarning, "InvalidImage", "%v: name one like example.com/team/app:v1", err)
-		return controller.Result{}, nil
+		return reconcile.Result{}, nil
 	}
 	chosen, err := r.choose(job)
 	if err != nil {
-		return controller.Result{}, err
+		return reconcile.Result{}, err
 	}
 	secrets, missing, err := r.copies.sync(ctx, job)
 	if err != nil {
-		return controller.Result{}, err
+		return reconcile.Result{}, err
 	}
 	if len(missing) > 0 {
 		r.recorder.Eventf(job, corev1.EventTypeWarning, "MissingPullSecret", "no Secret %v in namespace %s, pulling without: create it, "+
@@ -124,22 +97,17 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (contr
 		status.Active += asked
 	}
 	if err := r.report(ctx, job, status); err != nil {
-		return controller.Result{}, errors.Join(pushed, err)
+		return reconcile.Result{}, errors.Join(pushed, err)
 	}
-	return controller.Result{RequeueAfter: r.recheckIn(job, &status, now)}, pushed
+	return reconcile.Result{RequeueAfter: r.recheckIn(job, &status, now)}, pushed
 }
 
 func (r *Reconciler) report(ctx context.Context, job *v1beta1.ImagePullJob, status v1beta1.ImagePullJobStatus) error {
-	if apiequality.Semantic.DeepEqual(job.Status, status) {
+	_, err := controller.UpdateStatus(ctx, r.kruise.AppsV1beta1().ImagePullJobs(job.Namespace), job, func(fresh *v1beta1.ImagePullJob) error {
+		fresh.Status = status
 		return nil
-	}
-	after := job.DeepCopy()
-	after.Status = status
-	_, err := r.kruise.AppsV1beta1().ImagePullJobs(job.Namespace).UpdateStatus(ctx, after, metav1.UpdateOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("update status: %w", err)
-	}
-	return nil
+	})
+	return err
 }
 
 // recheckIn is when the job must be looked at though nothing changed: at its deadline, and for the Secrets that it names.

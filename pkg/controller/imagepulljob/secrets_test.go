@@ -147,7 +147,7 @@ func TestRow32SecretsWhereAgentsGetTheirsFrom(t *testing.T) {
 	home := func(job *v1beta1.ImagePullJob) { job.Namespace = pub.DaemonConfigNamespace }
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s"), home))...)
 	w.Observe()
-	_, err := w.r.Reconcile(t.Context(), types.NamespacedName{Namespace: pub.DaemonConfigNamespace, Name: "a"})
+	_, err := w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: pub.DaemonConfigNamespace, Name: "a"})
 	require.NoError(t, err)
 	assert.Empty(t, w.copies())
 	assert.Equal(t, []v1beta1.ReferenceObject{{Namespace: "kruise-daemon-config", Name: "s", Mode: "batch"}}, w.refs("n1"))
@@ -184,7 +184,7 @@ func TestReleaseGoesOnAfterAFailure(t *testing.T) {
 	})
 	w.edit("a", func(job *v1beta1.ImagePullJob) { job.DeletionTimestamp = &metav1.Time{Time: now} })
 	w.Observe()
-	_, err := w.r.Reconcile(t.Context(), keys("a")[0])
+	_, err := w.c.Reconcile(t.Context(), keys("a")[0])
 	require.ErrorContains(t, err, "update Secret kruise-daemon-config/s-")
 	require.Len(t, w.copies(), 1)
 	assert.Equal(t, []string{pub.DeletionProtectionFinalizer}, w.job("a").Finalizers)
@@ -196,7 +196,7 @@ func TestAMissingNamespaceIsAnErrorToRetry(t *testing.T) {
 		return true, nil, apierrors.NewNotFound(corev1.Resource("namespaces"), pub.DaemonConfigNamespace)
 	})
 	w.Observe()
-	_, err := w.r.Reconcile(t.Context(), keys("a")[0])
+	_, err := w.c.Reconcile(t.Context(), keys("a")[0])
 	require.ErrorContains(t, err, "copy Secret ns/s")
 	assert.Empty(t, w.unfinished())
 }

@@ -15,7 +15,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/imagepull"
 )
 
@@ -26,14 +28,16 @@ type world struct {
 	*controllertest.Fixture
 	t *testing.T
 	r *Reconciler
+	c *reconcile.Controller
 }
 
 func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	t.Helper()
 	f := controllertest.New(t, "", objects...)
-	r, err := newReconciler(f.Deps)
+	r, skeleton := build(f.Deps, Options{PullSecretsNamespace: pub.DaemonConfigNamespace, TagTTL: 5 * time.Minute})
+	c, err := skeleton.Build()
 	require.NoError(t, err)
-	return &world{Fixture: f, t: t, r: r}
+	return &world{Fixture: f, t: t, r: r, c: c}
 }
 
 // newJob makes a job as the server would default it.
@@ -79,7 +83,7 @@ func nodeImages(count int) (images []runtime.Object) {
 func (w *world) step(name string) time.Duration {
 	w.t.Helper()
 	w.Observe()
-	result, err := w.r.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
+	result, err := w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
 	require.NoError(w.t, err)
 	return result.RequeueAfter
 }

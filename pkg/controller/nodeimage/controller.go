@@ -1,7 +1,6 @@
 package nodeimage
 
 import (
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +16,7 @@ import (
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/imagepull"
 )
 
@@ -31,7 +31,6 @@ type Reconciler struct {
 	kube     kubernetes.Interface
 	kruise   versioned.Interface
 	nodes    corelisters.NodeLister
-	images   listers.NodeImageLister
 	jobs     listers.ImagePullJobLister
 	recorder record.EventRecorder
 	clock    clock.PassiveClock
@@ -41,37 +40,32 @@ type Reconciler struct {
 	gone *lru.Cache
 }
 
+// Options are those of this controller alone.
+type Options struct {
+	// CreationDelay is how long a node is ready before it gets a NodeImage.
+	CreationDelay time.Duration
+}
+
 // New makes the controller. It adds an index to an informer, so it must be called before that starts.
-func New(deps controller.Deps) (*controller.Controller, error) {
-	r := newReconciler(deps)
-	c := controller.New(Name, deps.Options, r.Reconcile)
-	return c, r.watch(c, deps)
+func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
+	_, c := build(deps, options)
+	return c.Build()
 }
 
-func newReconciler(deps controller.Deps) *Reconciler {
-	kinds := deps.KruiseInformers.Apps().V1beta1()
-	return &Reconciler{
-		kube: deps.Kube, kruise: deps.Kruise, nodes: deps.KubeInformers.Core().V1().Nodes().Lister(),
-		images: kinds.NodeImages().Lister(), jobs: kinds.ImagePullJobs().Lister(),
-		recorder: deps.Recorder(Name), clock: deps.Clock, delay: deps.NodeImageCreationDelay, gone: lru.New(goneJobs),
+func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.NodeImage]) {
+	ours, nodes := deps.KruiseInformers.Apps().V1beta1(), deps.KubeInformers.Core().V1().Nodes()
+	r := &Reconciler{
+		kube: deps.Kube, kruise: deps.Kruise, nodes: nodes.Lister(), jobs: ours.ImagePullJobs().Lister(),
+		recorder: deps.Recorder(Name), clock: deps.Clock, delay: options.CreationDelay, gone: lru.New(goneJobs),
 	}
-}
-
-func (r *Reconciler) watch(c *controller.Controller, deps controller.Deps) error {
-	images := deps.KruiseInformers.Apps().V1beta1().NodeImages().Informer()
-	if err := controller.Index(images, imagepull.OwnersIndex, imagepull.IndexOwners); err != nil {
-		return fmt.Errorf("index NodeImages by owner: %w", err)
-	}
-	if err := c.Watch(images, controller.Self); err != nil {
-		return err
-	}
-	if err := c.Watch(deps.KubeInformers.Core().V1().Nodes().Informer(), controller.Self, worthAPass); err != nil {
-		return err
-	}
-	jobs := deps.KruiseInformers.Apps().V1beta1().ImagePullJobs().Informer()
-	return c.WatchChanges(jobs, func(before, after metav1.Object) []types.NamespacedName {
-		return r.concerned(images.GetIndexer(), before, after)
+	c := controller.For(deps, Name, ours.NodeImages(), r.Reconcile)
+	c.Absent(r.create)
+	c.Watch(nodes, controller.Self, worthAPass)
+	byOwner := c.Index(ours.NodeImages(), imagepull.OwnersIndex, imagepull.IndexOwners)
+	c.WatchChanges(ours.ImagePullJobs(), func(before, after metav1.Object) []types.NamespacedName {
+		return r.concerned(byOwner, before, after)
 	})
+	return r, c
 }
 
 // concerned are the NodeImages in which a job is an owner that went, or that ended: it counts their tags no longer.

@@ -17,47 +17,55 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/imagepull"
 )
 
-// Reconcile creates the NodeImage of a node, deletes it with the node, and cleans it meanwhile.
-func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
-	node, err := r.nodes.Get(key.Name)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return controller.Result{}, fmt.Errorf("get Node: %w", err)
+// Reconcile cleans a NodeImage, and deletes it with its node.
+func (r *Reconciler) Reconcile(ctx context.Context, image *v1beta1.NodeImage) (reconcile.Result, error) {
+	node, err := r.node(image.Name)
+	if err != nil {
+		return reconcile.Result{}, err
 	}
-	image, err := r.images.Get(key.Name)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return controller.Result{}, fmt.Errorf("get NodeImage: %w", err)
+	if !present(node) && !fake(image) {
+		return reconcile.Result{}, r.remove(ctx, image)
 	}
-	switch {
-	case image == nil && present(node):
-		return r.create(ctx, node)
-	case image == nil:
-		return controller.Result{}, nil
-	case !present(node) && !fake(image):
-		return controller.Result{}, r.remove(ctx, image)
-	default:
-		return r.sync(ctx, node, image)
-	}
+	return r.sync(ctx, node, image)
 }
 
-func (r *Reconciler) create(ctx context.Context, node *corev1.Node) (controller.Result, error) {
+// node is the node of the name, or nil.
+func (r *Reconciler) node(name string) (*corev1.Node, error) {
+	node, err := r.nodes.Get(name)
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // see above
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get Node: %w", err)
+	}
+	return node, nil
+}
+
+// create gives a node its NodeImage.
+func (r *Reconciler) create(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+	node, err := r.node(key.Name)
+	if err != nil || !present(node) {
+		return reconcile.Result{}, err
+	}
 	due, ready := readyIn(node, r.delay, r.clock.Now())
 	if !ready {
-		return controller.Result{}, nil
+		return reconcile.Result{}, nil
 	}
 	if due > 0 {
-		return controller.Result{RequeueAfter: due}, nil
+		return reconcile.Result{RequeueAfter: due}, nil
 	}
 	klog.FromContext(ctx).V(2).Info("Creating NodeImage")
-	_, err := r.kruise.AppsV1beta1().NodeImages().Create(ctx, &v1beta1.NodeImage{
+	_, err = r.kruise.AppsV1beta1().NodeImages().Create(ctx, &v1beta1.NodeImage{
 		ObjectMeta: metav1.ObjectMeta{Name: node.Name, Labels: maps.Clone(node.Labels)},
 	}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return controller.Result{}, fmt.Errorf("create NodeImage: %w", err)
+		return reconcile.Result{}, fmt.Errorf("create NodeImage: %w", err)
 	}
-	return controller.Result{}, nil
+	return reconcile.Result{}, nil
 }
 
 func (r *Reconciler) remove(ctx context.Context, image *v1beta1.NodeImage) error {
@@ -74,7 +82,7 @@ func (r *Reconciler) remove(ctx context.Context, image *v1beta1.NodeImage) error
 }
 
 // sync writes the spec if it changes, and else the status: what the status must say follows from the spec that is stored.
-func (r *Reconciler) sync(ctx context.Context, node *corev1.Node, image *v1beta1.NodeImage) (controller.Result, error) {
+func (r *Reconciler) sync(ctx context.Context, node *corev1.Node, image *v1beta1.NodeImage) (reconcile.Result, error) {
 	now := r.clock.Now()
 	after := image.DeepCopy()
 	if present(node) {
@@ -88,23 +96,24 @@ func (r *Reconciler) sync(ctx context.Context, node *corev1.Node, image *v1beta1
 		if err != nil && !apierrors.IsNotFound(err) {
 			err = fmt.Errorf("update NodeImage: %w", err)
 		}
-		return controller.Result{}, errors.Join(owners.err, err)
+		return reconcile.Result{}, errors.Join(owners.err, err)
 	}
-	status, failures, expires := report(image, now)
-	if err := r.write(ctx, image, status, failures); err != nil {
-		return controller.Result{}, errors.Join(owners.err, err)
+	expires, err := r.report(ctx, image, now)
+	if err != nil {
+		return reconcile.Result{}, errors.Join(owners.err, err)
 	}
-	return controller.Result{RequeueAfter: spread(sooner(recheck, expires))}, owners.err
+	return reconcile.Result{RequeueAfter: spread(sooner(recheck, expires))}, owners.err
 }
 
-func (r *Reconciler) write(ctx context.Context, image *v1beta1.NodeImage, status v1beta1.NodeImageStatus, failures []failure) error {
-	if apiequality.Semantic.DeepEqual(image.Status, status) {
+// report writes the status, and says which pulls it failed. It returns when the next one may be.
+func (r *Reconciler) report(ctx context.Context, image *v1beta1.NodeImage, now time.Time) (expires time.Duration, err error) {
+	var failures []failure
+	stored, err := controller.UpdateStatus(ctx, r.kruise.AppsV1beta1().NodeImages(), image, func(fresh *v1beta1.NodeImage) error {
+		fresh.Status, failures, expires = report(fresh, now)
 		return nil
-	}
-	report := image.DeepCopy()
-	report.Status = status
-	if _, err := r.kruise.AppsV1beta1().NodeImages().UpdateStatus(ctx, report, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("update status: %w", err)
+	})
+	if err != nil || stored == nil {
+		return 0, err
 	}
 	for _, f := range failures {
 		text := fmt.Sprintf("Failed to pull image %s on node %s for %s", f.ref.Name+":"+f.ref.Tag, image.Name, f.message)
@@ -113,7 +122,7 @@ func (r *Reconciler) write(ctx context.Context, image *v1beta1.NodeImage, status
 		}
 		r.recorder.Event(image, corev1.EventTypeWarning, "PullImageFailed", text)
 	}
-	return nil
+	return expires, nil
 }
 
 // spread keeps many NodeImages that are due at about the same time apart.

@@ -14,9 +14,8 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/controllertest"
-	"kruise.io/kruise/pkg/workload/imagepull"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 var now = controllertest.Now
@@ -26,21 +25,22 @@ type world struct {
 	*controllertest.Fixture
 	t *testing.T
 	r *Reconciler
+	c *reconcile.Controller
 }
 
 func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	t.Helper()
 	f := controllertest.New(t, "", objects...)
-	r := newReconciler(f.Deps)
-	images := f.Deps.KruiseInformers.Apps().V1beta1().NodeImages().Informer()
-	require.NoError(t, controller.Index(images, imagepull.OwnersIndex, imagepull.IndexOwners))
-	return &world{Fixture: f, t: t, r: r}
+	r, skeleton := build(f.Deps, Options{CreationDelay: 30 * time.Second})
+	c, err := skeleton.Build()
+	require.NoError(t, err)
+	return &world{Fixture: f, t: t, r: r, c: c}
 }
 
 func (w *world) step() time.Duration {
 	w.t.Helper()
 	w.Observe()
-	result, err := w.r.Reconcile(w.t.Context(), types.NamespacedName{Name: "n1"})
+	result, err := w.c.Reconcile(w.t.Context(), types.NamespacedName{Name: "n1"})
 	require.NoError(w.t, err)
 	return result.RequeueAfter
 }

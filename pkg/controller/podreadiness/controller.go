@@ -7,13 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 	"kruise.io/kruise/pkg/workload/readiness"
 )
@@ -21,64 +21,40 @@ import (
 // Name is the controller's in logs and metrics.
 const Name = "podreadiness-controller"
 
-// selfServed are the kinds whose controllers write the first condition together with what they write to a new Pod anyway.
-var selfServed = map[schema.GroupKind]bool{
-	{Group: "apps.kruise.io", Kind: "CloneSet"}: true,
-}
-
 // Reconciler gives one Pod at a time its condition.
 type Reconciler struct {
 	kube  kubernetes.Interface
-	pods  corelisters.PodLister
 	clock clock.PassiveClock
 }
 
 // New makes the controller.
-func New(deps controller.Deps) (*controller.Controller, error) {
-	pods := deps.KubeInformers.Core().V1().Pods()
-	r := &Reconciler{kube: deps.Kube, pods: pods.Lister(), clock: deps.Clock}
-	c := controller.New(Name, deps.Options, r.Reconcile)
-	return c, c.Watch(pods.Informer(), waiting)
+func New(deps controller.Deps) (*reconcile.Controller, error) {
+	r := &Reconciler{kube: deps.Kube, clock: deps.Clock}
+	c := controller.For(deps, Name, deps.KubeInformers.Core().V1().Pods(), r.Reconcile)
+	c.When(due)
+	return c.Build()
 }
 
-// waiting names the Pod, if there is anything to do for it.
-func waiting(obj metav1.Object) []types.NamespacedName {
-	if pod, ok := obj.(*corev1.Pod); !ok || !due(pod) {
-		return nil
-	}
-	return controller.Self(obj)
-}
-
+// due tells whether the Pod lacks a condition that nobody else gives it.
 func due(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp != nil || !readiness.Unset(pod) {
 		return false
 	}
-	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner == nil {
-		return true
-	}
-	gv, err := schema.ParseGroupVersion(owner.APIVersion)
-	return err != nil || !selfServed[schema.GroupKind{Group: gv.Group, Kind: owner.Kind}]
+	kind := kinds.OfController(pod)
+	return kind == nil || !kind.SetsReadiness
 }
 
 // Reconcile writes the condition for the version of the Pod that it read: another party may have added a key since.
-func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
-	pod, err := r.pods.Pods(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) || err == nil && !due(pod) {
-		return controller.Result{}, nil
-	}
-	if err != nil {
-		return controller.Result{}, fmt.Errorf("get Pod: %w", err)
-	}
+func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.Result, error) {
 	after := pod.DeepCopy()
 	readiness.Begin(after, r.clock.Now())
 	patch, err := podcontrol.Patch(pod, after, true)
 	if err != nil {
-		return controller.Result{}, err
+		return reconcile.Result{}, err
 	}
-	_, err = r.kube.CoreV1().Pods(key.Namespace).Patch(ctx, key.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = r.kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil && !apierrors.IsNotFound(err) {
-		return controller.Result{}, fmt.Errorf("patch status: %w", err)
+		return reconcile.Result{}, fmt.Errorf("patch status: %w", err)
 	}
-	return controller.Result{}, nil
+	return reconcile.Result{}, nil
 }

@@ -54,20 +54,20 @@ func TestRow15OneReconcileGivesTheCondition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := controllertest.New(t, "", tc.pod)
 			f.Observe()
-			r := &Reconciler{kube: f.Kube, pods: f.Deps.KubeInformers.Core().V1().Pods().Lister(), clock: f.Clock}
-			_, err := r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "p"})
+			c, err := New(f.Deps)
 			require.NoError(t, err)
-			assert.Equal(t, tc.given, len(waiting(tc.pod)) == 1, "is it queued")
+			_, err = c.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "p"})
+			require.NoError(t, err)
 			if !tc.given {
 				assert.Empty(t, f.Writes())
 				return
 			}
 			assert.Equal(t, []string{"patch pods/status p"}, f.Writes())
-			c := podstate.Condition(f.Pods()[0], pub.KruisePodReadyConditionType)
-			require.NotNil(t, c)
-			assert.Equal(t, corev1.ConditionTrue, c.Status)
-			assert.True(t, c.LastTransitionTime.Time.Equal(controllertest.Now))
-			assert.Empty(t, c.Message)
+			condition := podstate.Condition(f.Pods()[0], pub.KruisePodReadyConditionType)
+			require.NotNil(t, condition)
+			assert.Equal(t, corev1.ConditionTrue, condition.Status)
+			assert.True(t, condition.LastTransitionTime.Time.Equal(controllertest.Now))
+			assert.Empty(t, condition.Message)
 		})
 	}
 }
@@ -77,7 +77,6 @@ func TestAPodThatIsGoneIsNoError(t *testing.T) {
 	c, err := New(f.Deps)
 	require.NoError(t, err)
 	assert.Equal(t, Name, c.Name())
-	r := &Reconciler{kube: f.Kube, pods: f.Deps.KubeInformers.Core().V1().Pods().Lister(), clock: f.Clock}
-	_, err = r.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "gone"})
+	_, err = c.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "gone"})
 	require.NoError(t, err)
 }

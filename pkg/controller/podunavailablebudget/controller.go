@@ -1,20 +1,18 @@
 package podunavailablebudget
 
 import (
-	"context"
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
+	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/controller"
-	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
@@ -39,42 +37,37 @@ type Reconciler struct {
 	pacer      *pacer
 }
 
-// New makes the controller. It adds indexes to the informers, so it must be called before they start. Without a gate that
-// lets budgets be enforced it watches nothing.
-func New(deps controller.Deps) (*controller.Controller, error) {
-	if !deps.Features.Enabled(features.PodUnavailableBudgetDeleteGate) && !deps.Features.Enabled(features.PodUnavailableBudgetUpdateGate) {
-		return controller.New(Name, deps.Options, func(context.Context, types.NamespacedName) (controller.Result, error) {
-			return controller.Result{}, nil
-		}), nil
-	}
-	r, err := newReconciler(deps)
-	if err != nil {
-		return nil, err
-	}
-	c := controller.New(Name, deps.Options, r.Reconcile)
-	return c, r.watch(c, deps)
+// New makes the controller. It adds indexes to the informers, so it must be called before they start.
+func New(deps controller.Deps) (*reconcile.Controller, error) {
+	_, c := build(deps)
+	return c.Build()
 }
 
-func newReconciler(deps controller.Deps) (*Reconciler, error) {
-	budgets := deps.KruiseInformers.Policy().V1beta1().PodUnavailableBudgets().Informer()
-	pods := deps.KubeInformers.Core().V1().Pods().Informer()
+func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PodUnavailableBudget]) {
+	core, budgets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Policy().V1beta1().PodUnavailableBudgets()
+	r := &Reconciler{
+		kube: deps.Kube, kruise: deps.Kruise, namespaces: core.Namespaces().Lister(), workloads: newWorkloads(deps),
+		clock: deps.Clock, recorder: deps.Recorder(Name), pacer: newPacer(pace),
+	}
+	c := controller.For(deps, Name, budgets, r.Reconcile)
+	c.Absent(r.absent)
 	for name, values := range disruption.Indexers() {
-		if err := controller.Index(budgets, name, values); err != nil {
-			return nil, fmt.Errorf("index budgets: %w", err)
+		r.budgets = c.Index(budgets, name, values)
+	}
+	r.pods = c.Index(core.Pods(), labelIndex, podLabels)
+	c.Index(core.Pods(), hintIndex, podBudget)
+	c.IndexByOwner(core.Pods())
+	c.Watch(budgets, itsNamespace)
+	c.Watch(budgets, r.rivals, func(metav1.Object, metav1.Object) bool { return false })
+	c.Watch(core.Pods(), r.governingPod, worthACount)
+	c.Watch(core.Namespaces(), namespaceItself, labelChanged)
+	for kind, informer := range r.workloads.informers {
+		c.Watch(informer, r.governingWorkload, resized)
+		if through(kind) {
+			c.IndexByOwner(informer)
 		}
 	}
-	if err := pods.AddIndexers(cache.Indexers{labelIndex: podLabels, hintIndex: podBudget}); err != nil {
-		return nil, fmt.Errorf("index Pods: %w", err)
-	}
-	workloads, err := newWorkloads(deps)
-	if err != nil {
-		return nil, err
-	}
-	return &Reconciler{
-		kube: deps.Kube, kruise: deps.Kruise, budgets: budgets.GetIndexer(), pods: pods.GetIndexer(),
-		namespaces: deps.KubeInformers.Core().V1().Namespaces().Lister(),
-		workloads:  workloads, clock: deps.Clock, recorder: deps.Recorder(Name), pacer: newPacer(pace),
-	}, nil
+	return r, c
 }
 
 func podLabels(obj any) ([]string, error) {

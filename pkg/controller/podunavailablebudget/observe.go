@@ -14,6 +14,7 @@ import (
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
@@ -76,10 +77,11 @@ func (r *Reconciler) podsOf(namespace string, kind schema.GroupKind, found *size
 
 // ownedPods are the Pods of a workload, of a Deployment those of all its ReplicaSets.
 func (r *Reconciler) ownedPods(kind schema.GroupKind, uid types.UID) ([]*corev1.Pod, error) {
-	if kind != deployment {
+	known := kinds.Of(kind)
+	if known == nil || known.Through == nil {
 		return controller.ByOwner[*corev1.Pod](r.pods, uid)
 	}
-	sets, err := controller.ByOwner[metav1.Object](r.workloads.cached[replicaSet], uid)
+	sets, err := controller.ByOwner[metav1.Object](r.workloads.cached[*known.Through], uid)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +150,10 @@ func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUna
 // topOf is the workload that counts for a Pod: the Deployment of its ReplicaSet, else what controls it.
 func (r *Reconciler) topOf(pod *corev1.Pod, ref *metav1.OwnerReference) (workload disruption.Workload, version string) {
 	chain := r.workloads.above(pod)
-	if len(chain) > 1 && chain[0].GroupKind == replicaSet && chain[1].GroupKind == deployment {
-		return chain[1], ""
+	if len(chain) > 1 {
+		if above := kinds.Of(chain[1].GroupKind); above != nil && above.Through != nil && *above.Through == chain[0].GroupKind {
+			return chain[1], ""
+		}
 	}
 	return chain[0], schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Version
 }

@@ -3,93 +3,77 @@ package podunavailablebudget
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-const (
-	// unseenPeriod is how often a workload of a kind without events is looked at.
-	unseenPeriod = 15 * time.Second
-	// attempts is how often a count that lost against a grant is made again at once.
-	attempts = 10
-)
+// unseenPeriod is how often a workload of a kind without events is looked at.
+const unseenPeriod = 15 * time.Second
 
-// Reconcile counts one budget; or, for a key without a name, labels one namespace.
-func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+// absent labels one namespace, for a key without a name, or cleans up after a budget that is gone.
+func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	if key.Name == "" {
-		return controller.Result{}, r.labelNamespace(ctx, key.Namespace)
+		return reconcile.Result{}, r.labelNamespace(ctx, key.Namespace)
 	}
-	item, found, err := r.budgets.GetByKey(key.String())
-	if err != nil {
-		return controller.Result{}, fmt.Errorf("get PodUnavailableBudget: %w", err)
-	}
-	budget, ok := item.(*v1beta1.PodUnavailableBudget)
-	if !found || !ok {
-		r.pacer.forget(key)
-		return controller.Result{}, r.annotate(ctx, key, nil)
-	}
+	r.pacer.forget(key)
+	return reconcile.Result{}, r.annotate(ctx, key, nil)
+}
+
+// Reconcile counts one budget.
+func (r *Reconciler) Reconcile(ctx context.Context, budget *v1beta1.PodUnavailableBudget) (reconcile.Result, error) {
+	key := types.NamespacedName{Namespace: budget.Namespace, Name: budget.Name}
 	if early := r.pacer.wait(key, r.clock.Now()); early > 0 {
-		return controller.Result{RequeueAfter: early}, nil
+		return reconcile.Result{RequeueAfter: early, KeepFailures: true}, nil
 	}
 	seen, recheck, err := r.count(ctx, budget)
 	if err != nil {
 		return r.notCounted(budget, err)
 	}
 	if seen == nil {
-		return controller.Result{}, nil
+		return reconcile.Result{}, nil
 	}
 	if seen.unseen && (recheck == 0 || recheck > unseenPeriod) {
 		recheck = unseenPeriod
 	}
-	return controller.Result{RequeueAfter: recheck}, r.annotate(ctx, key, seen.Pods)
+	return reconcile.Result{RequeueAfter: recheck}, r.annotate(ctx, key, seen.Pods)
 }
 
 // count counts, and writes the count over the very budget that it was made for. It returns nothing for a budget that is gone.
 func (r *Reconciler) count(ctx context.Context, budget *v1beta1.PodUnavailableBudget) (*observation, time.Duration, error) {
-	client := r.kruise.PolicyV1beta1().PodUnavailableBudgets(budget.Namespace)
 	server := disruption.NewServer(r.livePod(ctx, budget.Namespace))
-	for attempt := 1; ; attempt++ {
-		seen, err := r.observe(ctx, budget, server)
-		if err != nil {
-			return nil, 0, err
-		}
-		count, err := disruption.Recount(budget, &seen.Observation)
-		if err != nil {
-			return nil, 0, err
-		}
-		if apiequality.Semantic.DeepEqual(budget.Status, count.Status) {
-			return seen, count.Recheck, nil
-		}
-		counted := budget.DeepCopy()
-		counted.Status = count.Status
-		_, err = client.UpdateStatus(ctx, counted, metav1.UpdateOptions{})
-		switch {
-		case err == nil:
-			r.tell(ctx, budget, seen, count)
-			return seen, count.Recheck, nil
-		case apierrors.IsNotFound(err):
-			return nil, 0, nil
-		case !apierrors.IsConflict(err) || attempt == attempts:
-			return nil, 0, fmt.Errorf("update status: %w", err)
-		}
-		if budget, err = client.Get(ctx, budget.Name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
-			return nil, 0, nil
-		} else if err != nil {
-			return nil, 0, fmt.Errorf("get PodUnavailableBudget: %w", err)
-		}
+	var seen *observation
+	var count *disruption.Count
+	changed := false
+	stored, err := controller.UpdateStatus(ctx, r.kruise.PolicyV1beta1().PodUnavailableBudgets(budget.Namespace), budget,
+		func(fresh *v1beta1.PodUnavailableBudget) (err error) {
+			if seen, err = r.observe(ctx, fresh, server); err != nil {
+				return err
+			}
+			if count, err = disruption.Recount(fresh, &seen.Observation); err != nil {
+				return err
+			}
+			changed = !apiequality.Semantic.DeepEqual(fresh.Status, count.Status)
+			fresh.Status = count.Status
+			return nil
+		})
+	if err != nil || stored == nil {
+		return nil, 0, err
 	}
+	if changed {
+		r.tell(ctx, stored, seen, count)
+	}
+	return seen, count.Recheck, nil
 }
 
 // tell says what a new count shows.
@@ -107,7 +91,7 @@ func (r *Reconciler) tell(ctx context.Context, budget *v1beta1.PodUnavailableBud
 
 // notCounted reports what keeps a budget from being counted. Its last count stands. What a retry does not cure is looked at
 // again from time to time: a kind may come to be served, and a rule to be added.
-func (r *Reconciler) notCounted(budget *v1beta1.PodUnavailableBudget, err error) (controller.Result, error) {
+func (r *Reconciler) notCounted(budget *v1beta1.PodUnavailableBudget, err error) (reconcile.Result, error) {
 	var remedy string
 	switch {
 	case apierrors.IsForbidden(err):
@@ -116,12 +100,12 @@ func (r *Reconciler) notCounted(budget *v1beta1.PodUnavailableBudget, err error)
 	case meta.IsNoMatchError(err):
 		remedy = "; correct spec.targetRef, or install the kind"
 	case apierrors.IsConflict(err), apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err), errors.Is(err, context.Canceled):
-		return controller.Result{}, err
+		return reconcile.Result{}, err
 	}
 	r.recorder.Eventf(budget, corev1.EventTypeWarning, "CalculateExpectedPodCountFailed",
 		"Failed to calculate the number of expected pods: %v%s", err, remedy)
 	if remedy == "" {
-		return controller.Result{}, err
+		return reconcile.Result{}, err
 	}
-	return controller.Result{RequeueAfter: unseenPeriod}, nil
+	return reconcile.Result{RequeueAfter: unseenPeriod}, nil
 }

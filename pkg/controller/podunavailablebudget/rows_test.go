@@ -246,7 +246,7 @@ func TestACountThatLosesLooksOnce(t *testing.T) {
 	w.Observe()
 	raced := 0
 	w.Kruise.PrependReactor("update", "podunavailablebudgets", func(clienttesting.Action) (bool, runtime.Object, error) {
-		if raced++; raced == attempts {
+		if raced++; raced == 10 {
 			return false, nil, nil
 		}
 		return true, nil, apierrors.NewConflict(schema.GroupResource{}, "b", nil)

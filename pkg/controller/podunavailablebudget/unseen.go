@@ -6,35 +6,30 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 // ask reads a workload of a kind that is not cached from its server.
 func (w *workloads) ask(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
-	options := metav1.GetOptions{}
-	switch workload.GroupKind {
-	case daemonSet:
-		set, err := w.kube.AppsV1().DaemonSets(namespace).Get(ctx, workload.Name, options)
-		if err != nil {
-			return nil, err
-		}
-		return sizeOf(set, set.Status.DesiredNumberScheduled), nil
-	case ourDaemonSet:
-		set, err := w.kruise.AppsV1beta1().DaemonSets(namespace).Get(ctx, workload.Name, options)
-		if err != nil {
-			return nil, err
-		}
-		return sizeOf(set, set.Status.DesiredNumberScheduled), nil
+	if kind := kinds.Of(workload.GroupKind); kind == nil || !kind.HasPods() {
+		return w.askForScale(ctx, namespace, version, workload)
 	}
-	return w.askForScale(ctx, namespace, version, workload)
+	object, err := w.clients.Get(ctx, workload.GroupKind, namespace, workload.Name)
+	if err != nil {
+		return nil, err
+	}
+	return sizeOf(object, replicasOf(object)), nil
 }
 
-func sizeOf(object metav1.Object, replicas int32) *size {
+// sizeOf is nil for a workload that goes. Without replicas it is to have as many Pods as it has.
+func sizeOf(object metav1.Object, replicas *int32) *size {
 	if object.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	return &size{uid: object.GetUID(), replicas: replicas}
+	return &size{uid: object.GetUID(), replicas: ptr.Deref(replicas, 0), uncounted: replicas == nil}
 }
 
 // askForScale asks the scale subresource of any kind. What has none wants as many Pods as it has.
@@ -48,7 +43,7 @@ func (w *workloads) askForScale(ctx context.Context, namespace, version string, 
 	if err != nil {
 		return nil, err
 	}
-	found := sizeOf(object, 0)
+	found := sizeOf(object, new(int32(0)))
 	if found == nil {
 		return nil, nil
 	}

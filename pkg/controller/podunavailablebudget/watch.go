@@ -7,40 +7,17 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/disruption"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// watch brings each change to the budgets that it matters to.
-func (r *Reconciler) watch(c *controller.Controller, deps controller.Deps) error {
-	budgets := deps.KruiseInformers.Policy().V1beta1().PodUnavailableBudgets().Informer()
-	if err := c.Watch(budgets, withNamespace); err != nil {
-		return err
-	}
-	if err := c.Watch(budgets, r.rivals, func(metav1.Object, metav1.Object) bool { return false }); err != nil {
-		return err
-	}
-	if err := c.Watch(deps.KubeInformers.Core().V1().Pods().Informer(), r.governingPod, worthACount); err != nil {
-		return err
-	}
-	if err := c.Watch(deps.KubeInformers.Core().V1().Namespaces().Informer(), namespaceItself, labelChanged); err != nil {
-		return err
-	}
-	for _, informer := range r.workloads.informers(deps) {
-		if err := c.Watch(informer, r.governingWorkload, resized); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// withNamespace names the budget, and the namespace that it may be the first or the last of: a key without a name.
-func withNamespace(obj metav1.Object) []types.NamespacedName {
-	return []types.NamespacedName{{Namespace: obj.GetNamespace(), Name: obj.GetName()}, {Namespace: obj.GetNamespace()}}
+// itsNamespace names the namespace that a budget may be the first or the last of: a key without a name.
+func itsNamespace(obj metav1.Object) []types.NamespacedName {
+	return []types.NamespacedName{{Namespace: obj.GetNamespace()}}
 }
 
 func namespaceItself(obj metav1.Object) []types.NamespacedName {
@@ -102,7 +79,7 @@ func (r *Reconciler) governingWorkload(obj metav1.Object) []types.NamespacedName
 
 // resized tells whether a change of a workload may change what a budget counts from.
 func resized(before, after metav1.Object) bool {
-	return replicasOf(before) != replicasOf(after) || (before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil)
+	return !ptr.Equal(replicasOf(before), replicasOf(after)) || (before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil)
 }
 
 // worthACount tells whether a change of a Pod may change what its budget allows, or which budget it has.

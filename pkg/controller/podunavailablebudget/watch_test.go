@@ -39,7 +39,7 @@ func TestEventsReachTheirBudgets(t *testing.T) {
 
 	assert.Contains(t, w.r.rivals(w.budget("b")), keys("s")[0], "what a new budget takes, another one loses")
 	assert.Contains(t, w.r.rivals(w.budget("s")), keys("b")[0])
-	assert.Equal(t, keys("b", ""), withNamespace(w.budget("b")))
+	assert.Equal(t, keys(""), itsNamespace(w.budget("b")))
 	assert.Equal(t, keys(""), namespaceItself(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}}))
 }
 
@@ -66,18 +66,6 @@ func TestWhatIsWorthACount(t *testing.T) {
 	}
 	assert.True(t, resized(newCloneSet(1), newCloneSet(2)))
 	assert.False(t, resized(newCloneSet(1), newCloneSet(1)))
-}
-
-func TestWithoutAGateNothingIsWatched(t *testing.T) {
-	w := newWorld(t)
-	gates, ok := w.Deps.Features.(interface{ Set(value string) error })
-	require.True(t, ok)
-	require.NoError(t, gates.Set("PodUnavailableBudgetDeleteGate=false"))
-	deps := w.Deps
-	deps.KubeInformers, deps.KruiseInformers = nil, nil
-	c, err := New(deps)
-	require.NoError(t, err)
-	assert.Equal(t, Name, c.Name())
 }
 
 func TestNew(t *testing.T) {

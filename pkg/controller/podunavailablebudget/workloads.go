@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,99 +11,60 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
-	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
-	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/kinds"
+	"kruise.io/kruise/pkg/workloadclient"
 )
 
-var (
-	deployment     = schema.GroupKind{Group: "apps", Kind: "Deployment"}
-	replicaSet     = schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
-	statefulSet    = schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
-	daemonSet      = schema.GroupKind{Group: "apps", Kind: "DaemonSet"}
-	cloneSet       = schema.GroupKind{Group: "apps.kruise.io", Kind: "CloneSet"}
-	ourStatefulSet = schema.GroupKind{Group: "apps.kruise.io", Kind: "StatefulSet"}
-	ourDaemonSet   = schema.GroupKind{Group: "apps.kruise.io", Kind: "DaemonSet"}
-)
-
-// workloads finds what budgets count from: in caches where the kind is one of the usual ones, else on the server.
+// workloads finds what budgets count from: in caches where the kind is watched, else on the server.
 type workloads struct {
-	cached  map[schema.GroupKind]cache.Indexer
-	kube    kubernetes.Interface
-	kruise  versioned.Interface
-	dynamic dynamic.Interface
-	mapper  meta.RESTMapper
+	informers map[schema.GroupKind]controller.Informer
+	cached    map[schema.GroupKind]cache.Indexer
+	clients   workloadclient.Clients
+	dynamic   dynamic.Interface
+	mapper    meta.RESTMapper
 }
 
-func newWorkloads(deps controller.Deps) (*workloads, error) {
+func newWorkloads(deps controller.Deps) *workloads {
 	w := &workloads{
-		cached: map[schema.GroupKind]cache.Indexer{}, kube: deps.Kube, kruise: deps.Kruise, dynamic: deps.Dynamic, mapper: deps.Mapper,
+		informers: controller.Workloads(deps, (*kinds.Kind).HasPods), cached: map[schema.GroupKind]cache.Indexer{},
+		clients: workloadclient.Clients{Kube: deps.Kube, Kruise: deps.Kruise}, dynamic: deps.Dynamic, mapper: deps.Mapper,
 	}
-	for kind, informer := range w.informers(deps) {
-		w.cached[kind] = informer.GetIndexer()
+	for kind, informer := range w.informers {
+		w.cached[kind] = informer.Informer().GetIndexer()
 	}
-	for _, informer := range []cache.SharedIndexInformer{
-		deps.KubeInformers.Core().V1().Pods().Informer(), deps.KubeInformers.Apps().V1().ReplicaSets().Informer(),
-	} {
-		if err := controller.IndexByOwner(informer); err != nil {
-			return nil, fmt.Errorf("index by owner: %w", err)
-		}
-	}
-	return w, nil
+	return w
 }
 
-// informers are those of the kinds whose changes are seen.
-func (*workloads) informers(deps controller.Deps) map[schema.GroupKind]cache.SharedIndexInformer {
-	return map[schema.GroupKind]cache.SharedIndexInformer{
-		deployment:     deps.KubeInformers.Apps().V1().Deployments().Informer(),
-		replicaSet:     deps.KubeInformers.Apps().V1().ReplicaSets().Informer(),
-		statefulSet:    deps.KubeInformers.Apps().V1().StatefulSets().Informer(),
-		cloneSet:       deps.KruiseInformers.Apps().V1beta1().CloneSets().Informer(),
-		ourStatefulSet: deps.KruiseInformers.Apps().V1beta1().StatefulSets().Informer(),
-	}
+// through tells whether objects of a kind own Pods for those of another.
+func through(kind schema.GroupKind) bool {
+	return len(kinds.Names(func(above *kinds.Kind) bool { return above.Through != nil && *above.Through == kind })) > 0
 }
 
 // identify names a workload whose changes are seen, and returns the labels of its Pods.
 func identify(obj metav1.Object) (workload disruption.Workload, template map[string]string, known bool) {
-	name := obj.GetName()
-	switch o := obj.(type) {
-	case *appsv1.Deployment:
-		return disruption.Workload{GroupKind: deployment, Name: name}, o.Spec.Template.Labels, true
-	case *appsv1.ReplicaSet:
-		return disruption.Workload{GroupKind: replicaSet, Name: name}, o.Spec.Template.Labels, true
-	case *appsv1.StatefulSet:
-		return disruption.Workload{GroupKind: statefulSet, Name: name}, o.Spec.Template.Labels, true
-	case *v1beta1.CloneSet:
-		return disruption.Workload{GroupKind: cloneSet, Name: name}, o.Spec.Template.Labels, true
-	case *v1beta1.StatefulSet:
-		return disruption.Workload{GroupKind: ourStatefulSet, Name: name}, o.Spec.Template.Labels, true
+	kind := kinds.OfObject(obj)
+	object, ok := obj.(kinds.Object)
+	if kind == nil || !ok {
+		return disruption.Workload{}, nil, false
 	}
-	return disruption.Workload{}, nil, false
+	if kind.Template != nil {
+		template = kind.Template(object).Labels
+	}
+	return disruption.Workload{GroupKind: kind.GroupKind, Name: obj.GetName()}, template, true
 }
 
-// replicasOf is what the spec of a workload wants, 1 where it does not say.
-func replicasOf(obj any) int32 {
-	var replicas *int32
-	switch o := obj.(type) {
-	case *appsv1.Deployment:
-		replicas = o.Spec.Replicas
-	case *appsv1.ReplicaSet:
-		replicas = o.Spec.Replicas
-	case *appsv1.StatefulSet:
-		replicas = o.Spec.Replicas
-	case *v1beta1.CloneSet:
-		replicas = o.Spec.Replicas
-	case *v1beta1.StatefulSet:
-		replicas = o.Spec.Replicas
+// replicasOf is how many Pods a workload is to have, or nil where that is as many as there are.
+func replicasOf(obj any) *int32 {
+	kind := kinds.OfObject(obj)
+	object, ok := obj.(kinds.Object)
+	if kind == nil || !ok || kind.Replicas == nil {
+		return nil
 	}
-	if replicas == nil {
-		return 1
-	}
-	return *replicas
+	return kind.Replicas(object)
 }
 
 // above returns what controls a Pod, and what controls that, as far as the caches know.
@@ -151,10 +111,10 @@ type size struct {
 func (w *workloads) find(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
 	if _, cached := w.cached[workload.GroupKind]; cached {
 		object := w.lookUp(workload.GroupKind, namespace, workload.Name)
-		if object == nil || object.GetDeletionTimestamp() != nil {
+		if object == nil {
 			return nil, nil
 		}
-		return &size{uid: object.GetUID(), replicas: replicasOf(object)}, nil
+		return sizeOf(object, replicasOf(object)), nil
 	}
 	found, err := w.ask(ctx, namespace, version, workload)
 	if apierrors.IsNotFound(err) {

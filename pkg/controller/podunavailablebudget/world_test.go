@@ -21,6 +21,7 @@ import (
 	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 var games = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "games"}
@@ -30,9 +31,10 @@ type world struct {
 	*controllertest.Fixture
 	t       *testing.T
 	r       *Reconciler
+	c       *reconcile.Controller
 	dynamic *dynamicfake.FakeDynamicClient
 	// last is the result of the last reconcile.
-	last controller.Result
+	last reconcile.Result
 }
 
 func newWorld(t *testing.T, objects ...runtime.Object) *world {
@@ -43,9 +45,10 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	mapper.AddSpecific(games.GroupVersion().WithKind("Game"), games, games.GroupVersion().WithResource("game"), meta.RESTScopeNamespace)
 	w.Deps.Dynamic, w.Deps.Mapper = w.dynamic, mapper
 	w.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}})
-	var err error
-	w.r, err = newReconciler(w.Deps)
+	r, skeleton := build(w.Deps)
+	c, err := skeleton.Build()
 	require.NoError(t, err)
+	w.r, w.c = r, c
 	w.r.pacer = newPacer(0)
 	return w
 }
@@ -83,7 +86,7 @@ func (w *world) reconcile() policyv1beta1.PodUnavailableBudgetStatus {
 
 func (w *world) try(name string) (err error) {
 	w.Observe()
-	w.last, err = w.r.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
+	w.last, err = w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
 	return err
 }
 

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
@@ -28,7 +27,6 @@ import (
 	"kruise.io/kruise/pkg/controller/containerrecreaterequest"
 	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
-	"kruise.io/kruise/pkg/generated/informers/externalversions"
 	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 )
 
@@ -127,22 +125,18 @@ func (w *world) controller() (stop func()) {
 	w.t.Helper()
 	gate, err := features.New("")
 	require.NoError(w.t, err)
-	deps := controller.Deps{
-		Kube: w.kube, Kruise: w.kruise, KubeInformers: informers.NewSharedInformerFactory(w.kube, 0),
-		KruiseInformers: externalversions.NewSharedInformerFactory(w.kruise, 0), Features: gate, Clock: clock.RealClock{},
-	}
+	caches := controller.NewCaches(w.kube, w.kruise, "", 0)
+	deps := caches.For(controller.Deps{Kube: w.kube, Kruise: w.kruise, Features: gate, Clock: clock.RealClock{}})
 	c, err := containerrecreaterequest.New(deps)
 	require.NoError(w.t, err)
 	ctx, cancel := context.WithCancel(w.t.Context())
-	deps.KubeInformers.Start(ctx.Done())
-	deps.KruiseInformers.Start(ctx.Done())
+	caches.Start(ctx, deps.Needs())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()
 	return func() {
 		cancel()
 		require.NoError(w.t, <-done)
-		deps.KubeInformers.Shutdown()
-		deps.KruiseInformers.Shutdown()
+		caches.Wait()
 	}
 }
 

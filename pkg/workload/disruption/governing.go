@@ -12,6 +12,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 // Workload names what controls a Pod, or what controls that.
@@ -212,22 +213,13 @@ func Hinted(annotations map[string]string) string {
 	return annotations[pub.RelatedPubKey]
 }
 
-// ownersOfPods are the kinds of targets that control their Pods themselves, or through a ReplicaSet.
-var ownersOfPods = map[schema.GroupKind]bool{
-	{Kind: "ReplicationController"}:                true,
-	{Group: "apps", Kind: "Deployment"}:            true,
-	{Group: "apps", Kind: "ReplicaSet"}:            true,
-	{Group: "apps", Kind: "StatefulSet"}:           true,
-	{Group: "apps", Kind: "DaemonSet"}:             true,
-	{Group: "batch", Kind: "Job"}:                  true,
-	{Group: "apps.kruise.io", Kind: "CloneSet"}:    true,
-	{Group: "apps.kruise.io", Kind: "StatefulSet"}: true,
-	{Group: "apps.kruise.io", Kind: "DaemonSet"}:   true,
-}
-
 // FoundByScale tells whether the Pods of a budget's target may be ones that it does not own: of a kind that nobody knows here,
 // its scale subresource says which they are.
 func FoundByScale(budget *v1beta1.PodUnavailableBudget) bool {
 	target, found := TargetOf(budget)
-	return found && !ownersOfPods[target.GroupKind]
+	if !found {
+		return false
+	}
+	kind := kinds.Of(target.GroupKind)
+	return kind == nil || !kind.HasPods()
 }

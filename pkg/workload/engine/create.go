@@ -51,7 +51,7 @@ func (x *execution) createInstance(ctx context.Context, creation *Creation) erro
 	x.lock.Lock()
 	x.created[creation.ID] = true
 	x.lock.Unlock()
-	x.Guard.Wrote(x.view.Object.GetUID(), PodResource, created.ResourceVersion)
+	x.Guard.Wrote(x.view.Object.GetUID(), PodResource.GroupResource(), created.ResourceVersion)
 	x.eventf(corev1.EventTypeNormal, "SuccessfulCreate", "succeed to create pod %s", pod.Name)
 	return nil
 }
@@ -76,7 +76,7 @@ func (x *execution) createClaim(ctx context.Context, claim *corev1.PersistentVol
 	if err != nil {
 		return x.failedCreate("pvc", claim.Name, err)
 	}
-	x.Guard.Wrote(x.view.Object.GetUID(), ClaimResource, created.ResourceVersion)
+	x.Guard.Wrote(x.view.Object.GetUID(), ClaimResource.GroupResource(), created.ResourceVersion)
 	return nil
 }
 

@@ -34,7 +34,7 @@ func (x *execution) delete(ctx context.Context, deletions []Deletion) error {
 			return fmt.Errorf("delete Pod %s: %w", pod.Name, err)
 		}
 		x.changed.Store(true)
-		x.Guard.Deleted(x.view.Object.GetUID(), PodResource, pod)
+		x.Guard.Deleted(x.view.Object.GetUID(), PodResource.GroupResource(), pod)
 		x.eventf(corev1.EventTypeNormal, "SuccessfulDelete", "succeed to delete pod %s", pod.Name)
 		return nil
 	})
@@ -52,7 +52,7 @@ func (x *execution) moveClaim(ctx context.Context, move claimMove) error {
 			x.eventf(corev1.EventTypeWarning, "FailedDelete", "failed to clean up PVC %s: %v", claim.Name, err)
 			return fmt.Errorf("delete claim %s: %w", claim.Name, err)
 		}
-		x.Guard.Deleted(owner, ClaimResource, claim)
+		x.Guard.Deleted(owner, ClaimResource.GroupResource(), claim)
 		return nil
 	}
 	to := x.view.OwnerRef()
@@ -67,7 +67,7 @@ func (x *execution) moveClaim(ctx context.Context, move claimMove) error {
 		x.eventf(corev1.EventTypeWarning, "FailedUpdate", "failed to update PVC %s: %v", claim.Name, err)
 		return fmt.Errorf("give claim %s to %s %s: %w", claim.Name, to.Kind, to.Name, err)
 	}
-	x.Guard.Wrote(owner, ClaimResource, written.ResourceVersion)
+	x.Guard.Wrote(owner, ClaimResource.GroupResource(), written.ResourceVersion)
 	return nil
 }
 

@@ -24,9 +24,9 @@ const (
 
 // Resources that the engine writes, as the Guard knows them.
 var (
-	PodResource      = corev1.SchemeGroupVersion.WithResource("pods").GroupResource()
-	ClaimResource    = corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims").GroupResource()
-	RevisionResource = appsv1.SchemeGroupVersion.WithResource("controllerrevisions").GroupResource()
+	PodResource      = corev1.SchemeGroupVersion.WithResource("pods")
+	ClaimResource    = corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")
+	RevisionResource = appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 )
 
 // Guard learns of writes, so that no pass begins before the caches show them.

@@ -85,7 +85,7 @@ func (x *execution) find(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, err
 	found, err := x.Server.GetPod(ctx, pod.Namespace, pod.Name)
 	switch {
 	case err == nil:
-		x.Guard.Wrote(x.view.Object.GetUID(), PodResource, found.ResourceVersion)
+		x.Guard.Wrote(x.view.Object.GetUID(), PodResource.GroupResource(), found.ResourceVersion)
 	case !apierrors.IsNotFound(err):
 		x.unknown.Store(true)
 		x.lock.Lock()

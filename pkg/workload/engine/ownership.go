@@ -27,7 +27,7 @@ func (x *execution) release(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("release Pod %s: %w", pod.Name, err)
 		}
-		x.Guard.Wrote(owner, PodResource, written.ResourceVersion)
+		x.Guard.Wrote(owner, PodResource.GroupResource(), written.ResourceVersion)
 		return nil
 	})
 }
@@ -55,7 +55,7 @@ func (x *execution) adopt(ctx context.Context) error {
 			return fmt.Errorf("adopt Pod %s: %w", orphans[i].Name, err)
 		}
 		x.changed.Store(true)
-		x.Guard.Wrote(owner.GetUID(), PodResource, written.ResourceVersion)
+		x.Guard.Wrote(owner.GetUID(), PodResource.GroupResource(), written.ResourceVersion)
 		return nil
 	})
 }

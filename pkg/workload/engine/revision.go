@@ -24,7 +24,7 @@ func (x *execution) writeRevision(ctx context.Context) (stored *appsv1.Controlle
 		if stored, err = x.Server.UpdateRevision(ctx, v.Update); err != nil {
 			return nil, collisions, fmt.Errorf("make revision %s the newest: %w", v.Update.Name, err)
 		}
-		x.Guard.Wrote(v.Object.GetUID(), RevisionResource, stored.ResourceVersion)
+		x.Guard.Wrote(v.Object.GetUID(), RevisionResource.GroupResource(), stored.ResourceVersion)
 	case history.Create:
 		if stored, err = x.createRevision(ctx, v.Update); err != nil || stored != nil {
 			return stored, collisions, err
@@ -57,7 +57,7 @@ func (x *execution) createRevision(ctx context.Context, wanted *appsv1.Controlle
 	if err != nil {
 		return nil, fmt.Errorf("create revision %s: %w", wanted.Name, err)
 	}
-	x.Guard.Wrote(x.view.Object.GetUID(), RevisionResource, revision.ResourceVersion)
+	x.Guard.Wrote(x.view.Object.GetUID(), RevisionResource.GroupResource(), revision.ResourceVersion)
 	return revision, nil
 }
 
@@ -69,7 +69,7 @@ func (e *Engine) Label(ctx context.Context, owner types.UID, revision *appsv1.Co
 	if err != nil {
 		return fmt.Errorf("label revision %s: %w", labelled.Name, err)
 	}
-	e.Guard.Wrote(owner, RevisionResource, written.ResourceVersion)
+	e.Guard.Wrote(owner, RevisionResource.GroupResource(), written.ResourceVersion)
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (e *Engine) Trim(ctx context.Context, v *View) error {
 		if err != nil {
 			return fmt.Errorf("delete revision %s: %w", revision.Name, err)
 		}
-		e.Guard.Deleted(v.Object.GetUID(), RevisionResource, revision)
+		e.Guard.Deleted(v.Object.GetUID(), RevisionResource.GroupResource(), revision)
 	}
 	return nil
 }

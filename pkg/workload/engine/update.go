@@ -40,7 +40,7 @@ func (x *execution) patch(ctx context.Context, change *Change) (*corev1.Pod, err
 	if err != nil {
 		return nil, fmt.Errorf("patch Pod %s: %w", change.Before.Name, err)
 	}
-	x.Guard.Wrote(x.view.Object.GetUID(), PodResource, pod.ResourceVersion)
+	x.Guard.Wrote(x.view.Object.GetUID(), PodResource.GroupResource(), pod.ResourceVersion)
 	return pod, nil
 }
 

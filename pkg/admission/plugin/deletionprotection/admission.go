@@ -57,7 +57,7 @@ func (p *Plugin) ValidateInitialization() error {
 
 // Validate implements admission.ValidationInterface.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
-	kind, known := kinds[attributes.GetResource().GroupResource()]
+	kind, known := protected(attributes.GetResource().GroupResource())
 	if !known || attributes.GetSubresource() != "" || !p.Gate.Enabled(features.ResourcesDeletionProtection) {
 		return nil
 	}

@@ -6,9 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/ptr"
 
-	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 // kind is what the plugin knows of a protected kind.
@@ -20,45 +19,32 @@ type kind struct {
 	contents func(ctx context.Context, p *Plugin, object runtime.Object) string
 }
 
-var kinds = map[schema.GroupResource]kind{
-	apps.Resource("clonesets"): {
-		name: "CloneSet", contents: replicas(func(set *apps.CloneSet) *int32 { return set.Spec.Replicas }),
-	},
-	apps.Resource("statefulsets"): {
-		name: "StatefulSet", contents: replicas(func(set *apps.StatefulSet) *int32 { return set.Spec.Replicas }),
-	},
-	apps.Resource("uniteddeployments"): {name: "UnitedDeployment", contents: replicas(replicasOfAllSubsets)},
-	{Resource: "namespaces"}:           {name: "Namespace", clusterScoped: true, contents: podsAndClaims},
+// protected returns what is known of a resource whose objects may be protected. Workload kinds are in the table of package kinds.
+func protected(resource schema.GroupResource) (kind, bool) {
+	if workload := kinds.OfResource(resource); workload != nil && workload.Protected {
+		return kind{name: workload.Kind, contents: replicas(workload)}, true
+	}
+	found, known := others[resource]
+	return found, known
+}
+
+var others = map[schema.GroupResource]kind{
+	{Resource: "namespaces"}: {name: "Namespace", clusterScoped: true, contents: podsAndClaims},
 	{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}: {
 		name: "CustomResourceDefinition", clusterScoped: true, contents: customResources,
 	},
 }
 
-// replicasOfAllSubsets is the number that the user gave, or the sum of the subsets' when each of them
-// has one.
-func replicasOfAllSubsets(united *apps.UnitedDeployment) *int32 {
-	if united.Spec.Replicas != nil {
-		return united.Spec.Replicas
-	}
-	var sum int32
-	for i := range united.Spec.Topology.Subsets {
-		if of := united.Spec.Topology.Subsets[i].Replicas; of != nil {
-			sum += of.IntVal
-		}
-	}
-	return &sum
-}
-
 // replicas counts what a workload is to have, not the Pods that it still has: scaled to zero it may go
 // at once.
-func replicas[T any](of func(*T) *int32) func(context.Context, *Plugin, runtime.Object) string {
+func replicas(workload *kinds.Kind) func(context.Context, *Plugin, runtime.Object) string {
 	return func(_ context.Context, _ *Plugin, object runtime.Object) string {
-		workload, ok := any(object).(*T)
-		if !ok {
+		count := workload.Replicas(object)
+		if count == nil {
 			return fmt.Sprintf(", its replicas cannot be read from a %T", object)
 		}
-		if count := ptr.Deref(of(workload), 0); count > 0 {
-			return fmt.Sprintf(" and replicas %d>0", count)
+		if *count > 0 {
+			return fmt.Sprintf(" and replicas %d>0", *count)
 		}
 		return ""
 	}

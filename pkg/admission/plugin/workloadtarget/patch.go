@@ -7,13 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/podtemplate"
+	"kruise.io/kruise/pkg/workload/kinds"
+	"kruise.io/kruise/pkg/workloadclient"
 )
 
 // checkPatches tries each patch that is new on the workload's template. A workload that is not there
@@ -72,48 +73,39 @@ func tryPatch(template *corev1.PodTemplateSpec, patch []byte, path *field.Path) 
 	return podtemplate.Validate(patched, nil, path)
 }
 
-// template reads the Pod template of a workload of a kind that we know: nil where there is none.
+// template reads the Pod template of a workload of a kind that has one: nil where there is none.
 func (p *Plugin) template(ctx context.Context, namespace string, target *apps.TargetReference) (*corev1.PodTemplateSpec, error) {
-	var (
-		template corev1.PodTemplateSpec
-		err      error
-	)
-	switch schema.FromAPIVersionAndKind(target.APIVersion, target.Kind).GroupKind() {
-	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
-		template, err = read(ctx, p.Host.AppsV1().Deployments(namespace), target.Name, deploymentTemplate)
-	case schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}:
-		template, err = read(ctx, p.Host.AppsV1().ReplicaSets(namespace), target.Name, replicaSetTemplate)
-	case schema.GroupKind{Group: "apps", Kind: "StatefulSet"}:
-		template, err = read(ctx, p.Host.AppsV1().StatefulSets(namespace), target.Name, statefulSetTemplate)
-	case schema.GroupKind{Group: "batch", Kind: "Job"}:
-		template, err = read(ctx, p.Host.BatchV1().Jobs(namespace), target.Name, jobTemplate)
-	case apps.Kind("CloneSet"):
-		template, err = read(ctx, p.Kruise.AppsV1beta1().CloneSets(namespace), target.Name, cloneSetTemplate)
-	case apps.Kind("StatefulSet"):
-		template, err = read(ctx, p.Kruise.AppsV1beta1().StatefulSets(namespace), target.Name, advancedStatefulSetTemplate)
-	default:
+	kind := kinds.Of(schema.FromAPIVersionAndKind(target.APIVersion, target.Kind).GroupKind())
+	if kind == nil || !kind.Spread {
 		return nil, nil
 	}
+	workload, err := workloadclient.Clients{Kube: p.Host, Kruise: p.Kruise}.Get(ctx, kind.GroupKind, namespace, target.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("get %s %s: %w", target.Kind, target.Name, err)
 	}
-	return &template, nil
-}
-
-// getter is the part of a typed client that is needed here.
-type getter[T any] interface {
-	Get(ctx context.Context, name string, options metav1.GetOptions) (*T, error)
-}
-
-func read[T any](
-	ctx context.Context, client getter[T], name string, template func(*T) corev1.PodTemplateSpec,
-) (corev1.PodTemplateSpec, error) {
-	workload, err := client.Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return corev1.PodTemplateSpec{}, err
+	template := kind.Template(workload).DeepCopy()
+	if kind.Claims != nil {
+		template.Spec.Volumes = withClaims(template.Spec.Volumes, kind.Claims(workload))
 	}
-	return template(workload), nil
+	return template, nil
+}
+
+// withClaims has each claim as a volume, in place of one of its name: what containers mount.
+func withClaims(inTemplate []corev1.Volume, claims []corev1.PersistentVolumeClaim) (volumes []corev1.Volume) {
+	taken := map[string]bool{}
+	for i := range claims {
+		taken[claims[i].Name] = true
+		volumes = append(volumes, corev1.Volume{Name: claims[i].Name, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claims[i].Name},
+		}})
+	}
+	for _, volume := range inTemplate {
+		if !taken[volume.Name] {
+			volumes = append(volumes, volume)
+		}
+	}
+	return volumes
 }

@@ -16,6 +16,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 // holder is a kind whose objects have a workload each.
@@ -32,14 +33,11 @@ type holder struct {
 var (
 	workloadSpreads = holder{
 		kind: "WorkloadSpread", allowed: pub.WorkloadSpreadWorkloadsKey, others: targetsOfSpreads,
-		workloads: []schema.GroupKind{
-			{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "ReplicaSet"}, {Group: "apps", Kind: "StatefulSet"},
-			{Group: "batch", Kind: "Job"}, apps.Kind("CloneSet"), apps.Kind("StatefulSet"),
-		},
+		workloads: kinds.Names(func(kind *kinds.Kind) bool { return kind.Spread }),
 	}
 	persistentPodStates = holder{
 		kind: "PersistentPodState", allowed: pub.PersistentPodStateWorkloadsKey, others: targetsOfStates,
-		workloads: []schema.GroupKind{{Group: "apps", Kind: "StatefulSet"}, apps.Kind("StatefulSet")},
+		workloads: kinds.Names(func(kind *kinds.Kind) bool { return kind.StableNames }),
 	}
 )
 

@@ -1,0 +1,117 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/generated/informers/externalversions"
+)
+
+// Caches own the informers of the program. Controllers share them. Each controller reaches them through its own Deps, which
+// remember what it asked for: it is started once the servers have all of that, and its first reconcile waits until all of it
+// is synced. Nobody else starts informers.
+type Caches struct {
+	namespace string
+	kruise    externalversions.SharedInformerFactory
+	newKube   func(namespace string) informers.SharedInformerFactory
+
+	lock    sync.Mutex
+	kube    map[string]informers.SharedInformerFactory
+	started map[cache.SharedIndexInformer]bool
+	running sync.WaitGroup
+}
+
+// NewCaches makes caches of one namespace, or of all when it is empty. Resync reconciles everything that often; zero does not.
+func NewCaches(kube kubernetes.Interface, kruise versioned.Interface, namespace string, resync time.Duration) *Caches {
+	return &Caches{
+		namespace: namespace, kube: map[string]informers.SharedInformerFactory{}, started: map[cache.SharedIndexInformer]bool{},
+		kruise: externalversions.NewSharedInformerFactoryWithOptions(kruise, resync,
+			externalversions.WithNamespace(namespace), externalversions.WithTransform(Trim)),
+		newKube: func(namespace string) informers.SharedInformerFactory {
+			return informers.NewSharedInformerFactoryWithOptions(kube, resync,
+				informers.WithNamespace(namespace), informers.WithTransform(Trim))
+		},
+	}
+}
+
+// Need is an informer that a controller reads.
+type Need struct {
+	Informer cache.SharedIndexInformer
+	Kind     schema.GroupVersionKind
+	// Namespace is the one that the informer sees, or empty.
+	Namespace string
+}
+
+// For returns the Deps of one controller.
+func (c *Caches) For(deps Deps) Deps {
+	deps.needs = &needs{}
+	deps.KubeInformers = &kubeInformers{caches: c, needs: deps.needs, namespace: c.namespace}
+	deps.KruiseInformers = &kruiseInformers{caches: c, needs: deps.needs}
+	deps.Options.Informers = deps.needs.synced
+	return deps
+}
+
+// Start starts the informers that do not run yet. They run until the context ends.
+func (c *Caches) Start(ctx context.Context, needs []Need) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	for _, need := range needs {
+		if !c.started[need.Informer] {
+			c.started[need.Informer] = true
+			c.running.Go(func() { need.Informer.RunWithContext(ctx) })
+		}
+	}
+}
+
+// Wait returns when the informers have stopped.
+func (c *Caches) Wait() { c.running.Wait() }
+
+func (c *Caches) kubeFactory(namespace string) informers.SharedInformerFactory {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.kube[namespace] == nil {
+		c.kube[namespace] = c.newKube(namespace)
+	}
+	return c.kube[namespace]
+}
+
+// needs are what one controller asked for, each once.
+type needs struct {
+	lock sync.Mutex
+	all  []Need
+}
+
+func (n *needs) add(scheme *runtime.Scheme, obj runtime.Object, namespace string, informer cache.SharedIndexInformer) {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	if slices.ContainsFunc(n.all, func(need Need) bool { return need.Informer == informer }) {
+		return
+	}
+	need := Need{Informer: informer, Namespace: namespace}
+	if kinds, _, err := scheme.ObjectKinds(obj); err == nil {
+		need.Kind = kinds[0]
+	}
+	n.all = append(n.all, need)
+}
+
+func (n *needs) list() []Need {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	return slices.Clone(n.all)
+}
+
+func (n *needs) synced() (all []cache.InformerSynced) {
+	for _, need := range n.list() {
+		all = append(all, need.Informer.HasSynced)
+	}
+	return all
+}

@@ -1,0 +1,67 @@
+package consistency
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/component-base/metrics"
+
+	"kruise.io/kruise/pkg/workload/kinds"
+)
+
+// Metrics count what guards wait for. The methods of a nil pointer do nothing.
+type Metrics struct {
+	waits, rollbacks *metrics.CounterVec
+	// lates are by the kind of the owner, where dashboards know a name for it.
+	lates map[schema.GroupKind]*metrics.CounterVec
+}
+
+// NewMetrics makes the metrics; Register shows them.
+func NewMetrics() *Metrics {
+	const stage = metrics.ALPHA
+	m := &Metrics{
+		waits: metrics.NewCounterVec(&metrics.CounterOpts{Name: "kruise_manager_stale_cache_total",
+			Help: "Reconciles put off because a cache had not seen an earlier write.", StabilityLevel: stage}, []string{"controller"}),
+		rollbacks: metrics.NewCounterVec(&metrics.CounterOpts{Name: "kruise_manager_lost_write_total",
+			Help: "Writes that a server has lost: its data was restored from an earlier state.", StabilityLevel: stage}, []string{"controller"}),
+		lates: map[schema.GroupKind]*metrics.CounterVec{},
+	}
+	for _, kind := range kinds.All() {
+		if kind.LateWrites != "" {
+			m.lates[kind.GroupKind] = metrics.NewCounterVec(&metrics.CounterOpts{Name: kind.LateWrites,
+				Help: "Writes that a cache did not show within --expectation-timeout.", StabilityLevel: stage}, []string{"namespace", "name"})
+		}
+	}
+	return m
+}
+
+// Register shows the metrics through the function of a registry.
+func (m *Metrics) Register(register func(metrics.Registerable) error) error {
+	all := []metrics.Registerable{m.waits, m.rollbacks}
+	for _, late := range m.lates {
+		all = append(all, late)
+	}
+	for _, metric := range all {
+		if err := register(metric); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Metrics) stale(controller string) {
+	if m != nil {
+		m.waits.WithLabelValues(controller).Inc()
+	}
+}
+
+func (m *Metrics) rolledBack(controller string) {
+	if m != nil {
+		m.rollbacks.WithLabelValues(controller).Inc()
+	}
+}
+
+func (m *Metrics) late(kind schema.GroupKind, owner metav1.Object) {
+	if m != nil && m.lates[kind] != nil {
+		m.lates[kind].WithLabelValues(owner.GetNamespace(), owner.GetName()).Inc()
+	}
+}

@@ -1,0 +1,64 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kruise.io/kruise/pkg/controller/consistency"
+)
+
+// NewGuard makes the guard of a controller whose objects are of the kind. Who uses For has one.
+func NewGuard(deps Deps, name string, kind schema.GroupKind) *consistency.Guard {
+	return consistency.New(consistency.Config{
+		Controller: name, Kind: kind, Timeout: deps.ExpectationTimeout, Clock: deps.Clock, Metrics: deps.Consistency, Look: deps.look,
+	})
+}
+
+// look asks the server for its version of a resource, and for an object of it if a name is given. It lists where the informer
+// does, so it takes no right that the informer does not.
+func (d *Deps) look(ctx context.Context, resource schema.GroupResource, namespace, name string) (string, metav1.Object, error) {
+	mapping, err := d.mapping(resource)
+	if err != nil {
+		return "", nil, fmt.Errorf("find %s: %w", resource, err)
+	}
+	options := metav1.ListOptions{Limit: 1}
+	if name == "" {
+		namespace = d.namespaceOf(mapping.GroupVersionKind.GroupKind())
+	} else {
+		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		namespace = ""
+	}
+	list, err := d.Dynamic.Resource(mapping.Resource).Namespace(namespace).List(ctx, options)
+	if err != nil {
+		return "", nil, fmt.Errorf("list %s: %w", resource, err)
+	}
+	if name == "" || len(list.Items) == 0 {
+		return list.GetResourceVersion(), nil, nil
+	}
+	return list.GetResourceVersion(), &list.Items[0], nil
+}
+
+func (d *Deps) mapping(resource schema.GroupResource) (*meta.RESTMapping, error) {
+	kind, err := d.Mapper.KindFor(resource.WithVersion(""))
+	if err != nil {
+		return nil, err
+	}
+	return d.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
+}
+
+// namespaceOf is the namespace that the controller's informer of a kind sees, or empty.
+func (d *Deps) namespaceOf(kind schema.GroupKind) string {
+	for _, need := range d.Needs() {
+		if need.Kind.GroupKind() == kind {
+			return need.Namespace
+		}
+	}
+	return ""
+}

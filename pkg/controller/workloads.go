@@ -1,0 +1,27 @@
+package controller
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kruise.io/kruise/pkg/workload/kinds"
+)
+
+// workloadInformers are those of the kinds that the table says are watched.
+var workloadInformers = map[schema.GroupKind]func(Deps) Informer{
+	kinds.Deployment:          func(d Deps) Informer { return d.KubeInformers.Apps().V1().Deployments() },
+	kinds.ReplicaSet:          func(d Deps) Informer { return d.KubeInformers.Apps().V1().ReplicaSets() },
+	kinds.StatefulSet:         func(d Deps) Informer { return d.KubeInformers.Apps().V1().StatefulSets() },
+	kinds.CloneSet:            func(d Deps) Informer { return d.KruiseInformers.Apps().V1beta1().CloneSets() },
+	kinds.AdvancedStatefulSet: func(d Deps) Informer { return d.KruiseInformers.Apps().V1beta1().StatefulSets() },
+}
+
+// Workloads returns the informers of the workload kinds that are watched and for which the condition holds.
+func Workloads(deps Deps, holds func(*kinds.Kind) bool) map[schema.GroupKind]Informer {
+	found := map[schema.GroupKind]Informer{}
+	for _, kind := range kinds.All() {
+		if kind.Watched && holds(kind) {
+			found[kind.GroupKind] = workloadInformers[kind.GroupKind](deps)
+		}
+	}
+	return found
+}

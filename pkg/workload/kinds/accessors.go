@@ -1,0 +1,111 @@
+package kinds
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/ordering"
+)
+
+// empty returns a new object of the type.
+func empty[T any, P interface {
+	*T
+	Object
+}]() Object {
+	return P(new(T))
+}
+
+// replicas reads a number that is 1 where the object does not say.
+func replicas[T any](of func(*T) *int32) func(runtime.Object) *int32 {
+	return func(object runtime.Object) *int32 {
+		typed, ok := any(object).(*T)
+		if !ok {
+			return nil
+		}
+		if count := of(typed); count != nil {
+			return count
+		}
+		return new(int32(1))
+	}
+}
+
+// either takes what the first accessor returns, or else the second.
+func either(first, second func(runtime.Object) *int32) func(runtime.Object) *int32 {
+	return func(object runtime.Object) *int32 { return cmp.Or(first(object), second(object)) }
+}
+
+func template[T any](of func(*T) *corev1.PodTemplateSpec) func(runtime.Object) *corev1.PodTemplateSpec {
+	return func(object runtime.Object) *corev1.PodTemplateSpec {
+		if typed, ok := any(object).(*T); ok {
+			return of(typed)
+		}
+		return nil
+	}
+}
+
+func claims[T any](of func(*T) []corev1.PersistentVolumeClaim) func(runtime.Object) []corev1.PersistentVolumeClaim {
+	return func(object runtime.Object) []corev1.PersistentVolumeClaim {
+		if typed, ok := any(object).(*T); ok {
+			return of(typed)
+		}
+		return nil
+	}
+}
+
+func replicasOfSubsets(united *v1beta1.UnitedDeployment) *int32 {
+	subsets := united.Spec.Topology.Subsets
+	return sum(united.Spec.Replicas, len(subsets), func(i int) *intstr.IntOrString { return subsets[i].Replicas })
+}
+
+func replicasOfInternalSubsets(united *apps.UnitedDeployment) *int32 {
+	subsets := united.Spec.Topology.Subsets
+	return sum(united.Spec.Replicas, len(subsets), func(i int) *intstr.IntOrString { return subsets[i].Replicas })
+}
+
+// sum is the number that the user gave, or the sum of the subsets' when each of them has one.
+func sum(given *int32, subsets int, of func(int) *intstr.IntOrString) *int32 {
+	if given != nil {
+		return given
+	}
+	var total int32
+	for i := range subsets {
+		if count := of(i); count != nil {
+			total += count.IntVal
+		}
+	}
+	return &total
+}
+
+// asCloneSet is what serves least first, as the CloneSet's strategies ask.
+func asCloneSet(object runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error) {
+	set, ok := object.(*v1beta1.CloneSet)
+	if !ok || set.Spec.UpdateStrategy.RollingUpdate == nil {
+		return pods, nil
+	}
+	rolling := set.Spec.UpdateStrategy.RollingUpdate
+	return ordering.ByStrategy(ordering.ForUpdate(pods), pods, rolling.PriorityStrategy, rolling.ScatterStrategy)
+}
+
+// lastOrdinalFirst is the order of a StatefulSet.
+func lastOrdinalFirst(_ runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error) {
+	sorted := slices.Clone(pods)
+	slices.SortStableFunc(sorted, func(a, b *corev1.Pod) int { return cmp.Compare(ordinal(b), ordinal(a)) })
+	return sorted, nil
+}
+
+// ordinal is the number at the end of the name of a StatefulSet's Pod, or -1.
+func ordinal(pod *corev1.Pod) int {
+	number, err := strconv.Atoi(pod.Name[strings.LastIndexByte(pod.Name, '-')+1:])
+	if err != nil {
+		return -1
+	}
+	return number
+}

@@ -1,0 +1,117 @@
+package kinds
+
+import (
+	"reflect"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+// The kinds.
+var (
+	ReplicationController = corev1.SchemeGroupVersion.WithKind("ReplicationController").GroupKind()
+	ReplicaSet            = appsv1.SchemeGroupVersion.WithKind("ReplicaSet").GroupKind()
+	Deployment            = appsv1.SchemeGroupVersion.WithKind("Deployment").GroupKind()
+	StatefulSet           = appsv1.SchemeGroupVersion.WithKind("StatefulSet").GroupKind()
+	DaemonSet             = appsv1.SchemeGroupVersion.WithKind("DaemonSet").GroupKind()
+	Job                   = batchv1.SchemeGroupVersion.WithKind("Job").GroupKind()
+
+	CloneSet            = apps.Kind("CloneSet")
+	AdvancedStatefulSet = apps.Kind("StatefulSet")
+	AdvancedDaemonSet   = apps.Kind("DaemonSet")
+	BroadcastJob        = apps.Kind("BroadcastJob")
+	UnitedDeployment    = apps.Kind("UnitedDeployment")
+)
+
+// table is every workload kind. Names that are listed to users have the order of the table.
+var table = []*Kind{
+	{
+		GroupKind: Deployment, Resource: appsv1.SchemeGroupVersion.WithResource("deployments"), New: empty[appsv1.Deployment],
+		Spread: true, Through: &ReplicaSet, Watched: true,
+		Replicas: replicas(func(d *appsv1.Deployment) *int32 { return d.Spec.Replicas }),
+		Template: template(func(d *appsv1.Deployment) *corev1.PodTemplateSpec { return &d.Spec.Template }),
+	},
+	{
+		GroupKind: ReplicaSet, Resource: appsv1.SchemeGroupVersion.WithResource("replicasets"), New: empty[appsv1.ReplicaSet],
+		Spread: true, OwnsPods: true, AbsencePermits: true, Watched: true,
+		Replicas: replicas(func(r *appsv1.ReplicaSet) *int32 { return r.Spec.Replicas }),
+		Template: template(func(r *appsv1.ReplicaSet) *corev1.PodTemplateSpec { return &r.Spec.Template }),
+	},
+	{
+		GroupKind: StatefulSet, Resource: appsv1.SchemeGroupVersion.WithResource("statefulsets"), New: empty[appsv1.StatefulSet],
+		Spread: true, OwnsPods: true, AbsencePermits: true, StableNames: true, Watched: true,
+		Replicas: replicas(func(s *appsv1.StatefulSet) *int32 { return s.Spec.Replicas }),
+		Template: template(func(s *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &s.Spec.Template }),
+		Claims:   claims(func(s *appsv1.StatefulSet) []corev1.PersistentVolumeClaim { return s.Spec.VolumeClaimTemplates }),
+	},
+	{
+		GroupKind: DaemonSet, Resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"), New: empty[appsv1.DaemonSet],
+		OwnsPods: true, AbsencePermits: true,
+		Replicas: replicas(func(d *appsv1.DaemonSet) *int32 { return &d.Status.DesiredNumberScheduled }),
+		Template: template(func(d *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &d.Spec.Template }),
+	},
+	{
+		GroupKind: ReplicationController, Resource: corev1.SchemeGroupVersion.WithResource("replicationcontrollers"),
+		New: empty[corev1.ReplicationController], OwnsPods: true, AbsencePermits: true,
+		Replicas: replicas(func(r *corev1.ReplicationController) *int32 { return r.Spec.Replicas }),
+		Template: template(func(r *corev1.ReplicationController) *corev1.PodTemplateSpec { return r.Spec.Template }),
+	},
+	{
+		GroupKind: Job, Resource: batchv1.SchemeGroupVersion.WithResource("jobs"), New: empty[batchv1.Job],
+		Spread: true, OwnsPods: true, AbsencePermits: true,
+		Template: template(func(j *batchv1.Job) *corev1.PodTemplateSpec { return &j.Spec.Template }),
+	},
+	{
+		GroupKind: CloneSet, Resource: v1beta1.SchemeGroupVersion.WithResource("clonesets"), New: empty[v1beta1.CloneSet],
+		Spread: true, OwnsPods: true, AbsencePermits: true, Protected: true, Watched: true,
+		SetsReadiness: true, LateWrites: "cloneset_scale_expectation_leakage", UpdateOrder: asCloneSet,
+		Replicas: either(
+			replicas(func(s *v1beta1.CloneSet) *int32 { return s.Spec.Replicas }),
+			replicas(func(s *apps.CloneSet) *int32 { return s.Spec.Replicas })),
+		Template: template(func(s *v1beta1.CloneSet) *corev1.PodTemplateSpec { return &s.Spec.Template }),
+		Claims:   claims(func(s *v1beta1.CloneSet) []corev1.PersistentVolumeClaim { return s.Spec.VolumeClaimTemplates }),
+	},
+	{
+		GroupKind: AdvancedStatefulSet, Resource: v1beta1.SchemeGroupVersion.WithResource("statefulsets"), New: empty[v1beta1.StatefulSet],
+		Spread: true, OwnsPods: true, AbsencePermits: true, Protected: true, StableNames: true, Watched: true, UpdateOrder: lastOrdinalFirst,
+		Replicas: either(
+			replicas(func(s *v1beta1.StatefulSet) *int32 { return s.Spec.Replicas }),
+			replicas(func(s *apps.StatefulSet) *int32 { return s.Spec.Replicas })),
+		Template: template(func(s *v1beta1.StatefulSet) *corev1.PodTemplateSpec { return &s.Spec.Template }),
+		Claims:   claims(func(s *v1beta1.StatefulSet) []corev1.PersistentVolumeClaim { return s.Spec.VolumeClaimTemplates }),
+	},
+	{
+		GroupKind: AdvancedDaemonSet, Resource: v1beta1.SchemeGroupVersion.WithResource("daemonsets"), New: empty[v1beta1.DaemonSet],
+		OwnsPods: true, AbsencePermits: true,
+		Replicas: replicas(func(d *v1beta1.DaemonSet) *int32 { return &d.Status.DesiredNumberScheduled }),
+		Template: template(func(d *v1beta1.DaemonSet) *corev1.PodTemplateSpec { return &d.Spec.Template }),
+	},
+	{
+		GroupKind: BroadcastJob, Resource: v1beta1.SchemeGroupVersion.WithResource("broadcastjobs"), New: empty[v1beta1.BroadcastJob],
+		OwnsPods: true, AbsencePermits: true,
+		Template: template(func(j *v1beta1.BroadcastJob) *corev1.PodTemplateSpec { return &j.Spec.Template }),
+	},
+	{
+		GroupKind: UnitedDeployment, Resource: v1beta1.SchemeGroupVersion.WithResource("uniteddeployments"),
+		New: empty[v1beta1.UnitedDeployment], Protected: true,
+		Replicas: either(replicas(replicasOfSubsets), replicas(replicasOfInternalSubsets)),
+	},
+}
+
+var (
+	byKind = index(func(kind *Kind) schema.GroupKind { return kind.GroupKind })
+	byType = index(func(kind *Kind) reflect.Type { return reflect.TypeOf(kind.New()) })
+)
+
+func index[K comparable](key func(*Kind) K) map[K]*Kind {
+	rows := make(map[K]*Kind, len(table))
+	for _, kind := range table {
+		rows[key(kind)] = kind
+	}
+	return rows
+}

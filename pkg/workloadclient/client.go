@@ -1,0 +1,86 @@
+package workloadclient
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/workload/kinds"
+)
+
+// Clients reach the two servers.
+type Clients struct {
+	Kube   kubernetes.Interface
+	Kruise versioned.Interface
+}
+
+// Get returns the workload as the server answers, in the version of its row. The error is that of the server.
+func (c Clients) Get(ctx context.Context, kind schema.GroupKind, namespace, name string) (kinds.Object, error) {
+	read, known := readers[kind]
+	if !known {
+		return nil, fmt.Errorf("%s is not in the table of workload kinds", kind)
+	}
+	return read(ctx, c, namespace, name)
+}
+
+type reader func(ctx context.Context, c Clients, namespace, name string) (kinds.Object, error)
+
+// readers are by the rows of the table: each has one.
+var readers = map[schema.GroupKind]reader{
+	kinds.ReplicationController: by(func(c Clients, namespace string) getter[*corev1.ReplicationController] {
+		return c.Kube.CoreV1().ReplicationControllers(namespace)
+	}),
+	kinds.ReplicaSet: by(func(c Clients, namespace string) getter[*appsv1.ReplicaSet] {
+		return c.Kube.AppsV1().ReplicaSets(namespace)
+	}),
+	kinds.Deployment: by(func(c Clients, namespace string) getter[*appsv1.Deployment] {
+		return c.Kube.AppsV1().Deployments(namespace)
+	}),
+	kinds.StatefulSet: by(func(c Clients, namespace string) getter[*appsv1.StatefulSet] {
+		return c.Kube.AppsV1().StatefulSets(namespace)
+	}),
+	kinds.DaemonSet: by(func(c Clients, namespace string) getter[*appsv1.DaemonSet] {
+		return c.Kube.AppsV1().DaemonSets(namespace)
+	}),
+	kinds.Job: by(func(c Clients, namespace string) getter[*batchv1.Job] {
+		return c.Kube.BatchV1().Jobs(namespace)
+	}),
+	kinds.CloneSet: by(func(c Clients, namespace string) getter[*v1beta1.CloneSet] {
+		return c.Kruise.AppsV1beta1().CloneSets(namespace)
+	}),
+	kinds.AdvancedStatefulSet: by(func(c Clients, namespace string) getter[*v1beta1.StatefulSet] {
+		return c.Kruise.AppsV1beta1().StatefulSets(namespace)
+	}),
+	kinds.AdvancedDaemonSet: by(func(c Clients, namespace string) getter[*v1beta1.DaemonSet] {
+		return c.Kruise.AppsV1beta1().DaemonSets(namespace)
+	}),
+	kinds.BroadcastJob: by(func(c Clients, namespace string) getter[*v1beta1.BroadcastJob] {
+		return c.Kruise.AppsV1beta1().BroadcastJobs(namespace)
+	}),
+	kinds.UnitedDeployment: by(func(c Clients, namespace string) getter[*v1beta1.UnitedDeployment] {
+		return c.Kruise.AppsV1beta1().UnitedDeployments(namespace)
+	}),
+}
+
+// getter is the part of a typed client that reads.
+type getter[T kinds.Object] interface {
+	Get(ctx context.Context, name string, options metav1.GetOptions) (T, error)
+}
+
+func by[T kinds.Object](client func(Clients, string) getter[T]) reader {
+	return func(ctx context.Context, c Clients, namespace, name string) (kinds.Object, error) {
+		found, err := client(c, namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return found, nil
+	}
+}
