@@ -56,6 +56,8 @@ type simulation struct {
 	// pass.
 	created, deleted map[string]int
 	wrote            map[string]bool
+	// written is the server's version after the controller's last write to each Pod, since it was started.
+	written map[string]int64
 	// purged are the claims of Pods that the controller deleted on purpose.
 	purged map[types.UID]bool
 }
@@ -88,6 +90,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 // restart makes a controller that remembers nothing. Its caches begin with what the server has.
 func (s *simulation) restart() {
 	s.server.Arrive()
+	s.written = map[string]int64{}
 	s.guard = consistency.New(consistency.Config{Timeout: time.Hour, Clock: s.clock})
 	s.guard.Add(clonesets.GroupResource(), s.sets)
 	for _, resource := range []schema.GroupVersionResource{engine.PodResource, engine.ClaimResource, engine.RevisionResource} {
@@ -125,7 +128,7 @@ func (s *simulation) observe(verb string, object metav1.Object) {
 	if !ok {
 		return
 	}
-	s.wrote[pod.Name] = true
+	s.wrote[pod.Name], s.written[pod.Name] = true, s.server.Version()
 	switch verb {
 	case "create":
 		s.created[revisionLabel(pod)]++
