@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 func TestRow7Grace(t *testing.T) {
@@ -34,7 +35,7 @@ func TestRow7Grace(t *testing.T) {
 	assert.Equal(t, "main:2", pod.Spec.Containers[0].Image)
 	assert.Equal(t, map[string]string{"new": "1", "other": "kept"}, pod.Labels)
 	assert.False(t, Delayed(pod))
-	state, err := ReadState(pod)
+	state, err := record.Read(pod)
 	require.NoError(t, err)
 	assert.Equal(t, "containerd://mainA", state.LastContainerStatuses["main"].ContainerID)
 	assert.True(t, state.UpdateTimestamp.Time.Equal(now), "the update began when the Pod went out of service")
