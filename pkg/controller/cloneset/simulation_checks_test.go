@@ -15,6 +15,7 @@ import (
 	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/history"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/podstate"
 	"kruise.io/kruise/pkg/workload/rollout"
@@ -109,6 +110,35 @@ func (s *simulation) counted(set *v1beta1.CloneSet) (n int) {
 		n += one(!engine.PreparingDelete(pod) || !set.Spec.ScaleStrategy.ExcludePreparingDelete)
 	}
 	return n
+}
+
+// checkNumber holds every creation, whenever it arrives, to the most Pods that the controller was allowed while it may have sent it.
+func (s *simulation) checkNumber() {
+	count := 0
+	for _, pod := range s.active() {
+		count += one(!engine.PreparingDelete(pod))
+	}
+	require.LessOrEqual(s.t, count, s.ceiling, "a creation makes too many Pods\n%s", s.story())
+}
+
+// checkUpdate holds each change of a running container to its rules: the Pod does not serve any more, and the record names the
+// instance that the change ends.
+func (s *simulation) checkUpdate(pod *corev1.Pod) {
+	container := &pod.Spec.Containers[0]
+	if s.images[pod.Name] == container.Image {
+		return
+	}
+	s.images[pod.Name] = container.Image
+	held := controllertest.ConditionOf(pod, pub.InPlaceUpdateReadyConditionType)
+	require.True(s.t, held != nil && held.Status == corev1.ConditionFalse, "%s serves while a container changes\n%s", pod.Name, s.story())
+	state, err := record.Read(pod)
+	require.NoError(s.t, err)
+	running := ""
+	if len(pod.Status.ContainerStatuses) > 0 {
+		running = pod.Status.ContainerStatuses[0].ContainerID
+	}
+	require.Equal(s.t, running, state.LastContainerStatuses[container.Name].ContainerID,
+		"%s: the record names another instance\n%s", pod.Name, s.story())
 }
 
 // mounts are the names of the claims that a Pod mounts.

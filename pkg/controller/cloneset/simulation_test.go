@@ -58,6 +58,10 @@ type simulation struct {
 	wrote            map[string]bool
 	// written is the server's version after the controller's last write to each Pod, since it was started.
 	written map[string]int64
+	// images are those that the controller gave to each Pod, by name.
+	images map[string]string
+	// ceiling is the most Pods that any pass since the controller was started was allowed.
+	ceiling int
 	// purged are the claims of Pods that the controller deleted on purpose.
 	purged map[types.UID]bool
 }
@@ -73,9 +77,10 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 		t: t, rand: r, server: controllertest.NewServer(r), clock: clocktesting.NewFakePassiveClock(controllertest.Now),
 		node: &controllertest.Node{Now: controllertest.Now, Broken: brokenImage}, trouble: r.IntN(2) == 0,
 		sick: map[string]bool{}, created: map[string]int{}, deleted: map[string]int{}, purged: map[types.UID]bool{},
+		images: map[string]string{},
 	}
 	s.gates.rollback, s.gates.preparingUpdateAsUpdate = r.IntN(2) == 0, r.IntN(2) == 0
-	s.server.OnWrite, s.server.Trouble = s.observe, s.trouble
+	s.server.OnWrite, s.server.Interfere, s.server.Trouble = s.observe, s.interfere, s.trouble
 	s.caches = controllertest.NewLaggingCaches(s.server)
 	s.sets = &setServer{server: s.server}
 	s.logf("seed %d policy=%s replicas=%d gates=%+v trouble=%t", seed, rollingOf(set).PodUpdatePolicy, replicasOf(set), s.gates, s.trouble)
@@ -90,7 +95,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 // restart makes a controller that remembers nothing. Its caches begin with what the server has.
 func (s *simulation) restart() {
 	s.server.Arrive()
-	s.written = map[string]int64{}
+	s.written, s.ceiling = map[string]int64{}, 0
 	s.guard = consistency.New(consistency.Config{Timeout: time.Hour, Clock: s.clock})
 	s.guard.Add(clonesets.GroupResource(), s.sets)
 	for _, resource := range []schema.GroupVersionResource{engine.PodResource, engine.ClaimResource, engine.RevisionResource} {
@@ -132,7 +137,11 @@ func (s *simulation) observe(verb string, object metav1.Object) {
 	switch verb {
 	case "create":
 		s.created[revisionLabel(pod)]++
+		s.images[pod.Name] = pod.Spec.Containers[0].Image
 		s.checkMounts(pod)
+		s.checkNumber()
+	case "patch":
+		s.checkUpdate(pod)
 	case "delete":
 		s.deleted[revisionLabel(pod)]++
 		if pod.Status.Phase != corev1.PodFailed {
@@ -161,6 +170,8 @@ func (s *simulation) pass() bool {
 	version, versions := s.server.Version(), len(s.sets.versions)
 	seen := s.caches.Pods()
 	s.logf("pass")
+	_, _, maxSurge := s.bounds(s.sets.cached())
+	s.ceiling = max(s.ceiling, replicasOf(s.sets.cached())+maxSurge)
 	ctx := klog.NewContext(s.t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(io.Discard))))
 	var err error
 	if set := s.sets.cached(); s.guard.Wait(ctx, set) == 0 {

@@ -105,6 +105,20 @@ func (s *simulation) disturbOne() {
 	}
 }
 
+// interfere lets a node go on, or a container end by itself, between two writes of a pass.
+func (s *simulation) interfere() {
+	pod := s.anyPod()
+	if pod == nil || pod.DeletionTimestamp != nil {
+		return
+	}
+	change, what := s.progress, "progress of"
+	if s.rand.IntN(2) == 0 {
+		change, what = s.node.Crash, "crash of"
+	}
+	s.logf("  meanwhile %s %s", what, pod.Name)
+	s.server.ChangePod(pod.Name, change)
+}
+
 func (s *simulation) anyPod() *corev1.Pod {
 	pods := s.active()
 	if len(pods) == 0 {

@@ -11,6 +11,7 @@ import (
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
 const (
@@ -53,7 +54,7 @@ func evictedUnhealthy(request *Request) bool {
 // budget given, which the caller owns and must store unless nothing changed. The error is a Refusal.
 func Spend(budget *v1beta1.PodUnavailableBudget, request *Request, now time.Time) error {
 	spec, status := &budget.Spec, &budget.Status
-	if Selects(spec.IgnoredPodSelector, labels.Set(request.Pod.Labels)) || !protects(spec, request.Operation, request.ResizeIsUpdate) {
+	if selectorindex.Parse(spec.IgnoredPodSelector).Matches(labels.Set(request.Pod.Labels)) || !protects(spec, request.Operation, request.ResizeIsUpdate) {
 		return nil
 	}
 	serving := Serving(request.Pod)

@@ -75,7 +75,7 @@ func (c *Change) applyTurn(pod *corev1.Pod, state *record.State, now time.Time) 
 	}
 }
 
-// record adds what runs in the containers whose image changes. That of the others stays: their instances are judged by what
+// recordTurn adds what runs in the containers whose image changes. That of the others stays: their instances are judged by what
 // they were given.
 func recordTurn(s *record.State, pod *corev1.Pod, turn *Change) {
 	report, err := containermeta.Read(pod)
