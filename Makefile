@@ -23,6 +23,14 @@ deploy: ## Install in the cluster of KUBECONFIG; other clusters than ours pull I
 images: ## Write the programs' OCI images to .local/images/<program>.tar.
 	@$(LOCAL) images
 
+.PHONY: build
+build: ## Build the three programs into bin.
+	@go run ./hack/release build
+
+.PHONY: release
+release: ## Write programs, images, the chart, dependencies and checksums to .local/release (VERSION, RELEASE_ARCHS=amd64,arm64).
+	@go run ./hack/release
+
 .PHONY: binaries
 binaries: ## Build the cluster's programs, kubectl and helm into .local/bin, where they are missing.
 	@$(LOCAL) binaries

@@ -84,7 +84,7 @@ func TestSidecarSetsDoNotClash(t *testing.T) {
 	requireInvalid(t, err, "container agent already exists in SidecarSet "+first.Name)
 }
 
-// Row 16 of the cases for the admission of Pods: a dry run is judged as the write would be.
+// Case pod-admission 16: a dry run is judged as the write would be.
 func TestDryRunOfAClashIsRefused(t *testing.T) {
 	namespace := newNamespace(t)
 	require.NoError(t, createSidecarSet(t, newSidecarSet(namespace, "first", "agent")))

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 	cliflag "k8s.io/component-base/cli/flag"
 	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/component-base/version/verflag"
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/features"
@@ -21,9 +22,11 @@ func NewCommand(getenv func(string) string) *cobra.Command {
 		command.RunE = func(*cobra.Command, []string) error { return err }
 		return command
 	}
+	verflag.AddFlags(command.Flags())
 	options.AddFlags(command.Flags())
 	command.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
 	command.RunE = func(cmd *cobra.Command, _ []string) error {
+		verflag.PrintAndExitIfRequested()
 		options.noteIgnored(cmd.Flags())
 		if err := options.Validate(); err != nil {
 			return err

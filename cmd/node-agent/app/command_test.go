@@ -10,13 +10,14 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 )
 
+// Case node-agent 1.
 func TestCommand(t *testing.T) {
 	tests := map[string]struct {
 		node string
 		args []string
 		want []string
 	}{
-		"row 1: NODE_NAME unset":     {"", nil, []string{"NODE_NAME", "spec.nodeName"}},
+		"NODE_NAME unset":            {"", nil, []string{"NODE_NAME", "spec.nodeName"}},
 		"unknown flag":               {"node-1", []string{"--bogus"}, []string{"unknown flag: --bogus"}},
 		"unknown feature gate":       {"node-1", []string{"--feature-gates=Unknown=true"}, []string{"unrecognized feature gate: Unknown"}},
 		"argument":                   {"node-1", []string{"bogus"}, []string{"bogus"}},

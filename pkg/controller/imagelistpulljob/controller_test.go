@@ -112,7 +112,8 @@ func (w *world) report(image string, desired, active, succeeded, failed int32) {
 	w.Update(child)
 }
 
-func TestRow41OneJobForEachImage(t *testing.T) {
+// Case image-predownload 41.
+func TestOneJobForEachImage(t *testing.T) {
 	w := newWorld(t, func(list *v1beta1.ImageListPullJob) {
 		list.Spec.CompletionPolicy.TTLSecondsAfterFinished = ptr.To[int32](5)
 	})

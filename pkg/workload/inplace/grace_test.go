@@ -11,7 +11,8 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-func TestRow7Grace(t *testing.T) {
+// Case inplace-update 7.
+func TestGracePrecedesTheNewImage(t *testing.T) {
 	pod := runningPod("A")
 	change := images("main:2")
 	change.Labels = MapChange{Set: map[string]string{"new": "1"}, Remove: []string{"app"}}
@@ -42,7 +43,8 @@ func TestRow7Grace(t *testing.T) {
 	assert.True(t, state.ContainerBatchesRecord[0].Timestamp.Time.Equal(now.Add(30*time.Second)))
 }
 
-func TestRow8GraceThatIsOvertakenOrBrokenIsDropped(t *testing.T) {
+// Case inplace-update 8.
+func TestGraceThatIsOvertakenOrBrokenIsDropped(t *testing.T) {
 	for name, annotation := range map[string]string{"overtaken": "", "broken": "{", "broken patch": `{"revision":"rev2","metaDataPatch":"eA=="}`} {
 		t.Run(name, func(t *testing.T) {
 			pod := runningPod("A")
