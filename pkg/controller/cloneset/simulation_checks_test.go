@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -121,16 +122,26 @@ func (s *simulation) checkNumber() {
 	require.LessOrEqual(s.t, count, s.ceiling, "a creation makes too many Pods\n%s", s.story())
 }
 
-// checkUpdate holds each change of a running container to its rules: the Pod does not serve any more, and the record names the
-// instance that the change ends.
+// checkUpdate holds each change of a running container to its rules: the Pod does not serve from before the change until its node has
+// carried it out, and the record names the instance that the change ends.
 func (s *simulation) checkUpdate(pod *corev1.Pod) {
 	container := &pod.Spec.Containers[0]
+	waiting, err := record.ReadGrace(pod)
+	require.NoError(s.t, err)
+	if waiting != nil {
+		s.grace[pod.Name] = time.Duration(waiting.GraceSeconds) * time.Second
+	}
 	if s.images[pod.Name] == container.Image {
+		if !takenOut(pod) && len(pod.Status.ContainerStatuses) > 0 {
+			require.Equal(s.t, container.Image, pod.Status.ContainerStatuses[0].Image, "%s serves before its update\n%s", pod.Name, s.story())
+		}
 		return
 	}
 	s.images[pod.Name] = container.Image
 	held := controllertest.ConditionOf(pod, pub.InPlaceUpdateReadyConditionType)
 	require.True(s.t, held != nil && held.Status == corev1.ConditionFalse, "%s serves while a container changes\n%s", pod.Name, s.story())
+	require.GreaterOrEqual(s.t, s.clock.Now().Sub(held.LastTransitionTime.Time), s.grace[pod.Name], "%s: no grace\n%s", pod.Name, s.story())
+	delete(s.grace, pod.Name)
 	state, err := record.Read(pod)
 	require.NoError(s.t, err)
 	running := ""

@@ -60,6 +60,8 @@ type simulation struct {
 	written map[string]int64
 	// images are those that the controller gave to each Pod, by name.
 	images map[string]string
+	// grace is how long the change that waits in each Pod has to wait, by name.
+	grace map[string]time.Duration
 	// ceiling is the most Pods that any pass since the controller was started was allowed.
 	ceiling int
 	// purged are the claims of Pods that the controller deleted on purpose.
@@ -77,7 +79,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 		t: t, rand: r, server: controllertest.NewServer(r), clock: clocktesting.NewFakePassiveClock(controllertest.Now),
 		node: &controllertest.Node{Now: controllertest.Now, Broken: brokenImage}, trouble: r.IntN(2) == 0,
 		sick: map[string]bool{}, created: map[string]int{}, deleted: map[string]int{}, purged: map[types.UID]bool{},
-		images: map[string]string{},
+		images: map[string]string{}, grace: map[string]time.Duration{},
 	}
 	s.gates.rollback, s.gates.preparingUpdateAsUpdate = r.IntN(2) == 0, r.IntN(2) == 0
 	s.server.OnWrite, s.server.Interfere, s.server.Trouble = s.observe, s.interfere, s.trouble

@@ -40,8 +40,10 @@ func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time
 	// Nothing of this change is under way yet, but something of an earlier one may be.
 	pending := c.unfinished(pod)
 	dropGrace(pod)
+	// The record has whole seconds. Rounded up, they never shorten the grace period.
+	begin := now.Add(time.Second - 1).UTC().Truncate(time.Second)
 	if err := record.Write(pod, &record.State{
-		Revision: revision, UpdateTimestamp: metav1.NewTime(now.UTC()), LastContainerStatuses: pending,
+		Revision: revision, UpdateTimestamp: metav1.NewTime(begin), LastContainerStatuses: pending,
 	}); err != nil {
 		return err
 	}

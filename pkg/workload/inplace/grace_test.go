@@ -59,3 +59,17 @@ func TestGraceThatIsOvertakenOrBrokenIsDropped(t *testing.T) {
 		})
 	}
 }
+
+// The record has whole seconds, and endpoints have the whole period all the same.
+func TestGraceIsNoShorterThanAskedFor(t *testing.T) {
+	for _, begin := range []time.Duration{0, time.Millisecond, 999 * time.Millisecond} {
+		pod, began := runningPod("A"), now.Truncate(time.Second).Add(begin)
+		require.NoError(t, images("main:2").Delay(pod, "rev2", 3, began))
+		_, err := Resume(pod, func(string) bool { return true }, began.Add(3*time.Second-time.Millisecond))
+		require.NoError(t, err)
+		assert.True(t, Delayed(pod), begin)
+		_, err = Resume(pod, func(string) bool { return true }, began.Add(4*time.Second))
+		require.NoError(t, err)
+		assert.False(t, Delayed(pod), begin)
+	}
+}
