@@ -198,6 +198,9 @@ func (s *simulation) converged() {
 	if s.withdrawn() {
 		return
 	}
+	for _, pod := range s.server.Pods() {
+		require.Equal(s.t, pod.Labels["app"] == "web", metav1.GetControllerOfNoCopy(pod) != nil, "owner of %s\n%s", pod.Name, s.story())
+	}
 	pods, updated, available := s.active(), 0, 0
 	for _, pod := range pods {
 		updated += one(history.Matches(revisionLabel(pod), set.Status.UpdateRevision))

@@ -24,6 +24,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/consistency"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
@@ -64,6 +65,8 @@ type simulation struct {
 	grace map[string]time.Duration
 	// ceiling is the most Pods that any pass since the controller was started was allowed.
 	ceiling int
+	// due is when the last pass asked to be repeated.
+	due time.Duration
 	// purged are the claims of Pods that the controller deleted on purpose.
 	purged map[types.UID]bool
 }
@@ -175,10 +178,12 @@ func (s *simulation) pass() bool {
 	_, _, maxSurge := s.bounds(s.sets.cached())
 	s.ceiling = max(s.ceiling, replicasOf(s.sets.cached())+maxSurge)
 	ctx := klog.NewContext(s.t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(io.Discard))))
+	var result reconcile.Result
 	var err error
 	if set := s.sets.cached(); s.guard.Wait(ctx, set) == 0 {
-		_, err = s.r.Reconcile(ctx, set)
+		result, err = s.r.Reconcile(ctx, set)
 	}
+	s.due = result.RequeueAfter
 	s.check(seen)
 	if err != nil {
 		s.logf("  %s", strings.ReplaceAll(err.Error(), "\n", " | "))
@@ -225,10 +230,11 @@ func (s *simulation) run() {
 			quiet = 0
 			continue
 		}
-		// Times that pass may still cause something.
+		// Times that pass may still cause something, where the controller asked for it.
 		if quiet++; quiet == 8 {
 			return
 		}
+		s.clock.SetTime(s.clock.Now().Add(s.due))
 	}
 	require.Failf(s.t, "it never comes to rest", "%s", s.story())
 }
@@ -256,5 +262,5 @@ func (s *simulation) spec() *v1beta1.CloneSetSpec { return &s.sets.newest().Spec
 
 // active are the Pods of the server that count towards the replicas.
 func (s *simulation) active() []*corev1.Pod {
-	return slices.DeleteFunc(s.server.Pods(), func(pod *corev1.Pod) bool { return !activePod(pod) })
+	return slices.DeleteFunc(s.server.Pods(), func(pod *corev1.Pod) bool { return !activePod(pod) || pod.Labels["app"] != "web" })
 }

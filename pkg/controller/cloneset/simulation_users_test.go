@@ -85,7 +85,7 @@ func (s *simulation) disturbOne() {
 	if pod == nil {
 		return
 	}
-	switch s.rand.IntN(4) {
+	switch s.rand.IntN(5) {
 	case 0:
 		s.logf("lose %s", pod.Name)
 		s.server.Terminate(pod)
@@ -102,6 +102,9 @@ func (s *simulation) disturbOne() {
 	case 3:
 		s.logf("fail %s", pod.Name)
 		s.server.ChangePod(pod.Name, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	case 4:
+		s.logf("take %s", pod.Name)
+		s.server.ChangePod(pod.Name, func(p *corev1.Pod) { p.Labels["app"] = "taken" })
 	}
 }
 
