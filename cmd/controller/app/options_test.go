@@ -50,6 +50,7 @@ func TestEveryFlagOfExistingManifestsIsAccepted(t *testing.T) {
 
 // Case configuration 2.
 // Case feature-gates 7.
+// Case install 4.
 func TestRefused(t *testing.T) {
 	tests := map[string]struct{ arg, message string }{
 		"unknown flag":     {"--nosuch", "unknown flag: --nosuch"},
