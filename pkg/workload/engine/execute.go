@@ -41,7 +41,7 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	outcome.Add(Scale, x.release(ctx))
 	outcome.Add(Scale, x.adopt(ctx))
 	settled := v.settle(plan)
-	outcome.Recheck = settled.recheck
+	outcome.Recheck = Sooner(settled.recheck, v.claimsWait())
 	outcome.Add(Update, settled.err)
 	outcome.Add(Update, x.writeAll(ctx, settled.changes))
 	outcome.Add(Scale, x.moveClaims(ctx, v.claimMoves(plan.deleted())))

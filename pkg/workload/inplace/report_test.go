@@ -12,6 +12,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 // report lets the agent say that every instance was started with what the Pod has now, unless edits say otherwise.
@@ -186,7 +187,7 @@ func TestGraceKeepsEveryKindOfChange(t *testing.T) {
 	assert.Equal(t, "2", pod.Labels["k"])
 	assert.Equal(t, "main:2", pod.Spec.Containers[0].Image)
 	assert.Equal(t, "200m", pod.Spec.Containers[0].Resources.Requests.Cpu().String())
-	state, err := ReadState(pod)
+	state, err := record.Read(pod)
 	require.NoError(t, err)
 	assert.True(t, state.UpdateEnvFromMetadata && state.UpdateImages && state.UpdateResources)
 }
