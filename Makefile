@@ -70,13 +70,15 @@ lint: ## Run the linter.
 	@hack/lint.sh
 
 .PHONY: update
-update: ## Generate code and manifests.
+update: ## Generate code and manifests, and the lists of tests in docs/contract.
 	hack/update-codegen.sh
 	hack/update-manifests.sh
+	go run ./hack/contract
 
 .PHONY: verify
-verify: ## Check that generated code and manifests are current, and what clients and the node agent link.
+verify: ## Check that what is generated is current, names of folders and tests, and what clients and the node agent link.
 	hack/verify-codegen.sh
 	hack/verify-manifests.sh
 	hack/verify-client-deps.sh
 	hack/verify-agent-deps.sh
+	hack/verify-names.sh

@@ -2,8 +2,11 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,6 +31,33 @@ func TestPagesNameTheTestsOfTheirCases(t *testing.T) {
 		assert.Equal(t, filled, string(content), "%s is not current: run go run ./hack/contract", file)
 	}
 	assert.NoError(t, errors.Join(append(problems, unknown(checkout, files, tests)...)...))
+}
+
+// TestDocumentsNameTestsThatExist looks for the tests that documents tell of.
+func TestDocumentsNameTestsThatExist(t *testing.T) {
+	t.Parallel()
+	defined := map[string]bool{}
+	read(t, "_test.go", regexp.MustCompile(`(?m)^func (Test\w+)\(`), func(_, name string) { defined[name] = true }, tops...)
+	read(t, ".md", regexp.MustCompile("`(Test[A-Z]\\w+)`"), func(file, name string) {
+		assert.True(t, defined[name], "%s names test %s, which does not exist", file, name)
+	}, "docs", "README.md", "CONTRIBUTING.md")
+}
+
+// read calls found with each match in the files below the tops whose name ends so.
+func read(t *testing.T, suffix string, form *regexp.Regexp, found func(file, match string), tops ...string) {
+	t.Helper()
+	for _, top := range tops {
+		require.NoError(t, filepath.WalkDir(filepath.Join(checkout, top), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, suffix) {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			for _, match := range form.FindAllStringSubmatch(string(content), -1) {
+				found(path, match[1])
+			}
+			return err
+		}))
+	}
 }
 
 const page = `# Web

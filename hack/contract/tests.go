@@ -17,6 +17,9 @@ type caseID struct{ page, number string }
 // test is a test function and the folder that it is in.
 type test struct{ folder, name string }
 
+// tops are the folders that hold tests.
+var tops = []string{"artifacts", "cmd", "hack", "pkg", "test"}
+
 var (
 	// naming is the form of a comment's line that names cases.
 	naming = regexp.MustCompile(`^Cases? ([a-z-]+) (\d+[a-z]?(?:, \d+[a-z]?)*)[.:]`)
@@ -29,7 +32,7 @@ var (
 // readTests reads which tests of a checkout name which cases. The problems are comments and names that are not as they should be.
 func readTests(root string) (tests map[caseID][]test, problems []error, err error) {
 	tests = map[caseID][]test{}
-	for _, top := range []string{"artifacts", "cmd", "hack", "pkg", "test"} {
+	for _, top := range tops {
 		walk := func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
 				return err

@@ -44,12 +44,15 @@ func TestDigestFollowsContent(t *testing.T) {
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "demo.tar")
-	want, err := archive(Fixtures()[0], writeProgram(t, "x"), path, "amd64")
+	want, err := archive(Fixtures()[0], writeProgram(t, "x"), path, "arm64")
 	require.NoError(t, err)
 	got, err := Inspect(path)
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 	assert.Equal(t, "kruise.local/demo:v1", got.Ref)
+	index, err := readIndex(path)
+	require.NoError(t, err)
+	assert.Equal(t, "linux/arm64", index.Manifests[0].Platform.String())
 
 	_, err = Inspect(writeProgram(t, "no archive"))
 	require.ErrorContains(t, err, "read image archive")

@@ -121,6 +121,7 @@ func TestFinishedUpdatesServeWhileTheAPIServerIsAway(t *testing.T) {
 
 // TestScaleInPurgesVolumesAndLossKeepsThem: the claims of a Pod that scaling deletes are deleted with it, and those of a Pod that is lost
 // are mounted by the Pod that replaces it.
+// Case cloneset 21.
 func TestScaleInPurgesVolumesAndLossKeepsThem(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -60,7 +60,7 @@ func TestParallelDeletionsSpendNoMoreThanTheBudget(t *testing.T) {
 }
 
 // TestABudgetThatIsUsedUp asks in every way.
-// Cases podunavailablebudget 5, 6, 8, 9, 23.
+// Cases podunavailablebudget 2, 5, 6, 8, 9, 23.
 func TestABudgetThatIsUsedUp(t *testing.T) {
 	b := withBudgets(t)
 	b.budget(4, 0)

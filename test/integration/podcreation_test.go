@@ -208,6 +208,7 @@ func TestALabelThatKeepsNoPodWaiting(t *testing.T) {
 // Without the apiserver Pods are created as they are, or wait where the namespace says so. While it starts they have all of
 // what they should, or nothing.
 // Case pod-admission 17.
+// Case install 9.
 func TestPodsWithoutTheAPIServerAreCreatedOrWait(t *testing.T) {
 	s := alone(t, "creating")
 	require.NoError(t, s.publish(t.Context()))

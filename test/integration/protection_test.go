@@ -162,6 +162,7 @@ func workload(resource, protection string) string {
 }
 
 // Cases deletion-protection 5, 6, 7, 8, 9, 13.
+// Case lifecycle 18.
 func TestReplicasProtectOurWorkloads(t *testing.T) {
 	for resource := range workloads {
 		t.Run(resource, func(t *testing.T) {

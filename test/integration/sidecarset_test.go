@@ -107,6 +107,7 @@ func TestDryRunOfAClashIsRefused(t *testing.T) {
 }
 
 // What a SidecarSet may write on Pods, the administrator says in a ConfigMap.
+// Cases configuration 3, 6.
 func TestAnnotationsForPodsNeedARule(t *testing.T) {
 	namespace := newNamespace(t)
 	patching := func(key string) *v1beta1.SidecarSet {

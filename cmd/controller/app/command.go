@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 	cliflag "k8s.io/component-base/cli/flag"
 	logsapi "k8s.io/component-base/logs/api/v1"
-	"k8s.io/component-base/version/verflag"
+	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/features"
@@ -13,20 +13,20 @@ import (
 // NewCommand makes the command. getenv reads the environment.
 func NewCommand(getenv func(string) string) *cobra.Command {
 	command := &cobra.Command{
-		Use:   "manager",
-		Short: "Run the controllers of Kruise",
-		Args:  cobra.NoArgs,
+		Use:     "manager",
+		Short:   "Run the controllers of Kruise",
+		Args:    cobra.NoArgs,
+		Version: version.Get().String(),
 	}
 	options, err := NewOptions(getenv)
 	if err != nil {
 		command.RunE = func(*cobra.Command, []string) error { return err }
 		return command
 	}
-	verflag.AddFlags(command.Flags())
+	command.Flags().Bool("version", false, "Print the version and end.")
 	options.AddFlags(command.Flags())
 	command.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
 	command.RunE = func(cmd *cobra.Command, _ []string) error {
-		verflag.PrintAndExitIfRequested()
 		options.noteIgnored(cmd.Flags())
 		if err := options.Validate(); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -22,6 +23,15 @@ func parse(t *testing.T, env map[string]string, args ...string) (*Options, error
 	}
 	o.noteIgnored(fs)
 	return o, o.Validate()
+}
+
+func TestVersionIsPrinted(t *testing.T) {
+	command := NewCommand(func(string) string { return "" })
+	var out bytes.Buffer
+	command.SetOut(&out)
+	command.SetArgs([]string{"--version"})
+	require.NoError(t, command.ExecuteContext(t.Context()))
+	assert.Regexp(t, `^manager version v\d`, out.String())
 }
 
 // Case configuration 1.
@@ -50,6 +60,7 @@ func TestEveryFlagOfExistingManifestsIsAccepted(t *testing.T) {
 
 // Case configuration 2.
 // Case feature-gates 7.
+// Case install 4.
 func TestRefused(t *testing.T) {
 	tests := map[string]struct{ arg, message string }{
 		"unknown flag":     {"--nosuch", "unknown flag: --nosuch"},

@@ -10,6 +10,18 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 )
 
+// TestVersionNeedsNothingElse asks without the environment that the agent needs to run.
+func TestVersionNeedsNothingElse(t *testing.T) {
+	t.Setenv("NODE_NAME", "")
+	command, err := NewCommand()
+	require.NoError(t, err)
+	var out bytes.Buffer
+	command.SetOut(&out)
+	command.SetArgs([]string{"--version"})
+	require.NoError(t, command.ExecuteContext(t.Context()))
+	assert.Regexp(t, `^kruise-daemon version v\d`, out.String())
+}
+
 // Case node-agent 1.
 func TestCommand(t *testing.T) {
 	tests := map[string]struct {

@@ -151,6 +151,7 @@ func TestAPausedSetReplacesButDoesNotUpdate(t *testing.T) {
 	assert.Equal(t, map[string]int{"app:1": 2, "app:2": 1}, w.images())
 }
 
+// Case cloneset 38.
 func TestOnDelete(t *testing.T) {
 	w := rolled(t, "", newSet(3))
 	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.Type = v1beta1.OnDeleteCloneSetStrategyType })

@@ -194,6 +194,7 @@ func TestAnEndlessListNeverEnds(t *testing.T) {
 	assert.Nil(t, w.list().Status.CompletionTime)
 }
 
+// Case image-predownload 48.
 func TestTheListGoesInItsTime(t *testing.T) {
 	w := newWorld(t, func(list *v1beta1.ImageListPullJob) {
 		list.Spec.CompletionPolicy.TTLSecondsAfterFinished = ptr.To[int32](5)
@@ -248,6 +249,7 @@ func TestARefusedTemplateIsRefusedOnce(t *testing.T) {
 }
 
 // TestAStaleCacheCreatesNothingTwice holds the list job back until the cache shows what it created.
+// Case image-predownload 48.
 func TestAStaleCacheCreatesNothingTwice(t *testing.T) {
 	w := newWorld(t)
 	w.settle()

@@ -83,6 +83,7 @@ func TestADeletedJobLetsItsCopyGo(t *testing.T) {
 	assert.Empty(t, w.copies())
 }
 
+// Case image-predownload 45.
 func TestAJobWithSecretsIsHeldUntilTheyAreReleased(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s"), func(job *v1beta1.ImagePullJob) { job.Finalizers = nil }), source("one"))...)
 	w.step("a")
