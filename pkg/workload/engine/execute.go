@@ -38,7 +38,7 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	defer x.remember()
 	outcome := Outcome{Failures: plan.Err, CollisionCount: v.Target.Revisions.CollisionCount}
 	outcome.Add(Scale, x.resolve(ctx))
-	outcome.Add(Scale, x.release(ctx))
+	outcome.Add(Scale, x.disown(ctx))
 	outcome.Add(Scale, x.adopt(ctx))
 	settled := v.settle(plan)
 	outcome.Recheck = Sooner(settled.recheck, v.claimsWait())
