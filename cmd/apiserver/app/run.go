@@ -50,6 +50,9 @@ func Run(ctx context.Context, options *Options) error {
 	if err != nil {
 		return err
 	}
+	if err := guardStore(ctx, options, config, cancel); err != nil {
+		return err
+	}
 	if err := server.PrepareRun().RunWithContext(ctx); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}

@@ -1,0 +1,96 @@
+package guard
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestJudge(t *testing.T) {
+	record := func(identity string, generation int64) *Record {
+		return &Record{Identity: identity, Generation: generation}
+	}
+	candidate := &Record{Identity: "c", Candidate: true}
+	tests := map[string]struct {
+		cluster   clusterRecord
+		store     *Record
+		holds     bool
+		dependent string
+		// want is the reason, or identity and generation of what is served.
+		want       Reason
+		identity   string
+		generation int64
+	}{
+		"first start": {generation: 1},
+		"first start that ended between the two writes": {
+			cluster: clusterRecord{}, store: record("a", 1), identity: "a", generation: 1,
+		},
+		"the same store":                       {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 7), identity: "a", generation: 7},
+		"wiped":                                {cluster: clusterRecord{Identity: "a", Generation: 7}, want: Wiped},
+		"wiped, and named since":               {cluster: clusterRecord{Identity: "a", Generation: 7}, store: candidate, want: Wiped},
+		"a backup without a record":            {cluster: clusterRecord{Identity: "a", Generation: 7}, holds: true, want: Wiped},
+		"rolled back":                          {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 6), holds: true, want: RolledBack},
+		"someone else's store":                 {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("b", 9), holds: true, want: Replaced},
+		"empty with Pods":                      {dependent: "Pod ns/p", want: Empty},
+		"empty with Pods, and named since":     {store: candidate, dependent: "Pod ns/p", want: Empty},
+		"empty, the Pods are gone by now":      {store: candidate, identity: "c", generation: 1},
+		"with a record, but empty, with Pods":  {store: record("a", 3), dependent: "Pod ns/p", want: Empty},
+		"objects of before there was a guard":  {holds: true, dependent: "Pod ns/p", generation: 1},
+		"ConfigMap deleted":                    {store: record("a", 3), holds: true, dependent: "Pod ns/p", identity: "a", generation: 3},
+		"uninstalled and reinstalled":          {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 7), holds: true, identity: "a", generation: 7},
+		"uninstalled, and the volume deleted":  {cluster: clusterRecord{Identity: "a", Generation: 7}, want: Wiped},
+		"the process died between the writes":  {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 8), identity: "a", generation: 8},
+		"etcd's revision fell, seen before":    {cluster: clusterRecord{Identity: "a", Generation: 7, Lost: "fell"}, store: record("a", 7), want: RolledBack},
+		"rolled back, the operator agrees":     {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "a/6"}, store: record("a", 6), identity: "a", generation: 8},
+		"wiped, the operator agrees":           {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "c/0"}, store: candidate, identity: "c", generation: 8},
+		"empty with Pods, the operator agrees": {cluster: clusterRecord{Confirmed: "c/0"}, store: candidate, dependent: "Pod ns/p", identity: "c", generation: 1},
+		"revision fell, the operator agrees": {
+			cluster: clusterRecord{Identity: "a", Generation: 7, Lost: "fell", Confirmed: "a/7"}, store: record("a", 7), identity: "a", generation: 8,
+		},
+		"the operator agreed to another store":       {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "b/1"}, store: candidate, want: Wiped},
+		"the operator agreed to an earlier loss":     {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "a/3"}, store: record("a", 6), want: RolledBack},
+		"the operator named the identity alone":      {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "a"}, store: record("a", 6), want: RolledBack},
+		"an annotation, but the store has no name":   {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "/0"}, want: Wiped},
+		"an annotation of before, all is well since": {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "a/3"}, store: record("a", 7), identity: "a", generation: 7},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := judge(&seen{cluster: test.cluster, store: test.store, holds: test.holds, dependent: test.dependent})
+			assert.Equal(t, test.want, got.closed)
+			assert.Equal(t, test.want != "", got.message != "")
+			assert.Equal(t, test.identity, got.identity)
+			assert.Equal(t, test.generation, got.generation)
+		})
+	}
+}
+
+func TestContradiction(t *testing.T) {
+	record := func(identity string, generation int64) *Record {
+		return &Record{Identity: identity, Generation: generation}
+	}
+	known := &known{Reading{Record: record("a", 7), Cluster: 1, Revision: 100}}
+	tests := map[string]struct {
+		later  Reading
+		want   Reason
+		unseen bool
+	}{
+		"same":                     {Reading{Record: record("a", 7), Cluster: 1, Revision: 100}, "", false},
+		"later":                    {Reading{Record: record("a", 8), Cluster: 1, Revision: 120}, "", false},
+		"wiped":                    {Reading{Cluster: 1, Revision: 1}, Wiped, false},
+		"named by another replica": {Reading{Record: &Record{Identity: "c", Candidate: true}, Cluster: 1, Revision: 2}, Wiped, false},
+		"replaced":                 {Reading{Record: record("b", 7), Cluster: 1, Revision: 100}, Replaced, false},
+		"rolled back":              {Reading{Record: record("a", 6), Cluster: 1, Revision: 90}, RolledBack, false},
+		// A restore may raise the revision.
+		"rolled back with a higher revision":   {Reading{Record: record("a", 6), Cluster: 2, Revision: 1000}, RolledBack, false},
+		"rolled back within one generation":    {Reading{Record: record("a", 7), Cluster: 1, Revision: 99}, RolledBack, true},
+		"the same content in another cluster":  {Reading{Record: record("a", 7), Cluster: 2, Revision: 100}, Replaced, false},
+		"the same content at a lower revision": {Reading{Record: record("a", 8), Cluster: 1, Revision: 99}, RolledBack, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, message := known.contradicts(&test.later)
+			assert.Equal(t, test.want, got, message)
+			assert.Equal(t, test.unseen, known.rollback(&test.later))
+		})
+	}
+}
