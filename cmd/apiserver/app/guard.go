@@ -55,7 +55,7 @@ func guardStore(ctx context.Context, options *Options, config *apiserver.Config,
 	go func() {
 		defer func() { _ = store.Client.Close() }()
 		err := config.Guard.Run(ctx, guard.Config{
-			Store: store, Kube: kube, Metadata: objects, Namespace: options.Certificates.Namespace,
+			Store: store, Kube: kube, Metadata: objects, Namespace: options.Certificates.Namespace, Name: options.Store.ConfigMap,
 			Groups: apiserver.GroupNames(), Open: config.Storages.Open,
 		})
 		if ctx.Err() == nil {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// ConfigMapName is the name of the ConfigMap with the cluster's copy of the record, in the installation's namespace.
+	// ConfigMapName is the default name of the ConfigMap with the cluster's copy of the record, in the installation's namespace.
 	ConfigMapName = "kruise-store"
 	// OpenAnnotation opens the store that its value names.
 	OpenAnnotation = "kruise.io/open-store"
@@ -40,23 +40,25 @@ type clusterRecord struct {
 	// Confirmed is the token that an operator wrote down.
 	Confirmed string
 
+	name   string
 	object *corev1.ConfigMap
 }
 
-func readCluster(ctx context.Context, client typedcorev1.ConfigMapInterface) (clusterRecord, error) {
-	object, err := client.Get(ctx, ConfigMapName, metav1.GetOptions{})
+func readCluster(ctx context.Context, client typedcorev1.ConfigMapInterface, name string) (clusterRecord, error) {
+	object, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return clusterRecord{}, nil
+		return clusterRecord{name: name}, nil
 	}
 	if err != nil {
-		return clusterRecord{}, fmt.Errorf("read ConfigMap %s: %w", ConfigMapName, err)
+		return clusterRecord{}, fmt.Errorf("read ConfigMap %s: %w", name, err)
 	}
 	return parse(object)
 }
 
 func parse(object *corev1.ConfigMap) (clusterRecord, error) {
 	record := clusterRecord{
-		Identity: object.Data[identityKey], Lost: object.Data[lostKey], Confirmed: object.Annotations[OpenAnnotation], object: object,
+		Identity: object.Data[identityKey], Lost: object.Data[lostKey], Confirmed: object.Annotations[OpenAnnotation],
+		name: object.Name, object: object,
 	}
 	if record.Identity == "" {
 		return record, nil
@@ -64,7 +66,7 @@ func parse(object *corev1.ConfigMap) (clusterRecord, error) {
 	var err error
 	if record.Generation, err = strconv.ParseInt(object.Data[generationKey], 10, 64); err != nil {
 		return clusterRecord{}, fmt.Errorf("ConfigMap %s: data.%s %q is not a number: put back the value it had, or delete the key %s",
-			ConfigMapName, generationKey, object.Data[generationKey], identityKey)
+			object.Name, generationKey, object.Data[generationKey], identityKey)
 	}
 	return record, nil
 }
@@ -72,7 +74,7 @@ func parse(object *corev1.ConfigMap) (clusterRecord, error) {
 // write creates or updates the ConfigMap. It fails where somebody else wrote it since it was read.
 func (r clusterRecord) write(ctx context.Context, client typedcorev1.ConfigMapInterface, state string) (clusterRecord, error) {
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Name: ConfigMapName, Labels: map[string]string{"app.kubernetes.io/part-of": "kruise"},
+		Name: r.name, Labels: map[string]string{"app.kubernetes.io/part-of": "kruise"},
 		// In case a chart of the operator's own adopts it.
 		Annotations: map[string]string{"helm.sh/resource-policy": "keep"},
 	}}
@@ -101,7 +103,7 @@ func (r clusterRecord) write(ctx context.Context, client typedcorev1.ConfigMapIn
 		object, err = client.Update(ctx, object, metav1.UpdateOptions{})
 	}
 	if err != nil {
-		return clusterRecord{}, fmt.Errorf("write ConfigMap %s: %w", ConfigMapName, err)
+		return clusterRecord{}, fmt.Errorf("write ConfigMap %s: %w", r.name, err)
 	}
 	r.object = object
 	return r, nil

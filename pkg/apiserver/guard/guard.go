@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/klog/v2"
 )
@@ -37,8 +38,8 @@ type Config struct {
 	Store    Store
 	Kube     kubernetes.Interface
 	Metadata metadata.Interface
-	// Namespace is that of the installation.
-	Namespace string
+	// Namespace is that of the installation, Name that of the ConfigMap with the cluster's copy of the record.
+	Namespace, Name string
 	// Groups are the API groups whose objects are in the store.
 	Groups sets.Set[string]
 	// Open opens the storages of all kinds. It is called again after an error.
@@ -166,7 +167,7 @@ func (g *Guard) examine(ctx context.Context) (Reading, verdict, error) {
 	short, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var err error
-	if g.cluster, err = readCluster(short, g.config.Kube.CoreV1().ConfigMaps(g.config.Namespace)); err != nil {
+	if g.cluster, err = readCluster(short, g.configMaps(), g.config.Name); err != nil {
 		return Reading{}, verdict{}, err
 	}
 	reading, err := g.config.Store.Read(short)
@@ -200,14 +201,17 @@ func (g *Guard) findDependent(ctx context.Context) (string, error) {
 	return g.dependent, err
 }
 
+func (g *Guard) configMaps() typedcorev1.ConfigMapInterface {
+	return g.config.Kube.CoreV1().ConfigMaps(g.config.Namespace)
+}
+
 // accept writes what the verdict says: to the store first, then to the cluster.
 func (g *Guard) accept(ctx context.Context, reading Reading, v verdict) (Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	client := g.config.Kube.CoreV1().ConfigMaps(g.config.Namespace)
 	var err error
 	if v.identity == "" {
-		if g.cluster, err = g.cluster.write(ctx, client, "new"); err != nil {
+		if g.cluster, err = g.cluster.write(ctx, g.configMaps(), "new"); err != nil {
 			return Reading{}, err
 		}
 		v.identity = string(g.cluster.object.UID)
@@ -220,7 +224,7 @@ func (g *Guard) accept(ctx context.Context, reading Reading, v verdict) (Reading
 	}
 	changed := g.cluster
 	changed.Identity, changed.Generation, changed.Lost, changed.Confirmed = v.identity, v.generation, "", ""
-	if g.cluster, err = changed.write(ctx, client, stateOpen); err != nil {
+	if g.cluster, err = changed.write(ctx, g.configMaps(), stateOpen); err != nil {
 		return Reading{}, err
 	}
 	if v.note != "" {
@@ -251,14 +255,14 @@ func (g *Guard) stayClosed(ctx context.Context, reading Reading, v verdict) erro
 // remedy is the operator's command.
 func (g *Guard) remedy(record *Record) string {
 	return fmt.Sprintf("bring the right store back, or, if this one is to be served although Pods of lost objects will be deleted, run: "+
-		"kubectl -n %s annotate configmap %s --overwrite %s=%s", g.config.Namespace, ConfigMapName, OpenAnnotation, record.Token())
+		"kubectl -n %s annotate configmap %s --overwrite %s=%s", g.config.Namespace, g.config.Name, OpenAnnotation, record.Token())
 }
 
 // show writes to the ConfigMap, and once to an event, that the store is closed. It leaves the annotation, which may be being
 // written now, and the record.
 func (g *Guard) show(ctx context.Context, closing *closedError) error {
 	var err error
-	g.cluster, err = g.cluster.write(ctx, g.config.Kube.CoreV1().ConfigMaps(g.config.Namespace), "closed: "+closing.message)
+	g.cluster, err = g.cluster.write(ctx, g.configMaps(), "closed: "+closing.message)
 	if err == nil && g.reported != closing.message {
 		g.reported = closing.message
 		g.event(ctx, corev1.EventTypeWarning, "StoreClosed", closing.message)

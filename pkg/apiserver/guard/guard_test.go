@@ -117,7 +117,7 @@ func (w *world) start() {
 	require.NoError(w.t, metav1.AddMetaToScheme(scheme))
 	w.guard, w.cancel, w.done = New(), cancel, make(chan error, 1)
 	config := Config{
-		Store: w.store, Kube: w.kube, Metadata: metadatafake.NewSimpleMetadataClient(scheme, w.pods...), Namespace: namespace,
+		Store: w.store, Kube: w.kube, Metadata: metadatafake.NewSimpleMetadataClient(scheme, w.pods...), Namespace: namespace, Name: ConfigMapName,
 		Groups: sets.New("apps.kruise.io", "policy.kruise.io"), Open: func(context.Context) error { w.opens++; return nil },
 	}
 	g, done := w.guard, w.done
@@ -225,8 +225,8 @@ func TestGenerationAdvancesWhileThereAreWrites(t *testing.T) {
 			w.pass(time.Second)
 		}
 		w.pass(10 * time.Second)
-		assert.EqualValues(t, 5, w.store.stored.Record.Generation)
-		assert.Equal(t, "5", w.configMap().Data["generation"])
+		assert.EqualValues(t, 6, w.store.stored.Record.Generation, "at 10, 20, 30 and once more for the last write")
+		assert.Equal(t, "6", w.configMap().Data["generation"])
 	})
 }
 

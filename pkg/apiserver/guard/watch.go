@@ -82,14 +82,13 @@ func (g *Guard) report(ctx context.Context, l lost) {
 	logger.Error(nil, "The store is closed", "reason", l.reason, "problem", l.message)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
-	client := g.config.Kube.CoreV1().ConfigMaps(g.config.Namespace)
 	for range 3 { // another replica may write at the same moment
-		cluster, err := readCluster(ctx, client)
+		cluster, err := readCluster(ctx, g.configMaps(), g.config.Name)
 		if err == nil {
 			if l.unseen {
 				cluster.Lost = l.message
 			}
-			_, err = cluster.write(ctx, client, "closed: "+l.message)
+			_, err = cluster.write(ctx, g.configMaps(), "closed: "+l.message)
 		}
 		if err == nil {
 			break
@@ -128,11 +127,10 @@ func (g *Guard) advance(ctx context.Context) {
 
 // publish copies the record to the cluster unless it is there already, or a later one of another replica's.
 func (g *Guard) publish(ctx context.Context, record *Record) error {
-	client := g.config.Kube.CoreV1().ConfigMaps(g.config.Namespace)
 	if g.cluster.object != nil && g.cluster.Identity == record.Identity && g.cluster.Generation >= record.Generation {
 		return nil
 	}
-	cluster, err := readCluster(ctx, client)
+	cluster, err := readCluster(ctx, g.configMaps(), g.config.Name)
 	if err != nil {
 		return err
 	}
@@ -143,7 +141,7 @@ func (g *Guard) publish(ctx context.Context, record *Record) error {
 	}
 	if cluster.Identity == "" || cluster.Generation < record.Generation {
 		cluster.Identity, cluster.Generation = record.Identity, record.Generation
-		if cluster, err = cluster.write(ctx, client, stateOpen); err != nil {
+		if cluster, err = cluster.write(ctx, g.configMaps(), stateOpen); err != nil {
 			return err
 		}
 	}
@@ -156,10 +154,10 @@ func (g *Guard) event(ctx context.Context, kind, reason, message string) {
 	now := metav1.Now()
 	_, err := g.config.Kube.CoreV1().Events(g.config.Namespace).Create(ctx, &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: fmt.Sprintf("%s.%x", ConfigMapName, now.UnixNano()), Namespace: g.config.Namespace,
+			Name: fmt.Sprintf("%s.%x", g.config.Name, now.UnixNano()), Namespace: g.config.Namespace,
 		},
 		InvolvedObject: corev1.ObjectReference{
-			APIVersion: "v1", Kind: "ConfigMap", Namespace: g.config.Namespace, Name: ConfigMapName,
+			APIVersion: "v1", Kind: "ConfigMap", Namespace: g.config.Namespace, Name: g.config.Name,
 		},
 		Type: kind, Reason: reason, Message: message[:min(len(message), maxEventMessage)],
 		Source: corev1.EventSource{Component: "kruise-apiserver"}, FirstTimestamp: now, LastTimestamp: now, Count: 1,
