@@ -25,7 +25,7 @@ func refuseWithoutStore(gate storeGate, groups sets.Set[string], codecs runtime.
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/readyz" {
 			if err := gate.Ready(); err != nil {
-				http.Error(w, fmt.Sprintf("[-]store failed: %v\nreadyz check failed", err), http.StatusServiceUnavailable)
+				http.Error(w, fmt.Sprintf("[-]store failed: %v\nreadyz check failed", err), http.StatusInternalServerError)
 				return
 			}
 		}

@@ -37,10 +37,10 @@ func TestClosedStoreRefusesObjectsAlone(t *testing.T) {
 		"groups":           {closed, "/apis", 200, ""},
 		"review":           {closed, "/apis/admission.kruise.io/v1/podreviews", 200, ""},
 		"life":             {closed, "/livez", 200, ""},
-		"readiness":        {closed, "/readyz", 503, "the store is closed: wiped"},
+		"readiness":        {closed, "/readyz", 500, "the store is closed: wiped"},
 		"open":             {fixedGate{}, "/apis/apps.kruise.io/v1beta1/namespaces/ns/clonesets/c", 200, ""},
 		"open but away":    {fixedGate{ready: errors.New("etcd is away")}, "/apis/apps.kruise.io/v1beta1/namespaces/ns/clonesets/c", 200, ""},
-		"readiness, away":  {fixedGate{ready: errors.New("etcd is away")}, "/readyz", 503, "etcd is away"},
+		"readiness, away":  {fixedGate{ready: errors.New("etcd is away")}, "/readyz", 500, "etcd is away"},
 		"readiness, ready": {fixedGate{}, "/readyz", 200, ""},
 	}
 	resolver := &genericapirequest.RequestInfoFactory{APIPrefixes: sets.NewString("apis"), GrouplessAPIPrefixes: sets.NewString("api")}

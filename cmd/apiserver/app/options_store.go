@@ -38,8 +38,8 @@ type StoreOptions struct {
 func NewStoreOptions() *StoreOptions {
 	return &StoreOptions{
 		Etcd: newEtcdOptions(), DataDir: "/var/lib/kruise/store",
-		QuotaBytes: store.DefaultQuotaBytes, MaxObjectBytes: defaultMaxObjectBytes,
-		LockPatience: store.DefaultLockPatience, ConfigMap: guard.ConfigMapName,
+		MaxObjectBytes: defaultMaxObjectBytes,
+		LockPatience:   store.DefaultLockPatience, ConfigMap: guard.ConfigMapName,
 	}
 }
 
@@ -51,7 +51,7 @@ func (o *StoreOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.LockPatience, "data-dir-lock-timeout", o.LockPatience,
 		"How long to wait for another process to leave --data-dir before giving up.")
 	fs.Int64Var(&o.QuotaBytes, "data-quota-bytes", o.QuotaBytes,
-		"Size at which the embedded etcd refuses writes.")
+		"Size at which the embedded etcd refuses writes. 0 is an eighth of the memory limit in the environment's MEMORY_LIMIT, 2 GiB at most.")
 	fs.StringVar(&o.ConfigMap, "store-configmap", o.ConfigMap,
 		"ConfigMap in --namespace that says which store is the right one. It is created when it is missing. An empty, older or other store "+
 			"is not served.")
@@ -89,8 +89,8 @@ func (o *StoreOptions) validateEmbedded() []error {
 	if o.DataDir == "" {
 		errs = append(errs, fmt.Errorf("--data-dir is empty: name a directory for the embedded etcd, or an etcd with --etcd-servers"))
 	}
-	if o.QuotaBytes < 1<<20 || o.QuotaBytes > 8<<30 {
-		errs = append(errs, fmt.Errorf("--data-quota-bytes %d: use 1 MiB to 8 GiB", o.QuotaBytes))
+	if o.QuotaBytes != 0 && (o.QuotaBytes < 1<<20 || o.QuotaBytes > 8<<30) {
+		errs = append(errs, fmt.Errorf("--data-quota-bytes %d: use 1 MiB to 8 GiB, or 0 for what fits into memory", o.QuotaBytes))
 	}
 	if o.LockPatience < 0 {
 		errs = append(errs, fmt.Errorf("--data-dir-lock-timeout %s: use 0s or more", o.LockPatience))

@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -23,8 +25,15 @@ const certificateTimeout = 2 * time.Minute
 func Run(ctx context.Context, options *Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	limit, err := memoryLimit(os.Getenv)
+	if err != nil {
+		return err
+	}
+	limitHeap(limit, os.Getenv)
+	space := func() string { return "" }
 	if options.Store.Embedded() {
-		embedded, err := startStore(ctx, options.Store)
+		quota := cmp.Or(options.Store.QuotaBytes, quotaFor(limit, options.Store.DataDir))
+		embedded, err := startStore(ctx, options.Store, quota)
 		if err != nil {
 			return err
 		}
@@ -36,11 +45,18 @@ func Run(ctx context.Context, options *Options) error {
 				cancel(fmt.Errorf("the embedded etcd stopped: %w", err))
 			}
 		}()
+		keeper, err := embedded.Space(quota)
+		if err != nil {
+			return err
+		}
+		go keeper.Run(ctx)
+		space = keeper.Problem
 	}
 	config, err := options.Config(ctx)
 	if err != nil {
 		return err
 	}
+	config.Guard.LimitBy(space)
 	if options.SecureServing.ServerCert.CertKey.CertFile == "" {
 		if err := manageCertificates(ctx, options, config); err != nil {
 			return err
@@ -62,10 +78,10 @@ func Run(ctx context.Context, options *Options) error {
 	return nil
 }
 
-func startStore(ctx context.Context, options *StoreOptions) (*store.Embedded, error) {
+func startStore(ctx context.Context, options *StoreOptions, quota int64) (*store.Embedded, error) {
 	embedded, err := store.Start(ctx, store.Config{
 		Dir:        options.DataDir,
-		QuotaBytes: options.QuotaBytes,
+		QuotaBytes: quota,
 		// Not by --max-object-bytes: what was stored under a higher one can still be written.
 		MaxRequestBytes: largestObjectBytes + requestOverhead,
 		LockPatience:    options.LockPatience,

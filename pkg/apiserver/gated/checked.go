@@ -35,7 +35,12 @@ func (c *checked) write(call func() error) error {
 
 // Create implements storage.Interface.
 func (c *checked) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
-	return c.write(func() error { return c.Interface.Create(ctx, key, obj, out, ttl) })
+	return c.write(func() error {
+		if err := c.gate.Room(); err != nil {
+			return err
+		}
+		return c.Interface.Create(ctx, key, obj, out, ttl)
+	})
 }
 
 // Delete implements storage.Interface.

@@ -19,6 +19,8 @@ import (
 type Gate interface {
 	// Check returns nil while the store may be used, otherwise what clients are told.
 	Check() error
+	// Room returns nil while there is room for a new object, otherwise what clients are told.
+	Room() error
 	// Wrote is called before each write.
 	Wrote()
 	// Explain returns the error of a write as clients are told it.

@@ -19,10 +19,12 @@ import (
 // gate is open unless it has an error.
 type gate struct {
 	err    error
+	room   error
 	writes int
 }
 
 func (g *gate) Check() error { return g.err }
+func (g *gate) Room() error  { return g.room }
 func (g *gate) Wrote()       { g.writes++ }
 func (*gate) Explain(err error) error {
 	if err != nil {
@@ -127,6 +129,14 @@ func TestWritesAreCountedAndTheirErrorsExplained(t *testing.T) {
 		writes := name == "create" || name == "delete" || name == "update"
 		assert.Equal(t, writes, g.writes == 1, name)
 		assert.Equal(t, writes, errors.Is(err, errExplained), name)
+	}
+}
+
+func TestFullStoreRefusesNewObjectsAlone(t *testing.T) {
+	errFull := errors.New("full")
+	for name, call := range calls {
+		err := call(&checked{Interface: &empty{}, gate: &gate{room: errFull}})
+		assert.Equal(t, name == "create", errors.Is(err, errFull), name)
 	}
 }
 

@@ -51,6 +51,7 @@ type Guard struct {
 	config Config
 	state  atomic.Pointer[state]
 	wrote  atomic.Bool
+	full   atomic.Pointer[func() string]
 	known  atomic.Pointer[known]
 	opened chan struct{}
 

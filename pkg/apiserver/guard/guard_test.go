@@ -488,6 +488,15 @@ func TestWriteWithoutSpaceSaysSo(t *testing.T) {
 	assert.NoError(t, New().Explain(nil))
 }
 
+func TestNoObjectIsCreatedWithoutRoom(t *testing.T) {
+	g, problem := New(), ""
+	require.NoError(t, g.Room())
+	g.LimitBy(func() string { return problem })
+	require.NoError(t, g.Room())
+	problem = "the store is full: objects take 15 MiB of its quota of 16 MiB"
+	assert.ErrorContains(t, g.Room(), problem+": delete objects that are not needed")
+}
+
 func TestTerminatingDependentsDoNotCount(t *testing.T) {
 	pod := &metav1.ObjectMeta{UID: types.UID("u"), OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet"}}}
 	groups := sets.New("apps.kruise.io")

@@ -67,6 +67,21 @@ func (g *Guard) Opened() <-chan struct{} { return g.opened }
 // Wrote is told of each write before it is sent: the generation advances.
 func (g *Guard) Wrote() { g.wrote.Store(true) }
 
+// LimitBy has new objects refused while problem returns a text.
+func (g *Guard) LimitBy(problem func() string) { g.full.Store(&problem) }
+
+// Room returns nil while new objects may be created.
+func (g *Guard) Room() error {
+	problem := g.full.Load()
+	if problem == nil {
+		return nil
+	}
+	if text := (*problem)(); text != "" {
+		return full(text)
+	}
+	return nil
+}
+
 // codeFull is the HTTP status of a write for which the store has no space.
 const codeFull = http.StatusInsufficientStorage
 
@@ -75,11 +90,11 @@ func (g *Guard) Explain(err error) error {
 	if !errors.Is(err, rpctypes.ErrNoSpace) {
 		return err
 	}
-	return Full("the store is full")
+	return full("the store is full")
 }
 
-// Full is the error of a write for which there is no space.
-func Full(problem string) error {
+// full is the error of a write for which there is no space.
+func full(problem string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: codeFull, Reason: "InsufficientStorage",
 		Message: problem + ": delete objects that are not needed, or ask the administrator to raise its quota; " +
