@@ -51,5 +51,5 @@ func openStores(config *apiserver.Config, kruise versioned.Interface) (*initiali
 		}
 		return nil
 	}))
-	return &initializer.Stores{Informers: informers, Budgets: budgets}, nil
+	return &initializer.Stores{Informers: informers, Budgets: budgets, Check: config.Guard.Check}, nil
 }
