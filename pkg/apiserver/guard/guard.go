@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -61,6 +62,8 @@ type Guard struct {
 
 	// cluster is the cluster's copy as it was read or written last. It is Run's alone.
 	cluster clusterRecord
+	// host is the UID of the cluster.
+	host string
 	// dependent is what was found in the cluster at looked.
 	dependent string
 	looked    time.Time
@@ -175,7 +178,12 @@ func (g *Guard) examine(ctx context.Context) (Reading, verdict, error) {
 	if err != nil {
 		return Reading{}, verdict{}, fmt.Errorf("etcd at %s does not answer: %w", g.config.Store.Endpoint(), err)
 	}
-	s := &seen{cluster: g.cluster, store: reading.Record}
+	host, err := g.config.Kube.CoreV1().Namespaces().Get(short, metav1.NamespaceSystem, metav1.GetOptions{})
+	if err != nil {
+		return Reading{}, verdict{}, fmt.Errorf("read the cluster's UID: %w", err)
+	}
+	g.host = string(host.UID)
+	s := &seen{cluster: g.cluster, store: reading.Record, host: g.host}
 	if s.wantsObjects() {
 		if s.holds, err = g.config.Store.Holds(short); err != nil {
 			return Reading{}, verdict{}, err
@@ -217,7 +225,7 @@ func (g *Guard) accept(ctx context.Context, reading Reading, v verdict) (Reading
 		}
 		v.identity = string(g.cluster.object.UID)
 	}
-	wanted := Record{Identity: v.identity, Generation: v.generation}
+	wanted := Record{Identity: v.identity, Generation: v.generation, Cluster: g.host}
 	if reading.Record == nil || *reading.Record != wanted {
 		if reading, err = g.config.Store.Write(ctx, wanted, reading.Version); err != nil {
 			return Reading{}, err

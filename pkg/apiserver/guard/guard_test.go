@@ -88,7 +88,9 @@ const namespace = "kruise-system"
 const clusterUID = "cluster-uid"
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, store: &memory{stored: Reading{Cluster: 1, Revision: 10}}, kube: fake.NewClientset()}
+	w := &world{t: t, store: &memory{stored: Reading{Cluster: 1, Revision: 10}}, kube: fake.NewClientset(&corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "host"},
+	})}
 	w.kube.PrependReactor("create", "configmaps", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		create, ok := action.(clienttesting.CreateAction)
 		require.True(t, ok)
@@ -207,7 +209,7 @@ func TestFirstStartNamesTheStoreAsTheClusterSays(t *testing.T) {
 	test(t, func(w *world) {
 		w.start()
 		w.isOpen()
-		assert.Equal(t, &Record{Identity: clusterUID, Generation: 1}, w.store.stored.Record)
+		assert.Equal(t, &Record{Identity: clusterUID, Generation: 1, Cluster: "host"}, w.store.stored.Record)
 		object := w.configMap()
 		assert.Equal(t, clusterUID, object.Data["identity"])
 		assert.Equal(t, "1", object.Data["generation"])

@@ -17,6 +17,8 @@ const (
 type seen struct {
 	cluster clusterRecord
 	store   *Record
+	// host is the UID of this cluster.
+	host string
 	// holds says that the store has objects, dependent names an object of the cluster whose owner is of our groups. They are looked
 	// up where wantsObjects and wantsDependents say so.
 	holds     bool
@@ -70,6 +72,9 @@ func judge(s *seen) verdict {
 		}
 	case s.cluster.Lost != "":
 		return verdict{closed: RolledBack, message: s.cluster.Lost}
+	case s.cluster.Identity == "" && store != nil && store.Cluster != "" && store.Cluster != s.host:
+		return verdict{closed: Replaced, message: fmt.Sprintf("the store belongs to another cluster, whose namespace kube-system has UID %s",
+			store.Cluster)}
 	case s.cluster.Identity == "" && s.holds && s.store == nil:
 		return verdict{generation: 1, note: "The store holds objects and has no record yet: it was adopted"}
 	case s.cluster.Identity == "" && s.holds:

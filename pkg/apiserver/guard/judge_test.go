@@ -25,18 +25,23 @@ func TestJudge(t *testing.T) {
 		"first start that ended between the two writes": {
 			cluster: clusterRecord{}, store: record("a", 1), identity: "a", generation: 1,
 		},
-		"the same store":                       {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 7), identity: "a", generation: 7},
-		"wiped":                                {cluster: clusterRecord{Identity: "a", Generation: 7}, want: Wiped},
-		"wiped, and named since":               {cluster: clusterRecord{Identity: "a", Generation: 7}, store: candidate, want: Wiped},
-		"a backup without a record":            {cluster: clusterRecord{Identity: "a", Generation: 7}, holds: true, want: Wiped},
-		"rolled back":                          {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 6), holds: true, want: RolledBack},
-		"someone else's store":                 {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("b", 9), holds: true, want: Replaced},
-		"empty with Pods":                      {dependent: "Pod ns/p", want: Empty},
-		"empty with Pods, and named since":     {store: candidate, dependent: "Pod ns/p", want: Empty},
-		"empty, the Pods are gone by now":      {store: candidate, identity: "c", generation: 1},
-		"with a record, but empty, with Pods":  {store: record("a", 3), dependent: "Pod ns/p", want: Empty},
-		"objects of before there was a guard":  {holds: true, dependent: "Pod ns/p", generation: 1},
-		"ConfigMap deleted":                    {store: record("a", 3), holds: true, dependent: "Pod ns/p", identity: "a", generation: 3},
+		"the same store":                      {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 7), identity: "a", generation: 7},
+		"wiped":                               {cluster: clusterRecord{Identity: "a", Generation: 7}, want: Wiped},
+		"wiped, and named since":              {cluster: clusterRecord{Identity: "a", Generation: 7}, store: candidate, want: Wiped},
+		"a backup without a record":           {cluster: clusterRecord{Identity: "a", Generation: 7}, holds: true, want: Wiped},
+		"rolled back":                         {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 6), holds: true, want: RolledBack},
+		"someone else's store":                {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("b", 9), holds: true, want: Replaced},
+		"empty with Pods":                     {dependent: "Pod ns/p", want: Empty},
+		"empty with Pods, and named since":    {store: candidate, dependent: "Pod ns/p", want: Empty},
+		"empty, the Pods are gone by now":     {store: candidate, identity: "c", generation: 1},
+		"with a record, but empty, with Pods": {store: record("a", 3), dependent: "Pod ns/p", want: Empty},
+		"objects of before there was a guard": {holds: true, dependent: "Pod ns/p", generation: 1},
+		"ConfigMap deleted":                   {store: record("a", 3), holds: true, dependent: "Pod ns/p", identity: "a", generation: 3},
+		"another cluster's store":             {store: &Record{Identity: "a", Generation: 3, Cluster: "other"}, holds: true, want: Replaced},
+		"this cluster's store":                {store: &Record{Identity: "a", Generation: 3, Cluster: "host"}, holds: true, identity: "a", generation: 3},
+		"another cluster's store, moved here": {
+			cluster: clusterRecord{Confirmed: "a/3"}, store: &Record{Identity: "a", Generation: 3, Cluster: "other"}, identity: "a", generation: 4,
+		},
 		"uninstalled and reinstalled":          {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 7), holds: true, identity: "a", generation: 7},
 		"uninstalled, and the volume deleted":  {cluster: clusterRecord{Identity: "a", Generation: 7}, want: Wiped},
 		"the process died between the writes":  {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 8), identity: "a", generation: 8},
@@ -55,7 +60,7 @@ func TestJudge(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := judge(&seen{cluster: test.cluster, store: test.store, holds: test.holds, dependent: test.dependent})
+			got := judge(&seen{host: "host", cluster: test.cluster, store: test.store, holds: test.holds, dependent: test.dependent})
 			assert.Equal(t, test.want, got.closed)
 			assert.Equal(t, test.want != "", got.message != "")
 			assert.Equal(t, test.identity, got.identity)

@@ -10,6 +10,8 @@ import (
 type Record struct {
 	Identity   string `json:"identity"`
 	Generation int64  `json:"generation"`
+	// Cluster is the UID of the cluster whose objects these are: that of its namespace kube-system.
+	Cluster string `json:"cluster,omitempty"`
 	// Candidate says that the record only gives a closed store a name, so that an operator can refer to it.
 	Candidate bool `json:"candidate,omitempty"`
 }
