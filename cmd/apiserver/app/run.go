@@ -33,18 +33,11 @@ func Run(ctx context.Context, options *Options) error {
 	space := func() string { return "" }
 	if options.Store.Embedded() {
 		quota := cmp.Or(options.Store.QuotaBytes, quotaFor(limit, options.Store.DataDir))
-		embedded, err := startStore(ctx, options.Store, quota)
+		embedded, err := startStore(ctx, options.Store, quota, cancel)
 		if err != nil {
 			return err
 		}
 		defer embedded.Stop() // after the last request
-		go func() {
-			select {
-			case <-ctx.Done():
-			case err := <-embedded.Err():
-				cancel(fmt.Errorf("the embedded etcd stopped: %w", err))
-			}
-		}()
 		keeper, err := embedded.Space(quota)
 		if err != nil {
 			return err
@@ -78,7 +71,8 @@ func Run(ctx context.Context, options *Options) error {
 	return nil
 }
 
-func startStore(ctx context.Context, options *StoreOptions, quota int64) (*store.Embedded, error) {
+// startStore starts the embedded store. Where that ends on its own, so does the process.
+func startStore(ctx context.Context, options *StoreOptions, quota int64, end context.CancelCauseFunc) (*store.Embedded, error) {
 	embedded, err := store.Start(ctx, store.Config{
 		Dir:        options.DataDir,
 		QuotaBytes: quota,
@@ -90,6 +84,13 @@ func startStore(ctx context.Context, options *StoreOptions, quota int64) (*store
 		return nil, err
 	}
 	options.Etcd.StorageConfig.Transport.ServerList = []string{embedded.Endpoint}
+	go func() {
+		select {
+		case <-ctx.Done():
+		case err := <-embedded.Err():
+			end(fmt.Errorf("the embedded etcd stopped: %w", err))
+		}
+	}()
 	return embedded, nil
 }
 

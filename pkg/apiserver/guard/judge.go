@@ -63,7 +63,6 @@ func (s *seen) wantsDependents() bool { return s.wantsObjects() && !s.holds }
 
 // judge compares the two records. The cluster's was read first, so the store's is never older than it without a loss.
 func judge(s *seen) verdict {
-	store := s.marked()
 	switch {
 	case s.confirmed():
 		return verdict{
@@ -72,20 +71,17 @@ func judge(s *seen) verdict {
 		}
 	case s.cluster.Lost != "":
 		return verdict{closed: RolledBack, message: s.cluster.Lost}
-	case s.cluster.Identity == "" && store != nil && store.Cluster != "" && store.Cluster != s.host:
-		return verdict{closed: Replaced, message: fmt.Sprintf("the store belongs to another cluster, whose namespace kube-system has UID %s",
-			store.Cluster)}
-	case s.cluster.Identity == "" && s.holds && s.store == nil:
-		return verdict{generation: 1, note: "The store holds objects and has no record yet: it was adopted"}
-	case s.cluster.Identity == "" && s.holds:
-		return verdict{
-			identity: s.store.Identity, generation: max(s.store.Generation, 1),
-			note: "The cluster had no record of the store: it was adopted as it is",
-		}
-	case s.cluster.Identity == "" && s.dependent != "":
-		return verdict{closed: Empty, message: fmt.Sprintf("the store is empty, but %s has an owner that should be in it", s.dependent)}
 	case s.cluster.Identity == "":
-		return verdict{identity: s.identity(), generation: 1}
+		return s.judgeUnexpected()
+	default:
+		return s.judgeExpected()
+	}
+}
+
+// judgeExpected is for a cluster that expects a certain store.
+func (s *seen) judgeExpected() verdict {
+	store := s.marked()
+	switch {
 	case store == nil:
 		return verdict{closed: Wiped, message: fmt.Sprintf(
 			"the store has lost its record: it is empty, or restored from a backup without one; expected identity %s at generation %d",
@@ -98,5 +94,26 @@ func judge(s *seen) verdict {
 			store.Generation, s.cluster.Generation)}
 	default:
 		return verdict{identity: store.Identity, generation: store.Generation}
+	}
+}
+
+// judgeUnexpected is for a cluster that has no record: what there is in the store and in the cluster decides.
+func (s *seen) judgeUnexpected() verdict {
+	store := s.marked()
+	switch {
+	case store != nil && store.Cluster != "" && store.Cluster != s.host:
+		return verdict{closed: Replaced, message: fmt.Sprintf("the store belongs to another cluster, whose namespace kube-system has UID %s",
+			store.Cluster)}
+	case s.holds && s.store == nil:
+		return verdict{generation: 1, note: "The store holds objects and has no record yet: it was adopted"}
+	case s.holds:
+		return verdict{
+			identity: s.store.Identity, generation: max(s.store.Generation, 1),
+			note: "The cluster had no record of the store: it was adopted as it is",
+		}
+	case s.dependent != "":
+		return verdict{closed: Empty, message: fmt.Sprintf("the store is empty, but %s has an owner that should be in it", s.dependent)}
+	default:
+		return verdict{identity: s.identity(), generation: 1}
 	}
 }
