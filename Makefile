@@ -23,6 +23,14 @@ deploy: ## Install in the cluster of KUBECONFIG; other clusters than ours pull I
 images: ## Write the programs' OCI images to .local/images/<program>.tar.
 	@$(LOCAL) images
 
+.PHONY: build
+build: ## Build the three programs into bin.
+	@go run ./hack/release build
+
+.PHONY: release
+release: ## Write programs, images, the chart, dependencies and checksums to .local/release (VERSION, RELEASE_ARCHS=amd64,arm64).
+	@go run ./hack/release
+
 .PHONY: binaries
 binaries: ## Build the cluster's programs, kubectl and helm into .local/bin, where they are missing.
 	@$(LOCAL) binaries
@@ -62,13 +70,15 @@ lint: ## Run the linter.
 	@hack/lint.sh
 
 .PHONY: update
-update: ## Generate code and manifests.
+update: ## Generate code and manifests, and the lists of tests in docs/contract.
 	hack/update-codegen.sh
 	hack/update-manifests.sh
+	go run ./hack/contract
 
 .PHONY: verify
-verify: ## Check that generated code and manifests are current, and what clients and the node agent link.
+verify: ## Check that what is generated is current, names of folders and tests, and what clients and the node agent link.
 	hack/verify-codegen.sh
 	hack/verify-manifests.sh
 	hack/verify-client-deps.sh
 	hack/verify-agent-deps.sh
+	hack/verify-names.sh

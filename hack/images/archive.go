@@ -9,12 +9,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
-
-const architecture = runtime.GOARCH
 
 // The annotation that containerd names an imported image by.
 const nameAnnotation = "io.containerd.image.name"
@@ -30,8 +27,8 @@ type Image struct {
 }
 
 // archive writes the program's image to path, unless it is there already.
-func archive(program Program, binary, path string) (Image, error) {
-	image, err := newImage(program, binary)
+func archive(program Program, binary, path, architecture string) (Image, error) {
+	image, err := newImage(program, binary, architecture)
 	if err != nil {
 		return Image{}, err
 	}
@@ -49,7 +46,7 @@ func archive(program Program, binary, path string) (Image, error) {
 	if current, err := Inspect(path); err == nil && current == result {
 		return result, nil
 	}
-	if err := writeArchive(path, result.Ref, image); err != nil {
+	if err := writeArchive(path, result.Ref, image, architecture); err != nil {
 		return Image{}, fmt.Errorf("write %s: %w", path, err)
 	}
 	return result, nil
@@ -61,8 +58,8 @@ type file struct {
 }
 
 // writeArchive writes an OCI image layout as a tar file, index first, so that Inspect reads a few bytes.
-func writeArchive(path, ref string, image v1.Image) error {
-	files, err := layout(ref, image)
+func writeArchive(path, ref string, image v1.Image, architecture string) error {
+	files, err := layout(ref, image, architecture)
 	if err != nil {
 		return err
 	}
@@ -94,7 +91,7 @@ func writeTar(out io.Writer, files []file) error {
 	return w.Close()
 }
 
-func layout(ref string, image v1.Image) ([]file, error) {
+func layout(ref string, image v1.Image, architecture string) ([]file, error) {
 	manifest, err := image.RawManifest()
 	if err != nil {
 		return nil, fmt.Errorf("encode manifest: %w", err)

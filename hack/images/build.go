@@ -19,34 +19,50 @@ type Builder struct {
 	ModuleRoot string
 	// Dir takes the archives, <Dir>/<program>.tar, and below it the programs.
 	Dir string
+	// Arch is the architecture to build for, as Go calls it; empty is this machine's.
+	Arch string
+	// Version is a release's: what the programs print, also those with a fixed tag. Empty makes one of the last commit that changed
+	// their sources, for programs without a tag.
+	Version string
 }
 
 // Build makes the archive of each program and returns their images in the same order.
 func (b Builder) Build(ctx context.Context, programs ...Program) ([]Image, error) {
-	stamp, err := b.versionVariables(ctx)
-	if err != nil {
-		return nil, err
-	}
 	list := make([]Image, 0, len(programs))
 	for _, program := range programs {
-		variables := program.Variables
-		if program.Tag == "" {
-			variables = stamp
-		}
-		binary := filepath.Join(b.Dir, "bin", program.file())
-		compilation := Compilation{
-			Dir: b.ModuleRoot, Package: program.Package, Out: binary, Variables: variables, Tags: program.BuildTags, GOOS: "linux",
-		}
-		if err := Compile(ctx, compilation); err != nil {
+		binary := b.Binary(program)
+		if err := b.Compile(ctx, program, binary); err != nil {
 			return nil, err
 		}
-		image, err := archive(program, binary, b.Archive(program))
+		image, err := archive(program, binary, b.Archive(program), b.arch())
 		if err != nil {
 			return nil, fmt.Errorf("make image %s: %w", program.Name, err)
 		}
 		list = append(list, image)
 	}
 	return list, nil
+}
+
+// Compile builds one program for Linux to the path, with the flags that its image has.
+func (b Builder) Compile(ctx context.Context, program Program, out string) error {
+	variables := program.Variables
+	if program.Tag == "" || b.Version != "" {
+		stamp, err := b.versionVariables(ctx)
+		if err != nil {
+			return err
+		}
+		variables = stamp
+	}
+	return Compile(ctx, Compilation{
+		Dir: b.ModuleRoot, Package: program.Package, Out: out, Variables: variables, Tags: program.BuildTags, GOOS: "linux", GOARCH: b.arch(),
+	})
+}
+
+func (b Builder) arch() string { return cmp.Or(b.Arch, runtime.GOARCH) }
+
+// Binary is the path of a compiled program.
+func (b Builder) Binary(program Program) string {
+	return filepath.Join(b.Dir, "bin", program.file())
 }
 
 // Archive is the path of a program's archive.
@@ -64,8 +80,8 @@ type Compilation struct {
 	Variables map[string]string
 	// Tags are those of the build.
 	Tags []string
-	// GOOS is the operating system to build for; empty is this machine's.
-	GOOS string
+	// GOOS and GOARCH are the operating system and the architecture to build for; empty is this machine's.
+	GOOS, GOARCH string
 }
 
 // Compile builds a static program that depends on nothing but the source, the toolchain and the variables.
@@ -77,7 +93,8 @@ func Compile(ctx context.Context, c Compilation) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", strings.Join(c.Tags, ","),
 		"-ldflags", strings.Join(flags, " "), "-o", c.Out, c.Package)
 	cmd.Dir = c.Dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+cmp.Or(c.GOOS, runtime.GOOS), "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+cmp.Or(c.GOOS, runtime.GOOS),
+		"GOARCH="+cmp.Or(c.GOARCH, runtime.GOARCH), "GOFLAGS=")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", c.Package, err, strings.TrimSpace(string(output)))
 	}
@@ -113,7 +130,7 @@ func (b Builder) versionVariables(ctx context.Context) (map[string]string, error
 	const short = 12
 	const prefix = "k8s.io/component-base/version."
 	return map[string]string{
-		prefix + "gitVersion":   cmp.Or(tag, "v0.0.0-dev") + "+" + commit[:short],
+		prefix + "gitVersion":   cmp.Or(b.Version, cmp.Or(tag, "v0.0.0-dev")+"+"+commit[:short]),
 		prefix + "gitCommit":    commit,
 		prefix + "gitTreeState": treeState,
 		prefix + "buildDate":    date,

@@ -41,6 +41,10 @@ func TestVersionVariables(t *testing.T) {
 	last := stamp()
 	assert.Equal(t, "clean", last["k8s.io/component-base/version.gitTreeState"])
 
+	release, err := Builder{ModuleRoot: root, Version: "v1.2.3"}.versionVariables(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "v1.2.3", release["k8s.io/component-base/version.gitVersion"])
+
 	for file, programs := range map[string]bool{
 		"docs/a.md": false, "hack/a.go": false, "pkg/a/a_test.go": false, "pkg/a/a.go": true, "cmd/a/main.go": true, "go.sum": true,
 	} {

@@ -24,7 +24,7 @@ const user = 65532
 var epoch = time.Unix(0, 0).UTC()
 
 // newImage makes an image whose one layer holds the program, a passwd file and /tmp.
-func newImage(program Program, binary string) (v1.Image, error) {
+func newImage(program Program, binary, architecture string) (v1.Image, error) {
 	layer, err := newLayer(program.Path, binary)
 	if err != nil {
 		return nil, err

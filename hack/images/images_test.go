@@ -23,7 +23,7 @@ func TestDigestFollowsContent(t *testing.T) {
 	t.Parallel()
 	program := Program{Name: "apiserver", Package: "./cmd/apiserver", Path: "/kruise-apiserver"}
 	make := func(content string) Image {
-		image, err := archive(program, writeProgram(t, content), filepath.Join(t.TempDir(), "image.tar"))
+		image, err := archive(program, writeProgram(t, content), filepath.Join(t.TempDir(), "image.tar"), "amd64")
 		require.NoError(t, err)
 		return image
 	}
@@ -44,12 +44,15 @@ func TestDigestFollowsContent(t *testing.T) {
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "demo.tar")
-	want, err := archive(Fixtures()[0], writeProgram(t, "x"), path)
+	want, err := archive(Fixtures()[0], writeProgram(t, "x"), path, "arm64")
 	require.NoError(t, err)
 	got, err := Inspect(path)
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 	assert.Equal(t, "kruise.local/demo:v1", got.Ref)
+	index, err := readIndex(path)
+	require.NoError(t, err)
+	assert.Equal(t, "linux/arm64", index.Manifests[0].Platform.String())
 
 	_, err = Inspect(writeProgram(t, "no archive"))
 	require.ErrorContains(t, err, "read image archive")
@@ -58,13 +61,14 @@ func TestInspect(t *testing.T) {
 // TestImage looks at what a container gets: who it runs as, what is started and which files there are.
 func TestImage(t *testing.T) {
 	t.Parallel()
-	image, err := newImage(Programs()[1], writeProgram(t, "binary"))
+	image, err := newImage(Programs()[1], writeProgram(t, "binary"), "arm64")
 	require.NoError(t, err)
 	config, err := image.ConfigFile()
 	require.NoError(t, err)
 	assert.Equal(t, "65532:65532", config.Config.User)
 	assert.Equal(t, []string{"/manager"}, config.Config.Entrypoint)
 	assert.Equal(t, "linux", config.OS)
+	assert.Equal(t, "arm64", config.Architecture)
 	layers, err := image.Layers()
 	require.NoError(t, err)
 	require.Len(t, layers, 1)

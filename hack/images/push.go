@@ -3,6 +3,7 @@ package images
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -15,7 +16,7 @@ func Push(ctx context.Context, program Program, binary, target string) (Image, e
 	if err != nil {
 		return Image{}, fmt.Errorf("push %s to %q: %w", program.Name, target, err)
 	}
-	image, err := newImage(program, binary)
+	image, err := newImage(program, binary, runtime.GOARCH)
 	if err != nil {
 		return Image{}, err
 	}

@@ -100,7 +100,8 @@ func (c *Cluster) installPackages(ctx context.Context, missing []string) error {
 	if _, err := run(ctx, 0, fromNowhere, "sh", "-c", script); err != nil {
 		return fmt.Errorf("install the Debian packages %s: %w; %s", names, err, alternative)
 	}
-	if still := missingPackages(hostTools(), present); len(still) > 0 {
+	installed := slices.DeleteFunc(hostTools(), func(tool hostTool) bool { return !slices.Contains(missing, tool.pkg) })
+	if still := missingPackages(installed, present); len(still) > 0 {
 		return fmt.Errorf("installed the Debian packages %s, but programs of %s are not on PATH; %s",
 			names, strings.Join(still, " "), alternative)
 	}

@@ -15,16 +15,17 @@ func field(name, path string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 }
 
+// Case node-agent 17.
 func TestVariablesOf(t *testing.T) {
 	tests := map[string]struct {
 		env  []corev1.EnvVar
 		want []containermeta.Variable
 	}{
-		"none":                             {},
-		"a literal":                        {env: []corev1.EnvVar{{Name: "A", Value: "metadata.labels['a']"}}},
-		"the name of the Pod":              {env: []corev1.EnvVar{field("A", "metadata.name")}},
-		"row 17: the version of a sidecar": {env: []corev1.EnvVar{field("SIDECARSET_VERSION", "metadata.annotations['v']")}},
-		"what an update itself writes":     {env: []corev1.EnvVar{field("A", "metadata.labels['controller-revision-hash']")}},
+		"none":                         {},
+		"a literal":                    {env: []corev1.EnvVar{{Name: "A", Value: "metadata.labels['a']"}}},
+		"the name of the Pod":          {env: []corev1.EnvVar{field("A", "metadata.name")}},
+		"the version of a sidecar":     {env: []corev1.EnvVar{field("SIDECARSET_VERSION", "metadata.annotations['v']")}},
+		"what an update itself writes": {env: []corev1.EnvVar{field("A", "metadata.labels['controller-revision-hash']")}},
 		"sorted by name": {
 			env: []corev1.EnvVar{field("B", "metadata.labels['x/y']"), field("A", "metadata.annotations['it''s']")},
 			want: []containermeta.Variable{

@@ -12,6 +12,7 @@ import (
 
 	"kruise.io/kruise/pkg/controller/consistency"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 // Deps is what the program gives to each controller's constructor. Caches.For makes those of one controller. What one kind alone
@@ -29,7 +30,7 @@ type Deps struct {
 	Features featuregate.FeatureGate
 	Clock    clock.PassiveClock
 	// Options are those of this controller.
-	Options Options
+	Options reconcile.Options
 	// ExpectationTimeout is how long a cache may take to show a write before the server is asked.
 	ExpectationTimeout time.Duration
 	// Consistency counts what guards wait for. May be nil.

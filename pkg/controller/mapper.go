@@ -4,6 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 // Self reconciles the object that changed.
@@ -12,7 +14,7 @@ func Self(obj metav1.Object) []types.NamespacedName {
 }
 
 // OwnerOf reconciles the object of this kind, in whatever version, that controls the one that changed.
-func OwnerOf(kind schema.GroupKind) Mapper {
+func OwnerOf(kind schema.GroupKind) reconcile.Mapper {
 	return func(obj metav1.Object) []types.NamespacedName {
 		ref := metav1.GetControllerOfNoCopy(obj)
 		if ref == nil || ref.Kind != kind.Kind {

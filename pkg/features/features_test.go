@@ -8,7 +8,8 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-func TestRow1Defaults(t *testing.T) {
+// Case feature-gates 1.
+func TestDefaultsAreThoseOfTheTable(t *testing.T) {
 	gate, err := New("")
 	require.NoError(t, err)
 	on := map[featuregate.Feature]bool{
@@ -25,6 +26,7 @@ func TestRow1Defaults(t *testing.T) {
 	assert.Empty(t, changes, "the defaults contradict each other nowhere")
 }
 
+// Cases feature-gates 2, 3, 4, 5, 6, 7, 8, 9, 10.
 func TestParsing(t *testing.T) {
 	tests := map[string]struct {
 		flag, legacy string
@@ -32,14 +34,14 @@ func TestParsing(t *testing.T) {
 		forced       []Forced
 		err          string
 	}{
-		"row 2": {
+		"without PodWebhook what needs it is off": {
 			flag: "PodWebhook=false,PodUnavailableBudgetDeleteGate=true",
 			want: map[featuregate.Feature]bool{PodUnavailableBudgetDeleteGate: false, WorkloadSpread: false},
 			forced: []Forced{
 				{PodUnavailableBudgetDeleteGate, false, PodWebhook, false}, {WorkloadSpread, false, PodWebhook, false},
 			},
 		},
-		"row 3": {
+		"without KruiseDaemon what needs it is off": {
 			flag: "KruiseDaemon=false",
 			want: map[featuregate.Feature]bool{DaemonWatchingPod: false, InPlaceUpdateEnvFromMetadata: false, PodProbeMarkerGate: false},
 			forced: []Forced{
@@ -47,33 +49,33 @@ func TestParsing(t *testing.T) {
 				{PodProbeMarkerGate, false, KruiseDaemon, false}, {ImagePullJobGate, false, KruiseDaemon, false},
 			},
 		},
-		"row 4": {
+		"pulling ahead needs pull jobs": {
 			flag:   "PreDownloadImageForInPlaceUpdate=true,ImagePullJobGate=false",
 			want:   map[featuregate.Feature]bool{ImagePullJobGate: true},
 			forced: []Forced{{ImagePullJobGate, true, PreDownloadImageForInPlaceUpdate, true}},
 		},
-		"row 5": {
+		"without KruiseDaemon nothing is pulled ahead": {
 			flag: "KruiseDaemon=false,PreDownloadImageForInPlaceUpdate=true,DaemonWatchingPod=false,InPlaceUpdateEnvFromMetadata=false,PodProbeMarkerGate=false",
 			want: map[featuregate.Feature]bool{ImagePullJobGate: false, PreDownloadImageForInPlaceUpdate: false},
 			forced: []Forced{
 				{PreDownloadImageForInPlaceUpdate, false, KruiseDaemon, false}, {ImagePullJobGate, false, KruiseDaemon, false},
 			},
 		},
-		"row 6": {
+		"without deletion protection none of definitions": {
 			flag:   "ResourcesDeletionProtection=false,DeletionProtectionForCRDCascadingGate=true",
 			want:   map[featuregate.Feature]bool{DeletionProtectionForCRDCascadingGate: false},
 			forced: []Forced{{DeletionProtectionForCRDCascadingGate, false, ResourcesDeletionProtection, false}},
 		},
-		"row 7":           {flag: "NoSuchGate=true", err: "NoSuchGate"},
-		"row 8":           {flag: "AllAlpha=true,CloneSetShortHash=false", want: map[featuregate.Feature]bool{CloneSetShortHash: false, SidecarTerminator: true}},
-		"row 9":           {flag: "EnhancedLivenessProbeGate=true", err: "EnhancedLivenessProbeGate"},
-		"row 9, its name": {flag: "EnhancedLivenessProbe=true", want: map[featuregate.Feature]bool{EnhancedLivenessProbe: true}},
-		"row 10": {
+		"unknown gate":             {flag: "NoSuchGate=true", err: "NoSuchGate"},
+		"one gate of a group":      {flag: "AllAlpha=true,CloneSetShortHash=false", want: map[featuregate.Feature]bool{CloneSetShortHash: false, SidecarTerminator: true}},
+		"name of the old constant": {flag: "EnhancedLivenessProbeGate=true", err: "EnhancedLivenessProbeGate"},
+		"its own name":             {flag: "EnhancedLivenessProbe=true", want: map[featuregate.Feature]bool{EnhancedLivenessProbe: true}},
+		"named kinds leave PodWebhook off": {
 			legacy: "CloneSet", flag: "WorkloadSpread=false,PodUnavailableBudgetDeleteGate=false",
 			want: map[featuregate.Feature]bool{PodWebhook: false},
 		},
-		"row 10, a flag wins":     {legacy: "CloneSet", flag: "PodWebhook=true", want: map[featuregate.Feature]bool{PodWebhook: true}},
-		"row 10, with SidecarSet": {legacy: "CloneSet,SidecarSet", want: map[featuregate.Feature]bool{PodWebhook: true}},
+		"a flag wins":     {legacy: "CloneSet", flag: "PodWebhook=true", want: map[featuregate.Feature]bool{PodWebhook: true}},
+		"with SidecarSet": {legacy: "CloneSet,SidecarSet", want: map[featuregate.Feature]bool{PodWebhook: true}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 // TestProgramsKnowTheirFlags parses what the chart renders with the programs' own flags. The apiserver's are left to the
 // e2e tests: its program takes minutes to link.
+// Case install 1.
 func TestProgramsKnowTheirFlags(t *testing.T) {
 	t.Setenv("NODE_NAME", "node-1")
 	gates := []string{"--set-string", `featureGates=KruiseDaemon=true\,PodWebhook=false`, "--set", "daemon.socketFile=a.sock"}

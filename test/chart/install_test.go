@@ -81,6 +81,7 @@ func install(t *testing.T, address string, args ...string) (string, error) {
 }
 
 // TestDefinitionsPresent is case 7: a cluster that serves the group from definitions is refused with instructions.
+// Case install 7.
 func TestDefinitionsPresent(t *testing.T) {
 	definition := func(name, group string) map[string]any {
 		return map[string]any{
@@ -99,6 +100,7 @@ func TestDefinitionsPresent(t *testing.T) {
 }
 
 // TestNotes is case 1's note, and what else is said after an installation.
+// Case install 1.
 func TestNotes(t *testing.T) {
 	tests := map[string]struct {
 		args    []string

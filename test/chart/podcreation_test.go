@@ -36,6 +36,7 @@ func askedAbout(t *testing.T, all objects, set labels.Set) (names []string, poli
 }
 
 // TestWhichNamespacesPodsWeAreAskedAbout, by one webhook at most.
+// Case pod-admission 14.
 func TestWhichNamespacesPodsWeAreAskedAbout(t *testing.T) {
 	const none = ""
 	off := []string{"--set-string", "featureGates=PodWebhook=false"}
@@ -56,8 +57,8 @@ func TestWhichNamespacesPodsWeAreAskedAbout(t *testing.T) {
 		"budgets":                        {nil, budgets, "mpod.kb.io", admissionv1.Ignore, "any"},
 		"budgets, required":              {nil, labels.Merge(budgets, required), "required.mpod.kb.io", admissionv1.Fail, "any"},
 		"another word than Fail":         {nil, labels.Set{"admission.kruise.io/pod-failure-policy": "fail"}, "owned.mpod.kb.io", admissionv1.Ignore, "owned"},
-		"row 14: ours":                   {nil, labels.Merge(budgets, labels.Set{"kubernetes.io/metadata.name": "kruise-system"}), none, "", ""},
-		"row 14: ours, by another name":  {[]string{"--set", "installation.namespace=mine"}, labels.Set{"kubernetes.io/metadata.name": "mine"}, none, "", ""},
+		"ours":                           {nil, labels.Merge(budgets, labels.Set{"kubernetes.io/metadata.name": "kruise-system"}), none, "", ""},
+		"ours, by another name":          {[]string{"--set", "installation.namespace=mine"}, labels.Set{"kubernetes.io/metadata.name": "mine"}, none, "", ""},
 		"kube-system, even if required":  {nil, labels.Merge(required, labels.Set{"kubernetes.io/metadata.name": "kube-system"}), none, "", ""},
 		"of a control plane":             {nil, labels.Merge(budgets, labels.Set{"control-plane": "x"}), none, "", ""},
 		"nothing concerns Pods":          {off, labels.Merge(budgets, required), none, "", ""},
@@ -82,8 +83,9 @@ func TestWhichNamespacesPodsWeAreAskedAbout(t *testing.T) {
 	}
 }
 
-// TestRow20NoKruiseKindHasAWebhook of ours: they are admitted in process.
-func TestRow20NoKruiseKindHasAWebhook(t *testing.T) {
+// No Kruise kind has a webhook of ours: they are admitted in process.
+// Case pod-admission 20.
+func TestNoKruiseKindHasAWebhook(t *testing.T) {
 	for _, args := range [][]string{nil, everything(), {"--set-string", "featureGates=KruisePodReadinessGate=true"}} {
 		all := render(t, args...)
 		configuration := read[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration", mutating)

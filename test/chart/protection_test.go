@@ -21,8 +21,9 @@ const (
 	label    = "policy.kruise.io/delete-protection"
 )
 
-// TestRow14WithTheGateOffNothingIsProtected as far as templates go.
-func TestRow14WithTheGateOffNothingIsProtected(t *testing.T) {
+// This is as far as templates go.
+// Case deletion-protection 14.
+func TestWithTheGateOffNothingIsProtected(t *testing.T) {
 	tests := map[string]struct {
 		gates           string
 		protects, reads bool

@@ -206,6 +206,7 @@ func TestEveryAccountIsBound(t *testing.T) {
 	assert.Equal(t, map[string]int{"kruise-apiserver": 7, "kruise-manager": 4, "kruise-daemon": 1}, bound)
 }
 
+// Case install 13.
 func TestRolesOfUsers(t *testing.T) {
 	all := render(t)
 	view := read[rbacv1.ClusterRole](t, all, "ClusterRole", "/kruise-aggregate-to-view")

@@ -14,6 +14,7 @@ import (
 var programs = []string{"kruise-apiserver", "kruise-controller-manager", "kruise-daemon"}
 
 // TestUpstreamValues is case 1 of the installation's contract, as far as templates go; TestNotes has the note.
+// Case install 1.
 func TestUpstreamValues(t *testing.T) {
 	specs := pods(t, render(t, "-f", "testdata/values-1.4.yaml"))
 	assert.ElementsMatch(t, programs, slices.Collect(maps.Keys(specs)))
@@ -25,6 +26,7 @@ func TestUpstreamValues(t *testing.T) {
 }
 
 // TestKruiseDaemonOff is case 3, as far as templates go.
+// Case install 3.
 func TestKruiseDaemonOff(t *testing.T) {
 	tests := map[string]struct {
 		gates string
@@ -53,6 +55,7 @@ func TestKruiseDaemonOff(t *testing.T) {
 }
 
 // TestFeatureGatesReachEveryProgram is case 4, as far as templates go: each program refuses what it does not know.
+// Case install 4.
 func TestFeatureGatesReachEveryProgram(t *testing.T) {
 	for name, spec := range pods(t, render(t, "--set-string", `featureGates=Unknown=true\,Other=false`)) {
 		assert.Contains(t, spec.Containers[0].Args, "--feature-gates=Unknown=true,Other=false", name)
@@ -60,6 +63,7 @@ func TestFeatureGatesReachEveryProgram(t *testing.T) {
 }
 
 // TestSocket is case 5.
+// Case install 5.
 func TestSocket(t *testing.T) {
 	for _, prefix := range []string{"daemon", "agent"} {
 		spec := pods(t, render(t, "--set", prefix+".socketLocation=/run/k3s,"+prefix+".socketFile=containerd/containerd.sock"))["kruise-daemon"]
@@ -106,6 +110,7 @@ func TestCredentialProvider(t *testing.T) {
 }
 
 // TestNamespace is case 6: everything that has a namespace is in the one that was asked for.
+// Case install 6.
 func TestNamespace(t *testing.T) {
 	all := render(t, append(everything(), "--set", "installation.namespace=x")...)
 	for kind, named := range all {
@@ -129,6 +134,7 @@ func TestNamespace(t *testing.T) {
 }
 
 // TestImagePullSecrets is case 14.
+// Case install 14.
 func TestImagePullSecrets(t *testing.T) {
 	specs := pods(t, render(t, "--set", "imagePullSecrets[0].name=one,imagePullSecrets[1].name=two"))
 	assert.Len(t, specs, 3)
@@ -138,6 +144,7 @@ func TestImagePullSecrets(t *testing.T) {
 }
 
 // TestExtraEnvs is case 16, for each program.
+// Case install 16.
 func TestExtraEnvs(t *testing.T) {
 	for value, name := range map[string]string{
 		"daemon": "kruise-daemon", "manager": "kruise-controller-manager", "apiserver": "kruise-apiserver",

@@ -108,6 +108,7 @@ func TestBadInput(t *testing.T) {
 }
 
 // TestImmutableSelector names the field and keeps what is stored.
+// Case cloneset 3.
 func TestImmutableSelector(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

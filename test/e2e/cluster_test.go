@@ -80,6 +80,7 @@ func TestScaleFieldOwnership(t *testing.T) {
 }
 
 // TestScaleSubresource reads and writes /scale with the generic type, selector included.
+// Case cloneset 34.
 func TestScaleSubresource(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -118,6 +119,7 @@ spec:
 
 // TestHorizontalPodAutoscaler lets HPA v2 scale a CloneSet on CPU. A load that all Pods share settles the number between the
 // bounds, and without it the number goes back to the lower one. A busy Pod that the selector excludes does not count.
+// Case cloneset 34.
 func TestHorizontalPodAutoscaler(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -20,6 +20,7 @@ const readsLabel = "        env: [{name: LEVEL, valueFrom: {fieldRef: {fieldPath
 
 // TestEnvFromMetadata changes a label that a container's environment reads: the same Pods, each container restarted by the
 // agent of its node, and the new value in it.
+// Case inplace-update 5.
 func TestEnvFromMetadata(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"InPlaceIfPossible", "InPlaceOnly"} {
@@ -95,6 +96,7 @@ spec:
 `
 
 // TestOrderedContainers updates the container of the higher launch priority first, and the other one when it is ready.
+// Case inplace-update 9.
 func TestOrderedContainers(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -138,6 +140,7 @@ func TestOrderedContainers(t *testing.T) {
 
 // TestResources gives containers other amounts: without a restart where their policy allows it, else out of service.
 // The gate is off by default, so the controller is started with it.
+// Cases inplace-update 17, 18.
 func TestResources(t *testing.T) {
 	e := newEnv(t)
 	restore := e.controllerArgs("--feature-gates=InPlaceWorkloadVerticalScaling=true")

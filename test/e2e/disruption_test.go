@@ -89,8 +89,9 @@ func TestRolloutRestartUnderABudget(t *testing.T) {
 	seen.report(t)
 }
 
-// TestRow28InPlaceUnderABudget: the CloneSet would update all Pods at once, the budget lets three go.
-func TestRow28InPlaceUnderABudget(t *testing.T) {
+// TestUpdatesInPlaceKeepToTheBudget: the CloneSet would update all Pods at once, the budget lets three go.
+// Case podunavailablebudget 28.
+func TestUpdatesInPlaceKeepToTheBudget(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.apply(manifest("inplace", "replicas: 3", "replicas: 10", "maxUnavailable: 1", "maxUnavailable: 100%"))
@@ -110,7 +111,7 @@ func TestRow28InPlaceUnderABudget(t *testing.T) {
 	assert.NotContains(t, e.kubectl("events"), "FailedUpdatePodInPlace")
 }
 
-// TestScaleDownAndDeletionUnderABudget: rows 13 and 26.
+// Cases podunavailablebudget 13, 26.
 func TestScaleDownAndDeletionUnderABudget(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

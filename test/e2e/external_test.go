@@ -26,6 +26,7 @@ var chartKeys = map[string]string{"apiserver": "apiserver", "controller": "manag
 
 // TestExternalStore installs the chart on a cluster of its own, with an etcd over TLS and so with two apiservers. Killing
 // one of them, and etcd, loses nothing.
+// Case install 8.
 func TestExternalStore(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)

@@ -145,6 +145,7 @@ func completed(c *require.Assertions, report *v1beta1.ImageTagStatus) {
 }
 
 // TestImagePulls has the agents pull from registries that serve, and from ones that fail in each of the ways that users meet.
+// Cases image-predownload 33, 37.
 func TestImagePulls(t *testing.T) {
 	t.Parallel()
 	p := newPulls(t)
@@ -164,20 +165,20 @@ func TestImagePulls(t *testing.T) {
 		secrets          []string
 		want             string
 	}{
-		"a tag":                          {"node-1", plain.Host + "/team/app", "1", 60, nil, ""},
-		"row 33: a digest":               {"node-1", plain.Host + "/team/digest", digest, 60, nil, ""},
-		"a manifest list":                {"node-1", plain.Host + "/team/list", "1", 60, nil, ""},
-		"a manifest list's digest":       {"node-2", plain.Host + "/team/list", list, 60, nil, ""},
-		"credentials":                    {"node-1", guarded.Host + "/team/app", "1", 60, []string{right}, ""},
-		"row 37: wrong ones, then right": {"node-2", guarded.Host + "/team/app", "1", 60, []string{wrong, right}, ""},
-		"wrong credentials":              {"node-3", guarded.Host + "/team/app", "1", 60, []string{wrong}, "the registry does not accept the credentials: "},
-		"no credentials":                 {"node-2", guarded.Host + "/team/other", "1", 60, nil, "the registry wants credentials, and no pull secret or credential provider plugin has any for it: "},
-		"a missing tag":                  {"node-2", plain.Host + "/team/app", "2", 60, nil, "the registry has no such image or tag: "},
-		"another platform":               {"node-2", plain.Host + "/team/foreign", "1", 60, nil, "the image has no variant for this node's platform: "},
-		"a registry that hangs":          {"node-1", hanging.Host + "/team/app", "1", 5, nil, "the pull did not end within 5s (pullPolicy.timeoutSeconds): the registry hangs"},
-		"a connection that drops":        {"node-1", dropping.Host + "/team/app", "1", 60, nil, "the connection to the registry broke off in the middle of the pull: "},
-		"nobody listens":                 {"node-1", closed + "/team/app", "1", 60, nil, "the registry cannot be reached: "},
-		"an invalid tag":                 {"node-1", plain.Host + "/team/invalid", "a b", 60, nil, "invalid image reference "},
+		"a tag":                    {"node-1", plain.Host + "/team/app", "1", 60, nil, ""},
+		"a digest":                 {"node-1", plain.Host + "/team/digest", digest, 60, nil, ""},
+		"a manifest list":          {"node-1", plain.Host + "/team/list", "1", 60, nil, ""},
+		"a manifest list's digest": {"node-2", plain.Host + "/team/list", list, 60, nil, ""},
+		"credentials":              {"node-1", guarded.Host + "/team/app", "1", 60, []string{right}, ""},
+		"wrong ones, then right":   {"node-2", guarded.Host + "/team/app", "1", 60, []string{wrong, right}, ""},
+		"wrong credentials":        {"node-3", guarded.Host + "/team/app", "1", 60, []string{wrong}, "the registry does not accept the credentials: "},
+		"no credentials":           {"node-2", guarded.Host + "/team/other", "1", 60, nil, "the registry wants credentials, and no pull secret or credential provider plugin has any for it: "},
+		"a missing tag":            {"node-2", plain.Host + "/team/app", "2", 60, nil, "the registry has no such image or tag: "},
+		"another platform":         {"node-2", plain.Host + "/team/foreign", "1", 60, nil, "the image has no variant for this node's platform: "},
+		"a registry that hangs":    {"node-1", hanging.Host + "/team/app", "1", 5, nil, "the pull did not end within 5s (pullPolicy.timeoutSeconds): the registry hangs"},
+		"a connection that drops":  {"node-1", dropping.Host + "/team/app", "1", 60, nil, "the connection to the registry broke off in the middle of the pull: "},
+		"nobody listens":           {"node-1", closed + "/team/app", "1", 60, nil, "the registry cannot be reached: "},
+		"an invalid tag":           {"node-1", plain.Host + "/team/invalid", "a b", 60, nil, "invalid image reference "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -45,7 +45,8 @@ func (e *env) pulled(name string) v1beta1.ImagePullJobStatus {
 	return status
 }
 
-// TestNodeImagesFollowTheirNodes is row 1 and row 5 of image pre-download, with the cluster's own nodes.
+// TestNodeImagesFollowTheirNodes makes and labels them with the cluster's own nodes.
+// Cases image-predownload 1, 5.
 func TestNodeImagesFollowTheirNodes(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -74,8 +75,9 @@ func TestNodeImagesFollowTheirNodes(t *testing.T) {
 	})
 }
 
-// TestAJobKeepsToItsParallelism is row 9 over a hundred simulated nodes, which answer when they like, and the cluster's own, whose
+// TestAJobKeepsToItsParallelism pulls over a hundred simulated nodes, which answer when they like, and the cluster's own, whose
 // agents find the image: no version of any NodeImage shows more unfinished tags than the job allows.
+// Case image-predownload 9.
 func TestAJobKeepsToItsParallelism(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -117,8 +119,9 @@ func TestJobsLoseNothingOfEachOthers(t *testing.T) {
 	}
 }
 
-// TestRow18AJobEndsByItsDeadline ends by the job's deadline, and names the nodes.
-func TestRow18AJobEndsByItsDeadline(t *testing.T) {
+// The job ends by its own deadline, and names the nodes.
+// Cases image-predownload 18, 23.
+func TestAPullJobEndsByItsDeadline(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	s := e.simulate(3)
@@ -128,7 +131,7 @@ func TestRow18AJobEndsByItsDeadline(t *testing.T) {
 	assert.Equal(t, "job exceeds activeDeadlineSeconds", status.Message)
 	assert.EqualValues(t, 3, status.Failed)
 	assert.Len(t, status.FailedNodes, 3)
-	e.eventually("row 23: the job goes, and its tags with it", func(c *require.Assertions, ctx context.Context) {
+	e.eventually("the job goes, and its tags with it", func(c *require.Assertions, ctx context.Context) {
 		_, err := e.kruise.AppsV1beta1().ImagePullJobs(e.namespace).Get(ctx, "late", metav1.GetOptions{})
 		c.True(apierrors.IsNotFound(err), "%v", err)
 		for _, image := range s.list(ctx) {
@@ -138,7 +141,8 @@ func TestRow18AJobEndsByItsDeadline(t *testing.T) {
 	})
 }
 
-// TestPullSecretsReachTheirNodeAlone follows rows 28 to 31: the copy, who may read it, a change, and its end.
+// TestPullSecretsReachTheirNodeAlone follows the copy, who may read it, a change, and its end.
+// Cases image-predownload 28, 29, 30, 31.
 func TestPullSecretsReachTheirNodeAlone(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -202,7 +206,7 @@ func TestPullSecretsReachTheirNodeAlone(t *testing.T) {
 	})
 }
 
-// TestAListOfImages is row 41 to its end.
+// Case image-predownload 41.
 func TestAListOfImages(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -230,9 +234,10 @@ spec:
 	})
 }
 
-// TestRow43AThousandNodes changes the status of one NodeImage of a thousand, and counts who is reconciled. It runs alone: the
+// The test changes the status of one NodeImage of a thousand, and counts who is reconciled. It runs alone: the
 // controller counts all jobs together.
-func TestRow43AThousandNodes(t *testing.T) {
+// Case image-predownload 43.
+func TestOneStatusOfAThousandWakesItsJobsAlone(t *testing.T) {
 	e := newEnv(t)
 	s := e.simulate(1000)
 	e.apply(s.job("a", "example.com/e2e/a:v1", "1") + "---\n" + s.job("b", "example.com/e2e/b:v1", "1"))

@@ -38,6 +38,7 @@ func (e *env) held(name, state string) (found corev1.Pod) {
 
 // TestDrainingHooks holds a Pod before its update and another before its deletion. While it is held, the kubelet keeps it out
 // of service, and afterwards puts it back by itself.
+// Cases lifecycle 5, 8, 11.
 func TestDrainingHooks(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -102,6 +103,7 @@ func (e *env) answerUpdates(name string, count int) {
 }
 
 // TestSurge replaces Pods without ever having fewer than the replicas in service.
+// Case cloneset 6.
 func TestSurge(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -38,6 +38,7 @@ func (e *env) reported(app string) {
 }
 
 // TestContainerReport reads what the agents say of Pods of ours, before and after a restart, and that they say nothing of others.
+// Case node-agent 10.
 func TestContainerReport(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

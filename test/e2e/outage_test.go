@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
 // refuseNewPods makes kube-apiserver answer each creation of a Pod in the test's namespace with 500, until the function it returns is
@@ -79,8 +81,47 @@ func TestCreationsThatKeepFailingHoldNothingElseUp(t *testing.T) {
 	assert.Empty(t, e.cloneSet("web").Status.Conditions)
 }
 
+// TestFinishedUpdatesServeWhileTheAPIServerIsAway: in a namespace whose new Pods must have an answer of kruise-apiserver, none is
+// created without it. What is being updated in place goes on and serves again.
+func TestFinishedUpdatesServeWhileTheAPIServerIsAway(t *testing.T) {
+	e := newEnv(t)
+	e.kubectl("label", "namespace", e.namespace, "admission.kruise.io/pod-failure-policy=Fail")
+	e.apply(manifest("other", "replicas: 3", "replicas: 1"))
+	e.ready("other", 1)
+	e.budget("apps.kruise.io/v1alpha1", "CloneSet", "other", "maxUnavailable: 1", 1)
+	e.apply(manifest("web", "maxUnavailable: 1", "maxUnavailable: 100%\n    inPlaceUpdateStrategy: {gracePeriodSeconds: 30}"))
+	e.ready("web", 3)
+	before := byUID(e.pods("web"))
+	e.image("web", "kruise.local/demo:v2")
+	e.eventually("every Pod waits for its grace period", func(c *require.Assertions, _ context.Context) {
+		for _, pod := range e.pods("web") {
+			c.Contains(pod.Annotations, pub.InPlaceUpdateGraceKey)
+		}
+	})
+	e.scaleAPIServer("0")
+	t.Cleanup(func() {
+		_ = e.command(context.WithoutCancel(t.Context()), "--namespace=kruise-system", "scale", "deployment", "kruise-apiserver", "--replicas=1").Run()
+	})
+	e.kubectl("--namespace=kruise-system", "wait", "pod", "--for=delete", "--selector=control-plane=apiserver", "--timeout=120s")
+	lost := e.pods("web")[0].Name
+	e.kubectl("delete", "pod", lost, "--wait=true")
+	e.eventually("the Pods that are left run the new image and serve", func(c *require.Assertions, _ context.Context) {
+		pods := e.pods("web")
+		c.Len(pods, 2, "nothing is created meanwhile")
+		for _, pod := range pods {
+			c.Contains(before, pod.UID)
+			c.Equal("kruise.local/demo:v2", pod.Spec.Containers[0].Image)
+			c.True(isReady(&pod), pod.Name)
+		}
+	})
+	assert.Contains(t, e.kubectl("events", "--types=Warning"), "failed calling webhook")
+	e.scaleAPIServer("1")
+	e.ready("web", 3)
+}
+
 // TestScaleInPurgesVolumesAndLossKeepsThem: the claims of a Pod that scaling deletes are deleted with it, and those of a Pod that is lost
 // are mounted by the Pod that replaces it.
+// Case cloneset 21.
 func TestScaleInPurgesVolumesAndLossKeepsThem(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -28,6 +28,7 @@ func held(pod *corev1.Pod) bool {
 }
 
 // TestGracePeriod takes a Pod out of service well before its container ends.
+// Case inplace-update 7.
 func TestGracePeriod(t *testing.T) {
 	t.Parallel()
 	const seconds = 5
@@ -115,6 +116,7 @@ func TestRollbackAtOnce(t *testing.T) {
 }
 
 // TestSameDigestUnderANewTag updates to an image that differs by nothing but its name.
+// Case inplace-update 13.
 func TestSameDigestUnderANewTag(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -211,6 +213,7 @@ func TestVolumeClaims(t *testing.T) {
 }
 
 // TestMetadataAlone updates labels and annotations that no container reads, while the Pods serve.
+// Cases inplace-update 3, 4.
 func TestMetadataAlone(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -33,8 +33,9 @@ func (e *env) protect(resource, name, value string) {
 	})
 }
 
-// TestRow2To5ProtectedNamespace holds a namespace by the Pods of a CloneSet, and the CloneSet by its number of Pods.
-func TestRow2To5ProtectedNamespace(t *testing.T) {
+// The Pods of a CloneSet hold their namespace, and the number of replicas holds the CloneSet.
+// Cases deletion-protection 2, 3, 4, 5.
+func TestPodsAndReplicasProtectANamespace(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.apply(manifest("web"))
@@ -63,8 +64,9 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
 
-// TestRow10And11ProtectedDefinition needs leave to list whatever group, which the local cluster gives.
-func TestRow10And11ProtectedDefinition(t *testing.T) {
+// This needs leave to list whatever group, which the local cluster gives.
+// Cases deletion-protection 10, 11.
+func TestCustomResourcesProtectADefinition(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	group := e.namespace + ".example.com"
@@ -87,8 +89,9 @@ func TestRow10And11ProtectedDefinition(t *testing.T) {
 	e.kubectl("delete", "customresourcedefinition", definition)
 }
 
-// TestRow12And20ProtectedExample applies the example and takes its namespace away.
-func TestRow12And20ProtectedExample(t *testing.T) {
+// TestTheExampleIsProtectedAndGoesWithItsNamespace applies the example and takes its namespace away.
+// Cases deletion-protection 12, 20.
+func TestTheExampleIsProtectedAndGoesWithItsNamespace(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	text, err := os.ReadFile("../../artifacts/examples/deletion-protection.yaml")
@@ -116,8 +119,9 @@ func (e *env) scaleAPIServer(replicas string) {
 	e.kubectl("--namespace=kruise-system", "rollout", "status", "deployment", "kruise-apiserver", "--timeout=170s")
 }
 
-// TestRow18WithoutTheAPIServer shows what holds and what waits while kruise-apiserver is gone.
-func TestRow18WithoutTheAPIServer(t *testing.T) {
+// TestProtectionWithoutTheAPIServer shows what holds and what waits while kruise-apiserver is gone.
+// Case deletion-protection 18.
+func TestProtectionWithoutTheAPIServer(t *testing.T) {
 	always, cascading, unlabelled := newEnv(t), newEnv(t), newEnv(t)
 	e := always
 	always.protect("namespace", always.namespace, "Always")

@@ -149,30 +149,31 @@ func (e *env) podEvents() string {
 }
 
 // TestContainerRecreateRequest restarts containers of running Pods, as users do.
+// Cases containerrecreaterequest 3, 4, 5, 6, 7, 8, 11, 13, 14, 15, 17, 19, 20, 22, 25, 27, 28, 29, 36, 39.
 func TestContainerRecreateRequest(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(*testing.T, *env){
-		"row 11 one container":                     restartOne,
-		"row 13 in order":                          restartInOrder,
-		"row 14 a hook by HTTP of 8 s":             restartAfterRequest,
-		"row 14 a hook by exec of 8 s":             restartAfterExec,
+		"one container":                            restartOne,
+		"in order":                                 restartInOrder,
+		"a hook by HTTP of 8 s":                    restartAfterRequest,
+		"a hook by exec of 8 s":                    restartAfterExec,
 		"a hook that fails":                        restartAfterFailedHook,
-		"row 15 no grace period":                   restartWithoutGrace,
+		"no grace period":                          restartWithoutGrace,
 		"a container that ignores the signal":      restartStubborn,
-		"row 17 out of service first":              restartDrained,
-		"row 19 deleted while it waits":            restartDeletedInDrain,
-		"row 20 a while after its start":           restartMinStarted,
-		"row 22 by force":                          restartByForce,
-		"row 25 the deadline":                      restartDeadline,
-		"row 27 the Pod is deleted":                restartPodDeleted,
-		"row 28 old requests go":                   restartOld,
-		"row 29 two one after the other":           restartTwo,
-		"row 29 the first is deleted":              restartFirstDeleted,
-		"row 29 the second is deleted":             restartSecondDeleted,
+		"out of service first":                     restartDrained,
+		"deleted while it waits":                   restartDeletedInDrain,
+		"a while after its start":                  restartMinStarted,
+		"by force":                                 restartByForce,
+		"the deadline":                             restartDeadline,
+		"the Pod is deleted":                       restartPodDeleted,
+		"old requests go":                          restartOld,
+		"two one after the other":                  restartTwo,
+		"the first is deleted":                     restartFirstDeleted,
+		"the second is deleted":                    restartSecondDeleted,
 		"a Pod that restarts nothing":              restartNever,
 		"a static Pod":                             restartStatic,
-		"rows 3 to 8 mistakes":                     restartMistakes,
-		"rows 36 and 39 both versions":             restartVersions,
+		"mistakes":                                 restartMistakes,
+		"both versions":                            restartVersions,
 		"sixty requests on six Pods, side by side": func(t *testing.T, e *env) { restartLoad(t, e, 6, 10) },
 	} {
 		t.Run(name, func(t *testing.T) {

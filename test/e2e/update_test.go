@@ -23,6 +23,7 @@ func byUID(pods []corev1.Pod) map[string]corev1.Pod {
 }
 
 // TestInPlaceImageUpdate keeps every Pod, its address and its node, and restarts its container once.
+// Case inplace-update 1.
 func TestInPlaceImageUpdate(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -59,6 +60,7 @@ func TestInPlaceImageUpdate(t *testing.T) {
 }
 
 // TestRecreateUpdate replaces the Pods when the change cannot be made in place, within maxUnavailable.
+// Case inplace-update 2.
 func TestRecreateUpdate(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -80,6 +82,7 @@ func TestRecreateUpdate(t *testing.T) {
 }
 
 // TestPartition holds back the Pods that the user named and lets them go when the partition goes.
+// Case cloneset 5.
 func TestPartition(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

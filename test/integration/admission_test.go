@@ -92,6 +92,7 @@ func TestPoliciesOfUsersAreHonoured(t *testing.T) {
 	create(t, client, one)
 }
 
+// Case pod-admission 15.
 func TestWebhooksOfUsersAreHonoured(t *testing.T) {
 	namespace := newNamespace(t)
 	var calls atomic.Int32

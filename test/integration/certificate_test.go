@@ -95,6 +95,7 @@ func TestLostCertificatesAreReplaced(t *testing.T) {
 }
 
 // Replicas that start together without a Secret agree on one, and serve the same objects.
+// Case install 8.
 func TestReplicasShareCertificateAndStore(t *testing.T) {
 	require.NoError(t, env.kube.CoreV1().Secrets(ownNamespace).Delete(t.Context(), certificateSecret, metav1.DeleteOptions{}))
 	cert, key, ca := env.cluster.Credentials("etcd-client")

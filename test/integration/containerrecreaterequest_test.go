@@ -66,6 +66,7 @@ func activeOn(node string) metav1.ListOptions {
 
 // TestAgentsReachTheRequestsOfTheirNodeAlone uses a real token, bound to a Pod on one of two nodes, through the aggregation
 // layer and past it.
+// Case containerrecreaterequest 36.
 func TestAgentsReachTheRequestsOfTheirNodeAlone(t *testing.T) {
 	const node, other = "recreate-a", "recreate-b"
 	agent := agentOn(t, node)
@@ -108,7 +109,7 @@ func reportsAndNoMore(t *testing.T, requests, everywhere typed.ContainerRecreate
 		[]byte(`{"metadata":{"labels":{"mine":"changed"}},"status":{"message":"patched"}}`), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
 	assert.Equal(t, "patched", patched.Status.Message)
-	assert.NotContains(t, patched.Labels, "mine", "row 36: a write of the status writes the status alone")
+	assert.NotContains(t, patched.Labels, "mine", "a write of the status writes the status alone")
 	assert.NotContains(t, patched.Annotations, "mine")
 }
 
@@ -153,8 +154,9 @@ func refusals(t *testing.T, requests, everywhere typed.ContainerRecreateRequestI
 	return errs
 }
 
-// TestRow35ARequestLeavesTheWatchOfItsAgent takes the label off: on the watch of the selection, that is a deletion.
-func TestRow35ARequestLeavesTheWatchOfItsAgent(t *testing.T) {
+// The test takes the label off: on the watch of the selection, that is a deletion.
+// Case containerrecreaterequest 35.
+func TestARequestLeavesTheWatchOfItsAgent(t *testing.T) {
 	const node = "recreate-c"
 	agent, err := versioned.NewForConfig(agentOn(t, node))
 	require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 )
 
 // The version that comes first is the newest of the group, in each form of discovery.
+// Case install 2.
 func TestGroupsAreDiscovered(t *testing.T) {
 	var list struct {
 		Items []struct {

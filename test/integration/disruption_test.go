@@ -22,8 +22,9 @@ import (
 
 const exhausted = "pub unavailable allowed is negative"
 
-// TestRow3ParallelDeletions has ten clients that delete a Pod each, while the controller counts.
-func TestRow3ParallelDeletions(t *testing.T) {
+// Ten clients delete a Pod each, while the controller counts.
+// Case podunavailablebudget 3.
+func TestParallelDeletionsSpendNoMoreThanTheBudget(t *testing.T) {
 	b := withBudgets(t)
 	names := b.budget(10, 3)
 	errs := make([]error, len(names))
@@ -59,11 +60,12 @@ func TestRow3ParallelDeletions(t *testing.T) {
 }
 
 // TestABudgetThatIsUsedUp asks in every way.
+// Cases podunavailablebudget 2, 5, 6, 8, 9, 23.
 func TestABudgetThatIsUsedUp(t *testing.T) {
 	b := withBudgets(t)
 	b.budget(4, 0)
 
-	err := b.evict("p-0") // row 8
+	err := b.evict("p-0")
 	require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
 	require.ErrorContains(t, err, exhausted)
 	seconds, told := apierrors.SuggestsClientDelay(err)
@@ -71,18 +73,18 @@ func TestABudgetThatIsUsedUp(t *testing.T) {
 	assert.Equal(t, 5, seconds)
 	require.NotNil(t, mustPod(t, b, "p-0"))
 
-	err = b.image("p-0", "kruise.local/demo:v2") // row 9
+	err = b.image("p-0", "kruise.local/demo:v2")
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
 	mustKubectl(t, "--namespace", b.namespace, "label", "pod", "p-0", "x=y")
-	out, err := kubectl(t, "", "--namespace", b.namespace, "label", "pod", "p-0", "unavailable-pod.kruise.io/x=y") // row 23
+	out, err := kubectl(t, "", "--namespace", b.namespace, "label", "pod", "p-0", "unavailable-pod.kruise.io/x=y")
 	require.Error(t, err)
 	assert.Contains(t, out, exhausted)
 	err = b.remove("p-0", metav1.DryRunAll)
 	require.True(t, apierrors.IsForbidden(err), "a dry run tells: %v", err)
 
-	require.NoError(t, b.unready("p-1")) // row 5
+	require.NoError(t, b.unready("p-1"))
 	require.NoError(t, b.remove("p-1"))
-	mustKubectl(t, "--namespace", b.namespace, "annotate", "pod", "p-2", "pub.kruise.io/no-protect=true") // row 6
+	mustKubectl(t, "--namespace", b.namespace, "annotate", "pod", "p-2", "pub.kruise.io/no-protect=true")
 	require.NoError(t, b.evict("p-2"))
 	assert.Empty(t, b.status().DisruptedPods)
 
@@ -104,7 +106,8 @@ func (b *budgeted) unready(name string) error {
 	return err
 }
 
-func TestRow4ADryRunSpendsNothing(t *testing.T) {
+// Case podunavailablebudget 4.
+func TestADryRunSpendsNothing(t *testing.T) {
 	b := withBudgets(t)
 	b.budget(4, 1)
 	before := b.status()
@@ -119,7 +122,8 @@ func TestRow4ADryRunSpendsNothing(t *testing.T) {
 	assert.Equal(t, before, b.status())
 }
 
-func TestRow7OneOperation(t *testing.T) {
+// Case podunavailablebudget 7.
+func TestABudgetProtectsFromOneOperationAlone(t *testing.T) {
 	b := withBudgets(t)
 	b.budget(4, 0, func(b *policyv1beta1.PodUnavailableBudget) {
 		b.Annotations = map[string]string{"kruise.io/pub-protect-operations": "DELETE"}
@@ -129,7 +133,8 @@ func TestRow7OneOperation(t *testing.T) {
 	assert.Empty(t, b.status().DisruptedPods)
 }
 
-func TestRow10AnUpdateIsRecordedOnce(t *testing.T) {
+// Case podunavailablebudget 10.
+func TestAnUpdateIsRecordedOnce(t *testing.T) {
 	b := withBudgets(t)
 	b.budget(4, 2)
 	eventually(t, func() bool { return time.Since(mustPod(t, b, "p-0").CreationTimestamp.Time) > 4*time.Second })
@@ -144,8 +149,9 @@ func TestRow10AnUpdateIsRecordedOnce(t *testing.T) {
 	})
 }
 
-// TestRow12ADeletionThatDoesNotCome is granted by the budget and refused by a PodDisruptionBudget.
-func TestRow12ADeletionThatDoesNotCome(t *testing.T) {
+// The budget grants the deletion, and a PodDisruptionBudget refuses it.
+// Case podunavailablebudget 12.
+func TestAGrantWithoutItsDeletionExpires(t *testing.T) {
 	b := withBudgets(t)
 	b.budget(4, 2)
 	_, err := b.kube.PolicyV1().PodDisruptionBudgets(b.namespace).Create(t.Context(), &policyv1.PodDisruptionBudget{
@@ -163,7 +169,8 @@ func TestRow12ADeletionThatDoesNotCome(t *testing.T) {
 	eventually(t, func() bool { return len(b.events("Pod", "NotDeleted")) == 1 })
 }
 
-func TestRow27AnotherBudget(t *testing.T) {
+// Case podunavailablebudget 27.
+func TestANewBudgetTakesOverThePods(t *testing.T) {
 	b := withBudgets(t)
 	b.budget(3, 0)
 	budgets := env.kruise.PolicyV1beta1().PodUnavailableBudgets(b.namespace)

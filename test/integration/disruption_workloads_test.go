@@ -89,16 +89,17 @@ func (b *budgeted) counts(name string, want counts) {
 }
 
 // Deleting all Pods of a Deployment, one after the other, goes as far as its budget goes.
+// Cases podunavailablebudget 1, 2, 14, 15, 16.
 func TestBudgetsOfDeployments(t *testing.T) {
 	b := withBudgets(t)
 	tests := map[string]struct {
 		bound string
 		want  counts
 	}{
-		"rows 1 and 2: 30% of 10": {"maxUnavailable: 30%", counts{10, 7, 10, 3}},
-		"row 14: 80% of 7":        {"minAvailable: 80%", counts{7, 6, 7, 1}},
-		"row 15: 10% of 3":        {"maxUnavailable: 10%", counts{3, 2, 3, 1}},
-		"row 16: 100%":            {"maxUnavailable: 100%", counts{3, 0, 3, 3}},
+		"30% of 10": {"maxUnavailable: 30%", counts{10, 7, 10, 3}},
+		"80% of 7":  {"minAvailable: 80%", counts{7, 6, 7, 1}},
+		"10% of 3":  {"maxUnavailable: 10%", counts{3, 2, 3, 1}},
+		"100%":      {"maxUnavailable: 100%", counts{3, 0, 3, 3}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -130,8 +131,9 @@ func TestBudgetsOfDeployments(t *testing.T) {
 	}
 }
 
-// TestRow17TwoDeployments: a selector counts from what both of them want.
-func TestRow17TwoDeployments(t *testing.T) {
+// TestOneBudgetCoversTwoDeployments: a selector counts from what both of them want.
+// Case podunavailablebudget 17.
+func TestOneBudgetCoversTwoDeployments(t *testing.T) {
 	b := withBudgets(t)
 	b.deployment("left", 3, "RollingUpdate")
 	b.deployment("right", 4, "RollingUpdate")
@@ -160,8 +162,9 @@ func ready(pod *corev1.Pod) bool {
 	return false
 }
 
-// TestRow18AReplicaSetThatIsScaledDown: the Deployment wants none of the old Pods, the budget keeps them, and counts them.
-func TestRow18AReplicaSetThatIsScaledDown(t *testing.T) {
+// TestPodsOfAnOldReplicaSetStayCounted: the Deployment wants none of the old Pods, the budget keeps them, and counts them.
+// Case podunavailablebudget 18.
+func TestPodsOfAnOldReplicaSetStayCounted(t *testing.T) {
 	b := withBudgets(t)
 	b.deployment("x", 2, "Recreate")
 	const target = "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: x}, "
@@ -185,8 +188,9 @@ func TestRow18AReplicaSetThatIsScaledDown(t *testing.T) {
 	})
 }
 
-// TestRow19ACustomWorkload: its Pods are those that its scale selects, and it owns none of them.
-func TestRow19ACustomWorkload(t *testing.T) {
+// TestABudgetCoversACustomWorkloadByItsScale: its Pods are those that its scale selects, and it owns none of them.
+// Case podunavailablebudget 19.
+func TestABudgetCoversACustomWorkloadByItsScale(t *testing.T) {
 	b := withBudgets(t)
 	plural := "games" + strings.ReplaceAll(b.namespace, "-", "")
 	b.apply(fmt.Sprintf(`
@@ -236,22 +240,22 @@ rules: [{apiGroups: [example.com], resources: [%[1]s, %[1]s/scale], verbs: [get]
 	b.counts("chess", counts{5, 2, 2, 0})
 }
 
-// Rows 20, 21 and 22: what cannot be a budget is refused, and why.
+// Cases podunavailablebudget 20, 21, 22: what cannot be a budget is refused, and why.
 func TestBudgetsThatAreNone(t *testing.T) {
 	b := withBudgets(t)
 	const head = "apiVersion: policy.kruise.io/v1alpha1\nkind: PodUnavailableBudget\nmetadata: {name: %s}\nspec: "
 	b.apply(fmt.Sprintf(head, "target") + "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: x}, maxUnavailable: 1}")
 	b.apply(fmt.Sprintf(head, "selector") + "{selector: {matchLabels: {a: '1'}}, maxUnavailable: 1}")
-	b.apply(fmt.Sprintf(head, "beside") + "{selector: {matchLabels: {b: '1'}}, maxUnavailable: 1}") // row 21: may be other Pods
+	b.apply(fmt.Sprintf(head, "beside") + "{selector: {matchLabels: {b: '1'}}, maxUnavailable: 1}") // May be other Pods.
 	for name, tt := range map[string]struct{ budget, spec, says string }{
-		"row 20: the same target":  {"new", "{targetRef: {apiVersion: apps/v1beta1, kind: Deployment, name: x}, maxUnavailable: 1}", "PodUnavailableBudget target has this target already"},
-		"row 20: another target":   {"target", "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: other}, maxUnavailable: 1}", "spec.targetRef"},
-		"row 20: another selector": {"selector", "{selector: {matchLabels: {a: '2'}}, maxUnavailable: 1}", "spec.selector"},
-		"row 21: the same Pods":    {"new", "{selector: {matchExpressions: [{key: a, operator: In, values: ['1', '2']}]}, maxUnavailable: 1}", "spec.selector"},
-		"row 22: no bound":         {"new", "{selector: {matchLabels: {c: '1'}}}", "minAvailable"},
-		"row 22: both bounds":      {"new", "{selector: {matchLabels: {c: '1'}}, minAvailable: 1, maxUnavailable: 1}", "minAvailable"},
-		"row 22: 101%":             {"new", "{selector: {matchLabels: {c: '1'}}, maxUnavailable: 101%}", "spec.maxUnavailable"},
-		"row 22: -1":               {"new", "{selector: {matchLabels: {c: '1'}}, maxUnavailable: -1}", "spec.maxUnavailable"},
+		"the same target":  {"new", "{targetRef: {apiVersion: apps/v1beta1, kind: Deployment, name: x}, maxUnavailable: 1}", "PodUnavailableBudget target has this target already"},
+		"another target":   {"target", "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: other}, maxUnavailable: 1}", "spec.targetRef"},
+		"another selector": {"selector", "{selector: {matchLabels: {a: '2'}}, maxUnavailable: 1}", "spec.selector"},
+		"the same Pods":    {"new", "{selector: {matchExpressions: [{key: a, operator: In, values: ['1', '2']}]}, maxUnavailable: 1}", "spec.selector"},
+		"no bound":         {"new", "{selector: {matchLabels: {c: '1'}}}", "minAvailable"},
+		"both bounds":      {"new", "{selector: {matchLabels: {c: '1'}}, minAvailable: 1, maxUnavailable: 1}", "minAvailable"},
+		"101%":             {"new", "{selector: {matchLabels: {c: '1'}}, maxUnavailable: 101%}", "spec.maxUnavailable"},
+		"-1":               {"new", "{selector: {matchLabels: {c: '1'}}, maxUnavailable: -1}", "spec.maxUnavailable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := kubectl(t, fmt.Sprintf(head, tt.budget)+tt.spec, "--namespace", b.namespace, "apply", "-f", "-")

@@ -24,10 +24,12 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
+	appsv1beta1 "kruise.io/kruise/pkg/apis/apps/v1beta1"
 	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/podunavailablebudget"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 // budgeted is a namespace in which budgets are counted and enforced.
@@ -50,6 +52,13 @@ func withBudgets(t *testing.T) *budgeted {
 	client, err := kubernetes.NewForConfig(asking)
 	require.NoError(t, err)
 	b := &budgeted{t: t, namespace: newNamespace(t), kube: client}
+	runController(t, b.namespace, podunavailablebudget.New)
+	return b
+}
+
+// runController has a controller at work in a namespace until the test ends, as the account that it has in a cluster.
+func runController(t *testing.T, namespace string, construct func(controller.Deps) (*reconcile.Controller, error)) {
+	t.Helper()
 	config := as(t, "kruise-manager")
 	config.QPS, config.Burst = -1, -1
 	kube, err := kubernetes.NewForConfig(config)
@@ -62,7 +71,8 @@ func withBudgets(t *testing.T) *budgeted {
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: kube.CoreV1().Events("")})
 	scheme := clientscheme.Scheme
 	require.NoError(t, policyv1beta1.AddToScheme(scheme))
-	caches := controller.NewCaches(kube, kruise, b.namespace, 0)
+	require.NoError(t, appsv1beta1.AddToScheme(scheme))
+	caches := controller.NewCaches(kube, kruise, namespace, 0)
 	deps := caches.For(controller.Deps{
 		Kube: kube, Kruise: kruise, Dynamic: dynamicClient,
 		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kube.Discovery())),
@@ -71,7 +81,7 @@ func withBudgets(t *testing.T) *budgeted {
 		},
 		Features: env.gate, Clock: clock.RealClock{},
 	})
-	c, err := podunavailablebudget.New(deps)
+	c, err := construct(deps)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	caches.Start(ctx, deps.Needs())
@@ -85,7 +95,6 @@ func withBudgets(t *testing.T) *budgeted {
 		<-stopped
 		broadcaster.Shutdown()
 	})
-	return b
 }
 
 // pod makes a Pod that no node takes and that is ready all the same.

@@ -68,8 +68,9 @@ func newPullSecret(t *testing.T, name string) {
 	t.Cleanup(func() { _ = secrets.Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{}) })
 }
 
-// TestAgentsReachTheirNodeAlone is row 19 of the node agent: it uses real tokens, bound to Pods on two nodes, through the
+// It uses real tokens, bound to Pods on two nodes, through the
 // aggregation layer and past it.
+// Case node-agent 19.
 func TestAgentsReachTheirNodeAlone(t *testing.T) {
 	const node, other = "scope-a", "scope-b"
 	agent := agentOn(t, node)

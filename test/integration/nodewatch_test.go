@@ -35,16 +35,17 @@ func sentNodeImages(t *testing.T) (total int) {
 	return total
 }
 
-// TestRow25OneWatcherOfAThousandIsNotified is row 25 of the node agent: a thousand agents watch, each its own NodeImage, and a
+// A thousand agents watch, each its own NodeImage, and a
 // change of one is sent to one.
-func TestRow25OneWatcherOfAThousandIsNotified(t *testing.T) {
+// Case node-agent 25.
+func TestOneWatcherOfAThousandIsNotified(t *testing.T) {
 	const agents = 1000
 	config := direct(env.server, env.config)
 	config.QPS = -1
 	client, err := versioned.NewForConfig(config)
 	require.NoError(t, err)
 	images := client.AppsV1beta1().NodeImages()
-	name := func(i int) string { return fmt.Sprintf("row-25-%d", i) }
+	name := func(i int) string { return fmt.Sprintf("watched-%d", i) }
 	created, err := images.Create(t.Context(), &v1beta1.NodeImage{
 		ObjectMeta: metav1.ObjectMeta{Name: name(0), Labels: map[string]string{pub.FakeNodeImageKey: ""}},
 	}, metav1.CreateOptions{})

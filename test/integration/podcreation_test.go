@@ -88,11 +88,12 @@ func annotationsOf(budget string) map[string]string {
 }
 
 // TestAPodHasItsBudgetFromTheBeginning: nothing but its creation comes before the deletion that is refused.
+// Cases pod-admission 1, 7, 8.
 func TestAPodHasItsBudgetFromTheBeginning(t *testing.T) {
 	b := creating(t, env.kruise)
 	list, err := b.kube.CoreV1().Pods(b.namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
-	assert.Empty(t, list.Items, "row 8: a dry run leaves nothing")
+	assert.Empty(t, list.Items, "a dry run leaves nothing")
 
 	pod, err := b.make(newWebPod())
 	require.NoError(t, err)
@@ -107,7 +108,7 @@ func TestAPodHasItsBudgetFromTheBeginning(t *testing.T) {
 
 	plain, err := b.make(newWebPod(another))
 	require.NoError(t, err)
-	assert.Empty(t, plain.Annotations, "row 1: none governs it")
+	assert.Empty(t, plain.Annotations, "none governs it")
 	assert.Empty(t, plain.Spec.ReadinessGates)
 	for _, budget := range []string{"gone", "b"} {
 		plain, err = b.make(newWebPod(another, saying(budget)))
@@ -120,11 +121,12 @@ func TestAPodHasItsBudgetFromTheBeginning(t *testing.T) {
 	pod.ObjectMeta = metav1.ObjectMeta{GenerateName: "web-", Labels: pod.Labels, Annotations: pod.Annotations}
 	again, err := b.make(pod)
 	require.NoError(t, err)
-	assert.Equal(t, pod.Annotations, again.Annotations, "row 7: a copy of a live Pod")
+	assert.Equal(t, pod.Annotations, again.Annotations, "a copy of a live Pod")
 }
 
-// TestRow19PodsOfADeployment makes Pods that come right after their ReplicaSet, of which no cache of ours knows.
-func TestRow19PodsOfADeployment(t *testing.T) {
+// No cache of ours knows the ReplicaSet yet when its first Pods come.
+// Case pod-admission 19.
+func TestPodsThatComeRightAfterTheirReplicaSetAreCovered(t *testing.T) {
 	b := creating(t, env.kruise)
 	b.create(env.kruise, "d", policyv1beta1.PodUnavailableBudgetSpec{
 		TargetRef: &policyv1beta1.TargetReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "demo"},
@@ -147,8 +149,9 @@ func TestRow19PodsOfADeployment(t *testing.T) {
 	b.governed("d", 20)
 }
 
-// TestRow2PodsOfOurWorkloads that somebody else makes get the gate, wherever they are, and those that have it keep it.
-func TestRow2PodsOfOurWorkloads(t *testing.T) {
+// Pods of our workloads that somebody else makes get the gate too, wherever they are. Those that have it keep it.
+// Cases pod-admission 1, 2.
+func TestPodsOfOurWorkloadsGetTheirReadinessGateOnce(t *testing.T) {
 	b := creating(t, env.kruise)
 	elsewhere := &budgeted{t: t, namespace: newNamespace(t), kube: env.kube}
 	for name, in := range map[string]*budgeted{"with budgets": b, "without": elsewhere} {
@@ -167,12 +170,13 @@ func TestRow2PodsOfOurWorkloads(t *testing.T) {
 		}
 		plain, err := in.make(newWebPod())
 		require.NoError(t, err)
-		assert.Empty(t, plain.Spec.ReadinessGates, "row 1, %s", name)
+		assert.Empty(t, plain.Spec.ReadinessGates, "%s", name)
 	}
 }
 
-// TestRow14OurOwnNamespace is left alone, whatever its labels are.
-func TestRow14OurOwnNamespace(t *testing.T) {
+// The labels of our own namespace change nothing.
+// Case pod-admission 14.
+func TestPodsInOurOwnNamespaceAreLeftAlone(t *testing.T) {
 	creating(t, env.kruise)
 	ours := &budgeted{t: t, namespace: ownNamespace, kube: env.kube}
 	mustKubectl(t, "label", "namespace", ownNamespace, budgetsLabel+"=true", requiredLabel+"=Fail")
@@ -201,9 +205,11 @@ func TestALabelThatKeepsNoPodWaiting(t *testing.T) {
 	}
 }
 
-// TestRow17WithoutTheAPIServer Pods are created as they are, or wait where the namespace says so. While it starts they have all of
+// Without the apiserver Pods are created as they are, or wait where the namespace says so. While it starts they have all of
 // what they should, or nothing.
-func TestRow17WithoutTheAPIServer(t *testing.T) {
+// Case pod-admission 17.
+// Case install 9.
+func TestPodsWithoutTheAPIServerAreCreatedOrWait(t *testing.T) {
 	s := alone(t, "creating")
 	require.NoError(t, s.publish(t.Context()))
 	t.Cleanup(func() { require.NoError(t, env.server.publish(context.WithoutCancel(t.Context()))) })

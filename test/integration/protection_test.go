@@ -59,7 +59,8 @@ func refusedInEveryWay(t *testing.T, want string, object ...string) {
 	}
 }
 
-func TestRow1AnEmptyNamespaceAlways(t *testing.T) {
+// Case deletion-protection 1.
+func TestAnEmptyNamespaceIsProtectedAlways(t *testing.T) {
 	namespace := protected(t)
 	label(t, "namespace", namespace, "Always")
 	refusedInEveryWay(t, forbiddenAlways, "namespace", namespace)
@@ -67,7 +68,8 @@ func TestRow1AnEmptyNamespaceAlways(t *testing.T) {
 	mustKubectl(t, "delete", "namespace", namespace, "--wait=false")
 }
 
-func TestRow2And3PodsOfANamespace(t *testing.T) {
+// Cases deletion-protection 2, 3, 15.
+func TestActivePodsProtectTheirNamespace(t *testing.T) {
 	namespace := protected(t)
 	label(t, "namespace", namespace, "Cascading")
 	pods := env.kube.CoreV1().Pods(namespace)
@@ -88,10 +90,11 @@ func TestRow2And3PodsOfANamespace(t *testing.T) {
 	refusedInEveryWay(t, forbiddenCascading+" and active pods 1>0", "namespace", namespace)
 	require.NoError(t, pods.Delete(t.Context(), pending.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
 	mustKubectl(t, "delete", "namespace", namespace, "--wait=false")
-	mustKubectl(t, "delete", "namespace", namespace, "--wait=false") // row 15: it is terminating
+	mustKubectl(t, "delete", "namespace", namespace, "--wait=false") // It is terminating.
 }
 
-func TestRow4ClaimsOfANamespace(t *testing.T) {
+// Case deletion-protection 4.
+func TestBoundClaimsProtectTheirNamespace(t *testing.T) {
 	namespace := protected(t)
 	label(t, "namespace", namespace, "Cascading")
 	const storage = `
@@ -158,7 +161,9 @@ func workload(resource, protection string) string {
 	return workloads[resource] + fmt.Sprintf(spec, protection)
 }
 
-func TestRow5To9OurWorkloads(t *testing.T) {
+// Cases deletion-protection 5, 6, 7, 8, 9, 13.
+// Case lifecycle 18.
+func TestReplicasProtectOurWorkloads(t *testing.T) {
 	for resource := range workloads {
 		t.Run(resource, func(t *testing.T) {
 			namespace := newNamespace(t)
@@ -170,20 +175,22 @@ func TestRow5To9OurWorkloads(t *testing.T) {
 			mustKubectl(t, in("label", resource, "web", "--overwrite", protectionLabel+"=Always")...)
 			refusedInEveryWay(t, forbiddenAlways, in(resource, "web")...)
 			mustKubectl(t, in("label", resource, "web", "--overwrite", protectionLabel+"=always")...)
-			mustKubectl(t, in("delete", resource, "web")...) // row 13
+			mustKubectl(t, in("delete", resource, "web")...)
 		})
 	}
 }
 
-// TestRow9DefaultedReplicas leaves the number of replicas to the defaults.
-func TestRow9DefaultedReplicas(t *testing.T) {
+// The number of replicas is left to the defaults.
+// Case deletion-protection 9.
+func TestDefaultedReplicasProtectToo(t *testing.T) {
 	namespace := newNamespace(t)
 	resource := "uniteddeployment.v1alpha1.apps.kruise.io"
 	apply(t, namespace, strings.Replace(workload(resource, "Cascading"), "  replicas: 2\n", "", 1))
 	refuses(t, forbiddenCascading+" and replicas 1>0", "--namespace", namespace, "delete", resource, "web")
 }
 
-func TestRow7WorkloadsOfTheHost(t *testing.T) {
+// Case deletion-protection 7.
+func TestReplicasProtectWorkloadsOfTheHost(t *testing.T) {
 	namespace := protected(t)
 	for _, kind := range []string{"Deployment", "ReplicaSet", "StatefulSet"} {
 		t.Run(kind, func(t *testing.T) {
@@ -201,7 +208,8 @@ func TestRow7WorkloadsOfTheHost(t *testing.T) {
 	}
 }
 
-func TestRow10And11CustomResources(t *testing.T) {
+// Cases deletion-protection 10, 11, 15.
+func TestCustomResourcesProtectTheirDefinition(t *testing.T) {
 	namespace := protected(t)
 	plural := "toys" + strings.ReplaceAll(namespace, "-", "")
 	name := plural + ".example.com"
@@ -237,12 +245,13 @@ spec:
 	label(t, "customresourcedefinition", name, "Cascading")
 	mustKubectl(t, "--namespace", namespace, "delete", name, "bear", "--wait=false")
 	mustKubectl(t, "delete", "customresourcedefinition", name, "--wait=false")
-	mustKubectl(t, "delete", "customresourcedefinition", name, "--wait=false") // row 15: it is terminating
+	mustKubectl(t, "delete", "customresourcedefinition", name, "--wait=false") // It is terminating.
 	mustKubectl(t, "--namespace", namespace, "patch", name, "bear", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	mustKubectl(t, "wait", "customresourcedefinition", name, "--for=delete", "--timeout=60s")
 }
 
-func TestRow12ServicesAndIngresses(t *testing.T) {
+// Case deletion-protection 12.
+func TestServicesAndIngressesAreProtectedAlwaysOrNot(t *testing.T) {
 	namespace := protected(t)
 	objects := map[string]string{
 		"service": "apiVersion: v1\nkind: Service\nmetadata: {name: web, labels: {policy.kruise.io/delete-protection: %s}}\nspec: {ports: [{port: 80}]}\n",
@@ -271,7 +280,8 @@ func TestLabelsThatProtectNothing(t *testing.T) {
 	}
 }
 
-func TestRow14TheGateIsOff(t *testing.T) {
+// Case deletion-protection 14.
+func TestNothingIsProtectedWithoutTheGate(t *testing.T) {
 	s := alone(t, "unprotected", "--feature-gates=ResourcesDeletionProtection=false")
 	client := s.client(t, newNamespace(t))
 	cloneSet := newCloneSet("demo")
@@ -280,7 +290,8 @@ func TestRow14TheGateIsOff(t *testing.T) {
 	assert.NoError(t, client.Delete(t.Context(), "demo", metav1.DeleteOptions{}))
 }
 
-func TestRow15TerminatingObjects(t *testing.T) {
+// Case deletion-protection 15.
+func TestTerminatingObjectsMayBeDeletedAgain(t *testing.T) {
 	client := cloneSets(t)
 	cloneSet := newCloneSet("demo")
 	cloneSet.Finalizers = []string{"example.com/stay"}
@@ -293,7 +304,8 @@ func TestRow15TerminatingObjects(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestRow16ACollection(t *testing.T) {
+// Case deletion-protection 16.
+func TestACollectionKeepsItsProtectedObject(t *testing.T) {
 	client := cloneSets(t)
 	for _, name := range []string{"a", "b", "c"} {
 		cloneSet := newCloneSet(name)
@@ -312,8 +324,9 @@ func TestRow16ACollection(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// TestRow17DryRunsAreNotCounted also sees preconditions do what they do.
-func TestRow17DryRunsAreNotCounted(t *testing.T) {
+// Preconditions do what they do, too.
+// Case deletion-protection 17.
+func TestDryRunsAreRefusedAndNotCounted(t *testing.T) {
 	client := cloneSets(t)
 	cloneSet := newCloneSet("counted")
 	cloneSet.Labels[protectionLabel] = "Always"
@@ -334,8 +347,9 @@ func TestRow17DryRunsAreNotCounted(t *testing.T) {
 	assert.True(t, counted())
 }
 
-// TestRow20TheNamespaceOfProtectedObjectsGoes with everything in it, of ours and of the host.
-func TestRow20TheNamespaceOfProtectedObjectsGoes(t *testing.T) {
+// The namespace goes with everything in it, of ours and of the host.
+// Case deletion-protection 20.
+func TestTheNamespaceOfProtectedObjectsGoes(t *testing.T) {
 	namespace := protected(t)
 	apply(t, namespace, workload("cloneset.v1beta1.apps.kruise.io", "Always"))
 	apply(t, namespace, "apiVersion: apps/v1\nkind: Deployment"+fmt.Sprintf(workloadSpec, "Cascading"))

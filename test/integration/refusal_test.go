@@ -194,6 +194,7 @@ func TestTooLargeObjectsAreNamed(t *testing.T) {
 	})
 }
 
+// Case cloneset 10.
 func TestPodsToDeleteMustBeOurs(t *testing.T) {
 	client := cloneSets(t)
 	cloneSet := newCloneSet("demo")
@@ -226,6 +227,7 @@ func TestPodsToDeleteMustBeOurs(t *testing.T) {
 	assert.NoError(t, name("ours"))
 }
 
+// Case cloneset 3.
 func TestSelectorCannotChange(t *testing.T) {
 	client := cloneSets(t)
 	create(t, client, newCloneSet("demo"))

@@ -18,7 +18,8 @@ import (
 )
 
 // Autoscalers come by the polymorphic client and ask discovery what /scale speaks.
-func TestRow34ScaleForAutoscalers(t *testing.T) {
+// Case cloneset 34.
+func TestAutoscalersReadAndSetScale(t *testing.T) {
 	client := cloneSets(t)
 	created := create(t, client, newCloneSet("demo"))
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(env.kube.Discovery()))

@@ -84,7 +84,7 @@ func TestSidecarSetsDoNotClash(t *testing.T) {
 	requireInvalid(t, err, "container agent already exists in SidecarSet "+first.Name)
 }
 
-// Row 16 of the cases for the admission of Pods: a dry run is judged as the write would be.
+// Case pod-admission 16: a dry run is judged as the write would be.
 func TestDryRunOfAClashIsRefused(t *testing.T) {
 	namespace := newNamespace(t)
 	require.NoError(t, createSidecarSet(t, newSidecarSet(namespace, "first", "agent")))
@@ -107,6 +107,7 @@ func TestDryRunOfAClashIsRefused(t *testing.T) {
 }
 
 // What a SidecarSet may write on Pods, the administrator says in a ConfigMap.
+// Cases configuration 3, 6.
 func TestAnnotationsForPodsNeedARule(t *testing.T) {
 	namespace := newNamespace(t)
 	patching := func(key string) *v1beta1.SidecarSet {

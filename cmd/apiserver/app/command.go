@@ -9,7 +9,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/cli/globalflag"
 	logsapi "k8s.io/component-base/logs/api/v1"
-	"k8s.io/component-base/version/verflag"
+	"k8s.io/component-base/version"
 )
 
 const name = "kruise-apiserver"
@@ -25,8 +25,8 @@ func NewCommand() (*cobra.Command, error) {
 		Short:        "Serve the Kruise API to kube-apiserver's aggregation layer",
 		Args:         cobra.NoArgs,
 		SilenceUsage: true,
+		Version:      version.Get().String(),
 		RunE: func(command *cobra.Command, _ []string) error {
-			verflag.PrintAndExitIfRequested()
 			if err := options.Complete(); err != nil {
 				return err
 			}
@@ -40,7 +40,7 @@ func NewCommand() (*cobra.Command, error) {
 		},
 	}
 	sets := options.Flags()
-	verflag.AddFlags(sets.FlagSet("global"))
+	sets.FlagSet("global").Bool("version", false, "Print the version and end.")
 	globalflag.AddGlobalFlags(sets.FlagSet("global"), name)
 	for _, set := range sets.FlagSets {
 		command.Flags().AddFlagSet(set)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
@@ -11,6 +12,16 @@ import (
 
 	"kruise.io/kruise/pkg/features"
 )
+
+func TestVersionIsPrinted(t *testing.T) {
+	command, err := NewCommand()
+	require.NoError(t, err)
+	var out bytes.Buffer
+	command.SetOut(&out)
+	command.SetArgs([]string{"--version"})
+	require.NoError(t, command.ExecuteContext(t.Context()))
+	assert.Regexp(t, `^kruise-apiserver version v\d`, out.String())
+}
 
 func TestBadFlagsAreNamed(t *testing.T) {
 	tests := map[string]struct {

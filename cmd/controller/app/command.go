@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 	cliflag "k8s.io/component-base/cli/flag"
 	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/features"
@@ -12,15 +13,17 @@ import (
 // NewCommand makes the command. getenv reads the environment.
 func NewCommand(getenv func(string) string) *cobra.Command {
 	command := &cobra.Command{
-		Use:   "manager",
-		Short: "Run the controllers of Kruise",
-		Args:  cobra.NoArgs,
+		Use:     "manager",
+		Short:   "Run the controllers of Kruise",
+		Args:    cobra.NoArgs,
+		Version: version.Get().String(),
 	}
 	options, err := NewOptions(getenv)
 	if err != nil {
 		command.RunE = func(*cobra.Command, []string) error { return err }
 		return command
 	}
+	command.Flags().Bool("version", false, "Print the version and end.")
 	options.AddFlags(command.Flags())
 	command.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
 	command.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -24,7 +25,17 @@ func parse(t *testing.T, env map[string]string, args ...string) (*Options, error
 	return o, o.Validate()
 }
 
-func TestRow1EveryFlagOfExistingManifests(t *testing.T) {
+func TestVersionIsPrinted(t *testing.T) {
+	command := NewCommand(func(string) string { return "" })
+	var out bytes.Buffer
+	command.SetOut(&out)
+	command.SetArgs([]string{"--version"})
+	require.NoError(t, command.ExecuteContext(t.Context()))
+	assert.Regexp(t, `^manager version v\d`, out.String())
+}
+
+// Case configuration 1.
+func TestEveryFlagOfExistingManifestsIsAccepted(t *testing.T) {
 	args := strings.Fields(`--metrics-addr=:1 --health-probe-addr=:2 --allow-privileged=true --enable-leader-election=false
 		--leader-election-namespace=ns --leader-election-id=id --leader-election-lease-duration=15s --leader-election-renew-deadline=10s
 		--leader-election-retry-period=2s --leader-election-resource-lock=leases --namespace=x --enable-pprof=false --pprof-addr=:3
@@ -47,16 +58,19 @@ func TestRow1EveryFlagOfExistingManifests(t *testing.T) {
 	assert.Len(t, o.ignored, 21)
 }
 
+// Case configuration 2.
+// Case feature-gates 7.
+// Case install 4.
 func TestRefused(t *testing.T) {
 	tests := map[string]struct{ arg, message string }{
-		"row 2: unknown flag":  {"--nosuch", "unknown flag: --nosuch"},
-		"an old lock":          {"--leader-election-resource-lock=configmapsleases", `"configmapsleases" is not supported: set it to "leases"`},
-		"no duration":          {"--sync-period=10", `--sync-period: "10" is no duration`},
-		"no workers":           {"--cloneset-workers=0", "--cloneset-workers: 0 is too few"},
-		"a negative rate":      {"--rest-config-qps=-2", "or --rest-config-qps to -1 for no limit"},
-		"a negative delay":     {"--nodeimage-creation-delay=-1s", "--nodeimage-creation-delay: -1s is negative"},
-		"too long a time":      {"--default-ttlseconds-for-always-nodeimage=2678401", "set it from 0 to 2678400"},
-		"row 7: unknown gates": {"--feature-gates=Nope=true", "Nope"},
+		"unknown flag":     {"--nosuch", "unknown flag: --nosuch"},
+		"an old lock":      {"--leader-election-resource-lock=configmapsleases", `"configmapsleases" is not supported: set it to "leases"`},
+		"no duration":      {"--sync-period=10", `--sync-period: "10" is no duration`},
+		"no workers":       {"--cloneset-workers=0", "--cloneset-workers: 0 is too few"},
+		"a negative rate":  {"--rest-config-qps=-2", "or --rest-config-qps to -1 for no limit"},
+		"a negative delay": {"--nodeimage-creation-delay=-1s", "--nodeimage-creation-delay: -1s is negative"},
+		"too long a time":  {"--default-ttlseconds-for-always-nodeimage=2678401", "set it from 0 to 2678400"},
+		"unknown gates":    {"--feature-gates=Nope=true", "Nope"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -66,8 +80,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRow40GateOfTheNodeAgent is about image pre-download: with KruiseDaemon off, nothing acts on NodeImages and jobs.
-func TestRow40GateOfTheNodeAgent(t *testing.T) {
+// With KruiseDaemon off, nothing acts on NodeImages and jobs.
+// Case image-predownload 40.
+func TestNothingActsOnPullsWithoutTheNodeAgent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		gates string
 		want  []string
@@ -89,7 +104,8 @@ func TestRow40GateOfTheNodeAgent(t *testing.T) {
 	}
 }
 
-func TestRow7NamespaceOfThePod(t *testing.T) {
+// Case configuration 7.
+func TestTheLeaseIsInTheNamespaceOfThePod(t *testing.T) {
 	o, err := parse(t, map[string]string{"POD_NAMESPACE": "foo", "KRUISE_DAEMON_CONFIG_NS": "secrets"})
 	require.NoError(t, err)
 	assert.Equal(t, "foo", o.Election.Namespace)

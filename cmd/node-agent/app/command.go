@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 	logsapi "k8s.io/component-base/logs/api/v1"
-	"k8s.io/component-base/version/verflag"
+	"k8s.io/component-base/version"
 )
 
 // NewCommand makes the command of the program.
@@ -19,9 +19,9 @@ func NewCommand() (*cobra.Command, error) {
 		Short: "The node agent of Kruise",
 		Long: "The node agent of Kruise runs on every node and connects to the node's container runtime by CRI v1.\n" +
 			"It needs the environment variable NODE_NAME.",
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		Version: version.Get().String(),
 		RunE: func(command *cobra.Command, _ []string) error {
-			verflag.PrintAndExitIfRequested()
 			if err := options.Validate(); err != nil {
 				return err
 			}
@@ -35,7 +35,7 @@ func NewCommand() (*cobra.Command, error) {
 			return Run(command.Context(), config)
 		},
 	}
-	verflag.AddFlags(command.Flags())
+	command.Flags().Bool("version", false, "Print the version and end.")
 	options.AddFlags(command.Flags())
 	return command, nil
 }

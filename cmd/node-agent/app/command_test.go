@@ -10,13 +10,26 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 )
 
+// TestVersionNeedsNothingElse asks without the environment that the agent needs to run.
+func TestVersionNeedsNothingElse(t *testing.T) {
+	t.Setenv("NODE_NAME", "")
+	command, err := NewCommand()
+	require.NoError(t, err)
+	var out bytes.Buffer
+	command.SetOut(&out)
+	command.SetArgs([]string{"--version"})
+	require.NoError(t, command.ExecuteContext(t.Context()))
+	assert.Regexp(t, `^kruise-daemon version v\d`, out.String())
+}
+
+// Case node-agent 1.
 func TestCommand(t *testing.T) {
 	tests := map[string]struct {
 		node string
 		args []string
 		want []string
 	}{
-		"row 1: NODE_NAME unset":     {"", nil, []string{"NODE_NAME", "spec.nodeName"}},
+		"NODE_NAME unset":            {"", nil, []string{"NODE_NAME", "spec.nodeName"}},
 		"unknown flag":               {"node-1", []string{"--bogus"}, []string{"unknown flag: --bogus"}},
 		"unknown feature gate":       {"node-1", []string{"--feature-gates=Unknown=true"}, []string{"unrecognized feature gate: Unknown"}},
 		"argument":                   {"node-1", []string{"bogus"}, []string{"bogus"}},

@@ -88,7 +88,7 @@ func TestRun(t *testing.T) {
 	assert.Contains(t, get(t, config.Addr, "/healthz"), "connection refused")
 }
 
-// TestHealth is row 7 of the node agent.
+// Case node-agent 7.
 func TestHealth(t *testing.T) {
 	var seen atomic.Bool
 	parts := []part{{run: nil}, {check: nodeImageInformer, synced: seen.Load}}
@@ -105,6 +105,7 @@ func TestHealth(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
+// Cases node-agent 4, 6.
 func TestRunFails(t *testing.T) {
 	containerd := func(t *testing.T, config *Config) {
 		critest.Start(t, filepath.Join(config.RunDir, "containerd.sock"), "containerd", "2.1.0")
@@ -113,11 +114,11 @@ func TestRunFails(t *testing.T) {
 		prepare func(*testing.T, *Config)
 		want    string
 	}{
-		"row 4: the socket file is missing while containerd.sock exists": {func(t *testing.T, config *Config) {
+		"the socket file is missing while containerd.sock exists": {func(t *testing.T, config *Config) {
 			containerd(t, config)
 			config.SocketFile = "foo.sock"
 		}, "not found container runtime sock"},
-		"row 6: no socket at all": {func(*testing.T, *Config) {}, "not found container runtime sock"},
+		"no socket at all": {func(*testing.T, *Config) {}, "not found container runtime sock"},
 		"the only runtime is dead": {func(t *testing.T, config *Config) {
 			critest.Dead(t, filepath.Join(config.RunDir, "containerd.sock"))
 		}, "connection refused"},

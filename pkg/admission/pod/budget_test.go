@@ -50,6 +50,7 @@ func related(old, current string) func(*corev1.Pod) {
 
 var ofDeployment = ownedBy("apps/v1", "ReplicaSet", "r", "r")
 
+// Cases pod-admission 1, 19.
 func TestBudget(t *testing.T) {
 	type budgets = []*v1beta1.PodUnavailableBudget
 	cloneSet := &appsv1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns", UID: "c"}}
@@ -59,8 +60,8 @@ func TestBudget(t *testing.T) {
 		gates   string
 		want    string
 	}{
-		"row 1: no budget at all":              {pod: newPod(ofDeployment)},
-		"row 1: none governs it":               {budgets: budgets{selecting("b", "db"), targeting("c", "apps/v1", "Deployment", "other")}, pod: newPod(ofDeployment)},
+		"no budget at all":                     {pod: newPod(ofDeployment)},
+		"none governs it":                      {budgets: budgets{selecting("b", "db"), targeting("c", "apps/v1", "Deployment", "other")}, pod: newPod(ofDeployment)},
 		"its Deployment's":                     {budgets: budgets{targeting("b", "apps/v1", "Deployment", "d")}, pod: newPod(ofDeployment), want: "b"},
 		"its ReplicaSet's":                     {budgets: budgets{targeting("b", "apps/v1", "ReplicaSet", "r")}, pod: newPod(ofDeployment), want: "b"},
 		"its CloneSet's, of another version":   {budgets: budgets{targeting("b", "apps.kruise.io/v1alpha1", "CloneSet", "c")}, pod: newPod(ownedBy("apps.kruise.io/v1beta1", "CloneSet", "c", "c")), want: "b"},
@@ -72,7 +73,7 @@ func TestBudget(t *testing.T) {
 		"one is named and none governs it":     {budgets: budgets{selecting("c", "db")}, pod: newPod(related("c", "c"))},
 		"one is named where there is none":     {pod: newPod(related("c", "c"))},
 		"one whose Pods only scale tells":      {budgets: budgets{targeting("b", "example.com/v1", "Game", "g")}, pod: newPod(related("", "b")), want: "b"},
-		"row 19: the owner is not there":       {budgets: budgets{targeting("b", "apps/v1", "ReplicaSet", "gone")}, pod: newPod(ownedBy("apps/v1", "ReplicaSet", "gone", "x")), want: "b"},
+		"the owner is not there":               {budgets: budgets{targeting("b", "apps/v1", "ReplicaSet", "gone")}, pod: newPod(ownedBy("apps/v1", "ReplicaSet", "gone", "x")), want: "b"},
 		"the owner is another by now":          {budgets: budgets{targeting("b", "apps/v1", "Deployment", "d")}, pod: newPod(ownedBy("apps/v1", "ReplicaSet", "r", "old"))},
 		"the gate of updates alone":            {budgets: budgets{selecting("b", "web")}, gates: "PodUnavailableBudgetDeleteGate=false,PodUnavailableBudgetUpdateGate=true", pod: newPod(), want: "b"},
 		"of a kind that nobody here may read":  {budgets: budgets{targeting("b", "example.com/v1", "Game", "g")}, pod: newPod(ownedBy("example.com/v1", "Game", "g", "g")), want: "b"},

@@ -69,7 +69,7 @@ func (w *world) create(pod *corev1.Pod) *corev1.Pod {
 	require.NoError(w.t, w.Admit(w.t.Context(), w.attributes(pod), nil))
 	again := pod.DeepCopy()
 	require.NoError(w.t, w.Admit(w.t.Context(), w.attributes(again), nil))
-	assert.Equal(w.t, pod, again, "row 7: called twice")
+	assert.Equal(w.t, pod, again, "called twice")
 	return pod
 }
 
@@ -91,6 +91,7 @@ func ownedBy(apiVersion, kind, name, uid string) func(*corev1.Pod) {
 }
 
 // TestTheOrder is that of the contract: 1 readiness gate, 5 budget.
+// Case pod-admission 7.
 func TestTheOrder(t *testing.T) {
 	w := newWorld(t, "", nil)
 	names := make([]string, 0, len(w.mutators))
@@ -108,6 +109,7 @@ func add(key string, err error, optional bool) mutator {
 	}}
 }
 
+// Case pod-admission 17.
 func TestAPodIsChangedByAllOrByNone(t *testing.T) {
 	broken := errors.New("broken")
 	tests := map[string]struct {
@@ -116,10 +118,10 @@ func TestAPodIsChangedByAllOrByNone(t *testing.T) {
 		want   string
 		err    error
 	}{
-		"each sees what those before it did":       {chain: []mutator{add("a", nil, false), add("b", nil, false)}, synced: true, want: "ab"},
-		"row 17: one fails":                        {chain: []mutator{add("a", nil, false), add("b", broken, false)}, synced: true, err: broken},
-		"one that is optional fails":               {chain: []mutator{add("a", nil, false), add("b", broken, true), add("c", nil, true)}, synced: true, want: "ac"},
-		"row 17: the caches are not filled (none)": {chain: []mutator{add("a", nil, false)}, err: apierrors.NewServiceUnavailable("")},
+		"each sees what those before it did": {chain: []mutator{add("a", nil, false), add("b", nil, false)}, synced: true, want: "ab"},
+		"one fails":                          {chain: []mutator{add("a", nil, false), add("b", broken, false)}, synced: true, err: broken},
+		"one that is optional fails":         {chain: []mutator{add("a", nil, false), add("b", broken, true), add("c", nil, true)}, synced: true, want: "ac"},
+		"the caches are not filled (none)":   {chain: []mutator{add("a", nil, false)}, err: apierrors.NewServiceUnavailable("")},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// Cases pod-admission 1, 2.
 func TestReadinessGate(t *testing.T) {
 	gates := func(types ...corev1.PodConditionType) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
@@ -22,11 +23,11 @@ func TestReadinessGate(t *testing.T) {
 		flags string
 		want  []corev1.PodConditionType
 	}{
-		"row 1: nobody's Pod":                  {pod: newPod()},
-		"row 1: a Deployment's":                {pod: newPod(ownedBy("apps/v1", "ReplicaSet", "r", "r"))},
-		"row 2: a CloneSet's":                  {pod: newPod(cloneSet), want: []corev1.PodConditionType{"KruisePodReady"}},
-		"row 2: a CloneSet's, of the old API":  {pod: newPod(ownedBy("apps.kruise.io/v1alpha1", "CloneSet", "c", "c")), want: []corev1.PodConditionType{"KruisePodReady"}},
-		"row 2: once":                          {pod: newPod(cloneSet, gates("InPlaceUpdateReady", "KruisePodReady")), want: []corev1.PodConditionType{"InPlaceUpdateReady", "KruisePodReady"}},
+		"nobody's Pod":                         {pod: newPod()},
+		"a Deployment's":                       {pod: newPod(ownedBy("apps/v1", "ReplicaSet", "r", "r"))},
+		"a CloneSet's":                         {pod: newPod(cloneSet), want: []corev1.PodConditionType{"KruisePodReady"}},
+		"a CloneSet's, of the old API":         {pod: newPod(ownedBy("apps.kruise.io/v1alpha1", "CloneSet", "c", "c")), want: []corev1.PodConditionType{"KruisePodReady"}},
+		"once":                                 {pod: newPod(cloneSet, gates("InPlaceUpdateReady", "KruisePodReady")), want: []corev1.PodConditionType{"InPlaceUpdateReady", "KruisePodReady"}},
 		"after others":                         {pod: newPod(cloneSet, gates("a/b")), want: []corev1.PodConditionType{"a/b", "KruisePodReady"}},
 		"owned and not controlled":             {pod: newPod(cloneSet, notController)},
 		"of a group whose name begins so":      {pod: newPod(ownedBy("apps.kruise.io.example.com/v1", "CloneSet", "c", "c"))},

@@ -26,8 +26,9 @@ func TestEntriesAreLinesOfTheFile(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o644), info.Mode().Perm())
 }
 
-// TestRow9NoDirectoryToWriteTo goes on, on standard output.
-func TestRow9NoDirectoryToWriteTo(t *testing.T) {
+// A log that cannot be written to its directory goes to standard output.
+// Case configuration 9.
+func TestWithoutADirectoryTheLogGoesToStandardOutput(t *testing.T) {
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	stdout := os.Stdout

@@ -55,8 +55,9 @@ func patched(t *testing.T, raw string, change func(*corev1.Pod)) (result string,
 	return string(applied), made
 }
 
-// TestRow6UnknownFieldsArePreserved wherever they are, and stay with what they belong to.
-func TestRow6UnknownFieldsArePreserved(t *testing.T) {
+// Unknown fields are kept wherever they are, and stay with what they belong to.
+// Case pod-admission 6.
+func TestUnknownFieldsArePreserved(t *testing.T) {
 	sidecar := corev1.Container{Name: "sidecar", Image: "side:1"}
 	replace := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(newer) }
 	tests := map[string]struct {

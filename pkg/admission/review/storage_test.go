@@ -247,6 +247,7 @@ func mutation(t *testing.T, plugins Plugins, raw string) (*admissionv1.Admission
 	return review.Response, nil
 }
 
+// Cases pod-admission 7, 17.
 func TestARowThatChangesObjectsAnswersWithAPatch(t *testing.T) {
 	const raw = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","next":1},"spec":{"containers":[]}}`
 	handler := admission.NewHandler(admission.Create)
@@ -265,10 +266,10 @@ func TestARowThatChangesObjectsAnswersWithAPatch(t *testing.T) {
 			patch: `[{"op":"add","path":"/metadata/annotations","value":{"a":"yes","b/c":"yes"}}]`,
 		},
 		"nothing":                      {first: &annotator{handler, "", nil}, second: &annotator{handler, "", nil}},
-		"row 7: a second call":         {first: &annotator{handler, "a", nil}, raw: `{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"a":"yes"},"next":1}}`},
+		"a second call":                {first: &annotator{handler, "a", nil}, raw: `{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"a":"yes"},"next":1}}`},
 		"one that judges is not asked": {first: judging},
 		"another operation":            {first: &annotator{admission.NewHandler(admission.Update), "a", errors.New("no")}},
-		"row 17: a failure of ours":    {first: &annotator{handler, "a", nil}, second: &annotator{handler, "b", busy}, failed: "not yet"},
+		"a failure of ours":            {first: &annotator{handler, "a", nil}, second: &annotator{handler, "b", busy}, failed: "not yet"},
 		"a failure without a status":   {first: &annotator{handler, "a", errors.New("broken")}, failed: "broken"},
 		"a mistake of the user's":      {first: &annotator{handler, "a", nil}, second: &annotator{handler, "b", invalid}, refused: 400},
 		"no object":                    {first: &annotator{handler, "a", nil}, raw: " ", refused: 400},

@@ -105,7 +105,7 @@ var defaultsByKind = map[string]map[string]defaults{
 		"maxUnavailable alone": {written: rolling(`{maxUnavailable: 20%}`), want: rolling(`{maxUnavailable: 20%, maxSurge: null}`)},
 		"maxSurge alone":       {written: rolling(`{maxSurge: 2}`), want: rolling(`{maxUnavailable: null, maxSurge: 2}`)},
 		"paused kept":          {written: rolling(`{paused: true}`), want: rolling(`{paused: true}`)},
-		"row 3: Surging": {
+		"Surging": {
 			only: "v1alpha1", written: rolling(`{rollingUpdateType: Surging}`),
 			want: rolling(`{rollingUpdateType: Standard, maxSurge: 1, maxUnavailable: 0, paused: false, partition: null, selector: null}`),
 		},
@@ -222,7 +222,7 @@ var defaultsByKind = map[string]map[string]defaults{
 	"ImagePullJob":     {"unset": {want: pull}, "kept": {written: keptPull, want: keptPull}},
 	"ImageListPullJob": {"unset": {want: pull}, "kept": {written: keptPull, want: keptPull}},
 	"NodeImage": {
-		"row 8: all but createdAt, which only a write fills": {
+		"all but createdAt, which only a write fills": {
 			written: `{images: {nginx: {tags: [{tag: b}, {tag: a, pullPolicy: {timeoutSeconds: 1, backoffLimit: 0, ttlSecondsAfterFinished: 5}}]}}}`,
 			want: `{images: {nginx: {tags: [{tag: a, pullPolicy: {timeoutSeconds: 1, backoffLimit: 0, ttlSecondsAfterFinished: 5}},
 				{tag: b, createdAt: null, pullPolicy: {timeoutSeconds: 600, backoffLimit: 3, ttlSecondsAfterFinished: null}}]}}}`,

@@ -26,6 +26,8 @@ type defaults struct {
 	status, wantStatus string
 }
 
+// Case daemonset 3.
+// Case image-predownload 8.
 func TestDefaults(t *testing.T) {
 	scheme, groupVersions := newScheme(t)
 	for kind, cases := range defaultsByKind {

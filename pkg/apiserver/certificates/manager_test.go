@@ -129,6 +129,7 @@ type listener struct{ calls int }
 
 func (l *listener) Enqueue() { l.calls++ }
 
+// Case configuration 11.
 func TestRotationWithoutRestart(t *testing.T) {
 	c := newCluster()
 	clock := clocktesting.NewFakeClock(start)

@@ -81,25 +81,25 @@ func (e *empty) GuaranteedUpdate(
 }
 
 // calls are all ways to reach what is stored.
-var calls = map[string]func(s storage.Interface) error{
-	"create": func(s storage.Interface) error {
-		return s.Create(context.TODO(), "key", &corev1.Pod{}, nil, 0)
+var calls = map[string]func(ctx context.Context, s storage.Interface) error{
+	"create": func(ctx context.Context, s storage.Interface) error {
+		return s.Create(ctx, "key", &corev1.Pod{}, nil, 0)
 	},
-	"delete": func(s storage.Interface) error {
-		return s.Delete(context.TODO(), "key", &corev1.Pod{}, nil, nil, nil, storage.DeleteOptions{})
+	"delete": func(ctx context.Context, s storage.Interface) error {
+		return s.Delete(ctx, "key", &corev1.Pod{}, nil, nil, nil, storage.DeleteOptions{})
 	},
-	"watch": func(s storage.Interface) error {
-		_, err := s.Watch(context.TODO(), "key", storage.ListOptions{})
+	"watch": func(ctx context.Context, s storage.Interface) error {
+		_, err := s.Watch(ctx, "key", storage.ListOptions{})
 		return err
 	},
-	"get": func(s storage.Interface) error {
-		return s.Get(context.TODO(), "key", storage.GetOptions{}, &corev1.Pod{})
+	"get": func(ctx context.Context, s storage.Interface) error {
+		return s.Get(ctx, "key", storage.GetOptions{}, &corev1.Pod{})
 	},
-	"list": func(s storage.Interface) error {
-		return s.GetList(context.TODO(), "key", storage.ListOptions{}, &corev1.PodList{})
+	"list": func(ctx context.Context, s storage.Interface) error {
+		return s.GetList(ctx, "key", storage.ListOptions{}, &corev1.PodList{})
 	},
-	"update": func(s storage.Interface) error {
-		return s.GuaranteedUpdate(context.TODO(), "key", &corev1.Pod{}, false, nil, nil, nil)
+	"update": func(ctx context.Context, s storage.Interface) error {
+		return s.GuaranteedUpdate(ctx, "key", &corev1.Pod{}, false, nil, nil, nil)
 	},
 }
 
@@ -108,16 +108,16 @@ func TestClosedStoreNeverAnswersNotFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := &gate{}
 			open := &checked{Interface: &empty{}, gate: g}
-			if err := call(open); name != "watch" {
+			if err := call(t.Context(), open); name != "watch" {
 				assert.True(t, storage.IsNotFound(err) || errors.Is(err, errExplained), "an open store does: %v", err)
 			}
 			g.err = errClosed
-			assert.Equal(t, errClosed, call(open))
+			assert.Equal(t, errClosed, call(t.Context(), open))
 
 			// The answer of a store that turned out to be wrong while it was being read.
 			g.err = nil
 			closes := &checked{Interface: &empty{during: func() { g.err = errClosed }}, gate: g}
-			assert.Equal(t, errClosed, call(closes))
+			assert.Equal(t, errClosed, call(t.Context(), closes))
 		})
 	}
 }
@@ -125,7 +125,7 @@ func TestClosedStoreNeverAnswersNotFound(t *testing.T) {
 func TestWritesAreCountedAndTheirErrorsExplained(t *testing.T) {
 	for name, call := range calls {
 		g := &gate{}
-		err := call(&checked{Interface: &empty{}, gate: g})
+		err := call(t.Context(), &checked{Interface: &empty{}, gate: g})
 		writes := name == "create" || name == "delete" || name == "update"
 		assert.Equal(t, writes, g.writes == 1, name)
 		assert.Equal(t, writes, errors.Is(err, errExplained), name)
@@ -135,7 +135,7 @@ func TestWritesAreCountedAndTheirErrorsExplained(t *testing.T) {
 func TestFullStoreRefusesNewObjectsAlone(t *testing.T) {
 	errFull := errors.New("full")
 	for name, call := range calls {
-		err := call(&checked{Interface: &empty{}, gate: &gate{room: errFull}})
+		err := call(t.Context(), &checked{Interface: &empty{}, gate: &gate{room: errFull}})
 		assert.Equal(t, name == "create", errors.Is(err, errFull), name)
 	}
 }
@@ -154,12 +154,12 @@ func TestStoreThatIsNotOpenYetRefuses(t *testing.T) {
 	s := New(g)
 	s.add(d)
 	for name, call := range calls {
-		err := call(d)
+		err := call(t.Context(), d)
 		assert.True(t, apierrors.IsServiceUnavailable(err), "%s: %v", name, err)
 		assert.ErrorContains(t, err, "the store of clonesets.apps.kruise.io is not open yet")
 	}
 	g.err = errClosed
-	assert.Equal(t, errClosed, calls["get"](d), "the reason, where there is one")
+	assert.Equal(t, errClosed, calls["get"](t.Context(), d), "the reason, where there is one")
 	assert.Error(t, d.ReadinessCheck())
 	g.err = nil
 
@@ -168,7 +168,7 @@ func TestStoreThatIsNotOpenYetRefuses(t *testing.T) {
 	require.NoError(t, s.Open(t.Context()))
 	require.NoError(t, s.Open(t.Context()))
 	assert.Equal(t, 2, opens)
-	assert.True(t, storage.IsNotFound(calls["get"](d)))
+	assert.True(t, storage.IsNotFound(calls["get"](t.Context(), d)))
 	d.destroy()
 	d.destroy()
 	assert.Equal(t, 1, released)

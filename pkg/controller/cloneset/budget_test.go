@@ -71,8 +71,8 @@ func (w *world) bounded(budget *policyv1beta1.PodUnavailableBudget) {
 	})
 }
 
-// Row 28: maxUnavailable lets three Pods go at once, the budget one.
-func TestRow28AnUpdateTakesItsPartOfTheBudget(t *testing.T) {
+// Case podunavailablebudget 28: maxUnavailable lets three Pods go at once, the budget one.
+func TestAnUpdateTakesItsPartOfTheBudget(t *testing.T) {
 	w := rolled(t, updatesBounded, newSet(4, inPlaceIfPossible, knobs("", "3", "")))
 	w.bounded(budgetOf(1))
 	w.edit(image("app:2"))

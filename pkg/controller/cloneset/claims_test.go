@@ -17,7 +17,8 @@ import (
 )
 
 // A Pod that somebody deletes goes in its own time. Its claim waits for it, and the others of its set do not.
-func TestRow21APodThatGoesSlowlyComesBackWithItsClaim(t *testing.T) {
+// Case cloneset 21.
+func TestAPodThatGoesSlowlyComesBackWithItsClaim(t *testing.T) {
 	w := rolled(t, "", newSet(2, func(s *v1beta1.CloneSetSpec) {
 		s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
 		s.ScaleStrategy.EnablePVCReuse = true

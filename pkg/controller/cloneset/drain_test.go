@@ -48,14 +48,16 @@ func (w *world) drained() (names []string) {
 	return names
 }
 
-func TestLifecycleRow15NewPodsHaveGateAndCondition(t *testing.T) {
+// Case lifecycle 15.
+func TestNewPodsHaveGateAndCondition(t *testing.T) {
 	w := rolled(t, "", newSet(1))
 	assert.Contains(t, w.Pods()[0].Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: "KruisePodReady"})
 	assert.Equal(t, corev1.ConditionTrue, w.podReady().Status)
 	assert.Equal(t, int32(1), w.set().Status.ReadyReplicas)
 }
 
-func TestLifecycleRow7And8DrainBeforeDeletion(t *testing.T) {
+// Cases lifecycle 7, 8.
+func TestDrainBeforeDeletion(t *testing.T) {
 	w := rolled(t, "", newSet(2, drainingDelete))
 	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](1) })
 	w.step()
@@ -63,20 +65,20 @@ func TestLifecycleRow7And8DrainBeforeDeletion(t *testing.T) {
 	require.Len(t, held, 1)
 	for _, pod := range w.Pods() {
 		if pod.Name == held[0] {
-			assert.Equal(t, preDeleteKey, controllertest.ConditionOf(pod, pub.KruisePodReadyConditionType).Message, "row 8")
-			assert.Equal(t, corev1.ConditionFalse, controllertest.ConditionOf(pod, corev1.PodReady).Status, "row 8: in the same write")
+			assert.Equal(t, preDeleteKey, controllertest.ConditionOf(pod, pub.KruisePodReadyConditionType).Message)
+			assert.Equal(t, corev1.ConditionFalse, controllertest.ConditionOf(pod, corev1.PodReady).Status, "in the same write")
 			assert.Equal(t, "PreparingDelete", pod.Labels["lifecycle.apps.kruise.io/state"])
 		}
 	}
 	w.kubelet()
 	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](2) })
 	w.settle()
-	assert.Equal(t, held, w.drained(), "row 7: a drained Pod is not taken back")
+	assert.Equal(t, held, w.drained(), "a drained Pod is not taken back")
 
 	w.change(held[0], func(p *corev1.Pod) { p.Finalizers = nil })
 	w.settle()
 	assert.NotContains(t, w.names(), held[0])
-	assert.Len(t, w.names(), 2, "row 7: another one is made when it is needed")
+	assert.Len(t, w.names(), 2, "another one is made when it is needed")
 }
 
 func TestDrainThatIsSwitchedOffIsUndoneWhenThePodIsTakenBack(t *testing.T) {
@@ -93,6 +95,7 @@ func TestDrainThatIsSwitchedOffIsUndoneWhenThePodIsTakenBack(t *testing.T) {
 	assert.Equal(t, int32(2), w.set().Status.AvailableReplicas)
 }
 
+// Cases lifecycle 12, 13.
 func TestDrainBeforeUpdate(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible, drainingUpdate))
 	name := w.names()[0]
@@ -113,14 +116,15 @@ func TestDrainBeforeUpdate(t *testing.T) {
 
 	w.edit(image("app:3"))
 	w.settle()
-	assert.Equal(t, preUpdateKey, w.podReady().Message, "row 13: it is drained again")
+	assert.Equal(t, preUpdateKey, w.podReady().Message, "it is drained again")
 	w.edit(image("app:2"))
 	w.settle()
-	assert.Equal(t, corev1.ConditionTrue, w.podReady().Status, "row 12: rolled back while it waits")
+	assert.Equal(t, corev1.ConditionTrue, w.podReady().Status, "rolled back while it waits")
 	assert.Equal(t, int32(1), w.set().Status.AvailableReplicas)
 }
 
-func TestLifecycleRow17MarkersThereAtCompletion(t *testing.T) {
+// Case lifecycle 17.
+func TestMarkersThereAtCompletionEndTheDrain(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible, drainingUpdate))
 	name := w.names()[0]
 	w.edit(image("app:2"))

@@ -66,7 +66,8 @@ func TestWorthAPass(t *testing.T) {
 	}
 }
 
-func TestLifecycleRow4FinalizerOfAPodThatWaitsIsSeen(t *testing.T) {
+// Case lifecycle 4.
+func TestTheFinalizerOfAPodThatWaitsIsSeen(t *testing.T) {
 	w := newWorld(t, "CloneSetEventHandlerOptimization=true", newSet(1, func(s *v1beta1.CloneSetSpec) {
 		s.Lifecycle = &pub.Lifecycle{PreNormal: &pub.LifecycleHook{FinalizersHandler: []string{"a/b"}}}
 	}))
@@ -128,8 +129,9 @@ func lag(w *world) {
 	w.guard.Wrote("set", pods, "2")
 }
 
-// TestLifecycleRow21CacheThatNeverShowsAWrite is held to what the server says: it has the write, so the cache is late.
-func TestLifecycleRow21CacheThatNeverShowsAWrite(t *testing.T) {
+// The server has the write, so the cache is late.
+// Case lifecycle 21.
+func TestACacheThatNeverShowsAWriteIsWaitedFor(t *testing.T) {
 	w := newWorld(t, "", newSet(1))
 	w.guard.Look = func(context.Context, schema.GroupResource, string, string) (string, metav1.Object, error) {
 		return "2", nil, nil
@@ -145,7 +147,8 @@ func TestLifecycleRow21CacheThatNeverShowsAWrite(t *testing.T) {
 	}
 }
 
-func TestRow26RestartWithAThousandPods(t *testing.T) {
+// Case cloneset 26.
+func TestARestartWithAThousandPodsChangesNone(t *testing.T) {
 	w := rolled(t, "", newSet(1))
 	first := w.Pods()[0]
 	for i := range 999 {

@@ -33,7 +33,8 @@ func annotation(value string) func(*v1beta1.CloneSetSpec) {
 	return func(s *v1beta1.CloneSetSpec) { s.Template.Annotations["v"] = value }
 }
 
-func TestInPlaceRow5EnvFromMetadata(t *testing.T) {
+// Case inplace-update 5.
+func TestEnvFromMetadataIsUpdatedInPlace(t *testing.T) {
 	for _, policyType := range []pub.PodUpdatePolicyType{pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy} {
 		t.Run(string(policyType), func(t *testing.T) {
 			w := newWorld(t, "", newSet(2, policy(policyType), knobs("", "1", ""), readsAnnotation))
@@ -61,7 +62,8 @@ func TestInPlaceRow5EnvFromMetadata(t *testing.T) {
 	}
 }
 
-func TestInPlaceRow6EnvFromMetadataWithTheGateOff(t *testing.T) {
+// Case inplace-update 6.
+func TestEnvFromMetadataWithTheGateOff(t *testing.T) {
 	w := newWorld(t, "InPlaceUpdateEnvFromMetadata=false", newSet(1, inPlaceIfPossible, readsAnnotation))
 	w.node.Agent = true
 	w.settle()
@@ -115,7 +117,8 @@ func imagesOf(pod *corev1.Pod) (images []string) {
 	return images
 }
 
-func TestInPlaceRow9ContainersByPriority(t *testing.T) {
+// Case inplace-update 9.
+func TestContainersAreUpdatedByPriority(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) { s.Template.Spec.Containers = nil },
 		barriers(map[string]string{"a": "p_1", "b": "p_5"})))
 	name := w.names()[0]
@@ -148,7 +151,8 @@ func amounts(request string, restart corev1.ResourceResizeRestartPolicy) func(*v
 	}
 }
 
-func TestInPlaceRow17And18Resources(t *testing.T) {
+// Cases inplace-update 17, 18.
+func TestResourcesAreUpdatedInPlace(t *testing.T) {
 	for restart, want := range map[corev1.ResourceResizeRestartPolicy][]string{
 		corev1.NotRequired:      {"patch pods", "patch pods", "patch pods/resize"},
 		corev1.RestartContainer: {"patch pods", "patch pods/resize", "patch pods/status", "patch pods/status"},
@@ -246,7 +250,8 @@ func TestResourcesWithAGracePeriod(t *testing.T) {
 }
 
 // The write that puts a Pod back into service is for the very version that was judged, and is not tried again.
-func TestInPlaceRow16ANewUpdateWinsOverARelease(t *testing.T) {
+// Case inplace-update 16.
+func TestANewUpdateWinsOverARelease(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible))
 	name := w.names()[0]
 	w.edit(image("app:2"))

@@ -38,7 +38,9 @@ func (w *world) newest() *appsv1.ControllerRevision {
 	return revision
 }
 
-func TestRow28And39ImagesArePulledAheadOfAnUpdate(t *testing.T) {
+// Case cloneset 28.
+// Case image-predownload 39.
+func TestImagesArePulledAheadOfAnUpdate(t *testing.T) {
 	w := rolled(t, preDownload, newSet(5, inPlaceIfPossible, knobs("3", "1", "")))
 	assert.Empty(t, w.jobs())
 	w.edit(image("app:2"))
@@ -58,7 +60,9 @@ func TestRow28And39ImagesArePulledAheadOfAnUpdate(t *testing.T) {
 	assert.Empty(t, w.jobs(), "the revision has reached all")
 }
 
-func TestRow28And39NoPullAheadWhereItIsNoUse(t *testing.T) {
+// Case cloneset 28.
+// Case image-predownload 39.
+func TestNothingIsPulledAheadWhereItIsNoUse(t *testing.T) {
 	onDelete := func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.Type = v1beta1.OnDeleteCloneSetStrategyType }
 	tests := map[string]struct {
 		gates    string

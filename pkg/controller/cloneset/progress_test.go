@@ -135,6 +135,7 @@ func TestProgressingUnderOnDelete(t *testing.T) {
 }
 
 // A rollout that exceeded its deadline stays exceeded though it makes progress, until it is complete.
+// Case cloneset 39.
 func TestAnExceededDeadlineOutlivesProgress(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible, deadline(60), knobs("", "1", "")))
 	w.node.Broken = func(image string) bool { return image == "app:2" }

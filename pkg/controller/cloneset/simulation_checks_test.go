@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ import (
 	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/history"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/podstate"
 	"kruise.io/kruise/pkg/workload/rollout"
@@ -75,9 +77,12 @@ func (s *simulation) check(seen []*corev1.Pod) {
 		if !s.available(set, pod) {
 			continue
 		}
-		if s.wrote[pod.Name] && takenOut(now[pod.Name]) {
+		switch {
+		case s.wrote[pod.Name] && takenOut(now[pod.Name]):
 			lost++
-		} else {
+		case s.writtenAfter(pod) && takenOut(now[pod.Name]):
+			// An earlier pass took it out, and this one has to know that whatever its cache says.
+		default:
 			serve++
 		}
 	}
@@ -93,12 +98,58 @@ func (s *simulation) check(seen []*corev1.Pod) {
 	}
 }
 
+// writtenAfter tells whether this controller wrote to the Pod after the version that its cache shows.
+func (s *simulation) writtenAfter(pod *corev1.Pod) bool {
+	version, err := strconv.ParseInt(pod.ResourceVersion, 10, 64)
+	require.NoError(s.t, err)
+	return s.written[pod.Name] > version
+}
+
 // counted leaves out the Pods that a hook holds before their deletion, where the user wants them left out.
 func (s *simulation) counted(set *v1beta1.CloneSet) (n int) {
 	for _, pod := range s.active() {
 		n += one(!engine.PreparingDelete(pod) || !set.Spec.ScaleStrategy.ExcludePreparingDelete)
 	}
 	return n
+}
+
+// checkNumber holds every creation, whenever it arrives, to the most Pods that the controller was allowed while it may have sent it.
+func (s *simulation) checkNumber() {
+	count := 0
+	for _, pod := range s.active() {
+		count += one(!engine.PreparingDelete(pod))
+	}
+	require.LessOrEqual(s.t, count, s.ceiling, "a creation makes too many Pods\n%s", s.story())
+}
+
+// checkUpdate holds each change of a running container to its rules: the Pod does not serve from before the change until its node has
+// carried it out, and the record names the instance that the change ends.
+func (s *simulation) checkUpdate(pod *corev1.Pod) {
+	container := &pod.Spec.Containers[0]
+	waiting, err := record.ReadGrace(pod)
+	require.NoError(s.t, err)
+	if waiting != nil {
+		s.grace[pod.Name] = time.Duration(waiting.GraceSeconds) * time.Second
+	}
+	if s.images[pod.Name] == container.Image {
+		if !takenOut(pod) && len(pod.Status.ContainerStatuses) > 0 {
+			require.Equal(s.t, container.Image, pod.Status.ContainerStatuses[0].Image, "%s serves before its update\n%s", pod.Name, s.story())
+		}
+		return
+	}
+	s.images[pod.Name] = container.Image
+	held := controllertest.ConditionOf(pod, pub.InPlaceUpdateReadyConditionType)
+	require.True(s.t, held != nil && held.Status == corev1.ConditionFalse, "%s serves while a container changes\n%s", pod.Name, s.story())
+	require.GreaterOrEqual(s.t, s.clock.Now().Sub(held.LastTransitionTime.Time), s.grace[pod.Name], "%s: no grace\n%s", pod.Name, s.story())
+	delete(s.grace, pod.Name)
+	state, err := record.Read(pod)
+	require.NoError(s.t, err)
+	running := ""
+	if len(pod.Status.ContainerStatuses) > 0 {
+		running = pod.Status.ContainerStatuses[0].ContainerID
+	}
+	require.Equal(s.t, running, state.LastContainerStatuses[container.Name].ContainerID,
+		"%s: the record names another instance\n%s", pod.Name, s.story())
 }
 
 // mounts are the names of the claims that a Pod mounts.
@@ -146,6 +197,9 @@ func (s *simulation) converged() {
 	replicas := replicasOf(set)
 	if s.withdrawn() {
 		return
+	}
+	for _, pod := range s.server.Pods() {
+		require.Equal(s.t, pod.Labels["app"] == "web", metav1.GetControllerOfNoCopy(pod) != nil, "owner of %s\n%s", pod.Name, s.story())
 	}
 	pods, updated, available := s.active(), 0, 0
 	for _, pod := range pods {

@@ -24,6 +24,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/consistency"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
@@ -56,6 +57,16 @@ type simulation struct {
 	// pass.
 	created, deleted map[string]int
 	wrote            map[string]bool
+	// written is the server's version after the controller's last write to each Pod, since it was started.
+	written map[string]int64
+	// images are those that the controller gave to each Pod, by name.
+	images map[string]string
+	// grace is how long the change that waits in each Pod has to wait, by name.
+	grace map[string]time.Duration
+	// ceiling is the most Pods that any pass since the controller was started was allowed.
+	ceiling int
+	// due is when the last pass asked to be repeated.
+	due time.Duration
 	// purged are the claims of Pods that the controller deleted on purpose.
 	purged map[types.UID]bool
 }
@@ -71,9 +82,10 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 		t: t, rand: r, server: controllertest.NewServer(r), clock: clocktesting.NewFakePassiveClock(controllertest.Now),
 		node: &controllertest.Node{Now: controllertest.Now, Broken: brokenImage}, trouble: r.IntN(2) == 0,
 		sick: map[string]bool{}, created: map[string]int{}, deleted: map[string]int{}, purged: map[types.UID]bool{},
+		images: map[string]string{}, grace: map[string]time.Duration{},
 	}
 	s.gates.rollback, s.gates.preparingUpdateAsUpdate = r.IntN(2) == 0, r.IntN(2) == 0
-	s.server.OnWrite, s.server.Trouble = s.observe, s.trouble
+	s.server.OnWrite, s.server.Interfere, s.server.Trouble = s.observe, s.interfere, s.trouble
 	s.caches = controllertest.NewLaggingCaches(s.server)
 	s.sets = &setServer{server: s.server}
 	s.logf("seed %d policy=%s replicas=%d gates=%+v trouble=%t", seed, rollingOf(set).PodUpdatePolicy, replicasOf(set), s.gates, s.trouble)
@@ -88,6 +100,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 // restart makes a controller that remembers nothing. Its caches begin with what the server has.
 func (s *simulation) restart() {
 	s.server.Arrive()
+	s.written, s.ceiling = map[string]int64{}, 0
 	s.guard = consistency.New(consistency.Config{Timeout: time.Hour, Clock: s.clock})
 	s.guard.Add(clonesets.GroupResource(), s.sets)
 	for _, resource := range []schema.GroupVersionResource{engine.PodResource, engine.ClaimResource, engine.RevisionResource} {
@@ -125,11 +138,15 @@ func (s *simulation) observe(verb string, object metav1.Object) {
 	if !ok {
 		return
 	}
-	s.wrote[pod.Name] = true
+	s.wrote[pod.Name], s.written[pod.Name] = true, s.server.Version()
 	switch verb {
 	case "create":
 		s.created[revisionLabel(pod)]++
+		s.images[pod.Name] = pod.Spec.Containers[0].Image
 		s.checkMounts(pod)
+		s.checkNumber()
+	case "patch":
+		s.checkUpdate(pod)
 	case "delete":
 		s.deleted[revisionLabel(pod)]++
 		if pod.Status.Phase != corev1.PodFailed {
@@ -158,11 +175,15 @@ func (s *simulation) pass() bool {
 	version, versions := s.server.Version(), len(s.sets.versions)
 	seen := s.caches.Pods()
 	s.logf("pass")
+	_, _, maxSurge := s.bounds(s.sets.cached())
+	s.ceiling = max(s.ceiling, replicasOf(s.sets.cached())+maxSurge)
 	ctx := klog.NewContext(s.t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(io.Discard))))
+	var result reconcile.Result
 	var err error
 	if set := s.sets.cached(); s.guard.Wait(ctx, set) == 0 {
-		_, err = s.r.Reconcile(ctx, set)
+		result, err = s.r.Reconcile(ctx, set)
 	}
+	s.due = result.RequeueAfter
 	s.check(seen)
 	if err != nil {
 		s.logf("  %s", strings.ReplaceAll(err.Error(), "\n", " | "))
@@ -209,10 +230,11 @@ func (s *simulation) run() {
 			quiet = 0
 			continue
 		}
-		// Times that pass may still cause something.
+		// Times that pass may still cause something, where the controller asked for it.
 		if quiet++; quiet == 8 {
 			return
 		}
+		s.clock.SetTime(s.clock.Now().Add(s.due))
 	}
 	require.Failf(s.t, "it never comes to rest", "%s", s.story())
 }
@@ -240,5 +262,5 @@ func (s *simulation) spec() *v1beta1.CloneSetSpec { return &s.sets.newest().Spec
 
 // active are the Pods of the server that count towards the replicas.
 func (s *simulation) active() []*corev1.Pod {
-	return slices.DeleteFunc(s.server.Pods(), func(pod *corev1.Pod) bool { return !activePod(pod) })
+	return slices.DeleteFunc(s.server.Pods(), func(pod *corev1.Pod) bool { return !activePod(pod) || pod.Labels["app"] != "web" })
 }

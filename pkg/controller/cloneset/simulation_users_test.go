@@ -85,7 +85,7 @@ func (s *simulation) disturbOne() {
 	if pod == nil {
 		return
 	}
-	switch s.rand.IntN(4) {
+	switch s.rand.IntN(5) {
 	case 0:
 		s.logf("lose %s", pod.Name)
 		s.server.Terminate(pod)
@@ -102,7 +102,24 @@ func (s *simulation) disturbOne() {
 	case 3:
 		s.logf("fail %s", pod.Name)
 		s.server.ChangePod(pod.Name, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	case 4:
+		s.logf("take %s", pod.Name)
+		s.server.ChangePod(pod.Name, func(p *corev1.Pod) { p.Labels["app"] = "taken" })
 	}
+}
+
+// interfere lets a node go on, or a container end by itself, between two writes of a pass.
+func (s *simulation) interfere() {
+	pod := s.anyPod()
+	if pod == nil || pod.DeletionTimestamp != nil {
+		return
+	}
+	change, what := s.progress, "progress of"
+	if s.rand.IntN(2) == 0 {
+		change, what = s.node.Crash, "crash of"
+	}
+	s.logf("  meanwhile %s %s", what, pod.Name)
+	s.server.ChangePod(pod.Name, change)
 }
 
 func (s *simulation) anyPod() *corev1.Pod {

@@ -19,6 +19,7 @@ import (
 	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
+// Cases containerrecreaterequest 25, 26, 27.
 func TestEndsWhatCannotEndByItself(t *testing.T) {
 	goes := func(p *corev1.Pod) { p.DeletionTimestamp, p.Finalizers = new(metav1.Now()), []string{"a/b"} }
 	tests := map[string]struct {
@@ -28,18 +29,18 @@ func TestEndsWhatCannotEndByItself(t *testing.T) {
 		want    string
 		next    time.Duration
 	}{
-		"row 27: the Pod is gone":                 {nil, newRequest(), 0, "pod has gone", 0},
-		"row 27: another Pod has its name":        {newPod(func(p *corev1.Pod) { p.UID = "u2" }), newRequest(), 0, "pod has gone", 0},
-		"row 27: the Pod goes":                    {newPod(goes), newRequest(), 0, "pod has gone", 0},
-		"row 26: nobody answers":                  {newPod(), newRequest(phase("")), 60 * time.Second, "daemon has not responded for a long time", 0},
-		"row 26: an answer may come yet":          {newPod(), newRequest(phase("")), 59 * time.Second, "", time.Second},
-		"row 26: it waits for its turn":           {newPod(), newRequest(phase("Pending")), time.Hour, "", 0},
-		"row 25: the deadline":                    {newPod(), newRequest(deadlineOf(3)), 3 * time.Second, "recreating has exceeded the activeDeadlineSeconds", 0},
-		"row 25: it waits for its turn till then": {newPod(), newRequest(phase("Pending"), deadlineOf(3)), 3 * time.Second, "recreating has exceeded the activeDeadlineSeconds", 0},
-		"the deadline is near":                    {newPod(), newRequest(deadlineOf(30)), 10 * time.Second, "", 20 * time.Second},
-		"the answer is due before the deadline":   {newPod(), newRequest(phase(""), deadlineOf(300)), 10 * time.Second, "", 50 * time.Second},
-		"the deadline comes before the answer":    {newPod(), newRequest(phase(""), deadlineOf(30)), 10 * time.Second, "", 20 * time.Second},
-		"nothing limits it":                       {newPod(), newRequest(), time.Hour, "", 0},
+		"the Pod is gone":                       {nil, newRequest(), 0, "pod has gone", 0},
+		"another Pod has its name":              {newPod(func(p *corev1.Pod) { p.UID = "u2" }), newRequest(), 0, "pod has gone", 0},
+		"the Pod goes":                          {newPod(goes), newRequest(), 0, "pod has gone", 0},
+		"nobody answers":                        {newPod(), newRequest(phase("")), 60 * time.Second, "daemon has not responded for a long time", 0},
+		"an answer may come yet":                {newPod(), newRequest(phase("")), 59 * time.Second, "", time.Second},
+		"it waits for its turn":                 {newPod(), newRequest(phase("Pending")), time.Hour, "", 0},
+		"the deadline":                          {newPod(), newRequest(deadlineOf(3)), 3 * time.Second, "recreating has exceeded the activeDeadlineSeconds", 0},
+		"it waits for its turn till then":       {newPod(), newRequest(phase("Pending"), deadlineOf(3)), 3 * time.Second, "recreating has exceeded the activeDeadlineSeconds", 0},
+		"the deadline is near":                  {newPod(), newRequest(deadlineOf(30)), 10 * time.Second, "", 20 * time.Second},
+		"the answer is due before the deadline": {newPod(), newRequest(phase(""), deadlineOf(300)), 10 * time.Second, "", 50 * time.Second},
+		"the deadline comes before the answer":  {newPod(), newRequest(phase(""), deadlineOf(30)), 10 * time.Second, "", 20 * time.Second},
+		"nothing limits it":                     {newPod(), newRequest(), time.Hour, "", 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +65,8 @@ func TestEndsWhatCannotEndByItself(t *testing.T) {
 	}
 }
 
-func TestRow25TheDeadlineLeavesNoContainerUnfinished(t *testing.T) {
+// Case containerrecreaterequest 25.
+func TestTheDeadlineLeavesContainersAsTheyAre(t *testing.T) {
 	const text = "recreating has exceeded the activeDeadlineSeconds"
 	tests := map[string]struct{ stored, want []state }{
 		"before the agent looked": {nil, []state{
@@ -107,7 +109,8 @@ func TestAPodThatTheCacheDoesNotHaveYetIsNotGone(t *testing.T) {
 	assert.Nil(t, w.request().Status.CompletionTime, "a server that does not answer says nothing of the Pod")
 }
 
-func TestRow28OldRequestsAreDeleted(t *testing.T) {
+// Case containerrecreaterequest 28.
+func TestOldRequestsAreDeleted(t *testing.T) {
 	w := newWorld(t, newPod(), newRequest(ended, func(r *request) { r.Spec.TTLSecondsAfterFinished = new(int32(5)) }))
 	assert.Equal(t, []string{"patch containerrecreaterequests r"}, w.settle(), "out of its agent's sight first")
 	w.Clock.SetTime(controllertest.Now.Add(2 * time.Second))
@@ -154,6 +157,7 @@ func TestALostRaceIsDecidedAgainOnWhatTheAgentWrote(t *testing.T) {
 	}
 }
 
+// Case containerrecreaterequest 34.
 func TestWhoseTurnItIsAfterAChangeOfAPod(t *testing.T) {
 	other := newRequest(func(r *request) { r.Name, r.UID = "done", "r2" }, ended)
 	elsewhere := newRequest(func(r *request) {
@@ -176,7 +180,7 @@ func TestWhoseTurnItIsAfterAChangeOfAPod(t *testing.T) {
 		"nothing":                {func(*corev1.Pod) {}, false},
 		"a label":                {func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} }, false},
 		"another condition":      {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }, false},
-		"row 34: ready":          {runs("app", "a1", 0, false), true},
+		"ready":                  {runs("app", "a1", 0, false), true},
 		"another instance":       {runs("app", "a2", 1, true), true},
 		"it goes":                {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
 		"another Pod, same name": {func(p *corev1.Pod) { p.UID = "u2" }, true},

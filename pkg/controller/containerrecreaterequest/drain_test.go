@@ -19,7 +19,8 @@ import (
 
 const held = `[{"userAgent":"ContainerRecreateRequest","key":"ns/r"}]`
 
-func TestRow17TheDrain(t *testing.T) {
+// Case containerrecreaterequest 17.
+func TestThePodIsTakenOutOfServiceFirst(t *testing.T) {
 	w := newWorld(t, newPod(), newRequest(unready(3), phase("Pending")))
 	w.nothing("it is not its turn")
 	w.change(phase("Recreating"))
@@ -53,14 +54,16 @@ func TestTheTimeIsRoundedUp(t *testing.T) {
 	}
 }
 
-func TestRow18WithoutTheGateThereIsTheTimeAlone(t *testing.T) {
+// Case containerrecreaterequest 18.
+func TestWithoutTheGateThereIsTheTimeAlone(t *testing.T) {
 	w := newWorld(t, newPod(func(p *corev1.Pod) { p.Spec.ReadinessGates, p.Status.Conditions = nil, nil }), newRequest(unready(0)))
 	assert.Equal(t, []string{"update containerrecreaterequests/status r"}, w.settle())
 	assert.Len(t, w.request().Status.Conditions, 1)
 	assert.Empty(t, w.request().Finalizers)
 }
 
-func TestRow19DeletedDuringTheDrain(t *testing.T) {
+// Case containerrecreaterequest 19.
+func TestARequestDeletedDuringTheDrainPutsThePodBack(t *testing.T) {
 	w := newWorld(t, newPod(), newRequest(unready(30)))
 	w.settle()
 	w.change(func(r *request) { r.DeletionTimestamp = new(metav1.Now()) })

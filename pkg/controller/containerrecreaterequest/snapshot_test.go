@@ -17,6 +17,7 @@ func sorted(texts []string) []string {
 	return texts
 }
 
+// Cases containerrecreaterequest 33, 34, 38.
 func TestSnapshot(t *testing.T) {
 	type status = v1beta1.ContainerRecreateRequestContainerStatus
 	app2 := status{Name: "app", Ready: true, RestartCount: 1, ContainerID: "containerd://a2"}
@@ -32,13 +33,13 @@ func TestSnapshot(t *testing.T) {
 	}{
 		"the instances that are to go": {newRequest(), newPod(), nil},
 		"in the order of the request":  {newRequest(), newPod(runs("sidecar", "s2", 1, true), runs("app", "a2", 1, true)), []status{app2, sidecar2}},
-		"row 34: not ready yet": {newRequest(), newPod(runs("app", "a2", 1, false)),
+		"not ready yet": {newRequest(), newPod(runs("app", "a2", 1, false)),
 			[]status{{Name: "app", RestartCount: 1, ContainerID: "containerd://a2"}}},
-		"row 34: ready": {newRequest(stored(status{Name: "app", ContainerID: "containerd://a2", RestartCount: 1})),
+		"ready": {newRequest(stored(status{Name: "app", ContainerID: "containerd://a2", RestartCount: 1})),
 			newPod(runs("app", "a2", 1, true)), []status{app2}},
-		"row 33: between two instances what was said stays": {newRequest(stored(app2)), newPod(ends), []status{app2}},
-		"row 33: of one of two":                             {newRequest(stored(app2)), newPod(ends, runs("sidecar", "s2", 1, true)), []status{app2, sidecar2}},
-		"row 38: an instance that is older than the request": {newRequest(), newPod(func(p *corev1.Pod) {
+		"between two instances what was said stays": {newRequest(stored(app2)), newPod(ends), []status{app2}},
+		"of one of two": {newRequest(stored(app2)), newPod(ends, runs("sidecar", "s2", 1, true)), []status{app2, sidecar2}},
+		"an instance that is older than the request": {newRequest(), newPod(func(p *corev1.Pod) {
 			runs("app", "a2", 1, true)(p)
 			p.Status.ContainerStatuses[1].State.Running.StartedAt.Time = controllertest.Now.Add(-time.Hour)
 		}), []status{app2}},

@@ -39,17 +39,7 @@ func (n *Node) Run(pod *corev1.Pod) {
 		c := &pod.Spec.Containers[i]
 		status := containerStatusOf(pod, c.Name)
 		if status.Image != c.Image || n.restarts(pod, c, status.ContainerID) {
-			n.starts++
-			restarts := status.RestartCount
-			if status.ContainerID != "" {
-				restarts++
-			}
-			*status = corev1.ContainerStatus{
-				Name: c.Name, Image: c.Image, ImageID: "id:" + c.Image, ContainerID: fmt.Sprintf("test://%d", n.starts),
-				RestartCount: restarts, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
-				Resources: status.Resources,
-			}
-			n.create(pod, c, status.ContainerID)
+			n.start(pod, c, status)
 		}
 		if status.Resources == nil || !n.Small {
 			status.Resources = c.Resources.DeepCopy()
@@ -69,6 +59,29 @@ func (n *Node) Run(pod *corev1.Pod) {
 	}
 	SetConditionOf(pod, corev1.PodReady, status, n.Now)
 	n.report(pod)
+}
+
+// Crash ends every container of a Pod, which its node then starts again, as it does at any time.
+func (n *Node) Crash(pod *corev1.Pod) {
+	for i := range pod.Spec.Containers {
+		n.start(pod, &pod.Spec.Containers[i], containerStatusOf(pod, pod.Spec.Containers[i].Name))
+	}
+	n.Run(pod)
+}
+
+// start makes another instance of a container.
+func (n *Node) start(pod *corev1.Pod, c *corev1.Container, status *corev1.ContainerStatus) {
+	n.starts++
+	restarts := status.RestartCount
+	if status.ContainerID != "" {
+		restarts++
+	}
+	*status = corev1.ContainerStatus{
+		Name: c.Name, Image: c.Image, ImageID: "id:" + c.Image, ContainerID: fmt.Sprintf("test://%d", n.starts),
+		RestartCount: restarts, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		Resources: status.Resources,
+	}
+	n.create(pod, c, status.ContainerID)
 }
 
 func expectedHash(pod *corev1.Pod, c *corev1.Container) uint64 {

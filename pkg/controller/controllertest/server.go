@@ -40,6 +40,8 @@ type Server struct {
 	Quota int
 	// WritesLeft is how many writes the controller makes until it is killed. Below zero it lives.
 	WritesLeft int
+	// Interfere is called between two writes now and then, in trouble, and may change what it likes.
+	Interfere func()
 	// OnWrite is called for each write that the server carries out.
 	OnWrite func(verb string, object metav1.Object)
 
@@ -49,6 +51,8 @@ type Server struct {
 	version   int64
 	log       []entry
 	uids      int
+	// silent is true after a write that was not answered, while the connection may still be down.
+	silent bool
 	// late are creations whose answer was lost and that arrive later.
 	late []*corev1.Pod
 }
@@ -69,7 +73,8 @@ type table[T metav1.Object] map[string]T
 // NewServer makes an empty server without trouble.
 func NewServer(r *rand.Rand) *Server {
 	return &Server{
-		Rand: r, Quota: 1000, WritesLeft: -1, version: 1, OnWrite: func(string, metav1.Object) {},
+		Rand: r, Quota: 1000, WritesLeft: -1, version: 1,
+		OnWrite: func(string, metav1.Object) {}, Interfere: func() {},
 		pods: table[*corev1.Pod]{}, claims: table[*corev1.PersistentVolumeClaim]{}, revisions: table[*appsv1.ControllerRevision]{},
 	}
 }
@@ -124,8 +129,12 @@ func (s *Server) fate() (fate, error) {
 		return refused, errKilled
 	}
 	s.WritesLeft--
+	s.silent = false
 	if !s.Trouble {
 		return fine, nil
+	}
+	if s.Rand.IntN(chance/5) == 0 {
+		s.Interfere()
 	}
 	switch s.Rand.IntN(chance) {
 	case 0:
@@ -133,6 +142,7 @@ func (s *Server) fate() (fate, error) {
 	case 1:
 		return failed, apierrors.NewInternalError(errors.New("a webhook failed"))
 	case 2:
+		s.silent = s.Rand.IntN(2) == 0
 		return answerLost, apierrors.NewTimeoutError("no answer", 1)
 	default:
 		return fine, nil
@@ -168,7 +178,8 @@ func read[T metav1.Object](s *Server, objects table[T], resource schema.GroupRes
 	if s.WritesLeft == 0 {
 		return none, errKilled
 	}
-	if s.Trouble && s.Rand.IntN(chance) == 0 {
+	if s.Trouble && (s.silent || s.Rand.IntN(chance) == 0) {
+		s.silent = false
 		return none, apierrors.NewServiceUnavailable("away")
 	}
 	if object, found := objects[name]; found {
@@ -188,7 +199,7 @@ func (s *Server) CreatePod(_ context.Context, pod *corev1.Pod, dryRun bool) (*co
 		return pod, s.admit(pod)
 	}
 	if s.Trouble && s.WritesLeft != 0 && s.Rand.IntN(2*chance) == 0 {
-		s.late = append(s.late, pod)
+		s.late, s.silent = append(s.late, pod), s.Rand.IntN(2) == 0
 		return nil, apierrors.NewTimeoutError("no answer", 1)
 	}
 	return write(s, "create", func() (*corev1.Pod, error) { return s.createPod(pod) })

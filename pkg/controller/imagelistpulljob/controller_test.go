@@ -112,7 +112,8 @@ func (w *world) report(image string, desired, active, succeeded, failed int32) {
 	w.Update(child)
 }
 
-func TestRow41OneJobForEachImage(t *testing.T) {
+// Case image-predownload 41.
+func TestOneJobForEachImage(t *testing.T) {
 	w := newWorld(t, func(list *v1beta1.ImageListPullJob) {
 		list.Spec.CompletionPolicy.TTLSecondsAfterFinished = ptr.To[int32](5)
 	})
@@ -193,6 +194,7 @@ func TestAnEndlessListNeverEnds(t *testing.T) {
 	assert.Nil(t, w.list().Status.CompletionTime)
 }
 
+// Case image-predownload 48.
 func TestTheListGoesInItsTime(t *testing.T) {
 	w := newWorld(t, func(list *v1beta1.ImageListPullJob) {
 		list.Spec.CompletionPolicy.TTLSecondsAfterFinished = ptr.To[int32](5)
@@ -247,6 +249,7 @@ func TestARefusedTemplateIsRefusedOnce(t *testing.T) {
 }
 
 // TestAStaleCacheCreatesNothingTwice holds the list job back until the cache shows what it created.
+// Case image-predownload 48.
 func TestAStaleCacheCreatesNothingTwice(t *testing.T) {
 	w := newWorld(t)
 	w.settle()

@@ -24,8 +24,9 @@ func keys(names ...string) (keys []types.NamespacedName) {
 	return keys
 }
 
-// TestRow43OnlyJobsOfTheTagAreWoken has a thousand NodeImages, on each of which three jobs want something.
-func TestRow43OnlyJobsOfTheTagAreWoken(t *testing.T) {
+// There are a thousand NodeImages, on each of which three jobs want something.
+// Case image-predownload 43.
+func TestOnlyJobsOfTheTagAreWoken(t *testing.T) {
 	other := func(image string) func(*v1beta1.ImagePullJob) {
 		return func(job *v1beta1.ImagePullJob) { job.Spec.Image = image }
 	}
@@ -65,7 +66,8 @@ func TestRow43OnlyJobsOfTheTagAreWoken(t *testing.T) {
 	}), "who has ended sleeps on")
 }
 
-func TestRow5LabelsOfNodesConcernWhoSelectsByThem(t *testing.T) {
+// Case image-predownload 5.
+func TestLabelsOfNodesConcernWhoSelectsByThem(t *testing.T) {
 	selects := func(value string) func(*v1beta1.ImagePullJob) {
 		return func(job *v1beta1.ImagePullJob) {
 			job.Spec.Selector = &v1beta1.ImagePullJobNodeSelector{LabelSelector: metav1.LabelSelector{MatchLabels: map[string]string{"zone": value}}}
@@ -81,7 +83,8 @@ func TestRow5LabelsOfNodesConcernWhoSelectsByThem(t *testing.T) {
 	assert.ElementsMatch(t, keys("in-b", "all", "pods", "named"), w.events().nodeImage(moved, nil))
 }
 
-func TestRow16PodsConcernWhoSelectsThem(t *testing.T) {
+// Case image-predownload 16.
+func TestPodsConcernWhoSelectsThem(t *testing.T) {
 	other := func(p *corev1.Pod) { p.Labels = map[string]string{"app": "b"} }
 	w := newWorld(t, newJob("a", beside(map[string]string{"app": "a"})), newJob("b", beside(map[string]string{"app": "b"})), newJob("all"))
 	w.Observe()

@@ -48,7 +48,8 @@ func (w *world) refs(node string) (refs []v1beta1.ReferenceObject) {
 	return w.image(node).Spec.Images["nginx"].PullSecrets
 }
 
-func TestRow28ACopyAsLongAsTheJobRuns(t *testing.T) {
+// Case image-predownload 28.
+func TestASecretIsCopiedAsLongAsTheJobRuns(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
 	assert.Equal(t, secretsCheck, w.step("a"), "the Secret is read again then")
 	copies := w.copies()
@@ -82,6 +83,7 @@ func TestADeletedJobLetsItsCopyGo(t *testing.T) {
 	assert.Empty(t, w.copies())
 }
 
+// Case image-predownload 45.
 func TestAJobWithSecretsIsHeldUntilTheyAreReleased(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s"), func(job *v1beta1.ImagePullJob) { job.Finalizers = nil }), source("one"))...)
 	w.step("a")
@@ -91,7 +93,8 @@ func TestAJobWithSecretsIsHeldUntilTheyAreReleased(t *testing.T) {
 	assert.Len(t, w.copies(), 1)
 }
 
-func TestRow29OneCopyForTwoJobs(t *testing.T) {
+// Case image-predownload 29.
+func TestTwoJobsShareOneCopy(t *testing.T) {
 	w := newWorld(t, append(nodeImages(2), newJob("b", with("s"), named("n2")), newJob("a", with("s"), named("n1")), source("one"))...)
 	w.step("b")
 	w.step("a")
@@ -107,7 +110,8 @@ func TestRow29OneCopyForTwoJobs(t *testing.T) {
 	assert.Empty(t, w.copies())
 }
 
-func TestRow30TheCopyFollowsItsSource(t *testing.T) {
+// Case image-predownload 30.
+func TestTheCopyFollowsItsSource(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
 	w.settle("a")
 	changed := source("two")
@@ -124,7 +128,8 @@ func TestRow30TheCopyFollowsItsSource(t *testing.T) {
 	assert.Empty(t, w.Writes(), "nothing changed, nothing is written")
 }
 
-func TestRow31AMissingSecretHoldsNothingUp(t *testing.T) {
+// Case image-predownload 31.
+func TestAMissingSecretHoldsNothingUp(t *testing.T) {
 	w := newWorld(t, append(nodeImages(2), newJob("a", with("s")))...)
 	assert.Equal(t, secretsCheck, w.step("a"))
 	assert.Equal(t, []string{"n1"}, w.unfinished())
@@ -143,7 +148,8 @@ func TestRow31AMissingSecretHoldsNothingUp(t *testing.T) {
 	assert.Zero(t, w.tag("n1").Version, "without beginning again")
 }
 
-func TestRow32SecretsWhereAgentsGetTheirsFrom(t *testing.T) {
+// Case image-predownload 32.
+func TestSecretsInTheAgentsNamespaceAreNotCopied(t *testing.T) {
 	home := func(job *v1beta1.ImagePullJob) { job.Namespace = pub.DaemonConfigNamespace }
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s"), home))...)
 	w.Observe()

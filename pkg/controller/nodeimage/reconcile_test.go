@@ -86,16 +86,17 @@ func notReady(n *corev1.Node) *corev1.Node {
 	return n
 }
 
+// Cases image-predownload 1, 2, 3.
 func TestNodeImagesComeWithTheirNodes(t *testing.T) {
 	tests := map[string]struct {
 		node    *corev1.Node
 		want    bool
 		recheck time.Duration
 	}{
-		"row 1: ready for 31 s":  {node(31*time.Second, map[string]string{"a": "b"}), true, 0},
-		"row 1: ready for 5 s":   {node(5*time.Second, nil), false, 25 * time.Second},
-		"row 2: not ready":       {notReady(node(time.Hour, nil)), false, 0},
-		"row 3: virtual":         {node(time.Hour, map[string]string{"type": "virtual-kubelet"}), false, 0},
+		"ready for 31 s":         {node(31*time.Second, map[string]string{"a": "b"}), true, 0},
+		"ready for 5 s":          {node(5*time.Second, nil), false, 25 * time.Second},
+		"not ready":              {notReady(node(time.Hour, nil)), false, 0},
+		"virtual":                {node(time.Hour, map[string]string{"type": "virtual-kubelet"}), false, 0},
 		"without any conditions": {&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, false, 0},
 	}
 	for name, tc := range tests {
@@ -112,7 +113,8 @@ func TestNodeImagesComeWithTheirNodes(t *testing.T) {
 	}
 }
 
-func TestRow4NodeImagesGoWithTheirNodes(t *testing.T) {
+// Case image-predownload 4.
+func TestNodeImagesGoWithTheirNodes(t *testing.T) {
 	goes := node(time.Hour, nil)
 	goes.DeletionTimestamp, goes.Finalizers = &metav1.Time{Time: now}, []string{"a/b"}
 	tests := map[string]struct {
@@ -148,7 +150,8 @@ func TestRow4NodeImagesGoWithTheirNodes(t *testing.T) {
 	}
 }
 
-func TestRow5LabelsFollow(t *testing.T) {
+// Case image-predownload 5.
+func TestLabelsFollowThoseOfTheNode(t *testing.T) {
 	w := newWorld(t, node(time.Hour, map[string]string{"a": "2"}),
 		&v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{"a": "1", "mine": "x"}}})
 	assert.Equal(t, []string{"update nodeimages n1"}, w.settle())
@@ -223,6 +226,7 @@ func succeeded(ago time.Duration) *v1beta1.ImageTagStatus {
 	}
 }
 
+// Cases image-predownload 21, 23, 25, 44.
 func TestTagsStayWhileSomebodyWantsThem(t *testing.T) {
 	undated := func(tag *v1beta1.ImageTagSpec) { tag.CreatedAt = nil }
 	other := refTo("a")
@@ -236,15 +240,15 @@ func TestTagsStayWhileSomebodyWantsThem(t *testing.T) {
 		owners  []corev1.ObjectReference
 		recheck time.Duration
 	}{
-		"row 44: a user's, to be pulled":            {image: nginx(nil, nil), kept: true, recheck: 9 * time.Minute},
-		"row 44: a user's, in its time":             {image: nginx(nil, finished(90*time.Second)), kept: true, recheck: 10 * time.Second},
-		"row 44: a user's, beyond":                  {image: nginx(nil, finished(101*time.Second))},
+		"a user's, to be pulled":                    {image: nginx(nil, nil), kept: true, recheck: 9 * time.Minute},
+		"a user's, in its time":                     {image: nginx(nil, finished(90*time.Second)), kept: true, recheck: 10 * time.Second},
+		"a user's, beyond":                          {image: nginx(nil, finished(101*time.Second))},
 		"a job's that ended, beyond":                {image: nginx([]corev1.ObjectReference{refTo("a")}, finished(101*time.Second)), jobs: []runtime.Object{job("a", ended)}},
-		"row 21: an endless job's, beyond":          {image: nginx([]corev1.ObjectReference{refTo("a")}, finished(101*time.Second)), jobs: []runtime.Object{job("a", endless)}},
+		"an endless job's, beyond":                  {image: nginx([]corev1.ObjectReference{refTo("a")}, finished(101*time.Second)), jobs: []runtime.Object{job("a", endless)}},
 		"a running job's, beyond":                   {image: nginx([]corev1.ObjectReference{refTo("a")}, finished(101*time.Second)), jobs: []runtime.Object{job("a")}, kept: true, owners: []corev1.ObjectReference{refTo("a")}},
-		"row 23: of a job that is gone":             {image: nginx([]corev1.ObjectReference{refTo("a")}, finished(0))},
+		"of a job that is gone":                     {image: nginx([]corev1.ObjectReference{refTo("a")}, finished(0))},
 		"of a job of that name":                     {image: nginx([]corev1.ObjectReference{other}, finished(0)), jobs: []runtime.Object{job("a")}},
-		"row 25: of two jobs, one of which is gone": {image: nginx([]corev1.ObjectReference{refTo("a"), refTo("b")}, finished(0)), jobs: []runtime.Object{job("b", ended)}, kept: true, owners: []corev1.ObjectReference{refTo("b")}, recheck: 100 * time.Second},
+		"of two jobs, one of which is gone":         {image: nginx([]corev1.ObjectReference{refTo("a"), refTo("b")}, finished(0)), jobs: []runtime.Object{job("b", ended)}, kept: true, owners: []corev1.ObjectReference{refTo("b")}, recheck: 100 * time.Second},
 		"of a stranger":                             {image: nginx([]corev1.ObjectReference{stranger}, finished(0)), kept: true, owners: []corev1.ObjectReference{stranger}, recheck: 100 * time.Second},
 		"without a date":                            {image: nginx(nil, nil, undated)},
 		"an answer to another version ends nothing": {image: nginx(nil, &v1beta1.ImageTagStatus{Phase: v1beta1.ImagePhaseSucceeded, Version: 2, CompletionTime: &metav1.Time{}}), kept: true, recheck: 9 * time.Minute},
@@ -271,6 +275,7 @@ func TestTagsStayWhileSomebodyWantsThem(t *testing.T) {
 	}
 }
 
+// Case image-predownload 10.
 func TestANodeThatDoesNotAnswer(t *testing.T) {
 	since := func(ago time.Duration) func(*v1beta1.ImageTagSpec) {
 		return func(tag *v1beta1.ImageTagSpec) { tag.CreatedAt = new(metav1.NewTime(now.Add(-ago))) }
@@ -290,7 +295,7 @@ func TestANodeThatDoesNotAnswer(t *testing.T) {
 		message string
 		recheck time.Duration
 	}{
-		"row 10: no word for 10 min":    {nil, []func(*v1beta1.ImageTagSpec){since(10 * time.Minute)}, silent, 0},
+		"no word for 10 min":            {nil, []func(*v1beta1.ImageTagSpec){since(10 * time.Minute)}, silent, 0},
 		"no word yet":                   {nil, []func(*v1beta1.ImageTagSpec){since(9 * time.Minute)}, "", time.Minute},
 		"a word about another version":  {pulling(2, time.Hour), []func(*v1beta1.ImageTagSpec){since(11 * time.Minute)}, silent, 0},
 		"it pulls":                      {pulling(3, time.Minute), []func(*v1beta1.ImageTagSpec){since(20 * time.Minute), limits}, "", 3*time.Minute + 9*time.Minute},

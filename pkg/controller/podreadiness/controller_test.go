@@ -37,7 +37,8 @@ func ownedBy(kind string) func(*corev1.Pod) {
 	}
 }
 
-func TestRow15OneReconcileGivesTheCondition(t *testing.T) {
+// Cases lifecycle 15, 16.
+func TestOneReconcileGivesTheCondition(t *testing.T) {
 	tests := map[string]struct {
 		pod   *corev1.Pod
 		given bool
@@ -45,7 +46,7 @@ func TestRow15OneReconcileGivesTheCondition(t *testing.T) {
 		"nobody's Pod":              {newPod(), true},
 		"of a Kruise workload":      {newPod(ownedBy("StatefulSet")), true},
 		"of one that does it":       {newPod(ownedBy("CloneSet")), false},
-		"row 16: without the gate":  {newPod(func(p *corev1.Pod) { p.Spec.ReadinessGates = nil }), false},
+		"without the gate":          {newPod(func(p *corev1.Pod) { p.Spec.ReadinessGates = nil }), false},
 		"with a condition":          {newPod(held), false},
 		"on its way out":            {newPod(func(p *corev1.Pod) { p.DeletionTimestamp, p.Finalizers = new(metav1.Now()), []string{"a/b"} }), false},
 		"of another group's object": {newPod(ownedBy("CloneSet"), func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "example.com/v1" }), true},

@@ -14,6 +14,7 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
 // Name is the controller's in logs, events and metrics.
@@ -72,7 +73,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PodUnavai
 
 func podLabels(obj any) ([]string, error) {
 	if pod, ok := obj.(*corev1.Pod); ok {
-		return disruption.LabelValues(pod.Namespace, pod.Labels), nil
+		return selectorindex.Values(pod.Namespace, pod.Labels), nil
 	}
 	return nil, nil
 }

@@ -16,6 +16,7 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
 // observation is what a budget is counted by.
@@ -72,7 +73,7 @@ func (r *Reconciler) podsOf(namespace string, kind schema.GroupKind, found *size
 	if err != nil {
 		return nil, fmt.Errorf("selector %q of the scale subresource: %w", found.selector, err)
 	}
-	return r.selectedPods(namespace, parsed)
+	return r.selectedPods(namespace, selectorindex.Parse(parsed))
 }
 
 // ownedPods are the Pods of a workload, of a Deployment those of all its ReplicaSets.
@@ -100,14 +101,14 @@ func (r *Reconciler) ownedPods(kind schema.GroupKind, uid types.UID) ([]*corev1.
 }
 
 // selectedPods finds Pods by one of the selector's requirements, and then judges those by all of them.
-func (r *Reconciler) selectedPods(namespace string, selector *metav1.LabelSelector) (pods []*corev1.Pod, err error) {
-	for _, anchor := range disruption.Anchors(namespace, selector) {
+func (r *Reconciler) selectedPods(namespace string, selector labels.Selector) (pods []*corev1.Pod, err error) {
+	for _, anchor := range selectorindex.Anchors(namespace, selector) {
 		items, err := r.pods.ByIndex(labelIndex, anchor)
 		if err != nil {
 			return nil, fmt.Errorf("list Pods by label: %w", err)
 		}
 		for _, item := range items {
-			if pod, ok := item.(*corev1.Pod); ok && disruption.Selects(selector, labels.Set(pod.Labels)) {
+			if pod, ok := item.(*corev1.Pod); ok && selector.Matches(labels.Set(pod.Labels)) {
 				pods = append(pods, pod)
 			}
 		}
@@ -117,7 +118,7 @@ func (r *Reconciler) selectedPods(namespace string, selector *metav1.LabelSelect
 
 // observeSelected takes the Pods that the selector selects, and the replicas of each workload that has any of them.
 func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUnavailableBudget, seen *observation) error {
-	pods, err := r.selectedPods(budget.Namespace, budget.Spec.Selector)
+	pods, err := r.selectedPods(budget.Namespace, selectorindex.Parse(budget.Spec.Selector))
 	if err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ func (r *Reconciler) governing(pod *corev1.Pod) *v1beta1.PodUnavailableBudget {
 // claimed are the Pods that a budget would govern if there were no other.
 func (r *Reconciler) claimed(budget *v1beta1.PodUnavailableBudget) []*corev1.Pod {
 	if budget.Spec.Selector != nil {
-		pods, err := r.selectedPods(budget.Namespace, budget.Spec.Selector)
+		pods, err := r.selectedPods(budget.Namespace, selectorindex.Parse(budget.Spec.Selector))
 		if err != nil {
 			return nil
 		}

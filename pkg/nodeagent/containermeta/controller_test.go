@@ -30,7 +30,8 @@ func (w *world) quiet(what func() int, want int, why string) {
 	require.Never(w.t, func() bool { return what() != want }, 300*time.Millisecond, 10*time.Millisecond, why)
 }
 
-func TestRow10ARestartIsReported(t *testing.T) {
+// Case node-agent 10.
+func TestARestartIsReported(t *testing.T) {
 	w := run(t, newPod("web", "main"))
 	w.runtime.start("uid-1", "main", "A", 0xff, 0, a)
 	w.change("web", func(p *corev1.Pod) { runs(p, "main", "A") })
@@ -50,7 +51,8 @@ func TestRow10ARestartIsReported(t *testing.T) {
 	w.quiet(w.patches, 2, "only what differs is written")
 }
 
-func TestRow10And11WhichPodsAreReported(t *testing.T) {
+// Cases node-agent 10, 11.
+func TestWhichPodsAreReported(t *testing.T) {
 	owned := func(apiVersion string) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: "X", Name: "x", Controller: new(true)}}
 	}
@@ -61,7 +63,7 @@ func TestRow10And11WhichPodsAreReported(t *testing.T) {
 		"of a CloneSet":   {func(*corev1.Pod) {}, true},
 		"of a Deployment": {func(p *corev1.Pod) { p.OwnerReferences = owned("apps/v1") }, false},
 		"of nobody":       {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
-		"row 11: with an injected sidecar": {func(p *corev1.Pod) {
+		"with an injected sidecar": {func(p *corev1.Pod) {
 			p.OwnerReferences, p.Annotations = owned("apps/v1"), map[string]string{sidecarSetHashKey: "{}"}
 		}, true},
 		"going": {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} }, false},
@@ -78,7 +80,8 @@ func TestRow10And11WhichPodsAreReported(t *testing.T) {
 	}
 }
 
-func TestRow12StatusesInAnotherOrder(t *testing.T) {
+// Case node-agent 12.
+func TestStatusesInAnotherOrderKeepTheirHashes(t *testing.T) {
 	w := run(t, newPod("web", "main", "side"))
 	w.runtime.start("uid-1", "side", "S", 2, 0, a)
 	w.runtime.start("uid-1", "main", "M", 1, 0, a)
@@ -90,7 +93,8 @@ func TestRow12StatusesInAnotherOrder(t *testing.T) {
 	w.entry("web", "side", func(c *containermeta.Container) bool { return c.ContainerID == "test://S" && c.Hashes.PlainHash == 2 })
 }
 
-func TestRow13MetadataOfAHeldPodRestartsItsContainerOnce(t *testing.T) {
+// Case node-agent 13.
+func TestMetadataOfAHeldPodRestartsItsContainerOnce(t *testing.T) {
 	w := run(t, newPod("web", "main"))
 	w.runtime.start("uid-1", "main", "A", 1, 0, a)
 	w.change("web", func(p *corev1.Pod) { runs(p, "main", "A") })
@@ -115,7 +119,8 @@ func TestRow13MetadataOfAHeldPodRestartsItsContainerOnce(t *testing.T) {
 	w.quiet(func() int { return w.runtime.called("stop") }, 1, "no further one")
 }
 
-func TestRow14NothingRestartsWhileThePodServes(t *testing.T) {
+// Case node-agent 14.
+func TestNothingRestartsWhileThePodServes(t *testing.T) {
 	for _, status := range []corev1.ConditionStatus{corev1.ConditionTrue, ""} {
 		t.Run(string(status), func(t *testing.T) {
 			w := run(t, newPod("web", "main"))
@@ -151,7 +156,8 @@ func TestTheKubeletReplacesWhatHasANewImage(t *testing.T) {
 	w.quiet(func() int { return w.runtime.called("stop main") }, 0, "the kubelet ends it")
 }
 
-func TestRow15EnvironmentOfARuntimeThatDoesNotTell(t *testing.T) {
+// Case node-agent 15.
+func TestEnvironmentOfARuntimeThatDoesNotTell(t *testing.T) {
 	w := run(t, newPod("web", "main"))
 	w.runtime.details, w.runtime.failExecs = false, 2
 	w.runtime.start("uid-1", "main", "A", 1, 0, map[string]string{"V": "stale"})
@@ -166,7 +172,8 @@ func TestRow15EnvironmentOfARuntimeThatDoesNotTell(t *testing.T) {
 	require.Eventually(t, func() bool { return w.runtime.called("stop A") == 1 }, 10*time.Second, 5*time.Millisecond)
 }
 
-func TestRow16And17ContainersThatReadNoMetadata(t *testing.T) {
+// Cases node-agent 16, 17.
+func TestContainersThatReadNoMetadataAreNotRestarted(t *testing.T) {
 	pod := newPod("web", "main")
 	pod.Spec.Containers[0].Env[0].Name = pub.SidecarSetVersionEnv
 	w := run(t, pod)
@@ -183,7 +190,8 @@ func TestRow16And17ContainersThatReadNoMetadata(t *testing.T) {
 	w.quiet(func() int { return w.runtime.called("exec") + w.runtime.called("stop") }, 0, "nothing is asked or ended")
 }
 
-func TestRow18AnAgentThatComesLaterWritesNothing(t *testing.T) {
+// Case node-agent 18.
+func TestAnAgentThatComesLaterWritesNothing(t *testing.T) {
 	var pods []*corev1.Pod
 	for i := range 90 { // The fake watch holds no more than 100 events.
 		pod := newPod(fmt.Sprintf("web-%d", i), "main")

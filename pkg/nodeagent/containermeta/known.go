@@ -1,7 +1,6 @@
 package containermeta
 
 import (
-	"encoding/json"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +9,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 const (
@@ -112,10 +112,8 @@ func containerID(pod *corev1.Pod, name string) string {
 // markReplaced finds the instances whose image the update changed too. The kubelet replaces them: ended by both, a container
 // would run its hook twice.
 func (r *knownPod) markReplaced(pod *corev1.Pod) {
-	var state struct {
-		LastContainerStatuses map[string]struct{ ContainerID, Image string }
-	}
-	if json.Unmarshal([]byte(pod.Annotations[pub.InPlaceUpdateStateKey]), &state) != nil {
+	state, err := record.Read(pod)
+	if err != nil || state == nil {
 		return
 	}
 	for i := range r.containers {

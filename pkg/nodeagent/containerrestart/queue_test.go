@@ -10,7 +10,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-func TestRow29Queue(t *testing.T) {
+// Case containerrecreaterequest 29.
+func TestRequestsOfOnePodRunInOrderOfCreation(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	one := func(name string, age time.Duration, phase v1beta1.ContainerRecreateRequestPhase) *request {
 		return &request{

@@ -44,7 +44,8 @@ func hooked(r *request) {
 	r.Spec.Containers[0].PreStop = &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"bye"}}}
 }
 
-func TestRow11OneContainer(t *testing.T) {
+// Case containerrecreaterequest 11.
+func TestOneContainerIsRestarted(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.create("r", "p", []string{"app"})
 		r := w.completed("r")
@@ -64,14 +65,15 @@ func TestRow11OneContainer(t *testing.T) {
 	})
 }
 
-func TestRow12And13Order(t *testing.T) {
+// Cases containerrecreaterequest 12, 13.
+func TestContainersRestartTogetherOrInOrder(t *testing.T) {
 	tests := map[string]struct {
 		edit    func(*request)
 		atLeast time.Duration
 		atMost  time.Duration
 	}{
-		"row 12: at once, one after the other": {func(*request) {}, 0, 3 * time.Second},
-		"row 13: when the first is back":       {ordered, 5 * time.Second, 10 * time.Second},
+		"at once, one after the other": {func(*request) {}, 0, 3 * time.Second},
+		"when the first is back":       {ordered, 5 * time.Second, 10 * time.Second},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +90,8 @@ func TestRow12And13Order(t *testing.T) {
 	}
 }
 
-func TestRow14To16Hooks(t *testing.T) {
+// Cases containerrecreaterequest 14, 15, 16.
+func TestPreStopHooksHaveTheGracePeriod(t *testing.T) {
 	tests := map[string]struct {
 		edit   func(*request)
 		hook   time.Duration
@@ -97,10 +100,10 @@ func TestRow14To16Hooks(t *testing.T) {
 		after  time.Duration
 		failed bool
 	}{
-		"row 14: a hook of 8 s":          {grace(30), 8 * time.Second, nil, []string{"exec bye in a1", "stop a1 22"}, 8 * time.Second, false},
-		"row 15: no grace period":        {grace(0), 8 * time.Second, nil, []string{"stop a1 2"}, 0, false},
-		"row 16: a hook that takes long": {grace(10), 60 * time.Second, nil, []string{"exec bye in a1", "stop a1 2"}, 10 * time.Second, true},
-		"a hook that fails":              {grace(30), 0, errors.New("exit 1"), []string{"exec bye in a1", "stop a1 30"}, 0, true},
+		"a hook of 8 s":          {grace(30), 8 * time.Second, nil, []string{"exec bye in a1", "stop a1 22"}, 8 * time.Second, false},
+		"no grace period":        {grace(0), 8 * time.Second, nil, []string{"stop a1 2"}, 0, false},
+		"a hook that takes long": {grace(10), 60 * time.Second, nil, []string{"exec bye in a1", "stop a1 2"}, 10 * time.Second, true},
+		"a hook that fails":      {grace(30), 0, errors.New("exit 1"), []string{"exec bye in a1", "stop a1 30"}, 0, true},
 		"the default of agents": {func(r *request) { r.Spec.Strategy.TerminationGracePeriodSeconds = nil }, 0, nil,
 			[]string{"exec bye in a1", "stop a1 30"}, 0, false},
 	}
@@ -120,8 +123,9 @@ func TestRow14To16Hooks(t *testing.T) {
 	}
 }
 
-func TestRow17And18TheDrain(t *testing.T) {
-	for name, gated := range map[string]bool{"row 17": true, "row 18": false} {
+// Cases containerrecreaterequest 17, 18.
+func TestNothingIsStoppedDuringTheDrain(t *testing.T) {
+	for name, gated := range map[string]bool{"with the gate": true, "without the gate": false} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, func(w *world) {
 				if !gated {
@@ -157,7 +161,8 @@ func (w *world) held() bool {
 	return false
 }
 
-func TestRow19DeletedDuringTheDrain(t *testing.T) {
+// Case containerrecreaterequest 19.
+func TestARequestDeletedDuringTheDrainStopsNothing(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.create("r", "p", []string{"app"}, unready(30))
 		w.until("the Pod is out of service", w.held)
@@ -169,7 +174,8 @@ func TestRow19DeletedDuringTheDrain(t *testing.T) {
 	})
 }
 
-func TestRow20MinStartedSeconds(t *testing.T) {
+// Case containerrecreaterequest 20.
+func TestSuccessWaitsForMinStartedSeconds(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.readyAfter["app"] = time.Second
 		w.create("r", "p", []string{"app"}, func(r *request) { r.Spec.Strategy.MinStartedSeconds = 10 })
@@ -181,15 +187,16 @@ func TestRow20MinStartedSeconds(t *testing.T) {
 	})
 }
 
-func TestRow21And22RestartedMeanwhile(t *testing.T) {
+// Cases containerrecreaterequest 21, 22, 38.
+func TestAContainerRestartedMeanwhileIsSpared(t *testing.T) {
 	tests := map[string]struct {
 		edit  func(*request)
 		calls []string
 	}{
-		"row 21":                          {func(*request) {}, nil},
-		"row 22: by force":                {force, []string{"stop a2 30"}},
-		"row 38: long before the request": {func(r *request) { r.CreationTimestamp.Time = time.Now().Add(time.Hour) }, nil},
-		"row 38, by force":                {func(r *request) { force(r); r.CreationTimestamp.Time = time.Now().Add(time.Hour) }, []string{"stop a2 30"}},
+		"after the request":                 {func(*request) {}, nil},
+		"by force":                          {force, []string{"stop a2 30"}},
+		"long before the request":           {func(r *request) { r.CreationTimestamp.Time = time.Now().Add(time.Hour) }, nil},
+		"long before the request, by force": {func(r *request) { force(r); r.CreationTimestamp.Time = time.Now().Add(time.Hour) }, []string{"stop a2 30"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -210,19 +217,20 @@ func TestRow21And22RestartedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestRow23And24AContainerThatCannotBeStopped(t *testing.T) {
+// Cases containerrecreaterequest 23, 24.
+func TestAContainerThatCannotBeStoppedFails(t *testing.T) {
 	tests := map[string]struct {
 		edit   func(*request)
 		states []containerState
 		calls  []string
 	}{
-		"row 23": {func(*request) {}, []containerState{
+		"fail": {func(*request) {}, []containerState{
 			{Name: "app", Phase: "Failed", Message: "kill container error: stop container a1: busy"}, {Name: "sidecar", Phase: "Pending"},
 		}, []string{"stop a1 30"}},
-		"row 24": {ignore, []containerState{
+		"ignore": {ignore, []containerState{
 			{Name: "app", Phase: "Failed", Message: "kill container error: stop container a1: busy"}, {Name: "sidecar", Phase: "Succeeded", IsKilled: true},
 		}, []string{"stop a1 30", "stop s1 30"}},
-		"row 24: in order": {func(r *request) { ignore(r); ordered(r) }, []containerState{
+		"in order": {func(r *request) { ignore(r); ordered(r) }, []containerState{
 			{Name: "app", Phase: "Failed", Message: "kill container error: stop container a1: busy"}, {Name: "sidecar", Phase: "Succeeded", IsKilled: true},
 		}, []string{"stop a1 30", "stop s1 30"}},
 	}
@@ -240,7 +248,8 @@ func TestRow23And24AContainerThatCannotBeStopped(t *testing.T) {
 	}
 }
 
-func TestRow25TheDeadline(t *testing.T) {
+// Case containerrecreaterequest 25.
+func TestTheDeadlineEndsARequest(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.hook = 10 * time.Second
 		began := time.Now()
@@ -254,7 +263,8 @@ func TestRow25TheDeadline(t *testing.T) {
 	})
 }
 
-func TestRow27ThePodGoesMeanwhile(t *testing.T) {
+// Case containerrecreaterequest 27.
+func TestThePodGoesMeanwhile(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.noKubelet = true
 		w.create("r", "p", []string{"app"})
@@ -264,7 +274,8 @@ func TestRow27ThePodGoesMeanwhile(t *testing.T) {
 	})
 }
 
-func TestRow29RequestsOfOnePodQueue(t *testing.T) {
+// Case containerrecreaterequest 29.
+func TestRequestsOfOnePodQueue(t *testing.T) {
 	tests := map[string]func(*world){
 		"the first ends":     func(*world) {},
 		"the first is gone":  func(w *world) { w.remove("one") },
@@ -277,7 +288,7 @@ func TestRow29RequestsOfOnePodQueue(t *testing.T) {
 		},
 	}
 	for name, end := range tests {
-		t.Run("row 29: "+name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			simulate(t, func(w *world) {
 				w.node.hook = 5 * time.Second
 				w.create("one", "p", []string{"app"}, hooked)
@@ -349,8 +360,9 @@ func TestPodsAreWorkedOnSideBySide(t *testing.T) {
 	})
 }
 
-func TestRow30TheAgentEndsAtAnyMoment(t *testing.T) {
-	for name, edit := range map[string]func(*request){"row 30": func(*request) {}, "row 30: by force": force} {
+// Case containerrecreaterequest 30.
+func TestAnAgentThatEndsAtAnyMomentRestartsOnce(t *testing.T) {
+	for name, edit := range map[string]func(*request){"not by force": func(*request) {}, "by force": force} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, func(w *world) {
 				// Once the container has stopped, no write of the agent arrives until it has been started again.
@@ -388,13 +400,14 @@ func TestRow30TheAgentEndsAtAnyMoment(t *testing.T) {
 	})
 }
 
-func TestRow31And32Runtimes(t *testing.T) {
+// Cases containerrecreaterequest 31, 32.
+func TestARequestNeedsOneKnownRuntime(t *testing.T) {
 	tests := map[string]struct {
 		ids  []string
 		want string
 	}{
-		"row 31: two runtimes":          {[]string{"test://a1", "other://s1"}, "failed to find runtime service: containers of two runtimes, test and other"},
-		"row 32: none of that name":     {[]string{"docker://a1", "docker://s1"}, `failed to find runtime service: no runtime named "docker" on node n1`},
+		"two runtimes":                  {[]string{"test://a1", "other://s1"}, "failed to find runtime service: containers of two runtimes, test and other"},
+		"none of that name":             {[]string{"docker://a1", "docker://s1"}, `failed to find runtime service: no runtime named "docker" on node n1`},
 		"an ID that names no runtime":   {[]string{"a1", "test://s1"}, `failed to find runtime service: container ID "a1" of container app names no runtime`},
 		"an ID without the instance":    {[]string{"test://", "test://s1"}, "names no runtime"},
 		"a request without an instance": {[]string{"", "test://s1"}, "failed to find runtime service: "},
@@ -482,7 +495,8 @@ func TestRestartPolicyNever(t *testing.T) {
 	})
 }
 
-func TestRow26NoAgent(t *testing.T) {
+// Case containerrecreaterequest 26.
+func TestWithoutAnAgentARequestEnds(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.agent()
 		w.create("r", "p", []string{"app"})
@@ -576,7 +590,8 @@ func TestTheHookGoesToThePod(t *testing.T) {
 	})
 }
 
-func TestRow35TheAgentSelectsItsRequests(t *testing.T) {
+// Case containerrecreaterequest 35.
+func TestTheAgentSelectsItsRequests(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.create("r", "p", []string{"app"})
 		w.completed("r")

@@ -72,7 +72,8 @@ func lookup(t *testing.T, plugins *credentials.Plugins, image string) ([]credent
 	return keyring.Lookup(image), err
 }
 
-func TestAgentRow22Plugin(t *testing.T) {
+// Case node-agent 22.
+func TestAPluginGivesCredentials(t *testing.T) {
 	n := newNode(t)
 	n.program("plain", answer(`"cacheKeyType":"Registry",`+jane))
 	plugins, err := n.load(header + "- {name: plain, matchImages: ['*.example.com'], defaultCacheDuration: 10m, " +
@@ -94,7 +95,8 @@ func TestAgentRow22Plugin(t *testing.T) {
 	assert.Equal(t, 1, n.runs("plain"), "it is not for that image")
 }
 
-func TestAgentRow22ConfigMissing(t *testing.T) {
+// Case node-agent 22.
+func TestWithoutAConfigurationThereAreNoPlugins(t *testing.T) {
 	plugins, err := credentials.LoadPlugins("/does/not/exist", "/does/not/exist", nil)
 	require.NoError(t, err)
 	got, err := lookup(t, plugins, "example.com/app")
@@ -102,7 +104,8 @@ func TestAgentRow22ConfigMissing(t *testing.T) {
 	assert.Empty(t, got)
 }
 
-func TestAgentRow22APluginThatFailsHoldsNobodyUp(t *testing.T) {
+// Case node-agent 22.
+func TestAPluginThatFailsHoldsNobodyUp(t *testing.T) {
 	tests := map[string]struct{ script, want string }{
 		"it fails":           {"echo no login >&2; exit 3", "credential provider plugin bad: run "},
 		"it complains":       {"echo no login >&2; exit 3", "no login"},

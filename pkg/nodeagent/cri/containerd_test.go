@@ -32,7 +32,7 @@ func detect(t *testing.T, dir string) cri.Runtimes {
 	return runtimes
 }
 
-// TestContainerd is rows 2 and 21 with the real runtime.
+// Cases node-agent 2, 21: with the real runtime.
 func TestContainerd(t *testing.T) {
 	dir := runDir(t)
 	stop := critest.StartContainerd(t, dir)

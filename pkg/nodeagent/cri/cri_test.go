@@ -26,6 +26,7 @@ func runDir(t *testing.T) string {
 
 type found struct{ Socket, Name string }
 
+// Cases node-agent 2, 3, 4, 5, 6.
 func TestDetect(t *testing.T) {
 	containerd := func(socket string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) { critest.Start(t, filepath.Join(dir, socket), "containerd", "2.1.0") }
@@ -39,11 +40,11 @@ func TestDetect(t *testing.T) {
 		want       []found
 		wantErr    []string
 	}{
-		"row 2: only containerd/containerd.sock": {
+		"only containerd/containerd.sock": {
 			node: []func(*testing.T, string){containerd("containerd/containerd.sock")},
 			want: []found{{"containerd/containerd.sock", "containerd"}},
 		},
-		"row 3: containerd and cri-o, the first dead": {
+		"containerd and cri-o, the first dead": {
 			node: []func(*testing.T, string){
 				func(t *testing.T, dir string) { critest.Dead(t, filepath.Join(dir, "containerd.sock")) }, crio,
 			},
@@ -53,7 +54,7 @@ func TestDetect(t *testing.T) {
 			node: []func(*testing.T, string){crio, containerd("containerd.sock")},
 			want: []found{{"containerd.sock", "containerd"}, {"crio/crio.sock", "cri-o"}},
 		},
-		"row 4: the socket file is missing while containerd.sock exists": {
+		"the socket file is missing while containerd.sock exists": {
 			node:       []func(*testing.T, string){containerd("containerd.sock")},
 			socketFile: "foo.sock",
 			wantErr:    []string{"not found container runtime sock", "foo.sock"},
@@ -66,13 +67,13 @@ func TestDetect(t *testing.T) {
 		"the socket file leads out of the run directory": {
 			socketFile: "../foo.sock", wantErr: []string{`"../foo.sock"`, "relative"},
 		},
-		"row 5: an endpoint without v1 is left out": {
+		"an endpoint without v1 is left out": {
 			node: []func(*testing.T, string){
 				func(t *testing.T, dir string) { critest.StartOther(t, filepath.Join(dir, "containerd.sock")) }, crio,
 			},
 			want: []found{{"crio/crio.sock", "cri-o"}},
 		},
-		"row 6: no socket at all": {
+		"no socket at all": {
 			wantErr: []string{"not found container runtime sock", "containerd/containerd.sock"},
 		},
 		"a file instead of a socket": {
@@ -140,7 +141,8 @@ func TestDetectEndsWithItsContext(t *testing.T) {
 	assert.ErrorContains(t, err, "canceled")
 }
 
-// TestCheckSocketReturns is row 21: the socket disappears and returns, and the check follows without a restart.
+// The socket disappears and returns, and the check follows without a restart.
+// Case node-agent 21.
 func TestCheckSocketReturns(t *testing.T) {
 	socket := filepath.Join(runDir(t), "containerd.sock")
 	server := critest.Start(t, socket, "containerd", "2.1.0")

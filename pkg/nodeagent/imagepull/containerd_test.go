@@ -138,6 +138,7 @@ func TestFailuresOfRealPulls(t *testing.T) {
 	}
 }
 
+// Case image-predownload 37.
 func TestRealPulls(t *testing.T) {
 	images := containerd(t, shortDir(t))
 	image := registrytest.Image(t, runtime.GOARCH, 1<<20)
@@ -151,13 +152,13 @@ func TestRealPulls(t *testing.T) {
 		spec      v1beta1.ImageTagSpec
 		passwords []string
 	}{
-		"a tag":                               {plain.Host + "/team/app", tag("1"), nil},
-		"a digest":                            {plain.Host + "/team/app", tag(digest), nil},
-		"a manifest list":                     {plain.Host + "/team/list", tag("1"), nil},
-		"the digest of a manifest list":       {plain.Host + "/team/list", tag(list), nil},
-		"a password":                          {guarded.Host + "/team/app", tag("1"), []string{registrytest.Password}},
-		"row 37: the second of two passwords": {guarded.Host + "/team/app", tag("1", always), []string{"wrong", registrytest.Password}},
-		"what is there already, for good":     {plain.Host + "/team/app", tag("1"), nil},
+		"a tag":                           {plain.Host + "/team/app", tag("1"), nil},
+		"a digest":                        {plain.Host + "/team/app", tag(digest), nil},
+		"a manifest list":                 {plain.Host + "/team/list", tag("1"), nil},
+		"the digest of a manifest list":   {plain.Host + "/team/list", tag(list), nil},
+		"a password":                      {guarded.Host + "/team/app", tag("1"), []string{registrytest.Password}},
+		"the second of two passwords":     {guarded.Host + "/team/app", tag("1", always), []string{"wrong", registrytest.Password}},
+		"what is there already, for good": {plain.Host + "/team/app", tag("1"), nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -53,7 +53,8 @@ func TestAPullIsReportedFromItsBeginning(t *testing.T) {
 	})
 }
 
-func TestRow26AnAgentThatRestartsPullsNothingAgain(t *testing.T) {
+// Case image-predownload 26.
+func TestAnAgentThatRestartsPullsNothingAgain(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1.2", always)), func(w *world) {
 		w.start()
 		require.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("nginx", "1.2").Phase)
@@ -66,7 +67,8 @@ func TestRow26AnAgentThatRestartsPullsNothingAgain(t *testing.T) {
 	})
 }
 
-func TestRow27AnotherVersionReplacesAPullInTheMiddle(t *testing.T) {
+// Case image-predownload 27.
+func TestAnotherVersionReplacesAPullInTheMiddle(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1.2", version(1))), func(w *world) {
 		var cancelled bool
 		w.runtime.pull = func(ctx context.Context, r request) (string, error) {
@@ -145,7 +147,8 @@ func TestWhatOthersDeclaredFailedEnds(t *testing.T) {
 	})
 }
 
-func TestRow33ADigest(t *testing.T) {
+// Case image-predownload 33.
+func TestADigestIsPulledByItsDigest(t *testing.T) {
 	inWorld(t, wants("nginx", tag(someDigest)), func(w *world) {
 		w.start()
 		assert.Equal(t, []string{"nginx@" + someDigest}, w.runtime.asked())
@@ -153,7 +156,8 @@ func TestRow33ADigest(t *testing.T) {
 	})
 }
 
-func TestRow35SandboxConfig(t *testing.T) {
+// Case image-predownload 35.
+func TestTheRuntimeGetsTheSandboxConfig(t *testing.T) {
 	ask := func(n *v1beta1.NodeImage) {
 		n.Spec.Images = map[string]v1beta1.ImageSpec{
 			"with": {Tags: []v1beta1.ImageTagSpec{tag("1")}, SandboxConfig: &v1beta1.SandboxConfig{
@@ -176,7 +180,8 @@ func TestRow35SandboxConfig(t *testing.T) {
 	})
 }
 
-func TestRow36Presence(t *testing.T) {
+// Case image-predownload 36.
+func TestAnImageThatIsThereIsPulledWhenAlways(t *testing.T) {
 	tests := map[string]struct {
 		image  string
 		tag    v1beta1.ImageTagSpec
@@ -212,7 +217,8 @@ func TestRow36Presence(t *testing.T) {
 	}
 }
 
-func TestRow38OneAtATime(t *testing.T) {
+// Case image-predownload 38.
+func TestOnePullAtATime(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1"), tag("2"), tag("3")), func(w *world) {
 		w.config.MaxPulls = 1
 		w.runtime.answers(hang)
@@ -251,8 +257,8 @@ func TestPresentImagesNeedNoTurn(t *testing.T) {
 	})
 }
 
-// TestAgentRow24 is row 24 of the node agent: two at once, five tags.
-func TestAgentRow24NeverMoreThanTwoAtOnce(t *testing.T) {
+// Case node-agent 24: two at once, five tags.
+func TestNeverMorePullsThanWorkers(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1"), tag("2"), tag("3"), tag("4"), tag("5")), func(w *world) {
 		w.config.MaxPulls = 2
 		w.runtime.pull = func(context.Context, request) (string, error) {
@@ -266,8 +272,8 @@ func TestAgentRow24NeverMoreThanTwoAtOnce(t *testing.T) {
 	})
 }
 
-// TestAgentRow8 is row 8 of the node agent: it asks for its own NodeImage alone.
-func TestAgentRow8OtherNodesAreNotWatched(t *testing.T) {
+// Case node-agent 8: it asks for its own NodeImage alone.
+func TestOtherNodesAreNotWatched(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1")), func(w *world) {
 		w.start()
 		watched := false
@@ -290,8 +296,8 @@ func TestAgentRow8OtherNodesAreNotWatched(t *testing.T) {
 	})
 }
 
-// TestAgentRow23 is row 23 of the node agent: stopped in the middle of a pull, it says nothing and begins it again.
-func TestAgentRow23StoppedDuringAPull(t *testing.T) {
+// Case node-agent 23: stopped in the middle of a pull, it says nothing and begins it again.
+func TestAPullThatIsStoppedBeginsAgain(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1", version(3))), func(w *world) {
 		w.runtime.answers(hang)
 		w.start()

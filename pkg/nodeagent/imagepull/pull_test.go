@@ -23,7 +23,8 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 )
 
-func TestRow17AttemptsAreLimited(t *testing.T) {
+// Case image-predownload 17.
+func TestAttemptsAreLimited(t *testing.T) {
 	tests := map[string]struct {
 		tag          v1beta1.ImageTagSpec
 		pull         func(context.Context, request) (string, error)
@@ -128,7 +129,8 @@ func guarded(_ context.Context, r request) (string, error) {
 	return "", errors.New("failed to resolve reference: unexpected status from HEAD request: 401 Unauthorized for " + r.auth.GetPassword())
 }
 
-func TestRow37Credentials(t *testing.T) {
+// Case image-predownload 37.
+func TestCredentialsAreTriedInTurn(t *testing.T) {
 	wrong, right := secret("wrong", "example.com", "wrong"), secret("right", "example.com", "right")
 	tests := map[string]struct {
 		names     []string
@@ -277,8 +279,8 @@ func TestLongMessagesAreCut(t *testing.T) {
 	})
 }
 
-// TestAgentRow22 is row 22 of the node agent: a plugin's credentials are offered, and one that fails leaves the Secrets.
-func TestAgentRow22Plugins(t *testing.T) {
+// Case node-agent 22: a plugin's credentials are offered, and one that fails leaves the Secrets.
+func TestPluginsAreAskedBesideSecrets(t *testing.T) {
 	const config = "apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\nproviders:\n" +
 		"- {name: p, matchImages: [example.com], defaultCacheDuration: 1m, apiVersion: credentialprovider.kubelet.k8s.io/v1}\n"
 	const answer = `echo '{"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":"Image",` +

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Case image-predownload 33.
 func TestReference(t *testing.T) {
 	tests := map[string]struct {
 		of   imageTag
@@ -16,7 +17,7 @@ func TestReference(t *testing.T) {
 		"short":       {imageTag{"nginx", "1.2"}, imageReference{"nginx:1.2", "docker.io/library/nginx", "docker.io/library/nginx:1.2", false}, ""},
 		"of somebody": {imageTag{"foo/bar", "1"}, imageReference{"foo/bar:1", "docker.io/foo/bar", "docker.io/foo/bar:1", false}, ""},
 		"with a port": {imageTag{"reg:5000/a/b", "1"}, imageReference{"reg:5000/a/b:1", "reg:5000/a/b", "reg:5000/a/b:1", false}, ""},
-		"row 33: digest": {imageTag{"nginx", someDigest}, imageReference{
+		"digest": {imageTag{"nginx", someDigest}, imageReference{
 			"nginx@" + someDigest, "docker.io/library/nginx", "docker.io/library/nginx@" + someDigest, true}, ""},
 		"upper case":        {imageTag{"Nginx", "1"}, imageReference{}, `invalid image reference "Nginx"`},
 		"a tag in the name": {imageTag{"nginx:1", "2"}, imageReference{}, "the name has a tag or digest of its own"},

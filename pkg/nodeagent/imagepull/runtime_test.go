@@ -23,9 +23,10 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/cri/critest"
 )
 
-// TestAgentRow21TheSocketReturns is row 21 of the node agent: attempts fail while the runtime is away, and one succeeds when it
+// Attempts fail while the runtime is away, and one succeeds when it
 // is back, without a restart of the agent.
-func TestAgentRow21TheSocketReturns(t *testing.T) {
+// Case node-agent 21.
+func TestPullsGoOnWhenTheSocketReturns(t *testing.T) {
 	dir, err := os.MkdirTemp("", "run") //nolint:usetesting // A socket's path has at most 107 bytes.
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })

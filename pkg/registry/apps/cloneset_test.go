@@ -12,7 +12,8 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func TestRow2CloneSetColumns(t *testing.T) {
+// Case cloneset 2.
+func TestCloneSetColumns(t *testing.T) {
 	gate, err := features.New("")
 	require.NoError(t, err)
 	kind, ok := cloneSet(gate).(*rest.Kind[*apps.CloneSet])

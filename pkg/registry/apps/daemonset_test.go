@@ -11,7 +11,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func TestDaemonSetRow(t *testing.T) {
+func TestDaemonSetIsDescribed(t *testing.T) {
 	kind, ok := daemonSet(nil).(*rest.Kind[*apps.DaemonSet])
 	require.True(t, ok)
 	set := &apps.DaemonSet{

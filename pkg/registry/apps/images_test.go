@@ -34,7 +34,7 @@ func TestColumnsOfImageKinds(t *testing.T) {
 	assert.False(t, imagePullJob(gate).Describe().ClusterScoped)
 }
 
-// TestGatesOfImageKinds is row 40 of the cases of image pre-download.
+// Case image-predownload 40.
 func TestGatesOfImageKinds(t *testing.T) {
 	for name, test := range map[string]struct {
 		gates           map[string]bool

@@ -71,7 +71,8 @@ func cellsOf[T rest.Object](t *testing.T, row rest.Row, object T) (values []any)
 	return values
 }
 
-// Row 37 of the cases of container restarts, and row 18 of those of WorkloadSpread.
+// Case containerrecreaterequest 37.
+// Case workloadspread 18.
 func TestGatesOfOperations(t *testing.T) {
 	for _, feature := range []string{"", "KruiseDaemon", "WorkloadSpread", "ResourceDistributionGate"} {
 		gate, err := features.New("")

@@ -23,8 +23,9 @@ func TestProbesAreDescribed(t *testing.T) {
 	assert.True(t, nodePodProbe().Describe().ClusterScoped)
 }
 
-// Row 24 of the cases for PodProbeMarker: writes are refused where the gate, or that of the agent,
+// Writes are refused where the gate, or that of the agent,
 // is off.
+// Case podprobemarker 24.
 func TestPodProbeMarkerNeedsItsGates(t *testing.T) {
 	for _, off := range []featuregate.Feature{"", features.PodProbeMarkerGate, features.KruiseDaemon} {
 		gate := defaultGate(t)

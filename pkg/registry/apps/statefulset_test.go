@@ -25,7 +25,7 @@ func statefulSetWith(t *testing.T, gates map[string]bool) *rest.Kind[*apps.State
 	return kind
 }
 
-// TestStatefulSetColumns is row 2.
+// Case statefulset 2.
 func TestStatefulSetColumns(t *testing.T) {
 	kind := statefulSetWith(t, nil)
 	set := &apps.StatefulSet{

@@ -40,13 +40,28 @@ func each[T any](defaults ...func(obj, old T)) func(obj, old T) {
 
 // templateWarnings tells users of a template what a Deployment's users are told.
 func templateWarnings[T comparable](template func(T) *corev1.PodTemplateSpec) func(ctx context.Context, obj, old T) []string {
+	return templateWarningsAt(func(obj T) (*field.Path, *corev1.PodTemplateSpec) {
+		return field.NewPath("spec", "template"), template(obj)
+	})
+}
+
+// templateWarningsAt does so for a template, or none, that is in another place. One that was in another place before is new.
+func templateWarningsAt[T comparable](
+	template func(T) (*field.Path, *corev1.PodTemplateSpec),
+) func(ctx context.Context, obj, old T) []string {
 	return func(ctx context.Context, obj, old T) []string {
+		path, now := template(obj)
+		if now == nil {
+			return nil
+		}
 		var none T
 		var stored *corev1.PodTemplateSpec
 		if old != none {
-			stored = template(old)
+			if before, was := template(old); before.String() == path.String() {
+				stored = was
+			}
 		}
-		return podtemplate.Warnings(ctx, template(obj), stored, field.NewPath("spec", "template"))
+		return podtemplate.Warnings(ctx, now, stored, path)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestColumns(t *testing.T) {
 	assert.Equal(t, []any{int64(3), int64(10), int64(7), int64(11)}, values)
 }
 
-// Row 29: a budget that nothing enforces cannot be made, and the refusal names both gates.
+// Case podunavailablebudget 29: a budget that nothing enforces cannot be made, and the refusal names both gates.
 func TestBudgetsNeedAGate(t *testing.T) {
 	const deletes, updates = "PodUnavailableBudgetDeleteGate", "PodUnavailableBudgetUpdateGate"
 	tests := map[string]struct {

@@ -60,6 +60,7 @@ func running(pod *corev1.Pod) {
 	pod.Status.ContainerStatuses[0].State.Running = &corev1.ContainerStateRunning{}
 }
 
+// Cases podunavailablebudget 9, 23.
 func TestUpdateOf(t *testing.T) {
 	amounts := func(name corev1.ResourceName, amount string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
@@ -74,19 +75,19 @@ func TestUpdateOf(t *testing.T) {
 		before, after []func(*corev1.Pod)
 		want          v1beta1.PubOperation
 	}{
-		"row 9: labels alone":  {nil, []func(*corev1.Pod){labelled("x")}, ""},
-		"row 9: an image":      {nil, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.Containers[0].Image = "app:2" }}, "UPDATE"},
-		"row 23: marked":       {nil, []func(*corev1.Pod){labelled("unavailable-pod.kruise.io/x")}, "UPDATE"},
-		"row 23: marked again": {[]func(*corev1.Pod){labelled("unavailable-pod.kruise.io/x")}, []func(*corev1.Pod){labelled("unavailable-pod.kruise.io/y")}, ""},
-		"row 23: unmarked":     {[]func(*corev1.Pod){labelled("unavailable-pod.kruise.io/x")}, nil, ""},
-		"a toleration":         {nil, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Key: "x"}} }}, "UPDATE"},
-		"an init container":    {nil, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{{Image: "i:2"}} }}, "UPDATE"},
-		"processor":            {[]func(*corev1.Pod){amounts("cpu", "1")}, []func(*corev1.Pod){amounts("cpu", "2")}, "RESIZE"},
-		"memory":               {[]func(*corev1.Pod){amounts("memory", "1Gi")}, []func(*corev1.Pod){amounts("memory", "2Gi")}, "RESIZE"},
-		"memory by a restart":  {[]func(*corev1.Pod){restarts, amounts("memory", "1Gi")}, []func(*corev1.Pod){restarts, amounts("memory", "2Gi")}, "UPDATE"},
-		"processor beside it":  {[]func(*corev1.Pod){restarts, amounts("cpu", "1")}, []func(*corev1.Pod){restarts, amounts("cpu", "2")}, "RESIZE"},
-		"another resource":     {[]func(*corev1.Pod){amounts("disks", "1")}, []func(*corev1.Pod){amounts("disks", "2")}, "UPDATE"},
-		"of a static Pod":      {[]func(*corev1.Pod){static, amounts("cpu", "1")}, []func(*corev1.Pod){static, amounts("cpu", "2")}, "UPDATE"},
+		"labels alone":        {nil, []func(*corev1.Pod){labelled("x")}, ""},
+		"an image":            {nil, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.Containers[0].Image = "app:2" }}, "UPDATE"},
+		"marked":              {nil, []func(*corev1.Pod){labelled("unavailable-pod.kruise.io/x")}, "UPDATE"},
+		"marked again":        {[]func(*corev1.Pod){labelled("unavailable-pod.kruise.io/x")}, []func(*corev1.Pod){labelled("unavailable-pod.kruise.io/y")}, ""},
+		"unmarked":            {[]func(*corev1.Pod){labelled("unavailable-pod.kruise.io/x")}, nil, ""},
+		"a toleration":        {nil, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Key: "x"}} }}, "UPDATE"},
+		"an init container":   {nil, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{{Image: "i:2"}} }}, "UPDATE"},
+		"processor":           {[]func(*corev1.Pod){amounts("cpu", "1")}, []func(*corev1.Pod){amounts("cpu", "2")}, "RESIZE"},
+		"memory":              {[]func(*corev1.Pod){amounts("memory", "1Gi")}, []func(*corev1.Pod){amounts("memory", "2Gi")}, "RESIZE"},
+		"memory by a restart": {[]func(*corev1.Pod){restarts, amounts("memory", "1Gi")}, []func(*corev1.Pod){restarts, amounts("memory", "2Gi")}, "UPDATE"},
+		"processor beside it": {[]func(*corev1.Pod){restarts, amounts("cpu", "1")}, []func(*corev1.Pod){restarts, amounts("cpu", "2")}, "RESIZE"},
+		"another resource":    {[]func(*corev1.Pod){amounts("disks", "1")}, []func(*corev1.Pod){amounts("disks", "2")}, "UPDATE"},
+		"of a static Pod":     {[]func(*corev1.Pod){static, amounts("cpu", "1")}, []func(*corev1.Pod){static, amounts("cpu", "2")}, "UPDATE"},
 		"processor and image": {[]func(*corev1.Pod){amounts("cpu", "1")},
 			[]func(*corev1.Pod){amounts("cpu", "2"), func(p *corev1.Pod) { p.Spec.Containers[0].Image = "app:2" }}, "UPDATE"},
 	}

@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 // Consistent tells whether the Pod's containers are those of its spec: no update in place is on its way.
@@ -34,22 +34,14 @@ func Consistent(pod *corev1.Pod) bool {
 	return err == nil && progress.Complete
 }
 
-// sidecarState records what ran in sidecars before their last update.
-type sidecarState struct {
-	LastContainerStatuses map[string]struct {
-		ImageID string `json:"imageID"`
-	} `json:"lastContainerStatuses"`
-}
-
 // sidecarsConsistent is Consistent for containers that SidecarSets injected. A record that nobody can read says that an
 // update is on its way.
 func sidecarsConsistent(pod *corev1.Pod) bool {
-	text, found := pod.Annotations[pub.SidecarSetInPlaceUpdateStateKey]
-	if !found || pod.Annotations[pub.SidecarSetInjectedListKey] == "" {
+	if pod.Annotations[pub.SidecarSetInjectedListKey] == "" {
 		return true
 	}
-	var records map[string]sidecarState
-	if err := json.Unmarshal([]byte(text), &records); err != nil {
+	records, err := record.ReadSidecars(pod)
+	if err != nil {
 		return !slices.ContainsFunc(pod.Spec.Containers, injected)
 	}
 	for i := range pod.Spec.Containers {
@@ -57,8 +49,8 @@ func sidecarsConsistent(pod *corev1.Pod) bool {
 		if !injected(*container) {
 			continue
 		}
-		for _, record := range records {
-			recorded, found := record.LastContainerStatuses[container.Name]
+		for _, updated := range records {
+			recorded, found := updated.LastContainerStatuses[container.Name]
 			status := statusOf(pod, container.Name)
 			if found && (status == nil || status.ImageID == recorded.ImageID && status.Image != container.Image) {
 				return false

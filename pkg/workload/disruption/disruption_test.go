@@ -92,6 +92,7 @@ func decide(budget *v1beta1.PodUnavailableBudget, request *Request) error {
 	return Spend(budget, request, now)
 }
 
+// Cases podunavailablebudget 2, 4, 5, 6, 7, 8, 9, 16, 23, 30.
 func TestDecisions(t *testing.T) {
 	const (
 		phrase = "pub unavailable allowed is negative"
@@ -105,27 +106,27 @@ func TestDecisions(t *testing.T) {
 		// spent is by how much the budget shrinks.
 		spent int32
 	}{
-		"row 2: a deletion":                   {budget: newBudget(), spent: 1},
-		"row 2: the one too many":             {budget: newBudget(used), refused: []string{phrase, "no disruption allowed", left, "ns/b", "no-protect"}},
-		"row 4: a dry run":                    {budget: newBudget(), request: Request{DryRun: true}},
-		"row 4: a dry run too many":           {budget: newBudget(used), request: Request{DryRun: true}, refused: []string{phrase}},
-		"row 5: not ready":                    {budget: newBudget(used), request: Request{Pod: newPod("p", notReady)}},
-		"row 6: not protected":                {budget: newBudget(used), request: Request{Pod: newPod("p", annotated("pub.kruise.io/no-protect", "true"))}},
-		"row 6: not protected, otherwise":     {budget: newBudget(used), request: Request{Pod: newPod("p", annotated("pub.kruise.io/no-protect", "1"))}},
-		"row 6: protected":                    {budget: newBudget(used), request: Request{Pod: newPod("p", annotated("pub.kruise.io/no-protect", "no"))}, refused: []string{phrase}},
-		"row 7: eviction where deletions are": {budget: newBudget(used, protecting("DELETE")), request: Request{Operation: "EVICT"}},
-		"row 7: deletion where deletions are": {budget: newBudget(used, protecting("DELETE")), refused: []string{phrase}},
-		"row 8: an eviction":                  {budget: newBudget(used), request: Request{Operation: "EVICT"}, refused: []string{phrase}},
-		"row 9: an update":                    {budget: newBudget(used), request: Request{Operation: "UPDATE"}, refused: []string{phrase}},
-		"row 16: none must stay":              {budget: newBudget(used, func(b *v1beta1.PodUnavailableBudget) { b.Status.DesiredAvailable = 0 })},
-		"row 23: marked unavailable":          {budget: newBudget(used), request: Request{Pod: newPod("p", labelled("unavailable-pod.kruise.io/x"))}},
-		"row 30: too many grants":             {budget: newBudget(grants(2001)), refused: []string{"DisruptedPods and UnavailablePods map too big", "2001"}},
-		"row 30: as many as fit":              {budget: newBudget(grants(2000)), spent: 1},
-		"granted before":                      {budget: newBudget(used, granted(now.Add(-time.Second)))},
-		"granted before, and an update":       {budget: newBudget(used, granted(now.Add(-9*time.Second))), request: Request{Operation: "UPDATE"}},
-		"new":                                 {budget: newBudget(func(b *v1beta1.PodUnavailableBudget) { b.Status = v1beta1.PodUnavailableBudgetStatus{} }), refused: []string{"not observed yet", "try again"}},
-		"changed":                             {budget: newBudget(func(b *v1beta1.PodUnavailableBudget) { b.Generation = 2 }), refused: []string{"not observed yet"}},
-		"new, of what is not protected":       {budget: newBudget(protecting("UPDATE"), func(b *v1beta1.PodUnavailableBudget) { b.Status = v1beta1.PodUnavailableBudgetStatus{} })},
+		"a deletion":                    {budget: newBudget(), spent: 1},
+		"the one too many":              {budget: newBudget(used), refused: []string{phrase, "no disruption allowed", left, "ns/b", "no-protect"}},
+		"a dry run":                     {budget: newBudget(), request: Request{DryRun: true}},
+		"a dry run too many":            {budget: newBudget(used), request: Request{DryRun: true}, refused: []string{phrase}},
+		"not ready":                     {budget: newBudget(used), request: Request{Pod: newPod("p", notReady)}},
+		"not protected":                 {budget: newBudget(used), request: Request{Pod: newPod("p", annotated("pub.kruise.io/no-protect", "true"))}},
+		"not protected, otherwise":      {budget: newBudget(used), request: Request{Pod: newPod("p", annotated("pub.kruise.io/no-protect", "1"))}},
+		"protected":                     {budget: newBudget(used), request: Request{Pod: newPod("p", annotated("pub.kruise.io/no-protect", "no"))}, refused: []string{phrase}},
+		"eviction where deletions are":  {budget: newBudget(used, protecting("DELETE")), request: Request{Operation: "EVICT"}},
+		"deletion where deletions are":  {budget: newBudget(used, protecting("DELETE")), refused: []string{phrase}},
+		"an eviction":                   {budget: newBudget(used), request: Request{Operation: "EVICT"}, refused: []string{phrase}},
+		"an update":                     {budget: newBudget(used), request: Request{Operation: "UPDATE"}, refused: []string{phrase}},
+		"none must stay":                {budget: newBudget(used, func(b *v1beta1.PodUnavailableBudget) { b.Status.DesiredAvailable = 0 })},
+		"marked unavailable":            {budget: newBudget(used), request: Request{Pod: newPod("p", labelled("unavailable-pod.kruise.io/x"))}},
+		"too many grants":               {budget: newBudget(grants(2001)), refused: []string{"DisruptedPods and UnavailablePods map too big", "2001"}},
+		"as many as fit":                {budget: newBudget(grants(2000)), spent: 1},
+		"granted before":                {budget: newBudget(used, granted(now.Add(-time.Second)))},
+		"granted before, and an update": {budget: newBudget(used, granted(now.Add(-9*time.Second))), request: Request{Operation: "UPDATE"}},
+		"new":                           {budget: newBudget(func(b *v1beta1.PodUnavailableBudget) { b.Status = v1beta1.PodUnavailableBudgetStatus{} }), refused: []string{"not observed yet", "try again"}},
+		"changed":                       {budget: newBudget(func(b *v1beta1.PodUnavailableBudget) { b.Generation = 2 }), refused: []string{"not observed yet"}},
+		"new, of what is not protected": {budget: newBudget(protecting("UPDATE"), func(b *v1beta1.PodUnavailableBudget) { b.Status = v1beta1.PodUnavailableBudgetStatus{} })},
 		"ignored": {budget: newBudget(used, func(b *v1beta1.PodUnavailableBudget) {
 			b.Spec.IgnoredPodSelector = &metav1.LabelSelector{MatchLabels: pod.Labels}
 		})},
@@ -171,7 +172,8 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-func TestRow10AGrantOfAnUpdateServesTheNextOne(t *testing.T) {
+// Case podunavailablebudget 10.
+func TestAGrantOfAnUpdateServesTheNextOne(t *testing.T) {
 	budget := newBudget()
 	update := &Request{Operation: v1beta1.PubUpdateOperation, Pod: newPod("p")}
 	require.NoError(t, Spend(budget, update, now))
@@ -205,6 +207,7 @@ func TestAGrantLivesNoShorterThanItShould(t *testing.T) {
 	assert.False(t, budget.Status.DisruptedPods["p"].Time.Before(at), "the API has whole seconds")
 }
 
+// Cases podunavailablebudget 1, 13, 14, 15, 16.
 func TestDesired(t *testing.T) {
 	number, percent := func(n int) *intstr.IntOrString { return new(intstr.FromInt(n)) }, func(s string) *intstr.IntOrString { return new(intstr.FromString(s)) }
 	tests := map[string]struct {
@@ -212,15 +215,15 @@ func TestDesired(t *testing.T) {
 		total    int32
 		want     int32
 	}{
-		"row 1: 30% of 10":          {max: percent("30%"), total: 10, want: 7},
-		"row 13: 30% of 5":          {max: percent("30%"), total: 5, want: 3},
-		"row 14: at least 80% of 7": {min: percent("80%"), total: 7, want: 6},
-		"row 15: 10% of 3":          {max: percent("10%"), total: 3, want: 2},
-		"row 16: all of them":       {max: percent("100%"), total: 10, want: 0},
-		"more than there are":       {max: number(5), total: 3, want: 0},
-		"none":                      {max: number(0), total: 3, want: 3},
-		"at least more than there":  {min: number(5), total: 3, want: 5},
-		"at least two":              {min: number(2), total: 3, want: 2},
+		"30% of 10":                {max: percent("30%"), total: 10, want: 7},
+		"30% of 5":                 {max: percent("30%"), total: 5, want: 3},
+		"at least 80% of 7":        {min: percent("80%"), total: 7, want: 6},
+		"10% of 3":                 {max: percent("10%"), total: 3, want: 2},
+		"all of them":              {max: percent("100%"), total: 10, want: 0},
+		"more than there are":      {max: number(5), total: 3, want: 0},
+		"none":                     {max: number(0), total: 3, want: 3},
+		"at least more than there": {min: number(5), total: 3, want: 5},
+		"at least two":             {min: number(2), total: 3, want: 2},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

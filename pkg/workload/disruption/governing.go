@@ -1,8 +1,6 @@
 package disruption
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +11,7 @@ import (
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/kinds"
+	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
 // Workload names what controls a Pod, or what controls that.
@@ -66,8 +65,8 @@ func Indexers() cache.Indexers {
 			return nil, nil
 		},
 		anchorIndex: func(obj any) ([]string, error) {
-			if budget, ok := obj.(*v1beta1.PodUnavailableBudget); ok && budget.Spec.Selector != nil {
-				return Anchors(budget.Namespace, budget.Spec.Selector), nil
+			if budget, ok := obj.(*v1beta1.PodUnavailableBudget); ok {
+				return selectorindex.Anchors(budget.Namespace, selectorindex.Parse(budget.Spec.Selector)), nil
 			}
 			return nil, nil
 		},
@@ -87,40 +86,6 @@ func Index(informer cache.SharedIndexInformer) error {
 func targetKey(namespace string, w Workload) string {
 	return strings.Join([]string{namespace, w.Group, w.Kind, w.Name}, "/")
 }
-
-// Anchors are the index values of a selector, of which a Pod that it selects has one among its LabelValues.
-func Anchors(namespace string, selector *metav1.LabelSelector) []string {
-	for _, key := range slices.Sorted(maps.Keys(selector.MatchLabels)) {
-		return []string{labelValue(namespace, key, selector.MatchLabels[key])}
-	}
-	for _, requirement := range selector.MatchExpressions {
-		switch requirement.Operator {
-		case metav1.LabelSelectorOpIn:
-			values := make([]string, 0, len(requirement.Values))
-			for _, value := range requirement.Values {
-				values = append(values, labelValue(namespace, requirement.Key, value))
-			}
-			return values
-		case metav1.LabelSelectorOpExists:
-			return []string{labelKey(namespace, requirement.Key)}
-		case metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpDoesNotExist:
-		}
-	}
-	return []string{namespace}
-}
-
-// LabelValues are the index values of a Pod.
-func LabelValues(namespace string, podLabels map[string]string) []string {
-	values := make([]string, 0, 2*len(podLabels)+1)
-	for key, value := range podLabels {
-		values = append(values, labelValue(namespace, key, value), labelKey(namespace, key))
-	}
-	return append(values, namespace)
-}
-
-func labelValue(namespace, key, value string) string { return namespace + " " + key + "=" + value }
-
-func labelKey(namespace, key string) string { return namespace + " " + key }
 
 // Governing returns the one budget that governs a Pod with the labels and workloads given, or nil: the first by name of those
 // whose target is one of the workloads, else the first by name of those that select it.
@@ -159,13 +124,13 @@ func targeting(budgets Budgets, namespace string, workloads []Workload) (matchin
 }
 
 func selecting(budgets Budgets, namespace string, podLabels map[string]string) (matching []*v1beta1.PodUnavailableBudget, err error) {
-	for _, value := range LabelValues(namespace, podLabels) {
+	for _, value := range selectorindex.Values(namespace, podLabels) {
 		found, err := lookUp(budgets, anchorIndex, value)
 		if err != nil {
 			return nil, err
 		}
 		for _, budget := range found {
-			if Selects(budget.Spec.Selector, labels.Set(podLabels)) {
+			if selectorindex.Parse(budget.Spec.Selector).Matches(labels.Set(podLabels)) {
 				matching = append(matching, budget)
 			}
 		}
@@ -180,15 +145,6 @@ func firstByName(budgets []*v1beta1.PodUnavailableBudget) (first *v1beta1.PodUna
 		}
 	}
 	return first
-}
-
-// Selects tells whether a selector is one and selects the labels.
-func Selects(selector *metav1.LabelSelector, set labels.Labels) bool {
-	if selector == nil {
-		return false
-	}
-	parsed, err := metav1.LabelSelectorAsSelector(selector)
-	return err == nil && !parsed.Empty() && parsed.Matches(set)
 }
 
 func lookUp(budgets Budgets, index, value string) ([]*v1beta1.PodUnavailableBudget, error) {

@@ -68,7 +68,8 @@ func without(pods []*corev1.Pod, name string) (others []*corev1.Pod) {
 	return others
 }
 
-func TestRow1Recount(t *testing.T) {
+// Case podunavailablebudget 1.
+func TestRecountOfTenPods(t *testing.T) {
 	count, err := Recount(newBudget(func(b *v1beta1.PodUnavailableBudget) { b.Status = v1beta1.PodUnavailableBudgetStatus{} }),
 		seenIn(tenPods(), tenPods(), now))
 	require.NoError(t, err)
@@ -76,6 +77,7 @@ func TestRow1Recount(t *testing.T) {
 	assert.Zero(t, count.Recheck)
 }
 
+// Cases podunavailablebudget 10, 12.
 func TestStandingGrants(t *testing.T) {
 	pods := tenPods()
 	tests := map[string]struct {
@@ -93,9 +95,9 @@ func TestStandingGrants(t *testing.T) {
 		"gone":                                   {cached: without(pods, "a"), live: without(pods, "a"), current: 9},
 		"there, and the cache does not know":     {cached: without(pods, "a"), live: pods, stands: true, current: 9, recheck: time.Second},
 		"another of that name":                   {cached: but(pods, "a", goes), live: but(pods, "a", func(p *corev1.Pod) { p.UID = "new" }), stands: true, current: 9, recheck: time.Second},
-		"row 12: never came":                     {cached: pods, live: pods, after: 20 * time.Second, current: 10, notDeleted: 1},
+		"never came":                             {cached: pods, live: pods, after: 20 * time.Second, current: 10, notDeleted: 1},
 		"came late, and the cache does not know": {cached: pods, live: but(pods, "a", goes), after: 20 * time.Second, stands: true, current: 9, recheck: time.Second},
-		"row 10: an update not seen yet":         {cached: pods, live: pods, update: true, after: 9 * time.Second, stands: true, current: 9, recheck: time.Second},
+		"an update not seen yet":                 {cached: pods, live: pods, update: true, after: 9 * time.Second, stands: true, current: 9, recheck: time.Second},
 		"an update that changed nothing":         {cached: pods, live: pods, update: true, after: 10 * time.Second, current: 10},
 		"an update under way":                    {cached: but(pods, "a", notReady), live: but(pods, "a", notReady), update: true, after: 10 * time.Second, current: 9},
 		"an update that the cache does not know": {cached: pods, live: but(pods, "a", notReady), update: true, after: 10 * time.Second, stands: true, current: 9, recheck: time.Second},
@@ -132,7 +134,8 @@ func TestAGrantStandsWhileNobodyCanLook(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestRow13FewerReplicasNeedFewerPods(t *testing.T) {
+// Case podunavailablebudget 13.
+func TestFewerReplicasNeedFewerPods(t *testing.T) {
 	seen := seenIn(tenPods(), tenPods(), now)
 	seen.Replicas = 5
 	count, err := Recount(newBudget(), seen)

@@ -11,6 +11,7 @@ import (
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
 const (
@@ -53,7 +54,7 @@ func evictedUnhealthy(request *Request) bool {
 // budget given, which the caller owns and must store unless nothing changed. The error is a Refusal.
 func Spend(budget *v1beta1.PodUnavailableBudget, request *Request, now time.Time) error {
 	spec, status := &budget.Spec, &budget.Status
-	if Selects(spec.IgnoredPodSelector, labels.Set(request.Pod.Labels)) || !protects(spec, request.Operation, request.ResizeIsUpdate) {
+	if selectorindex.Parse(spec.IgnoredPodSelector).Matches(labels.Set(request.Pod.Labels)) || !protects(spec, request.Operation, request.ResizeIsUpdate) {
 		return nil
 	}
 	serving := Serving(request.Pod)
@@ -86,7 +87,7 @@ func take(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time
 	if Available(request.Pod) {
 		status.CurrentAvailable = max(0, status.CurrentAvailable-1)
 	}
-	record(status, request, now)
+	enter(status, request, now)
 }
 
 // judgesUnhealthy tells whether the budget lets Pods that run without being ready be evicted only while enough others are.
@@ -108,13 +109,13 @@ func grantOf(status *v1beta1.PodUnavailableBudgetStatus, pod *corev1.Pod) (time.
 // renew lets a grant that is used again live on. It must not expire while the request that uses it is under way.
 func renew(status *v1beta1.PodUnavailableBudgetStatus, request *Request, granted, now time.Time) {
 	if !request.DryRun && now.Sub(granted) > UpdateExpiry/2 {
-		record(status, request, now)
+		enter(status, request, now)
 	}
 }
 
-// record notes a grant, of a Pod that may go as one that may: that takes longer to be seen. The status holds whole seconds: a
+// enter notes a grant, of a Pod that may go as one that may: that takes longer to be seen. The status holds whole seconds: a
 // grant never lives shorter than it should. Two grants of one name never have the same time: see Server.
-func record(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time.Time) {
+func enter(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time.Time) {
 	at := now.Truncate(time.Second)
 	if at.Before(now) {
 		at = at.Add(time.Second)

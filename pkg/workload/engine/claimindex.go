@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -109,6 +110,19 @@ func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
 		}
 	}
 	return moves
+}
+
+// claimsWait is when to look again at claims that are kept for a Pod that may still arrive, or zero.
+func (v *View) claimsWait() (wait time.Duration) {
+	if v.ReuseClaims {
+		return 0
+	}
+	for id := range v.memory.attempted {
+		if len(v.claims.of(id)) > 0 {
+			wait = Sooner(wait, v.memory.arrivesFor(id, v.Now))
+		}
+	}
+	return wait
 }
 
 // mounted tells whether an active Pod uses a claim, whichever instance its label names.

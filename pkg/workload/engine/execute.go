@@ -38,10 +38,10 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	defer x.remember()
 	outcome := Outcome{Failures: plan.Err, CollisionCount: v.Target.Revisions.CollisionCount}
 	outcome.Add(Scale, x.resolve(ctx))
-	outcome.Add(Scale, x.release(ctx))
+	outcome.Add(Scale, x.disown(ctx))
 	outcome.Add(Scale, x.adopt(ctx))
 	settled := v.settle(plan)
-	outcome.Recheck = settled.recheck
+	outcome.Recheck = Sooner(settled.recheck, v.claimsWait())
 	outcome.Add(Update, settled.err)
 	outcome.Add(Update, x.writeAll(ctx, settled.changes))
 	outcome.Add(Scale, x.moveClaims(ctx, v.claimMoves(plan.deleted())))

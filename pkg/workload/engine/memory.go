@@ -28,9 +28,14 @@ type memory struct {
 const arrivesWithin = 65 * time.Second
 
 // mayArrive tells whether the creation of an instance may still arrive.
-func (m *memory) mayArrive(id string, now time.Time) bool {
-	tried, found := m.attempted[id]
-	return found && now.Sub(tried) < arrivesWithin
+func (m *memory) mayArrive(id string, now time.Time) bool { return m.arrivesFor(id, now) > 0 }
+
+// arrivesFor is how long the creation of an instance may still arrive.
+func (m *memory) arrivesFor(id string, now time.Time) time.Duration {
+	if tried, found := m.attempted[id]; found {
+		return max(0, arrivesWithin-now.Sub(tried))
+	}
+	return 0
 }
 
 // memories are those of all workloads by UID.

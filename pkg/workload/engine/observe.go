@@ -15,6 +15,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
@@ -177,7 +178,7 @@ func (v *View) underUpdate(pod *corev1.Pod) bool {
 		return false
 	}
 	gated := podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType)
-	return lifecycle.Of(pod) == pub.LifecycleStateUpdating || gated && !inplace.Released(pod) || !gated && inplace.Recorded(pod)
+	return lifecycle.Of(pod) == pub.LifecycleStateUpdating || gated && !inplace.Released(pod) || !gated && record.Exists(pod)
 }
 
 // watch continues what was seen of the Pod before, or begins now.

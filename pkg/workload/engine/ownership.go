@@ -8,8 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// release removes the owner from Pods that the selector no longer matches. Their claims go with them.
-func (x *execution) release(ctx context.Context) error {
+// disown removes the owner from Pods that the selector no longer matches. Their claims go with them.
+func (x *execution) disown(ctx context.Context) error {
 	leaving, owner := x.view.Leaving, x.view.Object.GetUID()
 	return x.each(len(leaving), func(i int) error {
 		pod := leaving[i]
@@ -25,7 +25,7 @@ func (x *execution) release(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("release Pod %s: %w", pod.Name, err)
+			return fmt.Errorf("disown Pod %s: %w", pod.Name, err)
 		}
 		x.Guard.Wrote(owner, PodResource.GroupResource(), written.ResourceVersion)
 		return nil

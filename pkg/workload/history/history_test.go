@@ -59,6 +59,7 @@ func TestSameDataIgnoresTheFormOfEqualTemplates(t *testing.T) {
 	assert.False(t, SamePodTemplate([]byte("{"), data(t, "a:2")))
 }
 
+// Case cloneset 20.
 func TestResolve(t *testing.T) {
 	tests := map[string]struct {
 		image    string
@@ -69,7 +70,7 @@ func TestResolve(t *testing.T) {
 	}{
 		"the first":                           {"image:1", 0, Create, "", 1},
 		"the newest is reused":                {"image:7", 7, Reuse, "r7", 7},
-		"row 20: revision 3 of 7 becomes 8":   {"image:3", 7, Bump, "r3", 8},
+		"revision 3 of 7 becomes 8":           {"image:3", 7, Bump, "r3", 8},
 		"an unknown template is created last": {"image:9", 7, Create, "", 8},
 	}
 	for name, tc := range tests {

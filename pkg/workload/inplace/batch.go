@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 // priorityPrefix begins the key that a container's barrier waits for; its priority follows.
@@ -117,8 +118,8 @@ func pick[V any](all map[string]V, wanted func(name string) bool) map[string]V {
 // withWaiting adds what an earlier update left for containers whose turn never came. The change is the difference from that
 // update's revision, so it does not know of them; where it does, its own word counts.
 func (c *Change) withWaiting(pod *corev1.Pod) *Change {
-	previous, err := ReadState(pod)
-	if err != nil || previous == nil || !previous.waits() {
+	previous, err := record.Read(pod)
+	if err != nil || previous == nil || !waits(previous) {
 		return c
 	}
 	all := &Change{Labels: c.Labels, Annotations: c.Annotations}

@@ -72,16 +72,17 @@ func TestPriority(t *testing.T) {
 	}
 }
 
-func TestRow9And11TurnsByPriority(t *testing.T) {
+// Cases inplace-update 9, 11.
+func TestContainersTakeTurnsByPriority(t *testing.T) {
 	both := map[string]string{"main": "main:2", "side": "side:2", "plain": "plain:2"}
 	tests := map[string]struct {
 		containers map[string][]corev1.EnvVar
 		want       []string
 	}{
-		"row 9: the higher priority first": {
+		"the higher priority first": {
 			map[string][]corev1.EnvVar{"side": {barrier("p_5")}, "main": {barrier("p_1")}}, []string{"side"},
 		},
-		"row 11: beside those without a priority": {
+		"beside those without a priority": {
 			map[string][]corev1.EnvVar{"side": {barrier("p_3")}, "main": {barrier("p_1")}, "plain": nil}, []string{"plain", "side"},
 		},
 		"equal ones together": {
@@ -103,7 +104,8 @@ func TestRow9And11TurnsByPriority(t *testing.T) {
 	}
 }
 
-func TestRow9TheNextTurn(t *testing.T) {
+// Case inplace-update 9.
+func TestTheNextTurnWaitsUntilTheLastIsReady(t *testing.T) {
 	pod := podOf(map[string][]corev1.EnvVar{"side": {barrier("p_5")}, "main": {barrier("p_1")}})
 	change := &Change{Images: map[string]string{"side": "side:2", "main": "main:2"}, Labels: MapChange{Set: map[string]string{"v": "2"}}}
 	require.NoError(t, change.Apply(pod, "rev2", now))
@@ -136,14 +138,15 @@ func TestRow9TheNextTurn(t *testing.T) {
 	assert.ErrorContains(t, Advance(pod, later), "none of its containers waits")
 }
 
-func TestRow10SharedMetadataIsOneTurn(t *testing.T) {
+// Case inplace-update 10.
+func TestSharedMetadataIsOneTurn(t *testing.T) {
 	label := reads("K", "metadata.labels['k']")
 	tests := map[string]struct {
 		containers map[string][]corev1.EnvVar
 		labels     map[string]string
 		want       []string
 	}{
-		"row 10: both read the key": {
+		"both read the key": {
 			map[string][]corev1.EnvVar{"a": {barrier("p_5"), label}, "b": {barrier("p_1"), label}}, map[string]string{"k": "2"}, []string{"a", "b"},
 		},
 		"each reads a key of its own": {

@@ -2,8 +2,8 @@
 // is then written into it, and when the node has carried it out.
 //
 // Enter at Plan (old and new template to a Change, or no), Change.Apply and Advance (what to write, in turns by launch
-// priority), and Evaluate (is it done, and is the next turn due). State is the record that travels in an annotation of the
-// Pod; old Pods carry it too, so its fields never change.
+// priority), and Evaluate (is it done, and is the next turn due). Package record has the record that travels in an annotation
+// of the Pod.
 //
 // An update is complete on evidence from the node. An image: the container is another one than that recorded in the very
 // write that changed the spec, and the node's agent says that it was created from the new spec; without an agent the image

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 const (
@@ -37,11 +38,11 @@ type Watched func(sighting string) time.Duration
 
 // Evaluate tells whether the node has carried out the Pod's last in-place update. A Pod that was never updated is complete.
 func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
-	grace, err := ReadGrace(pod)
+	grace, err := record.ReadGrace(pod)
 	if err != nil {
 		return Progress{}, err
 	}
-	state, err := ReadState(pod)
+	state, err := record.Read(pod)
 	if err != nil {
 		return Progress{}, err
 	}
@@ -71,7 +72,7 @@ func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
 	if findings.agentless {
 		return Progress{Hopeless: "no node agent has reported on it, which alone restarts containers for changed metadata"}, nil
 	}
-	if state.waits() {
+	if waits(state) {
 		return Progress{Next: readyForNext(pod, state)}, nil
 	}
 	return Progress{Complete: true}, nil
@@ -79,7 +80,7 @@ func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
 
 // sightedFor is how long what needs patience has been seen. Since the node first reported on this spec, and for these
 // instances: others begin anew.
-func sightedFor(pod *corev1.Pod, state *State, findings *findings, watched Watched) time.Duration {
+func sightedFor(pod *corev1.Pod, state *record.State, findings *findings, watched Watched) time.Duration {
 	if findings.patience == 0 || watched == nil {
 		return 0
 	}
@@ -87,11 +88,11 @@ func sightedFor(pod *corev1.Pod, state *State, findings *findings, watched Watch
 }
 
 // waits tells whether a later batch of containers is still to change.
-func (s *State) waits() bool {
+func waits(s *record.State) bool {
 	return len(s.NextContainerImages) > 0 || len(s.NextContainerMetadata) > 0 || len(s.NextContainerResources) > 0
 }
 
-func readyForNext(pod *corev1.Pod, state *State) bool {
+func readyForNext(pod *corev1.Pod, state *record.State) bool {
 	return state.PreCheckBeforeNext == nil || !slices.ContainsFunc(state.PreCheckBeforeNext.ContainersRequiredReady, func(name string) bool {
 		status := containerStatus(pod, name)
 		return status == nil || !status.Ready
@@ -115,7 +116,7 @@ func (f *findings) doubt(patience time.Duration, format string, args ...any) {
 	f.patience = max(f.patience, patience)
 }
 
-func examine(pod *corev1.Pod, state *State, report *containermeta.Report) (f findings) {
+func examine(pod *corev1.Pod, state *record.State, report *containermeta.Report) (f findings) {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
 		recorded, found := state.LastContainerStatuses[container.Name]
@@ -143,20 +144,20 @@ func examine(pod *corev1.Pod, state *State, report *containermeta.Report) (f fin
 
 // touched tells whether the update changes a container. Others may be changed by another controller at the same time, a SidecarSet
 // for example: neither waits for the other.
-func (s *State) touched(container string) bool {
+func touched(s *record.State, container string) bool {
 	if len(s.ContainerBatchesRecord) == 0 {
 		return true // Early releases recorded no batches.
 	}
-	return slices.ContainsFunc(s.ContainerBatchesRecord, func(b Batch) bool { return slices.Contains(b.Containers, container) })
+	return slices.ContainsFunc(s.ContainerBatchesRecord, func(b record.Batch) bool { return slices.Contains(b.Containers, container) })
 }
 
 // examineEnvironment asks of each container of the update that reads metadata whether its instance was started with what the Pod has
 // now. Nothing but the agent's report proves that.
-func (f *findings) examineEnvironment(pod *corev1.Pod, state *State, report *containermeta.Report) {
+func (f *findings) examineEnvironment(pod *corev1.Pod, state *record.State, report *containermeta.Report) {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
 		variables := containermeta.VariablesOf(container)
-		if len(variables) == 0 || !state.touched(container.Name) {
+		if len(variables) == 0 || !touched(state, container.Name) {
 			continue
 		}
 		if report == nil {

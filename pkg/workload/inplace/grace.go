@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 // metadataPatch is the form in which a change of metadata waits; null removes a key.
@@ -29,7 +30,7 @@ func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time
 	if err != nil {
 		return fmt.Errorf("encode metadata of Pod %q: %w", pod.Name, err)
 	}
-	grace, err := json.Marshal(Grace{
+	grace, err := json.Marshal(record.Grace{
 		Revision: revision, ContainerImages: c.Images, ContainerRefMetadata: c.Env, ContainerResources: c.Resources,
 		MetaDataPatch: metadata, UpdateEnvFromMetadata: len(c.Env) > 0, GraceSeconds: seconds,
 	})
@@ -39,8 +40,10 @@ func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time
 	// Nothing of this change is under way yet, but something of an earlier one may be.
 	pending := c.unfinished(pod)
 	dropGrace(pod)
-	if err := writeState(pod, &State{
-		Revision: revision, UpdateTimestamp: metav1.NewTime(now.UTC()), LastContainerStatuses: pending,
+	// The record has whole seconds. Rounded up, they never shorten the grace period.
+	begin := now.Add(time.Second - 1).UTC().Truncate(time.Second)
+	if err := record.Write(pod, &record.State{
+		Revision: revision, UpdateTimestamp: metav1.NewTime(begin), LastContainerStatuses: pending,
 	}); err != nil {
 		return err
 	}
@@ -52,8 +55,8 @@ func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time
 // returns how long that takes, in whole seconds. atRevision tells whether the Pod still is at a revision. A change that
 // another update overtook, or that cannot be read, is dropped: the Pod is then updated anew.
 func Resume(pod *corev1.Pod, atRevision func(string) bool, now time.Time) (remaining time.Duration, err error) {
-	grace, graceErr := ReadGrace(pod)
-	state, stateErr := ReadState(pod)
+	grace, graceErr := record.ReadGrace(pod)
+	state, stateErr := record.Read(pod)
 	if graceErr != nil || stateErr != nil || grace == nil || state == nil || !atRevision(grace.Revision) {
 		dropGrace(pod)
 		return 0, nil //nolint:nilerr // What cannot be read is dropped, and the Pod updated anew.

@@ -8,9 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-func TestRow7Grace(t *testing.T) {
+// Case inplace-update 7.
+func TestGracePrecedesTheNewImage(t *testing.T) {
 	pod := runningPod("A")
 	change := images("main:2")
 	change.Labels = MapChange{Set: map[string]string{"new": "1"}, Remove: []string{"app"}}
@@ -34,14 +36,15 @@ func TestRow7Grace(t *testing.T) {
 	assert.Equal(t, "main:2", pod.Spec.Containers[0].Image)
 	assert.Equal(t, map[string]string{"new": "1", "other": "kept"}, pod.Labels)
 	assert.False(t, Delayed(pod))
-	state, err := ReadState(pod)
+	state, err := record.Read(pod)
 	require.NoError(t, err)
 	assert.Equal(t, "containerd://mainA", state.LastContainerStatuses["main"].ContainerID)
 	assert.True(t, state.UpdateTimestamp.Time.Equal(now), "the update began when the Pod went out of service")
 	assert.True(t, state.ContainerBatchesRecord[0].Timestamp.Time.Equal(now.Add(30*time.Second)))
 }
 
-func TestRow8GraceThatIsOvertakenOrBrokenIsDropped(t *testing.T) {
+// Case inplace-update 8.
+func TestGraceThatIsOvertakenOrBrokenIsDropped(t *testing.T) {
 	for name, annotation := range map[string]string{"overtaken": "", "broken": "{", "broken patch": `{"revision":"rev2","metaDataPatch":"eA=="}`} {
 		t.Run(name, func(t *testing.T) {
 			pod := runningPod("A")
@@ -54,5 +57,19 @@ func TestRow8GraceThatIsOvertakenOrBrokenIsDropped(t *testing.T) {
 			assert.False(t, Delayed(pod))
 			assert.Equal(t, "main:1", pod.Spec.Containers[0].Image)
 		})
+	}
+}
+
+// The record has whole seconds, and endpoints have the whole period all the same.
+func TestGraceIsNoShorterThanAskedFor(t *testing.T) {
+	for _, begin := range []time.Duration{0, time.Millisecond, 999 * time.Millisecond} {
+		pod, began := runningPod("A"), now.Truncate(time.Second).Add(begin)
+		require.NoError(t, images("main:2").Delay(pod, "rev2", 3, began))
+		_, err := Resume(pod, func(string) bool { return true }, began.Add(3*time.Second-time.Millisecond))
+		require.NoError(t, err)
+		assert.True(t, Delayed(pod), begin)
+		_, err = Resume(pod, func(string) bool { return true }, began.Add(4*time.Second))
+		require.NoError(t, err)
+		assert.False(t, Delayed(pod), begin)
 	}
 }

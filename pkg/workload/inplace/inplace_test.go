@@ -30,22 +30,23 @@ func template(edit func(*corev1.PodTemplateSpec)) *corev1.PodTemplateSpec {
 	return t
 }
 
+// Cases inplace-update 1, 2, 3, 19, 20.
 func TestPlan(t *testing.T) {
 	tests := map[string]struct {
 		edit   func(*corev1.PodTemplateSpec)
 		want   bool
 		images map[string]string
 	}{
-		"row 1: an image": {func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image = "main:2" }, true, map[string]string{"main": "main:2"}},
-		"row 2: an image and an env": {func(t *corev1.PodTemplateSpec) {
+		"an image": {func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image = "main:2" }, true, map[string]string{"main": "main:2"}},
+		"an image and an env": {func(t *corev1.PodTemplateSpec) {
 			t.Spec.Containers[0].Image = "main:2"
 			t.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "1"}}
 		}, false, nil},
-		"row 3: a label": {func(t *corev1.PodTemplateSpec) { t.Labels["new"] = "1" }, true, map[string]string{}},
-		"row 19: resources added": {func(t *corev1.PodTemplateSpec) {
+		"a label": {func(t *corev1.PodTemplateSpec) { t.Labels["new"] = "1" }, true, map[string]string{}},
+		"resources added": {func(t *corev1.PodTemplateSpec) {
 			t.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"cpu": resource.MustParse("1")}
 		}, false, nil},
-		"row 20: containers change places": {func(t *corev1.PodTemplateSpec) {
+		"containers change places": {func(t *corev1.PodTemplateSpec) {
 			c := t.Spec.Containers
 			c[0], c[1] = c[1], c[0]
 		}, false, nil},
@@ -67,7 +68,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestRow36PlanWithoutAnyMetadata(t *testing.T) {
+// Case cloneset 36.
+func TestTemplatesWithoutMetadataCanBePlanned(t *testing.T) {
 	bare := &corev1.PodTemplateSpec{}
 	change, ok := Plan(bare, bare, Options{})
 	require.True(t, ok)
@@ -97,7 +99,8 @@ func setMain(pod *corev1.Pod, instance, image, imageID string) {
 
 func images(image string) *Change { return &Change{Images: map[string]string{"main": image}} }
 
-func TestRow3And4MetadataAlone(t *testing.T) {
+// Cases inplace-update 3, 4.
+func TestMetadataAloneIsCompleteAtOnce(t *testing.T) {
 	change, ok := Plan(template(nil), template(func(t *corev1.PodTemplateSpec) {
 		t.Labels["new"] = "1"
 		delete(t.Labels, "app")
@@ -124,6 +127,7 @@ func TestApplyRecordsWhatRan(t *testing.T) {
 		"containerBatchesRecord":[{"timestamp":"2026-01-01T12:00:00Z","containers":["main"]}]}`, pod.Annotations[pub.InPlaceUpdateStateKey])
 }
 
+// Cases inplace-update 1, 12, 13, 14.
 func TestEvaluate(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("2", 64)
 	const later = 41 * time.Second
@@ -133,15 +137,15 @@ func TestEvaluate(t *testing.T) {
 		after  time.Duration
 		want   bool
 	}{
-		"row 1: nothing happened yet":              {"main:2", func(*corev1.Pod) {}, 0, false},
-		"row 1: the new image runs":                {"main:2", func(p *corev1.Pod) { setMain(p, "B", "docker.io/library/main:2", "m@sha256:2") }, 0, true},
+		"nothing happened yet":                     {"main:2", func(*corev1.Pod) {}, 0, false},
+		"the new image runs":                       {"main:2", func(p *corev1.Pod) { setMain(p, "B", "docker.io/library/main:2", "m@sha256:2") }, 0, true},
 		"restarted with the old image":             {"main:2", func(p *corev1.Pod) { setMain(p, "B", "docker.io/library/main:1", "main:1@sha256:1") }, 0, false},
 		"the same instance never is, however long": {"main:2", func(*corev1.Pod) {}, later, false},
-		"row 12: :latest written out": {"main:latest", func(p *corev1.Pod) {
+		":latest written out": {"main:latest", func(p *corev1.Pod) {
 			setMain(p, "B", "docker.io/library/main:latest", "main:1@sha256:1")
 		}, 0, true},
-		"row 13: the same digest under a new tag":    {"main:2", func(p *corev1.Pod) { setMain(p, "B", "docker.io/library/main:2", "main:1@sha256:1") }, 0, true},
-		"row 14: no status":                          {"main:2", func(p *corev1.Pod) { p.Status.ContainerStatuses = p.Status.ContainerStatuses[1:] }, later, false},
+		"the same digest under a new tag":            {"main:2", func(p *corev1.Pod) { setMain(p, "B", "docker.io/library/main:2", "main:1@sha256:1") }, 0, true},
+		"no status":                                  {"main:2", func(p *corev1.Pod) { p.Status.ContainerStatuses = p.Status.ContainerStatuses[1:] }, later, false},
 		"same digest, the runtime names the old tag": {"main:2", func(p *corev1.Pod) { setMain(p, "B", "docker.io/library/main:1", "main:1@sha256:1") }, later, true},
 		"the node has not seen the spec": {"main:2", func(p *corev1.Pod) {
 			setMain(p, "B", "main:2", "m@sha256:2")
@@ -165,7 +169,8 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-func TestRow22RegistryWithAPort(t *testing.T) {
+// Case inplace-update 22.
+func TestARegistryWithAPortIsNoTag(t *testing.T) {
 	pod := runningPod("A")
 	pod.Spec.Containers[0].Image = "registry:5000/app"
 	setMain(pod, "A", "registry:5000/app:latest", "registry:5000/app@sha256:1")

@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 // Verdict is what the node's reports say of one container whose image changed.
@@ -26,7 +27,7 @@ const (
 // reports counts once it has seen the spec as we wrote it, where it says what it saw.
 //
 // What an instance was created from the node's agent says. Where no agent reports, the image in the status says it.
-func Judge(pod *corev1.Pod, container *corev1.Container, recorded ContainerStatus, report *containermeta.Report) Verdict {
+func Judge(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus, report *containermeta.Report) Verdict {
 	status := containerStatus(pod, container.Name)
 	if status == nil || status.ContainerID == "" || !nodeSawSpec(pod) {
 		return Pending
@@ -62,7 +63,7 @@ func reported(report *containermeta.Report, status *corev1.ContainerStatus) *con
 }
 
 // judgeRecorded decides on an instance that ran already when the spec changed.
-func judgeRecorded(container *corev1.Container, status *corev1.ContainerStatus, recorded ContainerStatus, runsImage bool) Verdict {
+func judgeRecorded(container *corev1.Container, status *corev1.ContainerStatus, recorded record.ContainerStatus, runsImage bool) Verdict {
 	switch {
 	case status.State.Running == nil:
 		return Pending
@@ -94,7 +95,7 @@ const (
 // createdFrom compares an instance other than the recorded one with the spec, by the agent's report on it. The kubelet's hash
 // is compared with that of the recorded instance alone: one that differs shows another spec, and between the record and
 // the spec as it stands there is none in between, or the record says that nobody knows.
-func createdFrom(container *corev1.Container, recorded ContainerStatus, entry *containermeta.Container) origin {
+func createdFrom(container *corev1.Container, recorded record.ContainerStatus, entry *containermeta.Container) origin {
 	switch {
 	case entry == nil:
 		return unknown

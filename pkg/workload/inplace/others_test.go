@@ -13,6 +13,7 @@ import (
 
 // Two controllers update containers of one Pod at the same time: a workload its own, and a SidecarSet the sidecar. Each keeps its own
 // record and judges its own container, so neither waits for the other.
+// Case inplace-update 11c.
 func TestContainersOfAnotherControllerAreNotWaitedFor(t *testing.T) {
 	pod := runningPod("A")
 	report(t, pod)

@@ -12,6 +12,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 // report lets the agent say that every instance was started with what the Pod has now, unless edits say otherwise.
@@ -45,6 +46,7 @@ func instanceID(id string) func(*containermeta.Container) {
 	return func(c *containermeta.Container) { c.ContainerID = "containerd://main" + id }
 }
 
+// Cases inplace-update 13, 15.
 func TestEvaluateWithAReport(t *testing.T) {
 	type entry = []func(*containermeta.Container)
 	tests := map[string]struct {
@@ -57,13 +59,13 @@ func TestEvaluateWithAReport(t *testing.T) {
 		want    Progress
 	}{
 		"the new image, by name and hash":           {"main:2", entry{hashed(1)}, entry{hashed(2)}, "main:2", 0, Progress{Complete: true}},
-		"row 13: the status names the old tag":      {"main:2", entry{hashed(1)}, entry{hashed(2)}, "main:1", 0, Progress{Complete: true}},
+		"the status names the old tag":              {"main:2", entry{hashed(1)}, entry{hashed(2)}, "main:1", 0, Progress{Complete: true}},
 		"a crash: the status names the new tag":     {"main:2", entry{hashed(1)}, entry{hashed(1)}, "main:2", time.Hour, Progress{}},
 		"the runtime keeps the reference":           {"main:2", nil, entry{from("main:2")}, "sha256:x", 0, Progress{Complete: true}},
 		"and it is the old one":                     {"main:2", nil, entry{from("main:1")}, "main:2", time.Hour, Progress{}},
-		"row 15: the agent is late":                 {"main:2", nil, entry{instanceID("A")}, "main:2", 4 * time.Second, Progress{Recheck: 6 * time.Second}},
-		"row 15: the agent is gone":                 {"main:2", nil, entry{instanceID("A")}, "main:2", 10 * time.Second, Progress{Complete: true}},
-		"row 15: it is gone and no name says it":    {"main:2", nil, entry{instanceID("A")}, "main:1", 39 * time.Second, Progress{Recheck: time.Second}},
+		"the agent is late":                         {"main:2", nil, entry{instanceID("A")}, "main:2", 4 * time.Second, Progress{Recheck: 6 * time.Second}},
+		"the agent is gone":                         {"main:2", nil, entry{instanceID("A")}, "main:2", 10 * time.Second, Progress{Complete: true}},
+		"it is gone and no name says it":            {"main:2", nil, entry{instanceID("A")}, "main:1", 39 * time.Second, Progress{Recheck: time.Second}},
 		"nothing known of the old one, by its name": {"main:2", nil, entry{hashed(2)}, "main:2", 0, Progress{Complete: true}},
 	}
 	for name, tc := range tests {
@@ -113,7 +115,8 @@ func TestRollbackIsProvedByTheFirstHash(t *testing.T) {
 	assert.True(t, progress.Complete)
 }
 
-func TestRow5PlanAndEvaluateEnvFromMetadata(t *testing.T) {
+// Case inplace-update 5.
+func TestEnvFromMetadataWaitsForItsHash(t *testing.T) {
 	before := template(func(t *corev1.PodTemplateSpec) {
 		t.Spec.Containers[0].Env = []corev1.EnvVar{reads("V", "metadata.annotations['v']"), reads("L", "metadata.labels['l']")}
 		t.Labels["gone"], t.Labels["other"] = "1", "1"
@@ -157,7 +160,8 @@ func TestRow5PlanAndEvaluateEnvFromMetadata(t *testing.T) {
 	assert.Contains(t, evaluate(func(string) time.Duration { return 40 * time.Second }).Hopeless, "no node agent")
 }
 
-func TestRow6PlanWithTheGateOff(t *testing.T) {
+// Case inplace-update 6.
+func TestEnvFromMetadataIsPlainMetadataWithTheGateOff(t *testing.T) {
 	before := template(func(t *corev1.PodTemplateSpec) {
 		t.Spec.Containers[0].Env = []corev1.EnvVar{reads("V", "metadata.annotations['v']")}
 	})
@@ -183,7 +187,7 @@ func TestGraceKeepsEveryKindOfChange(t *testing.T) {
 	assert.Equal(t, "2", pod.Labels["k"])
 	assert.Equal(t, "main:2", pod.Spec.Containers[0].Image)
 	assert.Equal(t, "200m", pod.Spec.Containers[0].Resources.Requests.Cpu().String())
-	state, err := ReadState(pod)
+	state, err := record.Read(pod)
 	require.NoError(t, err)
 	assert.True(t, state.UpdateEnvFromMetadata && state.UpdateImages && state.UpdateResources)
 }

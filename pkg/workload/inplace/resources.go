@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 // resizable are the resources whose amount a running container can change.
@@ -89,10 +91,10 @@ func Split(before, after *corev1.Pod) (resized, rest *corev1.Pod) {
 }
 
 // resized tells whether the node has given each container of the update what its spec says.
-func resized(pod *corev1.Pod, state *State) bool {
+func resized(pod *corev1.Pod, state *record.State) bool {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
-		if !state.touched(container.Name) {
+		if !touched(state, container.Name) {
 			continue
 		}
 		status := containerStatus(pod, container.Name)

@@ -28,6 +28,7 @@ func setResources(pod *corev1.Pod) {
 	}
 }
 
+// Cases inplace-update 17, 18, 19.
 func TestPlanResources(t *testing.T) {
 	burstable := corev1.ResourceRequirements{Requests: list("cpu", "100m", "memory", "1Gi"), Limits: list("cpu", "1", "memory", "2Gi")}
 	with := func(edit func(*corev1.ResourceRequirements)) corev1.ResourceRequirements {
@@ -39,18 +40,18 @@ func TestPlanResources(t *testing.T) {
 		from, to corev1.ResourceRequirements
 		want     *corev1.ResourceRequirements
 	}{
-		"row 17: a request of processor time": {
+		"a request of processor time": {
 			burstable, with(func(r *corev1.ResourceRequirements) { r.Requests["cpu"] = resource.MustParse("200m") }),
 			&corev1.ResourceRequirements{Requests: list("cpu", "200m")},
 		},
-		"row 18: request and limit of memory": {
+		"request and limit of memory": {
 			burstable, with(func(r *corev1.ResourceRequirements) {
 				r.Requests["memory"], r.Limits["memory"] = resource.MustParse("2Gi"), resource.MustParse("3Gi")
 			}),
 			&corev1.ResourceRequirements{Requests: list("memory", "2Gi"), Limits: list("memory", "3Gi")},
 		},
-		"row 19: added":          {corev1.ResourceRequirements{}, burstable, nil},
-		"row 19: one added":      {cpu("1"), corev1.ResourceRequirements{Requests: list("cpu", "1", "memory", "1Gi")}, nil},
+		"added":                  {corev1.ResourceRequirements{}, burstable, nil},
+		"one added":              {cpu("1"), corev1.ResourceRequirements{Requests: list("cpu", "1", "memory", "1Gi")}, nil},
 		"taken away":             {burstable, with(func(r *corev1.ResourceRequirements) { delete(r.Limits, "cpu") }), nil},
 		"another resource":       {corev1.ResourceRequirements{Requests: list("ephemeral-storage", "1Gi")}, corev1.ResourceRequirements{Requests: list("ephemeral-storage", "2Gi")}, nil},
 		"the same, spelt anew":   {cpu("1000m"), cpu("1"), &corev1.ResourceRequirements{}},
@@ -102,7 +103,8 @@ func TestQoSClass(t *testing.T) {
 	}
 }
 
-func TestRow17And18WhatInterrupts(t *testing.T) {
+// Cases inplace-update 17, 18.
+func TestWhichResourcesInterruptThePod(t *testing.T) {
 	pod := podOf(map[string][]corev1.EnvVar{"main": nil})
 	pod.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{
 		{ResourceName: "cpu", RestartPolicy: corev1.NotRequired}, {ResourceName: "memory", RestartPolicy: corev1.RestartContainer},
@@ -118,7 +120,8 @@ func TestRow17And18WhatInterrupts(t *testing.T) {
 	assert.True(t, both.Interrupts(pod))
 }
 
-func TestRow17ResourcesAreCompleteWhenTheNodeGaveThem(t *testing.T) {
+// Case inplace-update 17.
+func TestResourcesAreCompleteWhenTheNodeGaveThem(t *testing.T) {
 	pod := podOf(map[string][]corev1.EnvVar{"main": nil, "side": nil})
 	pod.Spec.Containers[0].Resources = cpu("100m")
 	setResources(pod)

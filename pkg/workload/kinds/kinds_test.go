@@ -24,8 +24,8 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// TestRows holds each row to what the clients say of its kind.
-func TestRows(t *testing.T) {
+// TestKindsAreThoseOfTheClients holds each row to what the clients say of its kind.
+func TestKindsAreThoseOfTheClients(t *testing.T) {
 	for _, kind := range kinds.All() {
 		t.Run(kind.String(), func(t *testing.T) {
 			object := kind.New()

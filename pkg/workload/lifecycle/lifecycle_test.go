@@ -40,6 +40,7 @@ func TestHookedAndAllHooked(t *testing.T) {
 	}
 }
 
+// Cases lifecycle 1, 2, 3, 11, 12, 14, 17.
 func TestNext(t *testing.T) {
 	preNormal := &pub.Lifecycle{PreNormal: &pub.LifecycleHook{LabelsHandler: map[string]string{"ok": "1"}}}
 	update := &pub.Lifecycle{InPlaceUpdate: &pub.LifecycleHook{LabelsHandler: map[string]string{"hook": "on"}}}
@@ -50,16 +51,16 @@ func TestNext(t *testing.T) {
 		progress Progress
 		want     State
 	}{
-		"row 1: not scheduled yet":               {nil, podIn("PreparingNormal", nil), Progress{}, "PreparingNormal"},
-		"row 1: scheduled":                       {nil, podIn("PreparingNormal", nil), Progress{Scheduled: true}, "Normal"},
-		"row 2: preNormal holds":                 {preNormal, podIn("PreparingNormal", nil), Progress{Scheduled: true}, "PreparingNormal"},
-		"row 3: preNormal releases":              {preNormal, podIn("PreparingNormal", map[string]string{"ok": "1"}), Progress{}, "Normal"},
-		"row 11: in progress":                    {update, podIn("Updating", nil), Progress{AtTarget: true}, "Updating"},
-		"row 11: complete, without the label":    {update, podIn("Updating", nil), Progress{AtTarget: true, Complete: true}, "Updated"},
-		"row 11: the label is back":              {update, podIn("Updated", on), Progress{AtTarget: true, Complete: true}, "Normal"},
-		"row 12: rolled back while it waits":     {update, podIn("PreparingUpdate", on), Progress{AtTarget: true, Complete: true}, "Normal"},
-		"row 14: the hook is gone":               {nil, podIn("Updated", nil), Progress{AtTarget: true, Complete: true}, "Normal"},
-		"row 17: label there at completion":      {update, podIn("Updating", on), Progress{AtTarget: true, Complete: true}, "Normal"},
+		"not scheduled yet":                      {nil, podIn("PreparingNormal", nil), Progress{}, "PreparingNormal"},
+		"scheduled":                              {nil, podIn("PreparingNormal", nil), Progress{Scheduled: true}, "Normal"},
+		"preNormal holds":                        {preNormal, podIn("PreparingNormal", nil), Progress{Scheduled: true}, "PreparingNormal"},
+		"preNormal releases":                     {preNormal, podIn("PreparingNormal", map[string]string{"ok": "1"}), Progress{}, "Normal"},
+		"in progress":                            {update, podIn("Updating", nil), Progress{AtTarget: true}, "Updating"},
+		"complete, without the label":            {update, podIn("Updating", nil), Progress{AtTarget: true, Complete: true}, "Updated"},
+		"the label is back":                      {update, podIn("Updated", on), Progress{AtTarget: true, Complete: true}, "Normal"},
+		"rolled back while it waits":             {update, podIn("PreparingUpdate", on), Progress{AtTarget: true, Complete: true}, "Normal"},
+		"the hook is gone":                       {nil, podIn("Updated", nil), Progress{AtTarget: true, Complete: true}, "Normal"},
+		"label there at completion":              {update, podIn("Updating", on), Progress{AtTarget: true, Complete: true}, "Normal"},
 		"a hook for deletion alone is no detour": {&pub.Lifecycle{}, podIn("Updating", nil), Progress{Complete: true}, "Normal"},
 		"waits for its update":                   {update, podIn("PreparingUpdate", on), Progress{Complete: true}, "PreparingUpdate"},
 		"held before deletion":                   {nil, podIn("PreparingDelete", nil), Progress{AtTarget: true, Complete: true}, "PreparingDelete"},
@@ -69,12 +70,14 @@ func TestNext(t *testing.T) {
 	}
 }
 
-func TestRow19SpecifiedDeleteIsPresence(t *testing.T) {
+// Case lifecycle 19.
+func TestSpecifiedDeleteIsByPresence(t *testing.T) {
 	assert.True(t, SpecifiedDelete(podIn("", map[string]string{pub.SpecifiedDeleteKey: "false"})))
 	assert.False(t, SpecifiedDelete(podIn("", nil)))
 }
 
-func TestRow13MarkPutsTheMarkersBack(t *testing.T) {
+// Case lifecycle 13.
+func TestPreparingPutsTheMarkersBack(t *testing.T) {
 	hook := &pub.LifecycleHook{LabelsHandler: map[string]string{"a": "1"}, FinalizersHandler: []string{"x/y"}}
 	pod := podIn("Updated", nil, "x/y")
 	Mark(hook, pod)

@@ -59,6 +59,7 @@ func names(pods []*corev1.Pod) string {
 	return strings.Join(all, " ")
 }
 
+// Cases cloneset 12, 13, 14.
 func TestForDeletion(t *testing.T) {
 	zones := map[string]map[string]string{"a1": {"zone": "a"}, "a2": {"zone": "a"}, "b1": {"zone": "b"}}
 	tests := map[string]struct {
@@ -77,20 +78,20 @@ func TestForDeletion(t *testing.T) {
 			deletion: Deletion{MinReadySeconds: 60},
 			pods:     []*corev1.Pod{running("a", "n"), running("b", "m", ready(10*time.Second))}, want: "b a",
 		},
-		"row 12: lowest cost first": {
+		"lowest cost first": {
 			pods: []*corev1.Pod{running("a", "1", cost("100")), running("b", "2"), running("c", "3", cost("-1"))}, want: "c b a",
 		},
-		"row 12: a cost with a sign or zeros in front counts as zero": {
+		"a cost with a sign or zeros in front counts as zero": {
 			pods: []*corev1.Pod{running("a", "1", cost("+5")), running("b", "2", cost("-1")), running("c", "3", cost("05")), running("d", "4", cost("1"))},
 			want: "b a c d",
 		},
-		"row 12: cost only after readiness": {
+		"cost only after readiness": {
 			pods: []*corev1.Pod{running("a", "1", cost("-5")), pod("b", on("2"), phase(corev1.PodRunning), cost("100"))}, want: "b a",
 		},
-		"row 13: three on a node, one elsewhere": {
+		"three on a node, one elsewhere": {
 			pods: []*corev1.Pod{running("a", "n2"), running("b", "n1"), running("c", "n1"), running("d", "n1")}, want: "b c a d",
 		},
-		"row 14: spread over zones": {
+		"spread over zones": {
 			deletion: Deletion{TopologyKeys: []string{"zone"}, NodeLabels: func(n string) map[string]string { return zones[n] }},
 			pods: []*corev1.Pod{
 				running("b1", "b1"), running("b2", "b1"), running("a1", "a1"), running("a2", "a1"), running("a3", "a2"), running("a4", "a2"),
@@ -128,14 +129,16 @@ func TestPreparingFirst(t *testing.T) {
 	assert.Equal(t, "b a c", names(PreparingFirst(pods)))
 }
 
-func TestRow30OrderedKeys(t *testing.T) {
+// Case cloneset 30.
+func TestOrderedKeysDecideWhichPodIsFirst(t *testing.T) {
 	pods := []*corev1.Pod{pod("two", label("o", "a-2")), pod("ten", label("o", "a-10")), pod("none"), pod("text", label("o", "x"))}
 	assert.Equal(t, "none ten two text", names(ByOrderedKeys(pods, []string{"o"})))
 	pods = []*corev1.Pod{pod("second", label("q", "9")), pod("first", label("p", "1"))}
 	assert.Equal(t, "first second", names(ByOrderedKeys(pods, []string{"p", "q"})))
 }
 
-func TestRow31Weights(t *testing.T) {
+// Case cloneset 31.
+func TestWeightsAddUp(t *testing.T) {
 	both := pod("both")
 	both.Labels = map[string]string{"a": "1", "b": "1"}
 	pods := []*corev1.Pod{pod("none"), pod("b", label("b", "1")), both, pod("a", label("a", "1"))}
@@ -155,7 +158,8 @@ func series(prefix string, n int) (pods []*corev1.Pod) {
 	return pods
 }
 
-func TestRow29Scatter(t *testing.T) {
+// Case cloneset 29.
+func TestScatterSpreadsMarkedPods(t *testing.T) {
 	m, u := series("m", 4), series("u", 6)
 	term := []ScatterTerm{{"s", "1"}}
 	tests := map[string]struct {

@@ -57,16 +57,17 @@ func TestJobsForWhatIsNew(t *testing.T) {
 	assert.Len(t, Jobs(w), 1, "some Pods are at an older revision, without the image")
 }
 
+// Case image-predownload 39.
 func TestWorthwhile(t *testing.T) {
 	tests := map[string]struct {
 		rollout Rollout
 		want    bool
 	}{
-		"row 39: five, three of them held back": {Rollout{Few: 3, Replicas: 5, Partition: 3, MaxUnavailable: 1, InPlace: true}, true},
-		"row 39: three":                         {Rollout{Few: 3, Replicas: 3, Partition: 1, MaxUnavailable: 1, InPlace: true}, false},
-		"recreated":                             {Rollout{Few: 3, Replicas: 5, MaxUnavailable: 1}, false},
-		"all at once":                           {Rollout{Few: 3, Replicas: 5, MaxUnavailable: 5, InPlace: true}, false},
-		"all at once that may go":               {Rollout{Few: 3, Replicas: 5, Partition: 1, MaxUnavailable: 5, InPlace: true}, true},
+		"five, three of them held back": {Rollout{Few: 3, Replicas: 5, Partition: 3, MaxUnavailable: 1, InPlace: true}, true},
+		"three":                         {Rollout{Few: 3, Replicas: 3, Partition: 1, MaxUnavailable: 1, InPlace: true}, false},
+		"recreated":                     {Rollout{Few: 3, Replicas: 5, MaxUnavailable: 1}, false},
+		"all at once":                   {Rollout{Few: 3, Replicas: 5, MaxUnavailable: 5, InPlace: true}, false},
+		"all at once that may go":       {Rollout{Few: 3, Replicas: 5, Partition: 1, MaxUnavailable: 5, InPlace: true}, true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, tc.rollout.Worthwhile()) })

@@ -28,6 +28,7 @@ func serving(status corev1.ConditionStatus, message string) *corev1.Pod {
 	return pod
 }
 
+// Case lifecycle 8.
 func TestAdd(t *testing.T) {
 	const preDelete = `[{"userAgent":"Lifecycle","key":"preDeleteHook"}]`
 	tests := map[string]struct {
@@ -35,7 +36,7 @@ func TestAdd(t *testing.T) {
 		changed bool
 		message string
 	}{
-		"row 8: the first key":                 {serving("True", ""), true, preDelete},
+		"the first key":                        {serving("True", ""), true, preDelete},
 		"no condition yet":                     {serving("", ""), true, preDelete},
 		"it stands already":                    {serving("False", preDelete), false, preDelete},
 		"it stands, and the condition is True": {serving("True", preDelete), true, preDelete},
@@ -62,7 +63,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-func TestRow9And10TwoPartiesHoldOnePod(t *testing.T) {
+// Cases lifecycle 9, 10.
+func TestTwoPartiesHoldOnePod(t *testing.T) {
 	pod := serving("True", "")
 	Add(pod, PreUpdate, now)
 	Add(pod, restart, now)
@@ -70,14 +72,14 @@ func TestRow9And10TwoPartiesHoldOnePod(t *testing.T) {
 
 	assert.True(t, Remove(pod, PreUpdate, later))
 	c := podstate.Condition(pod, pub.KruisePodReadyConditionType)
-	assert.Equal(t, corev1.ConditionFalse, c.Status, "row 9")
-	assert.Equal(t, `[{"userAgent":"ContainerRecreateRequest","key":"ns/again"}]`, c.Message, "row 9")
+	assert.Equal(t, corev1.ConditionFalse, c.Status)
+	assert.Equal(t, `[{"userAgent":"ContainerRecreateRequest","key":"ns/again"}]`, c.Message)
 	assert.Equal(t, metav1.NewTime(later), c.LastTransitionTime, "though the status stays")
 
 	assert.True(t, Remove(pod, restart, later))
-	assert.Equal(t, corev1.ConditionTrue, c.Status, "row 10")
-	assert.Equal(t, "[]", c.Message, "row 10")
-	assert.False(t, podstate.ConditionReady(pod), "row 10: Ready is the kubelet's to set True")
+	assert.Equal(t, corev1.ConditionTrue, c.Status)
+	assert.Equal(t, "[]", c.Message)
+	assert.False(t, podstate.ConditionReady(pod), "Ready is the kubelet's to set True")
 	assert.False(t, Remove(pod, restart, later), "it is gone already")
 }
 
@@ -91,7 +93,8 @@ func TestPodsWithoutTheGateAreLeftAlone(t *testing.T) {
 	assert.Equal(t, before, pod)
 }
 
-func TestRow15FirstCondition(t *testing.T) {
+// Case lifecycle 15.
+func TestFirstConditionIsTrue(t *testing.T) {
 	pod := serving("", "")
 	assert.True(t, Unset(pod))
 	Begin(pod, now)
@@ -100,6 +103,7 @@ func TestRow15FirstCondition(t *testing.T) {
 	assert.Equal(t, corev1.PodCondition{Type: "KruisePodReady", Status: "True", LastTransitionTime: metav1.NewTime(now)}, *c)
 }
 
+// Case lifecycle 17.
 func TestDrain(t *testing.T) {
 	marking := &pub.Lifecycle{PreDelete: &pub.LifecycleHook{MarkPodNotReady: true}, InPlaceUpdate: &pub.LifecycleHook{MarkPodNotReady: true}}
 	silent := &pub.Lifecycle{PreDelete: &pub.LifecycleHook{}, InPlaceUpdate: &pub.LifecycleHook{}}
@@ -114,7 +118,7 @@ func TestDrain(t *testing.T) {
 		"while it is updated":                 {marking, "Updating", []Key{PreUpdate}, []Key{PreUpdate}},
 		"an update without a hook drains not": {marking, "Updating", nil, nil},
 		"updated":                             {marking, "Updated", []Key{PreUpdate}, nil},
-		"row 17: normal at once":              {marking, "Normal", []Key{PreUpdate}, nil},
+		"normal at once":                      {marking, "Normal", []Key{PreUpdate}, nil},
 		"taken back from deletion":            {silent, "PreparingNormal", []Key{PreDelete, PreUpdate}, nil},
 		"the mark is taken off meanwhile":     {silent, "PreparingDelete", []Key{PreDelete}, []Key{PreDelete}},
 		"the hook is taken off meanwhile":     {nil, "Normal", []Key{PreUpdate}, nil},

@@ -32,6 +32,7 @@ var (
 	newPicked = Pod{New: true, Available: true, SpecifiedDelete: true}
 )
 
+// Case cloneset 4.
 func TestCalculateWorkedExamples(t *testing.T) {
 	same := func(s Spec) Spec { s.SameRevision = true; return s }
 	tests := map[string]struct {
@@ -39,27 +40,27 @@ func TestCalculateWorkedExamples(t *testing.T) {
 		pods []Pod
 		want Diff
 	}{
-		"row 4, a: room for one unavailable, so the picked Pod goes now": {
+		"a: room for one unavailable, so the picked Pod goes now": {
 			spec: same(Spec{Replicas: 5, MaxUnavailable: value("2"), MaxSurge: value("1")}),
 			pods: pods(times(1, newBroken), times(1, newPicked), times(3, newReady)),
 			want: Diff{DeleteReadyLimit: 1, UpdateMaxUnavailable: 2},
 		},
-		"row 4, b: no room, so surge first": {
+		"b: no room, so surge first": {
 			spec: same(Spec{Replicas: 5, MaxUnavailable: value("1"), MaxSurge: value("1")}),
 			pods: pods(times(1, newBroken), times(1, newPicked), times(3, newReady)),
 			want: Diff{Up: 1, UpLimit: 1, UseSurge: 1, UpdateMaxUnavailable: 1},
 		},
-		"row 4, b: the surge Pod is not available yet": {
+		"b: the surge Pod is not available yet": {
 			spec: same(Spec{Replicas: 5, MaxUnavailable: value("1"), MaxSurge: value("1")}),
 			pods: pods(times(2, newBroken), times(1, newPicked), times(3, newReady)),
 			want: Diff{UseSurge: 1, UpdateMaxUnavailable: 2},
 		},
-		"row 4, b: the surge Pod is available": {
+		"b: the surge Pod is available": {
 			spec: same(Spec{Replicas: 5, MaxUnavailable: value("1"), MaxSurge: value("1")}),
 			pods: pods(times(1, newBroken), times(1, newPicked), times(4, newReady)),
 			want: Diff{DeleteReadyLimit: 1, UseSurge: 1, UpdateMaxUnavailable: 2},
 		},
-		"row 4, c: the picked Pod is the broken one": {
+		"c: the picked Pod is the broken one": {
 			spec: same(Spec{Replicas: 5, MaxUnavailable: value("1"), MaxSurge: value("1")}),
 			pods: pods(times(1, Pod{New: true, SpecifiedDelete: true}), times(4, newReady)),
 			want: Diff{UpdateMaxUnavailable: 1},

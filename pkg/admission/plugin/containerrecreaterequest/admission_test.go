@@ -79,6 +79,7 @@ func attributes(version string, obj, old *apps.ContainerRecreateRequest, subreso
 		apps.Resource(resource).WithVersion(version), subresource, operation, nil, false, nil)
 }
 
+// Cases containerrecreaterequest 1, 2, 9.
 func TestCreateCompletesTheRequest(t *testing.T) {
 	exec := &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep", "8"}}}
 	get := &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/stop", Port: intstr.FromString("web")}}
@@ -94,14 +95,14 @@ func TestCreateCompletesTheRequest(t *testing.T) {
 		sent func(*apps.ContainerRecreateRequest)
 		want func(*apps.ContainerRecreateRequest)
 	}{
-		"row 1": {},
-		"row 2, a hook by HTTP": {pod: hooked(get), want: func(r *apps.ContainerRecreateRequest) {
+		"no hook": {},
+		"a hook by HTTP": {pod: hooked(get), want: func(r *apps.ContainerRecreateRequest) {
 			r.Spec.Containers[0].PreStop = get
 			r.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "web", ContainerPort: 8080}}
 		}},
-		"row 2, a hook by exec":  {pod: hooked(exec), want: func(r *apps.ContainerRecreateRequest) { r.Spec.Containers[0].PreStop = exec }},
+		"a hook by exec":         {pod: hooked(exec), want: func(r *apps.ContainerRecreateRequest) { r.Spec.Containers[0].PreStop = exec }},
 		"a hook after the start": {pod: func(p *corev1.Pod) { p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: exec} }},
-		"row 9": {pod: func(p *corev1.Pod) {
+		"succeeded, and its sidecar ended": {pod: func(p *corev1.Pod) {
 			p.Status.Phase = corev1.PodSucceeded
 			p.Status.Conditions = []corev1.PodCondition{{Type: "SidecarTerminated"}}
 		}},
@@ -185,6 +186,7 @@ func TestARequestThatWouldNeverEndIsWarnedOf(t *testing.T) {
 	}
 }
 
+// Cases containerrecreaterequest 3, 4, 5, 6, 7, 8.
 func TestCreateRefuses(t *testing.T) {
 	ending := func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }
 	phase := func(phase corev1.PodPhase) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Status.Phase = phase } }
@@ -196,49 +198,49 @@ func TestCreateRefuses(t *testing.T) {
 		change func(*sent)
 		want   []string
 	}{
-		"row 3, statusContext": {sent: request("app"), change: func(r *sent) {
+		"statusContext": {sent: request("app"), change: func(r *sent) {
 			r.Spec.Containers[0].StatusContext = &apps.ContainerRecreateRequestContainerContext{ContainerID: "containerd://a1"}
 		}, want: []string{"preStop, ports, statusContext in container are ready-only fields"}},
-		"row 3, ports": {sent: request("app"), change: func(r *sent) {
+		"ports": {sent: request("app"), change: func(r *sent) {
 			r.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 1}}
 		}, want: []string{"ready-only fields"}},
-		"row 3, preStop": {sent: request("app"), change: func(r *sent) {
+		"preStop": {sent: request("app"), change: func(r *sent) {
 			r.Spec.Containers[0].PreStop = &corev1.LifecycleHandler{}
 		}, want: []string{"ready-only fields"}},
-		"row 4": {sent: request("app", "app"), want: []string{"can not recreate app multi times"}},
-		"row 5, containers and Pod": {sent: request(), change: func(r *sent) { r.Spec.PodName = "" },
+		"one container twice": {sent: request("app", "app"), want: []string{"can not recreate app multi times"}},
+		"containers and Pod": {sent: request(), change: func(r *sent) { r.Spec.PodName = "" },
 			want: []string{"containers list can not be null", "podName can not be empty"}},
-		"row 5, unknown Pod": {
+		"unknown Pod": {
 			sent: request("app"), change: func(r *sent) { r.Spec.PodName = "q" }, want: []string{"no found Pod named q"},
 		},
-		"row 5, no name of a Pod": {
+		"no name of a Pod": {
 			sent: request("app"), change: func(r *sent) { r.Spec.PodName = "../q" }, want: []string{"no found Pod named ../q"},
 		},
-		"row 5, unknown container": {sent: request("other"), want: []string{"container other not found in Pod"}},
-		"row 5, init container":    {sent: request("init"), want: []string{"not found init containerStatus in Pod Status"}},
+		"unknown container": {sent: request("other"), want: []string{"container other not found in Pod"}},
+		"init container":    {sent: request("init"), want: []string{"not found init containerStatus in Pod Status"}},
 		"container without an ID": {
 			sent: request("new"), want: []string{"no containerID in new containerStatus, maybe the container has not been initialized"},
 		},
 		"all containers at once": {
 			sent: request("other", "new", "app"), want: []string{"container other not found", "no containerID in new"},
 		},
-		"row 6": {
+		"too short a deadline": {
 			sent: request("app"), change: func(r *sent) { r.Spec.ActiveDeadlineSeconds = new(int64(2)) },
 			want: []string{"activeDeadlineSeconds can not be less than 3s"},
 		},
-		"row 7": {
+		"unknown policy": {
 			sent: request("app"), change: func(r *sent) { r.Spec.Strategy.FailurePolicy = "Retry" }, want: []string{"unknown failurePolicy Retry"},
 		},
-		"row 8, succeeded": {
+		"succeeded": {
 			sent: request("app"), pod: phase(corev1.PodSucceeded), want: []string{"not allowed to recreate containers in an inactive Pod"},
 		},
-		"row 8, failed": {
+		"failed": {
 			sent: request("app"), pod: phase(corev1.PodFailed), want: []string{"not allowed to recreate containers in an inactive Pod"},
 		},
-		"row 8, deleting": {
+		"deleting": {
 			sent: request("app"), pod: ending, want: []string{"not allowed to recreate containers in an inactive Pod"},
 		},
-		"row 8, on no node": {
+		"on no node": {
 			sent: request("app"), pod: func(p *corev1.Pod) { p.Spec.NodeName = "" },
 			want: []string{"not allowed to recreate containers in a pending Pod"},
 		},
@@ -279,6 +281,7 @@ func TestUnansweredReadsAreInternalErrors(t *testing.T) {
 	}
 }
 
+// Case containerrecreaterequest 10.
 func TestUpdate(t *testing.T) {
 	since := []metav1.Condition{{Type: "PreRecreateGrace", Status: metav1.ConditionTrue, LastTransitionTime: metav1.Now()}}
 	type stored = apps.ContainerRecreateRequest
@@ -287,11 +290,11 @@ func TestUpdate(t *testing.T) {
 		change  func(*stored)
 		want    string
 	}{
-		"an unrelated label, row 10": {"v1alpha1", func(r *stored) { r.Labels["mine"] = "new" }, ""},
-		"the spec, row 10": {
+		"an unrelated label": {"v1alpha1", func(r *stored) { r.Labels["mine"] = "new" }, ""},
+		"the spec": {
 			"v1alpha1", func(r *stored) { r.Spec.Strategy.OrderedRecreate = true }, "spec of ContainerRecreateRequest is immutable",
 		},
-		"a label, row 10": {"v1beta1", func(r *stored) { r.Labels["crr.apps.kruise.io/pod-uid"] = "u2" },
+		"a label": {"v1beta1", func(r *stored) { r.Labels["crr.apps.kruise.io/pod-uid"] = "u2" },
 			"not allowed to update immutable label crr.apps.kruise.io/pod-uid"},
 		"the annotation of the drain": {"v1alpha1", func(r *stored) { r.Status.Conditions = nil },
 			"not allowed to update immutable annotation crr.apps.kruise.io/unready-acquired"},

@@ -147,6 +147,7 @@ func dolls(t *testing.T, protection, established string) *unstructured.Unstructu
 	return object
 }
 
+// Cases deletion-protection 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 13, 14, 15, 17, 20.
 func TestDelete(t *testing.T) {
 	clonesets, statefulsets := apps.Resource("clonesets").WithVersion("v1beta1"), apps.Resource("statefulsets").WithVersion("v1alpha1")
 	united := apps.Resource("uniteddeployments").WithVersion("v1alpha1")
@@ -159,48 +160,48 @@ func TestDelete(t *testing.T) {
 		request request
 		want    string
 	}{
-		"row 1: an empty namespace, Always":   {request: request{resource: namespaces, object: namespace("Always")}, want: always},
-		"row 2: one Pending Pod":              {cluster: append([]runtime.Object{pod("p", corev1.PodPending)}, done...), request: request{resource: namespaces, object: namespace("Cascading")}, want: cascading + " and active pods 1>0"},
-		"row 2: an Unknown Pod too":           {cluster: []runtime.Object{pod("p", corev1.PodUnknown)}, request: request{resource: namespaces, object: namespace("Cascading")}, want: cascading + " and active pods 1>0"},
-		"row 3: Pods that are done":           {cluster: done, request: request{resource: namespaces, object: namespace("Cascading")}},
-		"row 4: a Bound claim":                {cluster: append([]runtime.Object{claim(corev1.ClaimBound, false)}, done...), request: request{resource: namespaces, object: namespace("Cascading")}, want: cascading + ` and "Bound" status pvc 1>0`},
-		"row 4: Pods come first":              {cluster: []runtime.Object{claim(corev1.ClaimBound, false), pod("p", corev1.PodRunning)}, request: request{resource: namespaces, object: namespace("Cascading")}, want: "active pods 1>0"},
-		"row 4: claims that hold nothing":     {cluster: []runtime.Object{claim(corev1.ClaimPending, false), claim(corev1.ClaimBound, true)}, request: request{resource: namespaces, object: namespace("Cascading")}},
-		"row 5: CloneSet with replicas":       {cluster: []runtime.Object{here}, request: request{resource: clonesets, object: cloneSet("Cascading", ptr.To[int32](2))}, want: cascading + " and replicas 2>0"},
-		"row 5: scaled to zero":               {request: request{resource: clonesets, object: cloneSet("Cascading", ptr.To[int32](0))}},
-		"replicas are not said":               {request: request{resource: clonesets, object: cloneSet("Cascading", nil)}},
-		"row 6: CloneSet without any, Always": {cluster: []runtime.Object{here}, request: request{resource: clonesets, object: cloneSet("Always", ptr.To[int32](0))}, want: always},
-		"row 8: StatefulSet": {cluster: []runtime.Object{here}, request: request{resource: statefulsets,
+		"an empty namespace, Always":   {request: request{resource: namespaces, object: namespace("Always")}, want: always},
+		"one Pending Pod":              {cluster: append([]runtime.Object{pod("p", corev1.PodPending)}, done...), request: request{resource: namespaces, object: namespace("Cascading")}, want: cascading + " and active pods 1>0"},
+		"an Unknown Pod too":           {cluster: []runtime.Object{pod("p", corev1.PodUnknown)}, request: request{resource: namespaces, object: namespace("Cascading")}, want: cascading + " and active pods 1>0"},
+		"Pods that are done":           {cluster: done, request: request{resource: namespaces, object: namespace("Cascading")}},
+		"a Bound claim":                {cluster: append([]runtime.Object{claim(corev1.ClaimBound, false)}, done...), request: request{resource: namespaces, object: namespace("Cascading")}, want: cascading + ` and "Bound" status pvc 1>0`},
+		"Pods come first":              {cluster: []runtime.Object{claim(corev1.ClaimBound, false), pod("p", corev1.PodRunning)}, request: request{resource: namespaces, object: namespace("Cascading")}, want: "active pods 1>0"},
+		"claims that hold nothing":     {cluster: []runtime.Object{claim(corev1.ClaimPending, false), claim(corev1.ClaimBound, true)}, request: request{resource: namespaces, object: namespace("Cascading")}},
+		"CloneSet with replicas":       {cluster: []runtime.Object{here}, request: request{resource: clonesets, object: cloneSet("Cascading", ptr.To[int32](2))}, want: cascading + " and replicas 2>0"},
+		"scaled to zero":               {request: request{resource: clonesets, object: cloneSet("Cascading", ptr.To[int32](0))}},
+		"replicas are not said":        {request: request{resource: clonesets, object: cloneSet("Cascading", nil)}},
+		"CloneSet without any, Always": {cluster: []runtime.Object{here}, request: request{resource: clonesets, object: cloneSet("Always", ptr.To[int32](0))}, want: always},
+		"StatefulSet": {cluster: []runtime.Object{here}, request: request{resource: statefulsets,
 			object: &apps.StatefulSet{ObjectMeta: labelled("Cascading"), Spec: apps.StatefulSetSpec{Replicas: ptr.To[int32](3)}}}, want: cascading + " and replicas 3>0"},
-		"row 9: UnitedDeployment": {cluster: []runtime.Object{here}, request: request{resource: united,
+		"UnitedDeployment": {cluster: []runtime.Object{here}, request: request{resource: united,
 			object: &apps.UnitedDeployment{ObjectMeta: labelled("Cascading"), Spec: apps.UnitedDeploymentSpec{Replicas: ptr.To[int32](1)}}}, want: cascading + " and replicas 1>0"},
-		"row 9: UnitedDeployment, by its subsets": {cluster: []runtime.Object{here}, request: request{resource: united,
+		"UnitedDeployment, by its subsets": {cluster: []runtime.Object{here}, request: request{resource: united,
 			object: &apps.UnitedDeployment{ObjectMeta: labelled("Cascading"), Spec: apps.UnitedDeploymentSpec{Topology: apps.Topology{
 				Subsets: []apps.Subset{{Replicas: new(intstr.FromInt32(2))}, {Replicas: new(intstr.FromInt32(3))}}}}}}, want: cascading + " and replicas 5>0"},
-		"row 9: UnitedDeployment without any": {request: request{resource: united, object: &apps.UnitedDeployment{ObjectMeta: labelled("Cascading")}}},
-		"row 10: the second gate is off": {
+		"UnitedDeployment without any": {request: request{resource: united, object: &apps.UnitedDeployment{ObjectMeta: labelled("Cascading")}}},
+		"the second gate is off": {
 			gates: "DeletionProtectionForCRDCascadingGate=false", cluster: []runtime.Object{doll("a", false)},
 			request: request{resource: definitions, object: dolls(t, "Cascading", "True")},
 			want:    cascading + ", feature-gate DeletionProtectionForCRDCascadingGate is not enabled",
 		},
-		"row 10: one custom resource": {
+		"one custom resource": {
 			cluster: []runtime.Object{doll("a", false), doll("b", true)}, request: request{resource: definitions, object: dolls(t, "Cascading", "True")},
 			want: cascading + " and active CRs 1>0",
 		},
-		"row 11: custom resources that leave": {cluster: []runtime.Object{doll("b", true)}, request: request{resource: definitions, object: dolls(t, "Cascading", "True")}},
-		"a definition that never served":      {cluster: []runtime.Object{doll("a", false)}, request: request{resource: definitions, object: dolls(t, "Cascading", "False")}},
-		"a definition, Always":                {request: request{resource: definitions, object: dolls(t, "Always", "True")}, want: always},
-		"row 13: another spelling":            {request: request{resource: clonesets, object: cloneSet("always", ptr.To[int32](2))}},
-		"row 13: an empty value":              {request: request{resource: namespaces, object: namespace("")}},
-		"row 14: the gate is off":             {gates: "ResourcesDeletionProtection=false", request: request{resource: clonesets, object: cloneSet("Always", nil)}},
-		"row 15: it is terminating": {request: request{resource: clonesets,
+		"custom resources that leave":    {cluster: []runtime.Object{doll("b", true)}, request: request{resource: definitions, object: dolls(t, "Cascading", "True")}},
+		"a definition that never served": {cluster: []runtime.Object{doll("a", false)}, request: request{resource: definitions, object: dolls(t, "Cascading", "False")}},
+		"a definition, Always":           {request: request{resource: definitions, object: dolls(t, "Always", "True")}, want: always},
+		"another spelling":               {request: request{resource: clonesets, object: cloneSet("always", ptr.To[int32](2))}},
+		"an empty value":                 {request: request{resource: namespaces, object: namespace("")}},
+		"the gate is off":                {gates: "ResourcesDeletionProtection=false", request: request{resource: clonesets, object: cloneSet("Always", nil)}},
+		"it is terminating": {request: request{resource: clonesets,
 			object: &apps.CloneSet{ObjectMeta: terminating(labelled("Always"))}}},
-		"row 17: a dry run":             {cluster: []runtime.Object{here}, request: request{resource: clonesets, object: cloneSet("Always", nil), dryRun: true}, want: always},
-		"row 20: its namespace goes":    {cluster: []runtime.Object{going}, request: request{resource: clonesets, object: cloneSet("Always", nil)}},
-		"row 20: its namespace is gone": {request: request{resource: clonesets, object: cloneSet("Always", nil)}},
-		"a subresource":                 {request: request{resource: clonesets, subresource: "status", object: cloneSet("Always", nil)}},
-		"no old object":                 {request: request{resource: clonesets}},
-		"another kind":                  {request: request{resource: apps.Resource("daemonsets").WithVersion("v1alpha1"), object: &apps.DaemonSet{ObjectMeta: labelled("Always")}}},
+		"a dry run":             {cluster: []runtime.Object{here}, request: request{resource: clonesets, object: cloneSet("Always", nil), dryRun: true}, want: always},
+		"its namespace goes":    {cluster: []runtime.Object{going}, request: request{resource: clonesets, object: cloneSet("Always", nil)}},
+		"its namespace is gone": {request: request{resource: clonesets, object: cloneSet("Always", nil)}},
+		"a subresource":         {request: request{resource: clonesets, subresource: "status", object: cloneSet("Always", nil)}},
+		"no old object":         {request: request{resource: clonesets}},
+		"another kind":          {request: request{resource: apps.Resource("daemonsets").WithVersion("v1alpha1"), object: &apps.DaemonSet{ObjectMeta: labelled("Always")}}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -218,7 +219,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-func TestRow19LookupsThatFail(t *testing.T) {
+// Case deletion-protection 19.
+func TestLookupsThatFailRefuse(t *testing.T) {
 	f := in(t, "")
 	for _, test := range []struct {
 		resource string
@@ -277,6 +279,7 @@ func TestProtectionCanOutweighTheNamespace(t *testing.T) {
 	assert.True(t, apierrors.IsForbidden(err), "%v", err)
 }
 
+// Case deletion-protection 17.
 func TestRefusalsAreCountedAndWrittenDown(t *testing.T) {
 	value := func(counter *metrics.CounterVec, object string) float64 {
 		counted, err := testutil.GetCounterMetricValue(counter.WithLabelValues(object, "jane"))
@@ -312,7 +315,7 @@ func TestRefusalsAreCountedAndWrittenDown(t *testing.T) {
 			assert.Equal(t, test.line+"\n", f.written.String())
 			test.request.dryRun = true
 			require.Error(t, f.delete(t.Context(), test.request))
-			assert.Equal(t, before+1, value(test.counter, test.object), "row 17: a dry run is not counted")
+			assert.Equal(t, before+1, value(test.counter, test.object), "a dry run is not counted")
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 const agent = "system:serviceaccount:kruise-system:kruise-daemon"
 
 // TestValidate has rows of the cases of the node agent.
+// Case node-agent 19.
 func TestValidate(t *testing.T) {
 	of := func(node string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{NodeLabel: node}}}
@@ -25,8 +26,8 @@ func TestValidate(t *testing.T) {
 		stored                *metav1.PartialObjectMetadata
 		want                  string
 	}{
-		"row 19: own NodeImage":     {agent, "n1", admission.Update, "nodeimages", "status", "n1", of(""), ""},
-		"row 19: other NodeImage":   {agent, "n1", admission.Update, "nodeimages", "status", "n2", of(""), `it is of node "n2", and this agent's token is of node "n1"`},
+		"own NodeImage":             {agent, "n1", admission.Update, "nodeimages", "status", "n1", of(""), ""},
+		"other NodeImage":           {agent, "n1", admission.Update, "nodeimages", "status", "n2", of(""), `it is of node "n2", and this agent's token is of node "n1"`},
 		"own NodePodProbe":          {agent, "n1", admission.Update, "nodepodprobes", "status", "n1", of(""), ""},
 		"other NodePodProbe":        {agent, "n1", admission.Update, "nodepodprobes", "status", "n2", of(""), "it is of node"},
 		"own request":               {agent, "n1", admission.Update, "containerrecreaterequests", "status", "x", of("n1"), ""},

@@ -35,22 +35,23 @@ func cloneSet(names ...string) *apps.CloneSet {
 	}
 }
 
+// Case cloneset 10.
 func TestValidate(t *testing.T) {
 	tests := map[string]struct {
 		obj, old    *apps.CloneSet
 		subresource string
 		wants       []string
 	}{
-		"empty on create":             {obj: cloneSet()},
-		"own Pod":                     {obj: cloneSet("own"), old: cloneSet()},
-		"known names stay":            {obj: cloneSet("gone", "own"), old: cloneSet("gone")},
-		"row 10: unknown Pod":         {obj: cloneSet("own", "gone"), old: cloneSet(), wants: []string{"podsToDelete[1]", `"gone"`, "no such Pod"}},
-		"terminating Pod":             {obj: cloneSet("ending"), old: cloneSet(), wants: []string{"being deleted already"}},
-		"row 10: somebody else's Pod": {obj: cloneSet("foreign"), old: cloneSet(), wants: []string{"does not belong"}},
-		"no name at all":              {obj: cloneSet(""), old: cloneSet(), wants: []string{"is not the name of a Pod"}},
-		"no name of a Pod":            {obj: cloneSet("../x"), old: cloneSet(), wants: []string{"is not the name of a Pod"}},
-		"all problems at once":        {obj: cloneSet("gone", "foreign"), old: cloneSet(), wants: []string{"podsToDelete[0]", "podsToDelete[1]"}},
-		"status is not concerned":     {obj: cloneSet("gone"), old: cloneSet(), subresource: "status"},
+		"empty on create":         {obj: cloneSet()},
+		"own Pod":                 {obj: cloneSet("own"), old: cloneSet()},
+		"known names stay":        {obj: cloneSet("gone", "own"), old: cloneSet("gone")},
+		"unknown Pod":             {obj: cloneSet("own", "gone"), old: cloneSet(), wants: []string{"podsToDelete[1]", `"gone"`, "no such Pod"}},
+		"terminating Pod":         {obj: cloneSet("ending"), old: cloneSet(), wants: []string{"being deleted already"}},
+		"somebody else's Pod":     {obj: cloneSet("foreign"), old: cloneSet(), wants: []string{"does not belong"}},
+		"no name at all":          {obj: cloneSet(""), old: cloneSet(), wants: []string{"is not the name of a Pod"}},
+		"no name of a Pod":        {obj: cloneSet("../x"), old: cloneSet(), wants: []string{"is not the name of a Pod"}},
+		"all problems at once":    {obj: cloneSet("gone", "foreign"), old: cloneSet(), wants: []string{"podsToDelete[0]", "podsToDelete[1]"}},
+		"status is not concerned": {obj: cloneSet("gone"), old: cloneSet(), subresource: "status"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

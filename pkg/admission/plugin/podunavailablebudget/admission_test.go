@@ -175,6 +175,7 @@ func (w *world) ask(a asked) error {
 
 const everyGate = "PodUnavailableBudgetUpdateGate=true"
 
+// Cases podunavailablebudget 2, 5, 8, 9, 11, 26.
 func TestValidate(t *testing.T) {
 	replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
 		Name: "r", Namespace: "ns", UID: "r",
@@ -186,23 +187,23 @@ func TestValidate(t *testing.T) {
 		// code is that of a refusal when nothing is left, zero where the budget has no say.
 		code int
 	}{
-		"row 2: a deletion":                  {asked: deletion(newPod()), code: http.StatusForbidden},
-		"row 8: an eviction":                 {asked: eviction(), code: http.StatusTooManyRequests},
-		"row 9: an update":                   {asked: update(newPod(), newPod(image)), gates: everyGate, code: http.StatusForbidden},
-		"row 9: labels alone":                {asked: update(newPod(), newPod(func(p *corev1.Pod) { p.Labels = nil })), gates: everyGate},
-		"row 11: an update without its gate": {asked: update(newPod(), newPod(image))},
-		"a resize":                           {asked: asked{operation: admission.Update, subresource: "resize", old: newPod(), object: newPod(image)}, gates: everyGate, code: http.StatusForbidden},
-		"another subresource":                {asked: asked{operation: admission.Update, subresource: "status", old: newPod(), object: newPod(image)}, gates: everyGate},
-		"a deletion without its gate":        {asked: deletion(newPod()), gates: "PodUnavailableBudgetDeleteGate=false"},
-		"an eviction without its gate":       {asked: eviction(), gates: "PodUnavailableBudgetDeleteGate=false"},
-		"a collection":                       {asked: asked{operation: admission.Delete}},
-		"row 5: not ready":                   {asked: deletion(newPod(func(p *corev1.Pod) { p.Status.Conditions = nil }))},
-		"row 26: its owner is gone":          {asked: deletion(newPod(ownedBy("apps.kruise.io/v1beta1", "CloneSet", "gone", "gone")))},
-		"row 26: its owner is another":       {asked: deletion(newPod(ownedBy("apps.kruise.io/v1beta1", "CloneSet", "c", "old")))},
-		"below what it owns":                 {asked: deletion(newPod(ownedBy("apps/v1", "ReplicaSet", "r", "r"))), code: http.StatusForbidden},
-		"of a kind that is not served":       {asked: deletion(newPod(ownedBy("example.com/v1", "Game", "g", "g")))},
-		"of another workload":                {asked: deletion(newPod(ownedBy("apps/v1", "ReplicaSet", "gone", "gone")))},
-		"in a namespace without a budget":    {asked: deletion(newPod(func(p *corev1.Pod) { p.Namespace = "other" }))},
+		"a deletion":                      {asked: deletion(newPod()), code: http.StatusForbidden},
+		"an eviction":                     {asked: eviction(), code: http.StatusTooManyRequests},
+		"an update":                       {asked: update(newPod(), newPod(image)), gates: everyGate, code: http.StatusForbidden},
+		"labels alone":                    {asked: update(newPod(), newPod(func(p *corev1.Pod) { p.Labels = nil })), gates: everyGate},
+		"an update without its gate":      {asked: update(newPod(), newPod(image))},
+		"a resize":                        {asked: asked{operation: admission.Update, subresource: "resize", old: newPod(), object: newPod(image)}, gates: everyGate, code: http.StatusForbidden},
+		"another subresource":             {asked: asked{operation: admission.Update, subresource: "status", old: newPod(), object: newPod(image)}, gates: everyGate},
+		"a deletion without its gate":     {asked: deletion(newPod()), gates: "PodUnavailableBudgetDeleteGate=false"},
+		"an eviction without its gate":    {asked: eviction(), gates: "PodUnavailableBudgetDeleteGate=false"},
+		"a collection":                    {asked: asked{operation: admission.Delete}},
+		"not ready":                       {asked: deletion(newPod(func(p *corev1.Pod) { p.Status.Conditions = nil }))},
+		"its owner is gone":               {asked: deletion(newPod(ownedBy("apps.kruise.io/v1beta1", "CloneSet", "gone", "gone")))},
+		"its owner is another":            {asked: deletion(newPod(ownedBy("apps.kruise.io/v1beta1", "CloneSet", "c", "old")))},
+		"below what it owns":              {asked: deletion(newPod(ownedBy("apps/v1", "ReplicaSet", "r", "r"))), code: http.StatusForbidden},
+		"of a kind that is not served":    {asked: deletion(newPod(ownedBy("example.com/v1", "Game", "g", "g")))},
+		"of another workload":             {asked: deletion(newPod(ownedBy("apps/v1", "ReplicaSet", "gone", "gone")))},
+		"in a namespace without a budget": {asked: deletion(newPod(func(p *corev1.Pod) { p.Namespace = "other" }))},
 		"the annotation makes no budget another's": {asked: deletion(newPod(func(p *corev1.Pod) {
 			p.OwnerReferences = nil
 			p.Annotations = map[string]string{"kruise.io/related-pub": "b"}
@@ -240,7 +241,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestRow4DryRunsSpendNothing(t *testing.T) {
+// Case podunavailablebudget 4.
+func TestDryRunsSpendNothing(t *testing.T) {
 	for name, dry := range map[string]asked{
 		"deletion":                     {operation: admission.Delete, old: newPod(), dryRun: true},
 		"eviction":                     {operation: admission.Create, subresource: "eviction", object: &policyv1.Eviction{}, dryRun: true},
@@ -260,7 +262,8 @@ func TestRow4DryRunsSpendNothing(t *testing.T) {
 	}
 }
 
-func TestRow24ABudgetThatGoesMeanwhile(t *testing.T) {
+// Case podunavailablebudget 24.
+func TestABudgetThatGoesMeanwhileAllows(t *testing.T) {
 	w := newWorld(t, 0, "")
 	delete(w.stored, "b")
 	require.NoError(t, w.ask(deletion(newPod())))

@@ -83,7 +83,7 @@ func requireInvalid(t *testing.T, err error, wants ...string) {
 	}
 }
 
-// Row 27 of the cases for SidecarSet, beside what is stored.
+// Case sidecarset 27: beside what is stored.
 func TestConflicts(t *testing.T) {
 	clashing := "spec.containers[0].name: Invalid value: \"agent\": container agent already exists in SidecarSet other"
 	another := func(s *apps.SidecarSet) { s.Spec.Containers[0].Name = "another" }
@@ -155,7 +155,7 @@ func TestCanary(t *testing.T) {
 	}
 }
 
-// Row 22 of the cases for SidecarSet.
+// Case sidecarset 22.
 func TestRevision(t *testing.T) {
 	revision := func(name, set, version string) *appsv1.ControllerRevision {
 		return &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: own, Labels: map[string]string{

@@ -20,7 +20,7 @@ func patching(annotations map[string]string) *apps.SidecarSet {
 	})
 }
 
-// Row 29 of the cases for SidecarSet, and the table of what decides.
+// Case sidecarset 29: the table of what decides.
 func TestAnnotations(t *testing.T) {
 	const (
 		notFound   = "spec.patchPodMetadata[1].annotations[example.com/a]: Forbidden: the annotation is not allowed, because a whitelist for this SidecarSet is not found"
@@ -57,7 +57,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// Row 4 of the cases for the configuration: the list cannot be read.
+// Case configuration 4: the list cannot be read.
 func TestBrokenConfiguration(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"rules":`: "unexpected end of JSON input",

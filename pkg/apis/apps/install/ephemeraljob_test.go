@@ -10,7 +10,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/install"
 )
 
-// Row 14 of the cases for EphemeralJob.
+// Case ephemeraljob 14.
 func TestDefaultEphemeralJobTemplate(t *testing.T) {
 	written := func(image string) *apps.EphemeralJob {
 		return &apps.EphemeralJob{Spec: apps.EphemeralJobSpec{Template: apps.EphemeralContainerTemplateSpec{

@@ -17,8 +17,7 @@ func endingPods(policy corev1.RestartPolicy) corev1.PodTemplateSpec {
 	}}
 }
 
-// TestRestartOfJobs is row 2 of the cases of BroadcastJob. It holds where templates are not
-// defaulted too.
+// Case broadcastjob 2: it holds where templates are not defaulted too.
 func TestRestartOfJobs(t *testing.T) {
 	for written, want := range map[corev1.RestartPolicy]corev1.RestartPolicy{
 		"": corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever: corev1.RestartPolicyNever, corev1.RestartPolicyAlways: corev1.RestartPolicyAlways,

@@ -23,6 +23,7 @@ func convert(t *testing.T, in, hub, out runtime.Object) {
 	require.NoError(t, scheme.Convert(hub, out, nil))
 }
 
+// Case containerrecreaterequest 39.
 func TestAnnotationsOfARequestAreStatus(t *testing.T) {
 	grace := metav1.Condition{
 		Type: "PreRecreateGrace", Status: "True", Reason: "PreRecreateGrace",
@@ -39,7 +40,7 @@ func TestAnnotationsOfARequestAreStatus(t *testing.T) {
 		left, back  map[string]string
 	}{
 		"none": {},
-		"both, row 39": {
+		"both": {
 			annotations: map[string]string{
 				synced:   `[{"name":"app","ready":true,"restartCount":2,"containerID":"containerd://a"},{"name":"b","ready":false,"restartCount":0}]`,
 				acquired: "2026-01-02T03:04:05+02:00", "other": "stays",

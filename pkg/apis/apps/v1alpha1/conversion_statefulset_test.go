@@ -43,8 +43,7 @@ func betaStatefulSet() *v1beta1.StatefulSet {
 	}
 }
 
-// TestStatefulSetKeepsFieldsThroughV1alpha1 is row 27: read through v1alpha1 an object with
-// reserveOrdinals and write it back.
+// Case statefulset 27: read through v1alpha1 an object with reserveOrdinals and write it back.
 func TestStatefulSetKeepsFieldsThroughV1alpha1(t *testing.T) {
 	beta := betaStatefulSet()
 	alpha := throughHub[v1beta1.StatefulSet, v1alpha1.StatefulSet](t, beta, &apps.StatefulSet{})

@@ -115,7 +115,7 @@ var specCases = map[string]struct {
 	},
 
 	"podsToDelete": {func(s *apps.CloneSetSpec, _ *rolling) { s.ScaleStrategy.PodsToDelete = []string{"a", "b"} }, nil},
-	"row 10: podsToDelete twice": {
+	"podsToDelete twice": {
 		func(s *apps.CloneSetSpec, _ *rolling) { s.ScaleStrategy.PodsToDelete = []string{"a", "b", "a"} },
 		[]string{`spec.scaleStrategy.podsToDelete[2]: Duplicate value: "a"`},
 	},
@@ -167,7 +167,7 @@ var specCases = map[string]struct {
 	"maxUnavailable abc": {
 		func(_ *apps.CloneSetSpec, r *rolling) { r.MaxUnavailable = text("abc") }, []string{rollingPath + `maxUnavailable: "abc"`},
 	},
-	"row 32: maxUnavailable without %": {
+	"maxUnavailable without %": {
 		func(_ *apps.CloneSetSpec, r *rolling) { r.MaxUnavailable = text("5") }, []string{rollingPath + `maxUnavailable: "5"`},
 	},
 	"maxUnavailable negative with a surge": {
@@ -176,7 +176,7 @@ var specCases = map[string]struct {
 	},
 	"maxSurge abc":      {func(_ *apps.CloneSetSpec, r *rolling) { r.MaxSurge = text("abc") }, []string{rollingPath + `maxSurge: "abc"`}},
 	"maxSurge negative": {func(_ *apps.CloneSetSpec, r *rolling) { r.MaxSurge = number(-1) }, []string{rollingPath + `maxSurge: "-1"`}},
-	"row 8: both 0": {
+	"both 0": {
 		func(_ *apps.CloneSetSpec, r *rolling) { r.MaxUnavailable = number(0) },
 		[]string{rollingPath + "maxUnavailable: should not both be less than 1"},
 	},
@@ -184,7 +184,7 @@ var specCases = map[string]struct {
 		func(_ *apps.CloneSetSpec, r *rolling) { r.MaxUnavailable, r.MaxSurge = text("0%"), text("0%") },
 		[]string{rollingPath + "maxUnavailable: should not both be less than 1"},
 	},
-	"row 8: both 0 without replicas": {
+	"both 0 without replicas": {
 		func(s *apps.CloneSetSpec, r *rolling) { s.Replicas, r.MaxUnavailable = ptr.To[int32](0), number(0) }, nil,
 	},
 	"maxUnavailable 0 with a surge":   {func(_ *apps.CloneSetSpec, r *rolling) { r.MaxUnavailable, r.MaxSurge = number(0), number(1) }, nil},

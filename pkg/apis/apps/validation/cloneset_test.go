@@ -77,6 +77,7 @@ func requireErrors(t *testing.T, want []string, got field.ErrorList) {
 	}
 }
 
+// Cases cloneset 8, 10, 32.
 func TestCreate(t *testing.T) {
 	for name, test := range specCases {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +141,8 @@ func TestUpdateOfAnOldMistake(t *testing.T) {
 	requireErrors(t, []string{"spec.minReadySeconds: -1"}, validation.ValidateCloneSetUpdate(both, bad("abc")))
 }
 
-func TestRow3SelectorCannotBeChanged(t *testing.T) {
+// Case cloneset 3.
+func TestSelectorCannotBeChanged(t *testing.T) {
 	cloneSet := valid()
 	cloneSet.Spec.Template.Labels = map[string]string{"app": "demo", "tier": "web"}
 	cloneSet.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}

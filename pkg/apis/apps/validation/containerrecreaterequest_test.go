@@ -25,6 +25,7 @@ func recreateRequest() *apps.ContainerRecreateRequest {
 	}
 }
 
+// Cases containerrecreaterequest 4, 5, 6, 7.
 func TestContainerRecreateRequestCreate(t *testing.T) {
 	type spec = apps.ContainerRecreateRequestSpec
 	cases := map[string]struct {
@@ -33,20 +34,20 @@ func TestContainerRecreateRequestCreate(t *testing.T) {
 	}{
 		"valid":             {func(*spec) {}, nil},
 		"no strategy":       {func(s *spec) { s.Strategy = nil }, nil},
-		"no Pod, row 5":     {func(s *spec) { s.PodName = "" }, []string{"spec.podName: podName can not be empty"}},
+		"no Pod":            {func(s *spec) { s.PodName = "" }, []string{"spec.podName: podName can not be empty"}},
 		"no containers":     {func(s *spec) { s.Containers = nil }, []string{"spec.containers: containers list can not be null"}},
 		"container no name": {func(s *spec) { s.Containers[1].Name = "" }, []string{"spec.containers[1].name: Required"}},
-		"same twice, row 4": {
+		"same twice": {
 			func(s *spec) { s.Containers[1].Name = "app" }, []string{"spec.containers[1].name: can not recreate app multi times"},
 		},
-		"deadline 2, row 6": {
+		"deadline 2": {
 			func(s *spec) { s.ActiveDeadlineSeconds = new(int64(2)) }, []string{"spec.activeDeadlineSeconds: can not be less than 3s"},
 		},
-		"deadline 3, row 6": {func(s *spec) { s.ActiveDeadlineSeconds = new(int64(3)) }, nil},
-		"ttl 0":             {func(s *spec) { s.TTLSecondsAfterFinished = new(int32(0)) }, nil},
-		"ttl negative":      {func(s *spec) { s.TTLSecondsAfterFinished = new(int32(-1)) }, []string{"spec.ttlSecondsAfterFinished: -1"}},
-		"Ignore":            {func(s *spec) { s.Strategy.FailurePolicy = "Ignore" }, nil},
-		"Retry, row 7": {
+		"deadline 3":   {func(s *spec) { s.ActiveDeadlineSeconds = new(int64(3)) }, nil},
+		"ttl 0":        {func(s *spec) { s.TTLSecondsAfterFinished = new(int32(0)) }, nil},
+		"ttl negative": {func(s *spec) { s.TTLSecondsAfterFinished = new(int32(-1)) }, []string{"spec.ttlSecondsAfterFinished: -1"}},
+		"Ignore":       {func(s *spec) { s.Strategy.FailurePolicy = "Ignore" }, nil},
+		"Retry": {
 			func(s *spec) { s.Strategy.FailurePolicy = "Retry" }, []string{"spec.strategy.failurePolicy: unknown failurePolicy Retry"},
 		},
 		"termination grace": {
@@ -73,6 +74,7 @@ func TestContainerRecreateRequestCreate(t *testing.T) {
 	}
 }
 
+// Case containerrecreaterequest 10.
 func TestContainerRecreateRequestUpdate(t *testing.T) {
 	type request = apps.ContainerRecreateRequest
 	since := func(seconds int64) []metav1.Condition {
@@ -85,13 +87,13 @@ func TestContainerRecreateRequestUpdate(t *testing.T) {
 		stored, change func(*request)
 		want           []string
 	}{
-		"nothing":                    {},
-		"an unrelated label, row 10": {change: func(r *request) { r.Labels["other"] = "x" }},
-		"the spec, row 10": {
+		"nothing":            {},
+		"an unrelated label": {change: func(r *request) { r.Labels["other"] = "x" }},
+		"the spec": {
 			change: func(r *request) { r.Spec.Strategy.OrderedRecreate = true },
 			want:   []string{"spec: spec of ContainerRecreateRequest is immutable"},
 		},
-		"the label of the Pod, row 10": {
+		"the label of the Pod": {
 			change: func(r *request) { r.Labels[pub.ContainerRecreateRequestPodUIDKey] = "u2" },
 			want:   []string{"metadata.labels[crr.apps.kruise.io/pod-uid]: not allowed to update immutable label crr.apps.kruise.io/pod-uid"},
 		},

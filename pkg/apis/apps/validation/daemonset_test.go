@@ -101,11 +101,11 @@ var daemonSetCases = map[string]struct {
 		[]string{rollingPath + `maxSurge: "101%": must not be greater than 100%`},
 	},
 	"maxSurge abc": {func(_ *dsSpec, r *dsRolling) { r.MaxSurge = text("abc") }, []string{rollingPath + `maxSurge: "abc"`}},
-	"row 2: both": {
+	"both": {
 		func(_ *dsSpec, r *dsRolling) { r.MaxSurge = number(1) },
 		[]string{rollingPath + `maxSurge: "1": may not be set when maxUnavailable is non-zero`},
 	},
-	"row 2: both 0": {
+	"both 0": {
 		func(_ *dsSpec, r *dsRolling) { r.MaxUnavailable = number(0) },
 		[]string{rollingPath + "maxUnavailable: cannot be 0 when maxSurge is 0"},
 	},
@@ -117,10 +117,10 @@ var daemonSetCases = map[string]struct {
 		func(_ *dsSpec, r *dsRolling) { r.MaxUnavailable, r.MaxSurge = nil, nil },
 		[]string{rollingPath + "maxUnavailable: cannot be 0 when maxSurge is 0"},
 	},
-	"row 2: maxSurge alone":         {func(_ *dsSpec, r *dsRolling) { r.MaxUnavailable, r.MaxSurge = nil, number(1) }, nil},
+	"maxSurge alone":                {func(_ *dsSpec, r *dsRolling) { r.MaxUnavailable, r.MaxSurge = nil, number(1) }, nil},
 	"maxUnavailable 0 and maxSurge": {func(_ *dsSpec, r *dsRolling) { r.MaxUnavailable, r.MaxSurge = number(0), text("20%") }, nil},
 	"InPlaceIfPossible":             {func(_ *dsSpec, r *dsRolling) { r.RollingUpdateType = "InPlaceIfPossible" }, nil},
-	"row 6: InPlaceIfPossible with maxSurge": {
+	"InPlaceIfPossible with maxSurge": {
 		func(_ *dsSpec, r *dsRolling) {
 			r.RollingUpdateType, r.MaxUnavailable, r.MaxSurge = "InPlaceIfPossible", nil, number(1)
 		}, []string{rollingPath + `maxSurge: "1": must be 0 with InPlaceIfPossible`},
@@ -151,7 +151,7 @@ var daemonSetCases = map[string]struct {
 		func(s *dsSpec, _ *dsRolling) { s.RevisionHistoryLimit = ptr.To[int32](-1) }, []string{"spec.revisionHistoryLimit: -1"},
 	},
 	"preDelete": {func(s *dsSpec, _ *dsRolling) { s.Lifecycle = &pub.Lifecycle{PreDelete: &pub.LifecycleHook{}} }, nil},
-	"row 22: inPlaceUpdate hook": {
+	"inPlaceUpdate hook": {
 		func(s *dsSpec, _ *dsRolling) { s.Lifecycle = &pub.Lifecycle{InPlaceUpdate: &pub.LifecycleHook{}} },
 		[]string{"spec.lifecycle.inPlaceUpdate: Forbidden"},
 	},
@@ -163,6 +163,7 @@ func changedDaemonSet(change func(*dsSpec, *dsRolling)) *apps.DaemonSet {
 	return set
 }
 
+// Cases daemonset 2, 6, 22.
 func TestDaemonSetRules(t *testing.T) {
 	for name, test := range daemonSetCases {
 		t.Run("create: "+name, func(t *testing.T) {
@@ -191,7 +192,7 @@ func TestDaemonSetName(t *testing.T) {
 	requireErrors(t, []string{`metadata.name: Invalid value: "Not_DNS"`}, validation.ValidateDaemonSet(set))
 }
 
-// TestDaemonSetSelectorCannotBeChanged is row 17.
+// Case daemonset 17.
 func TestDaemonSetSelectorCannotBeChanged(t *testing.T) {
 	set := validDaemonSet()
 	set.Spec.Template.Labels = map[string]string{"app": "demo", "tier": "web"}

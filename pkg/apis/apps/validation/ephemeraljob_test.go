@@ -33,7 +33,7 @@ func job(change func(*apps.EphemeralJobSpec, *corev1.EphemeralContainer)) *apps.
 
 const debugPath = "spec.template.ephemeralContainers[0]."
 
-// Rows 13 to 15 of the cases for EphemeralJob, and the table of its rules.
+// jobCases is the table of its rules.
 var jobCases = map[string]struct {
 	change func(*apps.EphemeralJobSpec, *corev1.EphemeralContainer)
 	want   []string
@@ -129,6 +129,7 @@ func mounting(mount corev1.VolumeMount) func(*apps.EphemeralJobSpec, *corev1.Eph
 	}
 }
 
+// Cases ephemeraljob 13, 14, 15.
 func TestEphemeralJob(t *testing.T) {
 	for name, test := range jobCases {
 		t.Run(name, func(t *testing.T) {

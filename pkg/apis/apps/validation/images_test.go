@@ -87,7 +87,7 @@ var pullCases = map[string]struct {
 			t.PodSelector = &apps.ImagePullJobPodSelector{LabelSelector: byLabel("not valid")}
 		}, []string{"spec.podSelector.matchLabels: invalid podSelector: "},
 	},
-	"row 14: selector and podSelector": {
+	"selector and podSelector": {
 		func(t *apps.ImagePullJobTemplate) {
 			t.Selector, t.PodSelector = byName("n1"), &apps.ImagePullJobPodSelector{LabelSelector: byLabel("b")}
 		}, []string{"spec.selector: can not set both selector and podSelector"},
@@ -104,7 +104,7 @@ var pullCases = map[string]struct {
 	"ttl 0":                {func(t *apps.ImagePullJobTemplate) { t.CompletionPolicy.TTLSecondsAfterFinished = ptr.To[int32](0) }, nil},
 	"ttl negative":         {func(t *apps.ImagePullJobTemplate) { t.CompletionPolicy.TTLSecondsAfterFinished = ptr.To[int32](-1) }, []string{"spec.completionPolicy.ttlSecondsAfterFinished: -1"}},
 	"Never":                {func(t *apps.ImagePullJobTemplate) { t.CompletionPolicy.Type = apps.CompletionPolicyNever }, nil},
-	"row 20: Never with a ttl": {
+	"Never with a ttl": {
 		func(t *apps.ImagePullJobTemplate) {
 			t.CompletionPolicy = apps.CompletionPolicy{Type: apps.CompletionPolicyNever, TTLSecondsAfterFinished: ptr.To[int32](5)}
 		}, []string{"spec.completionPolicy.ttlSecondsAfterFinished: activeDeadlineSeconds and ttlSecondsAfterFinished can only work with Always CompletionPolicyType"},
@@ -125,6 +125,7 @@ var pullCases = map[string]struct {
 	"deadline and timeout": {func(t *apps.ImagePullJobTemplate) { t.CompletionPolicy.ActiveDeadlineSeconds = ptr.To[int64](600) }, nil},
 }
 
+// Cases image-predownload 14, 20.
 func TestImagePullJobAndList(t *testing.T) {
 	for name, test := range pullCases {
 		t.Run(name, func(t *testing.T) {
@@ -145,6 +146,7 @@ func TestImagePullJobAndList(t *testing.T) {
 	}
 }
 
+// Cases image-predownload 14, 19.
 func TestImagePullJob(t *testing.T) {
 	deadline := func(seconds int64, timeout *int32) func(*apps.ImagePullJobSpec) {
 		return func(s *apps.ImagePullJobSpec) {
@@ -156,18 +158,18 @@ func TestImagePullJob(t *testing.T) {
 		change func(*apps.ImagePullJobSpec)
 		want   []string
 	}{
-		"digest":            {func(s *apps.ImagePullJobSpec) { s.Image = "nginx@sha256:" + hex64 }, nil},
-		"tag and digest":    {func(s *apps.ImagePullJobSpec) { s.Image = "reg:5000/a/b:1.2@sha256:" + hex64 }, nil},
-		"no tag":            {func(s *apps.ImagePullJobSpec) { s.Image = "example.com/library/nginx" }, nil},
-		"image empty":       {func(s *apps.ImagePullJobSpec) { s.Image = "" }, []string{"spec.image: image can not be empty"}},
-		"row 14: image a b": {func(s *apps.ImagePullJobSpec) { s.Image = "a b" }, []string{`spec.image: "a b": invalid image`}},
-		"upper case":        {func(s *apps.ImagePullJobSpec) { s.Image = "Nginx" }, []string{`spec.image: "Nginx": invalid image`}},
-		"short digest":      {func(s *apps.ImagePullJobSpec) { s.Image = "nginx@sha256:abc" }, []string{"spec.image: invalid image"}},
-		"row 19: default":   {deadline(60, nil), []string{tooShort}},
-		"longer":            {deadline(60, ptr.To[int32](61)), []string{tooShort}},
-		"equal":             {deadline(60, ptr.To[int32](60)), nil},
-		"shorter":           {deadline(60, ptr.To[int32](50)), nil},
-		"without a block":   {func(s *apps.ImagePullJobSpec) { deadline(60, nil)(s); s.PullPolicy = nil }, []string{tooShort}},
+		"digest":          {func(s *apps.ImagePullJobSpec) { s.Image = "nginx@sha256:" + hex64 }, nil},
+		"tag and digest":  {func(s *apps.ImagePullJobSpec) { s.Image = "reg:5000/a/b:1.2@sha256:" + hex64 }, nil},
+		"no tag":          {func(s *apps.ImagePullJobSpec) { s.Image = "example.com/library/nginx" }, nil},
+		"image empty":     {func(s *apps.ImagePullJobSpec) { s.Image = "" }, []string{"spec.image: image can not be empty"}},
+		"image a b":       {func(s *apps.ImagePullJobSpec) { s.Image = "a b" }, []string{`spec.image: "a b": invalid image`}},
+		"upper case":      {func(s *apps.ImagePullJobSpec) { s.Image = "Nginx" }, []string{`spec.image: "Nginx": invalid image`}},
+		"short digest":    {func(s *apps.ImagePullJobSpec) { s.Image = "nginx@sha256:abc" }, []string{"spec.image: invalid image"}},
+		"default":         {deadline(60, nil), []string{tooShort}},
+		"longer":          {deadline(60, ptr.To[int32](61)), []string{tooShort}},
+		"equal":           {deadline(60, ptr.To[int32](60)), nil},
+		"shorter":         {deadline(60, ptr.To[int32](50)), nil},
+		"without a block": {func(s *apps.ImagePullJobSpec) { deadline(60, nil)(s); s.PullPolicy = nil }, []string{tooShort}},
 		"deadline 0": {
 			deadline(0, ptr.To[int32](0)), []string{"spec.completionPolicy.activeDeadlineSeconds: must be greater than 0"},
 		},
@@ -197,6 +199,7 @@ func TestImagePullJobKeepsItsSecrets(t *testing.T) {
 	requireErrors(t, nil, validation.ValidateImagePullJobUpdate(other, old))
 }
 
+// Case image-predownload 42.
 func TestImageListPullJob(t *testing.T) {
 	many := func(n int) []string {
 		var images []string
@@ -211,11 +214,11 @@ func TestImageListPullJob(t *testing.T) {
 	}{
 		"one":                    {[]string{"a"}, nil},
 		"255":                    {many(255), nil},
-		"row 42: 256":            {many(256), []string{"spec.images: the maximum number of images cannot > 255"}},
+		"256":                    {many(256), []string{"spec.images: the maximum number of images cannot > 255"}},
 		"none":                   {nil, []string{"spec.images: image can not be empty"}},
 		"one is empty":           {[]string{"a", ""}, []string{"spec.images[1]: image can not be empty"}},
 		"one is invalid":         {[]string{"a", "a b"}, []string{`spec.images[1]: "a b": invalid image`}},
-		"row 42: one twice":      {[]string{"a", "b", "a"}, []string{"spec.images[2]: images cannot have duplicate values"}},
+		"one twice":              {[]string{"a", "b", "a"}, []string{"spec.images[2]: images cannot have duplicate values"}},
 		"two names of one image": {[]string{"busybox", "docker.io/library/busybox:latest"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -256,6 +259,7 @@ func tag(name string, apply func(*apps.ImageTagSpec)) apps.ImageTagSpec {
 	return spec
 }
 
+// Cases image-predownload 6, 7.
 func TestNodeImage(t *testing.T) {
 	one := func(apply func(*apps.ImageTagSpec)) func(*apps.NodeImageSpec) {
 		return func(s *apps.NodeImageSpec) {
@@ -275,16 +279,16 @@ func TestNodeImage(t *testing.T) {
 		change func(*apps.NodeImageSpec)
 		want   []string
 	}{
-		"nothing":           {func(s *apps.NodeImageSpec) { s.Images = nil }, nil},
-		"valid":             {nil, nil},
-		"256 images":        {many(256), nil},
-		"row 7: 257 images": {many(257), []string{"spec.images: must have at most 256 items"}},
+		"nothing":    {func(s *apps.NodeImageSpec) { s.Images = nil }, nil},
+		"valid":      {nil, nil},
+		"256 images": {many(256), nil},
+		"257 images": {many(257), []string{"spec.images: must have at most 256 items"}},
 		"no name": {
 			func(s *apps.NodeImageSpec) { s.Images[""] = apps.ImageSpec{} }, []string{"spec.images: image name cannot be empty"},
 		},
 		"digest": {one(func(t *apps.ImageTagSpec) { t.Tag = "sha256:" + hex64 }), nil},
 		"no tag": {one(func(t *apps.ImageTagSpec) { t.Tag = "" }), []string{first + "tag: Required"}},
-		"row 7: tag twice": {func(s *apps.NodeImageSpec) {
+		"tag twice": {func(s *apps.NodeImageSpec) {
 			s.Images["nginx"] = apps.ImageSpec{Tags: []apps.ImageTagSpec{tag("a", nil), tag("a", nil)}}
 		}, []string{`spec.images[nginx].tags[1].tag: Duplicate value: "a"`}},
 		"tag in two images": {
@@ -293,9 +297,9 @@ func TestNodeImage(t *testing.T) {
 			}, nil,
 		},
 		"no createdAt":      {one(func(t *apps.ImageTagSpec) { t.CreatedAt = nil }), []string{first + "createdAt: Required"}},
-		"row 7: version -1": {one(func(t *apps.ImageTagSpec) { t.Version = -1 }), []string{first + "version: -1"}},
+		"version -1":        {one(func(t *apps.ImageTagSpec) { t.Version = -1 }), []string{first + "version: -1"}},
 		"no pullPolicy":     {one(func(t *apps.ImageTagSpec) { t.PullPolicy = nil }), []string{first + "pullPolicy: Required"}},
-		"row 6: no ttl":     {one(func(t *apps.ImageTagSpec) { t.PullPolicy.TTLSecondsAfterFinished = nil }), []string{first + "pullPolicy.ttlSecondsAfterFinished: Required"}},
+		"no ttl":            {one(func(t *apps.ImageTagSpec) { t.PullPolicy.TTLSecondsAfterFinished = nil }), []string{first + "pullPolicy.ttlSecondsAfterFinished: Required"}},
 		"timeout negative":  {one(func(t *apps.ImageTagSpec) { t.PullPolicy.TimeoutSeconds = ptr.To[int32](-1) }), []string{first + "pullPolicy.timeoutSeconds: -1"}},
 		"backoff negative":  {one(func(t *apps.ImageTagSpec) { t.PullPolicy.BackoffLimit = ptr.To[int32](-1) }), nil},
 		"pull policy":       {one(func(t *apps.ImageTagSpec) { t.ImagePullPolicy = apps.PullAlways }), nil},

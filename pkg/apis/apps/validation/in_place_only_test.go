@@ -11,7 +11,8 @@ import (
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
-func TestRow9InPlaceOnly(t *testing.T) {
+// Case cloneset 9.
+func TestInPlaceOnlyRefusesWhatCannotChangeInPlace(t *testing.T) {
 	cases := map[string]struct {
 		change change
 		want   []string

@@ -291,7 +291,7 @@ func TestAdvancedCronJob(t *testing.T) {
 	}
 }
 
-// TestTemplatesCannotBeChanged is row 12 of the cases of AdvancedCronJob.
+// Case advancedcronjob 12.
 func TestTemplatesCannotBeChanged(t *testing.T) {
 	job := func(image string) func(*apps.AdvancedCronJobSpec) {
 		return func(s *apps.AdvancedCronJobSpec) {

@@ -19,6 +19,7 @@ func podState() *apps.PersistentPodState {
 	}
 }
 
+// Cases persistentpodstate 3, 9.
 func TestPersistentPodState(t *testing.T) {
 	type spec = apps.PersistentPodStateSpec
 	prefer := func(s *spec, weight int32, keys ...string) {
@@ -29,16 +30,16 @@ func TestPersistentPodState(t *testing.T) {
 		want   []string
 	}{
 		"valid": {func(*spec) {}, nil},
-		"empty target, row 9": {
+		"empty target": {
 			func(s *spec) { s.TargetRef = apps.TargetReference{} },
 			[]string{"spec.targetRef.apiVersion: Required", "spec.targetRef.kind: Required", "spec.targetRef.name: Required"},
 		},
-		"no topology, row 9":      {func(s *spec) { s.RequiredPersistentTopology = nil }, []string{"spec: Required"}},
-		"topology without keys":   {func(s *spec) { s.RequiredPersistentTopology.Keys = nil; prefer(s, 1) }, []string{"spec: Required"}},
-		"preference alone, row 3": {func(s *spec) { s.RequiredPersistentTopology = nil; prefer(s, 100, "zone") }, nil},
-		"empty preference":        {func(s *spec) { prefer(s, 100) }, nil},
-		"weight 0":                {func(s *spec) { prefer(s, 0, "zone") }, []string{"spec.preferredPersistentTopology[0].weight: 0"}},
-		"weight 101":              {func(s *spec) { prefer(s, 101, "zone") }, []string{"spec.preferredPersistentTopology[0].weight: 101"}},
+		"no topology":           {func(s *spec) { s.RequiredPersistentTopology = nil }, []string{"spec: Required"}},
+		"topology without keys": {func(s *spec) { s.RequiredPersistentTopology.Keys = nil; prefer(s, 1) }, []string{"spec: Required"}},
+		"preference alone":      {func(s *spec) { s.RequiredPersistentTopology = nil; prefer(s, 100, "zone") }, nil},
+		"empty preference":      {func(s *spec) { prefer(s, 100) }, nil},
+		"weight 0":              {func(s *spec) { prefer(s, 0, "zone") }, []string{"spec.preferredPersistentTopology[0].weight: 0"}},
+		"weight 101":            {func(s *spec) { prefer(s, 101, "zone") }, []string{"spec.preferredPersistentTopology[0].weight: 101"}},
 		"keys": {
 			func(s *spec) { s.RequiredPersistentTopology.Keys = []string{"a b"}; prefer(s, 1, "zone", "") },
 			[]string{`spec.requiredPersistentTopology.keys[0]: "a b"`, "spec.preferredPersistentTopology[0].preference.keys[1]: "},
@@ -71,7 +72,7 @@ func TestPersistentPodState(t *testing.T) {
 			requireErrors(t, test.want, validation.ValidatePersistentPodState(changed()))
 		})
 		t.Run("sets: "+name, func(t *testing.T) {
-			if name == "empty target, row 9" {
+			if name == "empty target" {
 				return // an update cannot change it at all
 			}
 			requireErrors(t, test.want, validation.ValidatePersistentPodStateUpdate(changed(), podState()))

@@ -47,7 +47,7 @@ func marker(change func(*apps.PodProbeMarkerSpec, *apps.PodContainerProbe)) *app
 
 const probePath = "spec.probes[0]."
 
-// Row 8 of the cases for PodProbeMarker, and the table of its rules.
+// markerCases is the table of its rules.
 var markerCases = map[string]struct {
 	change func(*apps.PodProbeMarkerSpec, *apps.PodContainerProbe)
 	want   []string
@@ -184,6 +184,7 @@ func policies(policies ...apps.ProbeMarkerPolicy) func(*apps.PodProbeMarkerSpec,
 	return func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) { p.MarkerPolicy = policies }
 }
 
+// Case podprobemarker 8.
 func TestPodProbeMarker(t *testing.T) {
 	for name, test := range markerCases {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +198,7 @@ func TestPodProbeMarker(t *testing.T) {
 	}
 }
 
-// Row 7 of the cases for PodProbeMarker.
+// Case podprobemarker 7.
 func TestPodProbeMarkerUpdate(t *testing.T) {
 	changed := marker(func(s *apps.PodProbeMarkerSpec, _ *apps.PodContainerProbe) { s.Selector.MatchLabels["app"] = "other" })
 	requireErrors(t, []string{"spec.selector: selector must be immutable"}, validation.ValidatePodProbeMarkerUpdate(changed, marker(nil)))

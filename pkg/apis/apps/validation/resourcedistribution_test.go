@@ -20,6 +20,7 @@ func distribution(resource string) *apps.ResourceDistribution {
 
 const plainConfigMap = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"shared"},"data":{"a":"b"}}`
 
+// Cases resourcedistribution 11, 16.
 func TestResourceOfADistribution(t *testing.T) {
 	cases := map[string]struct {
 		resource string
@@ -35,7 +36,7 @@ func TestResourceOfADistribution(t *testing.T) {
 		"data of another type": {
 			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"shared"},"data":{"a":1}}`, []string{"spec.resource: failed to deserialize"},
 		},
-		"Deployment, row 11": {
+		"Deployment": {
 			`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"}}`,
 			[]string{"spec.resource: unknown or unsupported resource GroupKind"},
 		},
@@ -44,7 +45,7 @@ func TestResourceOfADistribution(t *testing.T) {
 			[]string{"spec.resource: unknown or unsupported resource GroupKind"},
 		},
 		"no name": {`{"apiVersion":"v1","kind":"ConfigMap"}`, []string{"spec.resource.metadata.name: Required"}},
-		"invalid key, row 16": {
+		"invalid key": {
 			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"no key":"b"}}`, []string{"spec.resource.data[no key]: "},
 		},
 		"type that asks for another key": {
@@ -70,13 +71,14 @@ func TestResourceErrorsKeepSecrets(t *testing.T) {
 	require.NotContains(t, errs[0].Error(), "cGFzc3dvcmQ=")
 }
 
+// Case resourcedistribution 12.
 func TestResourceStays(t *testing.T) {
 	for name, test := range map[string]struct {
 		resource string
 		want     []string
 	}{
 		"data": {`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"shared"},"data":{"a":"c"}}`, nil},
-		"name, row 12": {
+		"name": {
 			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"other"}}`,
 			[]string{"spec.resource: resource apiVersion, kind, and name are immutable"},
 		},
@@ -91,6 +93,7 @@ func TestResourceStays(t *testing.T) {
 	}
 }
 
+// Case resourcedistribution 4.
 func TestTargetsOfADistribution(t *testing.T) {
 	type targets = apps.ResourceDistributionTargets
 	list := func(names ...string) (result apps.ResourceDistributionTargetNamespaces) {
@@ -110,7 +113,7 @@ func TestTargetsOfADistribution(t *testing.T) {
 			targets{IncludedNamespaces: list("A_b"), ExcludedNamespaces: list("")},
 			[]string{`spec.targets.includedNamespaces.list[0].name: "A_b"`, `spec.targets.excludedNamespaces.list[0].name: ""`},
 		},
-		"in both, row 4": {
+		"in both": {
 			targets{IncludedNamespaces: list("a", "b"), ExcludedNamespaces: list("b", "c")},
 			[]string{"spec.targets: ambiguous targets because namespace [b] is in both"},
 		},

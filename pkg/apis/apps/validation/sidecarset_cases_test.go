@@ -88,7 +88,6 @@ var sidecarCases = map[string]struct {
 		[]string{agentPath + "volumeMounts[0].name: data"},
 	},
 	"core: a volume without a name": {onSpec(func(s *apps.SidecarSetSpec) { s.Volumes = []corev1.Volume{{}} }), []string{"spec.volumes[0].name: Required"}},
-	// Row 40 of the cases for SidecarSet.
 	"core: a service account token": {
 		func(s *apps.SidecarSetSpec, c *apps.SidecarContainer) {
 			s.Volumes = []corev1.Volume{{Name: "token", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{

@@ -35,7 +35,7 @@ func namespaces(name string) (labels.Set, bool, error) {
 	return nil, false, nil
 }
 
-// Row 27 of the cases for SidecarSet: two with the same container conflict where they may meet.
+// Case sidecarset 27: two with the same container conflict where they may meet.
 func TestSidecarSetsMeet(t *testing.T) {
 	type set struct{ selector, namespace, namespaceSelector string }
 	for name, test := range map[string]struct {
@@ -86,7 +86,7 @@ func TestSidecarSetsMeet(t *testing.T) {
 	}
 }
 
-// Row 28 of the cases for SidecarSet, and the things that two cannot both add.
+// Case sidecarset 28: also the things that two cannot both add.
 func TestSidecarSetConflicts(t *testing.T) {
 	patch := func(policy apps.SidecarSetPatchPolicyType) []apps.SidecarSetPatchPodMetadata {
 		return []apps.SidecarSetPatchPodMetadata{{Annotations: map[string]string{"a": "{}"}, PatchPolicy: policy}}

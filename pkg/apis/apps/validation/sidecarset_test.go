@@ -54,6 +54,7 @@ func sidecars(change sidecarChange) *apps.SidecarSet {
 	return set
 }
 
+// Case sidecarset 40.
 func TestSidecarSet(t *testing.T) {
 	for name, test := range sidecarCases {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +81,7 @@ func TestSidecarSetName(t *testing.T) {
 	requireErrors(t, []string{"metadata.namespace: Forbidden"}, validation.ValidateSidecarSet(set))
 }
 
-// Row 26 of the cases for SidecarSet.
+// Case sidecarset 26.
 func TestSidecarSetUpdate(t *testing.T) {
 	cases := map[string]struct {
 		old, change sidecarChange

@@ -120,7 +120,7 @@ var statefulSetCases = map[string]struct {
 		func(_ *stsSpec, r *stsRolling) { r.PodUpdatePolicy = "Maybe" },
 		[]string{rollingPath + `podUpdatePolicy: "Maybe": supported values: "ReCreate", "InPlaceIfPossible", "InPlaceOnly"`},
 	},
-	"row 8: InPlaceIfPossible without the gate": {
+	"InPlaceIfPossible without the gate": {
 		func(_ *stsSpec, r *stsRolling) { r.PodUpdatePolicy = "InPlaceIfPossible" },
 		[]string{rollingPath + "podUpdatePolicy: needs conditionType InPlaceUpdateReady in template.spec.readinessGates"},
 	},
@@ -145,7 +145,7 @@ var statefulSetCases = map[string]struct {
 	"maxUnavailable 0": {
 		func(_ *stsSpec, r *stsRolling) { r.MaxUnavailable = number(0) }, []string{rollingPath + `maxUnavailable: "0": must be at least 1`},
 	},
-	"row 3: maxUnavailable 0%": {
+	"maxUnavailable 0%": {
 		func(_ *stsSpec, r *stsRolling) { r.MaxUnavailable = text("0%") }, []string{rollingPath + `maxUnavailable: "0%": must be at least 1`},
 	},
 	"maxUnavailable negative": {
@@ -157,7 +157,7 @@ var statefulSetCases = map[string]struct {
 	"maxUnavailable without %": {
 		func(_ *stsSpec, r *stsRolling) { r.MaxUnavailable = text("2") }, []string{rollingPath + `maxUnavailable: "2": must be a number`},
 	},
-	"row 3: maxUnavailable 2 with OrderedReady": {
+	"maxUnavailable 2 with OrderedReady": {
 		func(s *stsSpec, r *stsRolling) { s.PodManagementPolicy, r.MaxUnavailable = "OrderedReady", number(2) },
 		[]string{rollingPath + `maxUnavailable: "2": can only work with Parallel`},
 	},
@@ -165,7 +165,7 @@ var statefulSetCases = map[string]struct {
 		func(s *stsSpec, r *stsRolling) { s.PodManagementPolicy, r.MaxUnavailable = "OrderedReady", text("1%") },
 		[]string{rollingPath + `maxUnavailable: "1%": can only work with Parallel`},
 	},
-	"row 3: maxUnavailable 1 with OrderedReady": {
+	"maxUnavailable 1 with OrderedReady": {
 		func(s *stsSpec, _ *stsRolling) { s.PodManagementPolicy = "OrderedReady" }, nil,
 	},
 	"unorderedUpdate": {
@@ -189,7 +189,7 @@ var statefulSetCases = map[string]struct {
 		}, []string{rollingPath + "inPlaceUpdateStrategy.gracePeriodSeconds: -1"},
 	},
 	"minReadySeconds 300": {func(_ *stsSpec, r *stsRolling) { r.MinReadySeconds = ptr.To[int32](300) }, nil},
-	"row 7: minReadySeconds 301": {
+	"minReadySeconds 301": {
 		func(_ *stsSpec, r *stsRolling) { r.MinReadySeconds = ptr.To[int32](301) },
 		[]string{rollingPath + "minReadySeconds: 301: must be no more than 300 seconds"},
 	},

@@ -22,6 +22,7 @@ func changedStatefulSet(change func(*stsSpec, *stsRolling)) *apps.StatefulSet {
 	return set
 }
 
+// Cases statefulset 3, 7, 8.
 func TestStatefulSetCreate(t *testing.T) {
 	for name, test := range statefulSetCases {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestStatefulSetName(t *testing.T) {
 	requireErrors(t, nil, validation.ValidateStatefulSet(set))
 }
 
-// TestStatefulSetCannotChange is row 22.
+// Case statefulset 22.
 func TestStatefulSetCannotChange(t *testing.T) {
 	set := changedStatefulSet(func(s *stsSpec, _ *stsRolling) {
 		s.Template.Labels = map[string]string{"app": "demo", "tier": "web"}
@@ -78,7 +79,7 @@ func TestStatefulSetCannotChange(t *testing.T) {
 	}, validation.ValidateStatefulSetUpdate(set, validStatefulSet()))
 }
 
-// TestStatefulSetCanChange holds row 23 too: claim templates may change.
+// Case statefulset 23: claim templates may change.
 func TestStatefulSetCanChange(t *testing.T) {
 	set := changedStatefulSet(func(s *stsSpec, r *stsRolling) {
 		s.Replicas, s.RevisionHistoryLimit, s.Ordinals = ptr.To[int32](5), ptr.To[int32](1), &apps.StatefulSetOrdinals{Start: 1}

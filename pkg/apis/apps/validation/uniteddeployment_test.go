@@ -97,13 +97,13 @@ var unitedDeploymentCases = map[string]struct {
 	"selector empty": {
 		func(s *udSpec) { s.Selector = &metav1.LabelSelector{} }, []string{"spec.selector: empty selector is invalid for uniteddeployment"},
 	},
-	"row 20: selector by expression": {
+	"selector by expression": {
 		func(s *udSpec) {
 			s.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Exists"}}}
 		}, nil,
 	},
-	"row 5: no template": {func(s *udSpec) { s.Template = apps.SubsetTemplate{} }, []string{"spec.template: Required"}},
-	"row 5: two templates": {
+	"no template": {func(s *udSpec) { s.Template = apps.SubsetTemplate{} }, []string{"spec.template: Required"}},
+	"two templates": {
 		func(s *udSpec) {
 			both := s.Template.CloneSetTemplate
 			nativeSet(s)
@@ -222,14 +222,14 @@ var unitedDeploymentCases = map[string]struct {
 		[]string{udSubsets + "[0].patch: must be a strategic merge patch of a Pod template"},
 	},
 
-	"shares":                      {shares(number(2), text("30%"), nil), nil},
-	"shares that add up":          {shares(number(7), text("30%")), nil},
-	"a half is rounded up":        {shares(text("35%"), text("25%"), number(3)), nil},
-	"row 4: more than all":        {shares(number(11), nil), []string{udSubsets + ": 11: the subsets have more than the 10"}},
-	"row 4: a percentage as text": {shares(text("30"), nil), []string{udSubsets + `[0].replicas: "30"`}},
-	"row 4: 101%":                 {shares(text("101%"), nil), []string{udSubsets + `[0].replicas: "101%": must not be greater than 100%`}},
-	"share with decimals":         {shares(text("33.3%"), nil), []string{udSubsets + `[0].replicas: "33.3%": must be a number`}},
-	"share negative":              {shares(number(-1), nil), []string{udSubsets + `[0].replicas: "-1"`}},
+	"shares":               {shares(number(2), text("30%"), nil), nil},
+	"shares that add up":   {shares(number(7), text("30%")), nil},
+	"a half is rounded up": {shares(text("35%"), text("25%"), number(3)), nil},
+	"more than all":        {shares(number(11), nil), []string{udSubsets + ": 11: the subsets have more than the 10"}},
+	"a percentage as text": {shares(text("30"), nil), []string{udSubsets + `[0].replicas: "30"`}},
+	"101%":                 {shares(text("101%"), nil), []string{udSubsets + `[0].replicas: "101%": must not be greater than 100%`}},
+	"share with decimals":  {shares(text("33.3%"), nil), []string{udSubsets + `[0].replicas: "33.3%": must be a number`}},
+	"share negative":       {shares(number(-1), nil), []string{udSubsets + `[0].replicas: "-1"`}},
 	"three thirds": {
 		shares(text("33%"), text("33%"), text("33%")), []string{udSubsets + ": 9: all subsets have replicas, and together less than the 10 of spec.replicas"},
 	},
@@ -241,7 +241,7 @@ var unitedDeploymentCases = map[string]struct {
 		shares(number(2), text("50%"))(s)
 		s.Replicas = nil
 	}, []string{udSubsets + "[1].replicas: must be a number while spec.replicas is unset"}},
-	"row 18: bounds":        {bounds(number(2), number(4), number(2), nil), nil},
+	"bounds":                {bounds(number(2), number(4), number(2), nil), nil},
 	"bounds as percentages": {bounds(text("20%"), text("40%"), nil, nil), nil},
 	"bounds and replicas": {
 		func(s *udSpec) {
@@ -306,7 +306,7 @@ var unitedDeploymentCases = map[string]struct {
 	"no manualUpdate":    {func(s *udSpec) { s.UpdateStrategy.ManualUpdate = nil }, nil},
 	"partitions":         {partition("a", 2), nil},
 	"partition negative": {partition("a", -2), []string{"spec.updateStrategy.manualUpdate.partitions[a]: -2"}},
-	"row 7: partition of an unknown subset": {
+	"partition of an unknown subset": {
 		partition("c", 2), []string{"spec.updateStrategy.manualUpdate.partitions[c]: no subset has this name"},
 	},
 }
@@ -334,6 +334,7 @@ func changedUnitedDeployment(change func(*udSpec)) *apps.UnitedDeployment {
 	return united
 }
 
+// Cases uniteddeployment 4, 5, 7, 18, 20.
 func TestUnitedDeploymentRules(t *testing.T) {
 	for name, test := range unitedDeploymentCases {
 		t.Run("create: "+name, func(t *testing.T) {
@@ -350,6 +351,7 @@ func TestUnitedDeploymentRules(t *testing.T) {
 	}
 }
 
+// Cases uniteddeployment 8, 9, 10.
 func TestUnitedDeploymentUpdate(t *testing.T) {
 	type pair = func(old, united *udSpec)
 	nodes := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: "Exists"}}}
@@ -364,12 +366,12 @@ func TestUnitedDeploymentUpdate(t *testing.T) {
 				s.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Exists"}}}
 			}, []string{"spec.selector: selector cannot be changed; put the stored one back, or create another UnitedDeployment"},
 		},
-		"row 9: another kind of template":     {func(_, s *udSpec) { nativeSet(s) }, nil},
-		"row 9: from a StatefulSet":           {func(old, _ *udSpec) { nativeSet(old) }, nil},
-		"row 9: from an advanced StatefulSet": {func(old, _ *udSpec) { advanced(old) }, nil},
-		"row 9: to an advanced StatefulSet":   {func(_, s *udSpec) { advanced(s) }, nil},
-		"row 8: a subset less":                {func(_, s *udSpec) { s.Topology.Subsets = s.Topology.Subsets[:1] }, nil},
-		"row 10: nodes of a subset": {
+		"another kind of template":     {func(_, s *udSpec) { nativeSet(s) }, nil},
+		"from a StatefulSet":           {func(old, _ *udSpec) { nativeSet(old) }, nil},
+		"from an advanced StatefulSet": {func(old, _ *udSpec) { advanced(old) }, nil},
+		"to an advanced StatefulSet":   {func(_, s *udSpec) { advanced(s) }, nil},
+		"a subset less":                {func(_, s *udSpec) { s.Topology.Subsets = s.Topology.Subsets[:1] }, nil},
+		"nodes of a subset": {
 			func(_, s *udSpec) { s.Topology.Subsets[1].NodeSelectorTerm = nodes },
 			[]string{udSubsets + "[1].nodeSelectorTerm: cannot be changed; put the stored one back, or create another subset"},
 		},

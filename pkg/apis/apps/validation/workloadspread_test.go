@@ -51,9 +51,9 @@ var spreadCases = map[string]struct {
 		}
 	}, []string{"spec.targetFilter.selector.matchLabels: not valid", "spec.targetFilter.replicasPathList[1]: spec..replicas"}},
 
-	"no subsets, row 5":      {func(s *spreadSpec) { s.Subsets = nil }, []string{"spec.subsets: Required"}},
-	"subset without name":    {func(s *spreadSpec) { s.Subsets[0].Name = "" }, []string{"spec.subsets[0].name: Required"}},
-	"duplicate names, row 5": {func(s *spreadSpec) { s.Subsets[1].Name = "a" }, []string{`spec.subsets[1].name: Duplicate value: "a"`}},
+	"no subsets":          {func(s *spreadSpec) { s.Subsets = nil }, []string{"spec.subsets: Required"}},
+	"subset without name": {func(s *spreadSpec) { s.Subsets[0].Name = "" }, []string{"spec.subsets[0].name: Required"}},
+	"duplicate names":     {func(s *spreadSpec) { s.Subsets[1].Name = "a" }, []string{`spec.subsets[1].name: Duplicate value: "a"`}},
 	"required term": {func(s *spreadSpec) {
 		s.Subsets[0].RequiredNodeSelector = near()
 	}, []string{`spec.subsets[0].requiredNodeSelector.matchExpressions[0].operator: "Near"`}},
@@ -74,16 +74,16 @@ var spreadCases = map[string]struct {
 		func(s *spreadSpec) { s.Subsets[0].MaxReplicas, s.Subsets[1].MaxReplicas = text("abc"), number(1) },
 		[]string{"spec.subsets[0].maxReplicas: abc"},
 	},
-	"limits mixed, row 4": {
+	"limits mixed": {
 		func(s *spreadSpec) { s.Subsets[1].MaxReplicas = text("50%") },
 		[]string{"spec.subsets[1].maxReplicas: cannot be mixed", "spec.subsets: must be 100%"},
 	},
-	"30 and 70, row 3": {func(s *spreadSpec) { percents(s, "30%", "70%") }, nil},
-	"thirds":           {func(s *spreadSpec) { percents(s, "33.3%", "66.7%") }, nil},
-	"110, row 4": {
+	"30 and 70": {func(s *spreadSpec) { percents(s, "30%", "70%") }, nil},
+	"thirds":    {func(s *spreadSpec) { percents(s, "33.3%", "66.7%") }, nil},
+	"110": {
 		func(s *spreadSpec) { percents(s, "50%", "60%") }, []string{`spec.subsets: "110%": the sum of maxReplicas must not be more than 100%`},
 	},
-	"90 with the last, row 4": {
+	"90 with the last": {
 		func(s *spreadSpec) { percents(s, "30%", "60%") }, []string{`spec.subsets: "90%": the sum of maxReplicas must be 100%`},
 	},
 	"30 without the last": {func(s *spreadSpec) { s.Subsets[0].MaxReplicas = text("30%") }, nil},
@@ -122,7 +122,7 @@ var spreadCases = map[string]struct {
 	},
 	"adaptive with a last limit": {func(s *spreadSpec) { adaptiveSpread(s, 1); s.Subsets[1].MaxReplicas = number(1) },
 		[]string{"spec.subsets[1].maxReplicas: must have no maxReplicas"}},
-	"200 seconds with 3 subsets, row 11": {func(s *spreadSpec) {
+	"200 seconds with 3 subsets": {func(s *spreadSpec) {
 		s.Subsets = append(s.Subsets, apps.WorkloadSpreadSubset{Name: "c"})
 		adaptiveSpread(s, 200)
 	}, []string{"spec.scheduleStrategy.adaptive.rescheduleCriticalSeconds: must not be more than 147 with 3 subsets"}},
@@ -145,6 +145,7 @@ func adaptiveSpread(spec *spreadSpec, seconds int32) {
 
 func patch(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(text)} }
 
+// Cases workloadspread 3, 4, 5, 11.
 func TestWorkloadSpread(t *testing.T) {
 	for name, test := range spreadCases {
 		changed := func() *apps.WorkloadSpread {
@@ -171,13 +172,14 @@ func TestWorkloadSpread(t *testing.T) {
 	}
 }
 
+// Case workloadspread 6.
 func TestWorkloadSpreadTargetStays(t *testing.T) {
 	for name, test := range map[string]struct {
 		target apps.TargetReference
 		want   []string
 	}{
-		"version, row 6": {apps.TargetReference{APIVersion: "apps/v1beta2", Kind: "Deployment", Name: "web"}, nil},
-		"name, row 6": {
+		"version": {apps.TargetReference{APIVersion: "apps/v1beta2", Kind: "Deployment", Name: "web"}, nil},
+		"name": {
 			apps.TargetReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "other"}, []string{"spec.targetRef: Forbidden"},
 		},
 		"kind": {apps.TargetReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web"}, []string{"spec.targetRef: Forbidden"}},

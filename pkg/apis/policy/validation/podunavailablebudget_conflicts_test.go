@@ -14,6 +14,7 @@ func needs(key string, operator metav1.LabelSelectorOperator, values ...string) 
 	return metav1.LabelSelectorRequirement{Key: key, Operator: operator, Values: values}
 }
 
+// Case podunavailablebudget 21.
 func TestSelectorsThatOverlap(t *testing.T) {
 	const (
 		in, notIn, exists, missing = metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist
@@ -23,8 +24,8 @@ func TestSelectorsThatOverlap(t *testing.T) {
 		a, b     *metav1.LabelSelector
 		conflict bool
 	}{
-		"row 21, a=1 and a in (1,2)":    {is("a", "1"), matching(nil, needs("a", in, "1", "2")), true},
-		"row 21, a=1 and b=1":           {is("a", "1"), is("b", "1"), false},
+		"a=1 and a in (1,2)":            {is("a", "1"), matching(nil, needs("a", in, "1", "2")), true},
+		"a=1 and b=1":                   {is("a", "1"), is("b", "1"), false},
 		"the same":                      {is("a", "1"), is("a", "1"), true},
 		"other value":                   {is("a", "1"), is("a", "2"), false},
 		"one key more":                  {is("a", "1"), matching(map[string]string{"a": "1", "b": "1"}), false},
@@ -81,7 +82,7 @@ func named(budget *policy.PodUnavailableBudget, name string) *policy.PodUnavaila
 	return budget
 }
 
-// Row 20: a target has one budget, whatever version of its kind each names.
+// Case podunavailablebudget 20: a target has one budget, whatever version of its kind each names.
 func TestTargetsThatAreTheSame(t *testing.T) {
 	tests := map[string]struct {
 		change   func(*policy.TargetReference)

@@ -105,21 +105,21 @@ var cases = map[string]struct {
 		},
 		[]string{`spec.targetRef.apiVersion: "a/b/c"`},
 	},
-	"row 22, neither bound": {
+	"neither bound": {
 		func(_ *policy.PodUnavailableBudget, s *policy.PodUnavailableBudgetSpec) { s.MaxUnavailable = nil },
 		[]string{"spec: no maxUnavailable or minAvailable defined"},
 	},
-	"row 22, both bounds": {
+	"both bounds": {
 		func(_ *policy.PodUnavailableBudget, s *policy.PodUnavailableBudgetSpec) { s.MinAvailable = number(1) },
 		[]string{"spec: maxUnavailable and minAvailable are mutually exclusive"},
 	},
-	"row 22, 101%": {
+	"101%": {
 		func(_ *policy.PodUnavailableBudget, s *policy.PodUnavailableBudgetSpec) {
 			s.MaxUnavailable = text("101%")
 		},
 		[]string{`spec.maxUnavailable: "101%"`},
 	},
-	"row 22, -1": {
+	"-1": {
 		func(_ *policy.PodUnavailableBudget, s *policy.PodUnavailableBudgetSpec) {
 			s.MaxUnavailable, s.MinAvailable = nil, number(-1)
 		},
@@ -129,7 +129,7 @@ var cases = map[string]struct {
 		func(_ *policy.PodUnavailableBudget, s *policy.PodUnavailableBudgetSpec) { s.MaxUnavailable = text("5") },
 		[]string{`spec.maxUnavailable: "5"`},
 	},
-	"row 16, 100%": {change: func(_ *policy.PodUnavailableBudget, s *policy.PodUnavailableBudgetSpec) {
+	"100%": {change: func(_ *policy.PodUnavailableBudget, s *policy.PodUnavailableBudgetSpec) {
 		s.MaxUnavailable = text("100%")
 	}},
 	"0": {change: func(_ *policy.PodUnavailableBudget, s *policy.PodUnavailableBudgetSpec) { s.MaxUnavailable = number(0) }},
@@ -207,6 +207,7 @@ func changed(apply change) *policy.PodUnavailableBudget {
 	return budget
 }
 
+// Cases podunavailablebudget 16, 22.
 func TestCreate(t *testing.T) {
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -235,7 +236,7 @@ func TestUpdateMakesMistakes(t *testing.T) {
 	requireErrors(t, []string{`spec.maxUnavailable: "101%"`}, validation.ValidatePodUnavailableBudgetUpdate(budget, valid()))
 }
 
-// Row 20: what a budget protects never changes; how much of it may.
+// Case podunavailablebudget 20: what a budget protects never changes; how much of it may.
 func TestWhatIsProtectedCannotBeModified(t *testing.T) {
 	bySelector := func(value string) *policy.PodUnavailableBudget {
 		budget := valid()

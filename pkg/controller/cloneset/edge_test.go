@@ -16,7 +16,8 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-func TestRow16RefreshGoesOnInAPause(t *testing.T) {
+// Case cloneset 16.
+func TestUpdatesUnderWayGoOnInAPause(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "1", "")))
 	w.edit(image("app:2"))
 	w.step()
@@ -28,7 +29,8 @@ func TestRow16RefreshGoesOnInAPause(t *testing.T) {
 	assert.Equal(t, int32(3), w.set().Status.AvailableReplicas, "what had begun is brought to its end")
 }
 
-func TestRow22TerminatingClaimHoldsUpNothing(t *testing.T) {
+// Case cloneset 22.
+func TestATerminatingClaimHoldsUpNothing(t *testing.T) {
 	w := rolled(t, "", newSet(2, dataClaims("1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = true }))
 	lost := w.names()[0]
 	claim, err := w.Kube.CoreV1().PersistentVolumeClaims("ns").Get(t.Context(), "data-"+lost, metav1.GetOptions{})
@@ -44,7 +46,8 @@ func TestRow22TerminatingClaimHoldsUpNothing(t *testing.T) {
 	assert.Empty(t, w.set().Status.Conditions)
 }
 
-func TestRow21ClaimWaitsForItsTerminatingPod(t *testing.T) {
+// Case cloneset 21.
+func TestAClaimWaitsForItsTerminatingPod(t *testing.T) {
 	for name, reuse := range map[string]bool{"reused": true, "not reused": false} {
 		t.Run(name, func(t *testing.T) {
 			w := rolled(t, "", newSet(2, dataClaims("1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = reuse }))
@@ -72,7 +75,8 @@ func TestRow21ClaimWaitsForItsTerminatingPod(t *testing.T) {
 	}
 }
 
-func TestRow35FewerReplicasInTheGracePeriod(t *testing.T) {
+// Case cloneset 35.
+func TestFewerReplicasInTheGracePeriod(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "100%", ""), func(s *v1beta1.CloneSetSpec) {
 		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
 	}))
@@ -90,7 +94,8 @@ func TestRow35FewerReplicasInTheGracePeriod(t *testing.T) {
 	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
 }
 
-func TestRow36RevisionsWithoutAnnotations(t *testing.T) {
+// Case cloneset 36.
+func TestRevisionsWithoutAnnotationsAreRead(t *testing.T) {
 	w := rolled(t, "RecreatePodWhenChangeVCTInCloneSetGate=true", newSet(1, inPlaceIfPossible))
 	w.edit(image("app:2"))
 	w.settle()
@@ -110,25 +115,27 @@ func TestRow36RevisionsWithoutAnnotations(t *testing.T) {
 	assert.Equal(t, []string{name}, w.names())
 }
 
-func TestLifecycleRow2And3PreNormalHoldsAvailability(t *testing.T) {
+// Cases lifecycle 2, 3.
+func TestPreNormalHoldsAvailability(t *testing.T) {
 	w := newWorld(t, "", newSet(2, knobs("", "1", ""), func(s *v1beta1.CloneSetSpec) {
 		s.Lifecycle = &pub.Lifecycle{PreNormal: &pub.LifecycleHook{LabelsHandler: map[string]string{"ok": "1"}}}
 	}))
 	w.settle()
-	assert.Equal(t, int32(2), w.set().Status.ReadyReplicas, "row 2")
-	assert.Equal(t, int32(0), w.set().Status.AvailableReplicas, "row 2")
+	assert.Equal(t, int32(2), w.set().Status.ReadyReplicas)
+	assert.Equal(t, int32(0), w.set().Status.AvailableReplicas)
 	for _, name := range w.names() {
 		w.change(name, func(p *corev1.Pod) { p.Labels["ok"] = "1" })
 	}
 	w.settle()
-	assert.Equal(t, int32(2), w.set().Status.AvailableReplicas, "row 3")
+	assert.Equal(t, int32(2), w.set().Status.AvailableReplicas)
 
 	w.edit(image("app:2"))
 	w.settle()
-	assert.Equal(t, map[string]int{"app:1": 1, "app:2": 1}, w.images(), "row 2: the new one is not available, so the other stays")
+	assert.Equal(t, map[string]int{"app:1": 1, "app:2": 1}, w.images(), "the new one is not available, so the other stays")
 }
 
-func TestLifecycleRow20OneOfFiveFails(t *testing.T) {
+// Case lifecycle 20.
+func TestACreationThatFailsIsMadeAgainAlone(t *testing.T) {
 	w := newWorld(t, "", newSet(5))
 	calls := 0
 	w.refuse("create", func(clienttesting.Action) error {

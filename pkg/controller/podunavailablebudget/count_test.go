@@ -29,7 +29,8 @@ func countsOf(s policyv1beta1.PodUnavailableBudgetStatus) counts {
 	return counts{s.TotalReplicas, s.DesiredAvailable, s.CurrentAvailable, s.UnavailableAllowed}
 }
 
-func TestRow1Base(t *testing.T) {
+// Case podunavailablebudget 1.
+func TestCountsAndAnnotationsOfACoveredCloneSet(t *testing.T) {
 	w := base(t)
 	assert.Equal(t, counts{10, 7, 10, 3}, countsOf(w.budget("b").Status))
 	assert.EqualValues(t, 1, w.budget("b").Status.ObservedGeneration)
@@ -54,7 +55,8 @@ func (w *world) grant(name string, at time.Time) {
 	w.Update(budget)
 }
 
-func TestRow12ADeletionThatNeverComes(t *testing.T) {
+// Case podunavailablebudget 12.
+func TestAGrantWhoseDeletionNeverComesIsDropped(t *testing.T) {
 	w := base(t)
 	w.grant("p-0", controllertest.Now)
 	status := w.reconcile()
@@ -93,7 +95,8 @@ func TestAGrantEndsByTheLivePodAlone(t *testing.T) {
 	assert.Empty(t, status.DisruptedPods)
 }
 
-func TestRow13ScaleDown(t *testing.T) {
+// Case podunavailablebudget 13.
+func TestScaleDownLowersWhatMustStay(t *testing.T) {
 	w := base(t)
 	set := newCloneSet(5)
 	w.Update(set)
@@ -104,6 +107,7 @@ func TestRow13ScaleDown(t *testing.T) {
 	assert.Equal(t, counts{5, 3, 5, 2}, countsOf(w.reconcile()))
 }
 
+// Cases podunavailablebudget 14, 15, 16, 17, 18, 26.
 func TestTotals(t *testing.T) {
 	cloneSet := owner("apps.kruise.io/v1beta1", "CloneSet", "c")
 	two := append(newDeployment("x", 3), newDeployment("y", 4)...)
@@ -129,18 +133,18 @@ func TestTotals(t *testing.T) {
 		budget  *policyv1beta1.PodUnavailableBudget
 		want    counts
 	}{
-		"row 14: 80% of 7": {append(newPods(7, "p", cloneSet), newCloneSet(7)), newBudget(ofCloneSet, percent("80%")), counts{7, 6, 7, 1}},
-		"row 15: 10% of 3": {append(newPods(3, "p", cloneSet), newCloneSet(3)), newBudget(ofCloneSet, func(b *policyv1beta1.PodUnavailableBudget) {
+		"80% of 7": {append(newPods(7, "p", cloneSet), newCloneSet(7)), newBudget(ofCloneSet, percent("80%")), counts{7, 6, 7, 1}},
+		"10% of 3": {append(newPods(3, "p", cloneSet), newCloneSet(3)), newBudget(ofCloneSet, func(b *policyv1beta1.PodUnavailableBudget) {
 			b.Spec.MaxUnavailable = new(intstr.FromString("10%"))
 		}), counts{3, 2, 3, 1}},
-		"row 16: 100%": {append(newPods(3, "p", cloneSet), newCloneSet(3)), newBudget(ofCloneSet, func(b *policyv1beta1.PodUnavailableBudget) {
+		"100%": {append(newPods(3, "p", cloneSet), newCloneSet(3)), newBudget(ofCloneSet, func(b *policyv1beta1.PodUnavailableBudget) {
 			b.Spec.MaxUnavailable = new(intstr.FromString("100%"))
 		}), counts{3, 0, 3, 3}},
-		"row 17: two Deployments":         {two, newBudget(selecting("app", "web")), counts{7, 4, 7, 3}},
-		"row 17: one of them":             {two, newBudget(selecting("set", "y")), counts{4, 2, 4, 2}},
-		"row 18: an old ReplicaSet":       {rolling, newBudget(target("apps/v1", "Deployment", "x")), counts{3, 2, 3, 1}},
-		"row 26: workload gone, at least": {newPods(3, "p", cloneSet), newBudget(ofCloneSet, number(2)), counts{0, 2, 0, 0}},
-		"row 26: workload goes":           {append(newPods(3, "p", cloneSet), going), newBudget(ofCloneSet), counts{0, 0, 0, 0}},
+		"two Deployments":         {two, newBudget(selecting("app", "web")), counts{7, 4, 7, 3}},
+		"one of them":             {two, newBudget(selecting("set", "y")), counts{4, 2, 4, 2}},
+		"an old ReplicaSet":       {rolling, newBudget(target("apps/v1", "Deployment", "x")), counts{3, 2, 3, 1}},
+		"workload gone, at least": {newPods(3, "p", cloneSet), newBudget(ofCloneSet, number(2)), counts{0, 2, 0, 0}},
+		"workload goes":           {append(newPods(3, "p", cloneSet), going), newBudget(ofCloneSet), counts{0, 0, 0, 0}},
 		"a StatefulSet": {append(newPods(3, "p", owner("apps/v1", "StatefulSet", "s")),
 			&appsv1.StatefulSet{ObjectMeta: metaOf("StatefulSet", "s"), Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3))}}),
 			newBudget(target("apps/v1beta1", "StatefulSet", "s")), counts{3, 2, 3, 1}},
@@ -166,7 +170,8 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-func TestRow19AKindWithAScale(t *testing.T) {
+// Case podunavailablebudget 19.
+func TestAKindWithAScaleIsCounted(t *testing.T) {
 	ofGame := target("example.com/v1", "Game", "g")
 	tests := map[string]struct {
 		pods     []runtime.Object
@@ -212,14 +217,15 @@ func TestWhatNoRetryCuresIsReported(t *testing.T) {
 	})
 }
 
-func TestRow23AMarkedPodIsNotAvailable(t *testing.T) {
+// Case podunavailablebudget 23.
+func TestAMarkedPodIsNotAvailable(t *testing.T) {
 	w := base(t)
 	w.change("p-0", func(p *corev1.Pod) { p.Labels["unavailable-pod.kruise.io/x"] = "" })
 	assert.Equal(t, counts{10, 7, 9, 2}, countsOf(w.reconcile()))
 }
 
-// Row 25: admission grants between the controller's read and its write.
-func TestRow25AGrantBesideACountIsNotLost(t *testing.T) {
+// Case podunavailablebudget 25: admission grants between the controller's read and its write.
+func TestAGrantBesideACountIsNotLost(t *testing.T) {
 	w := base(t)
 	w.Observe()
 	w.change("p-9", func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
@@ -264,7 +270,8 @@ func TestACountThatLosesLooksOnce(t *testing.T) {
 	assert.Equal(t, map[string]int{"p-8": 1, "p-9": 1}, read)
 }
 
-func TestRow27ABudgetThatReplacesAnother(t *testing.T) {
+// Case podunavailablebudget 27.
+func TestABudgetThatReplacesAnotherTakesItsPods(t *testing.T) {
 	w := base(t)
 	require.NoError(t, w.Kruise.Tracker().Delete(policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), "ns", "b"))
 	w.Add(newBudget(ofCloneSet, called("d")))

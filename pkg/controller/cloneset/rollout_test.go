@@ -22,7 +22,8 @@ import (
 	"kruise.io/kruise/pkg/workload/history"
 )
 
-func TestRow1Create(t *testing.T) {
+// Case cloneset 1.
+func TestCreateMakesPodsWithTheirLabels(t *testing.T) {
 	w := newWorld(t, "", newSet(3))
 	w.step()
 	assert.Equal(t, []string{"create controllerrevisions", "create pods", "create pods", "create pods", "update clonesets/status web"}, w.Writes())
@@ -59,7 +60,8 @@ func TestRow1Create(t *testing.T) {
 	assert.Empty(t, w.Writes(), "nothing is written where nothing changed")
 }
 
-func TestRow5Partition(t *testing.T) {
+// Case cloneset 5.
+func TestPartitionHoldsBackOldPods(t *testing.T) {
 	w := rolled(t, "", newSet(8, knobs("90%", "1", "")))
 	w.edit(image("app:2"))
 	w.settle()
@@ -72,7 +74,8 @@ func TestRow5Partition(t *testing.T) {
 	assert.Equal(t, map[string]int{"app:1": 8}, w.images())
 }
 
-func TestRow6Surge(t *testing.T) {
+// Case cloneset 6.
+func TestSurgeAddsPodsDuringARollout(t *testing.T) {
 	w := rolled(t, "", newSet(5, knobs("", "20%", "1")))
 	w.edit(image("app:2"))
 	w.settle()
@@ -81,7 +84,8 @@ func TestRow6Surge(t *testing.T) {
 	assert.GreaterOrEqual(t, w.least, 4)
 }
 
-func TestRow7SurgeInPlace(t *testing.T) {
+// Case cloneset 7.
+func TestSurgeMakesRoomForUpdatesInPlace(t *testing.T) {
 	w := rolled(t, "", newSet(10, inPlaceIfPossible, knobs("", "0", "2")))
 	before := w.names()
 	w.edit(image("app:2"))
@@ -98,7 +102,8 @@ func TestRow7SurgeInPlace(t *testing.T) {
 	assert.Equal(t, 8, kept, "two are new, the others are the same Pods")
 }
 
-func TestRow10PodsToDelete(t *testing.T) {
+// Case cloneset 10.
+func TestPodsToDeleteAreReplaced(t *testing.T) {
 	w := rolled(t, "", newSet(3, knobs("", "1", "")))
 	doomed := w.names()[1]
 	w.edit(func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.PodsToDelete = []string{doomed} })
@@ -109,7 +114,8 @@ func TestRow10PodsToDelete(t *testing.T) {
 	assert.Contains(t, w.Events(), "Normal SuccessfulDelete succeed to delete pod "+doomed)
 }
 
-func TestRow11PodsToDeleteWithFewerReplicas(t *testing.T) {
+// Case cloneset 11.
+func TestPodsToDeleteComeFirstWithFewerReplicas(t *testing.T) {
 	w := rolled(t, "", newSet(3))
 	names := w.names()
 	w.edit(func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.PodsToDelete, s.Replicas = names[1:2], ptr.To[int32](2) })
@@ -117,7 +123,8 @@ func TestRow11PodsToDeleteWithFewerReplicas(t *testing.T) {
 	assert.Equal(t, []string{names[0], names[2]}, w.names())
 }
 
-func TestRow15ThrottledCreation(t *testing.T) {
+// Case cloneset 15.
+func TestCreationIsThrottledByMaxUnavailable(t *testing.T) {
 	throttled := func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable, s.MinReadySeconds = value("1"), 60 }
 	w := rolled(t, "", newSet(3))
 	w.Clock.SetTime(controllertest.Now.Add(time.Hour))
@@ -135,7 +142,8 @@ func TestRow15ThrottledCreation(t *testing.T) {
 	assert.Len(t, w.names(), 5)
 }
 
-func TestRow16Paused(t *testing.T) {
+// Case cloneset 16.
+func TestAPausedSetReplacesButDoesNotUpdate(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible))
 	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.RollingUpdate.Paused = true })
 	w.lose(w.names()[0])
@@ -143,6 +151,7 @@ func TestRow16Paused(t *testing.T) {
 	assert.Equal(t, map[string]int{"app:1": 2, "app:2": 1}, w.images())
 }
 
+// Case cloneset 38.
 func TestOnDelete(t *testing.T) {
 	w := rolled(t, "", newSet(3))
 	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.Type = v1beta1.OnDeleteCloneSetStrategyType })
@@ -153,7 +162,8 @@ func TestOnDelete(t *testing.T) {
 	assert.Equal(t, map[string]int{"app:1": 2, "app:2": 1}, w.images())
 }
 
-func TestRow17RollbackInTheMiddle(t *testing.T) {
+// Case cloneset 17.
+func TestARollbackUpdatesTheChangedPodsAlone(t *testing.T) {
 	w := rolled(t, "", newSet(4, inPlaceIfPossible, knobs("2", "1", "")))
 	restarts := func() (all int32) {
 		for _, pod := range w.Pods() {
@@ -171,7 +181,8 @@ func TestRow17RollbackInTheMiddle(t *testing.T) {
 	assert.Equal(t, int32(4), w.set().Status.UpdatedReadyReplicas)
 }
 
-func TestRow18RaisedPartition(t *testing.T) {
+// Case cloneset 18.
+func TestARaisedPartitionBringsPodsBack(t *testing.T) {
 	for gate, want := range map[string]map[string]int{
 		"CloneSetPartitionRollback=true":  {"app:1": 4, "app:2": 1},
 		"CloneSetPartitionRollback=false": {"app:1": 2, "app:2": 3},
@@ -185,7 +196,8 @@ func TestRow18RaisedPartition(t *testing.T) {
 	}
 }
 
-func TestRow19LostPodsProveNothing(t *testing.T) {
+// Case cloneset 19.
+func TestLostPodsDoNotEndARollout(t *testing.T) {
 	w := rolled(t, "", newSet(3, knobs("3", "1", "")))
 	first := w.set().Status.CurrentRevision
 	w.edit(image("app:2"))
@@ -200,7 +212,8 @@ func TestRow19LostPodsProveNothing(t *testing.T) {
 	assert.Equal(t, first, w.set().Status.CurrentRevision)
 }
 
-func TestRow20OldTemplateBumpsItsRevision(t *testing.T) {
+// Case cloneset 20.
+func TestAnOldTemplateBumpsItsRevision(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible))
 	for _, tag := range []string{"2", "3", "4", "5", "6", "7"} {
 		w.edit(image("app:" + tag))
@@ -216,7 +229,8 @@ func TestRow20OldTemplateBumpsItsRevision(t *testing.T) {
 	assert.Equal(t, newest.Name, w.set().Status.UpdateRevision)
 }
 
-func TestRow23LongName(t *testing.T) {
+// Case cloneset 23.
+func TestALongNameNeedsShortHashes(t *testing.T) {
 	for gate, label := range map[string]func(string) bool{
 		"CloneSetShortHash=true":  func(l string) bool { return len(l) <= 63 },
 		"CloneSetShortHash=false": func(l string) bool { return len(l) > 63 },
@@ -231,7 +245,8 @@ func TestRow23LongName(t *testing.T) {
 	}
 }
 
-func TestRow24OldPodsGetTheirHash(t *testing.T) {
+// Case cloneset 24.
+func TestPodsWithoutAHashGetTheirs(t *testing.T) {
 	w := rolled(t, "", newSet(1))
 	name := w.names()[0]
 	w.change(name, func(p *corev1.Pod) { delete(p.Labels, "pod-template-hash") })
@@ -241,7 +256,8 @@ func TestRow24OldPodsGetTheirHash(t *testing.T) {
 	assert.Equal(t, int32(0), pod.Status.ContainerStatuses[0].RestartCount)
 }
 
-func TestRow25QuotaThenRecovery(t *testing.T) {
+// Case cloneset 25.
+func TestCreationRecoversFromAQuota(t *testing.T) {
 	w := newWorld(t, "", newSet(5))
 	allowed := 1
 	w.Kube.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -267,7 +283,8 @@ func TestRow25QuotaThenRecovery(t *testing.T) {
 	assert.Empty(t, w.set().Status.Conditions, "the condition goes with its cause")
 }
 
-func TestRow26aBrokenPodsAreUpdatedThoughCreationIsThrottled(t *testing.T) {
+// Case cloneset 26a.
+func TestBrokenPodsAreUpdatedThoughCreationIsThrottled(t *testing.T) {
 	w := newWorld(t, "", newSet(3, inPlaceIfPossible, image("broken:1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable = value("2") }))
 	w.node.Broken = func(image string) bool { return strings.HasPrefix(image, "broken") }
 	w.settle()
@@ -277,7 +294,8 @@ func TestRow26aBrokenPodsAreUpdatedThoughCreationIsThrottled(t *testing.T) {
 	assert.Equal(t, map[string]int{"app:2": 3}, w.images())
 }
 
-func TestRow27BrokenPodIsDeletedThoughCreationIsThrottled(t *testing.T) {
+// Case cloneset 27.
+func TestABrokenPodIsDeletedThoughCreationIsThrottled(t *testing.T) {
 	w := newWorld(t, "", newSet(3, image("broken:1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable = value("2") }))
 	w.node.Broken = func(string) bool { return true }
 	w.settle()
@@ -287,7 +305,8 @@ func TestRow27BrokenPodIsDeletedThoughCreationIsThrottled(t *testing.T) {
 	assert.NotContains(t, w.names(), doomed)
 }
 
-func TestRow33NoReplicas(t *testing.T) {
+// Case cloneset 33.
+func TestASetWithoutReplicasIsUpdatedAtOnce(t *testing.T) {
 	w := rolled(t, "", newSet(0))
 	w.edit(image("app:2"))
 	w.settle()
@@ -325,7 +344,8 @@ func TestFailedAndEvictedPodsAreReplaced(t *testing.T) {
 	assert.Equal(t, int32(1), w.set().Status.Replicas)
 }
 
-func TestRow21ClaimsOfALostPod(t *testing.T) {
+// Case cloneset 21.
+func TestClaimsOfALostPodAreReused(t *testing.T) {
 	claims := func(s *v1beta1.CloneSetSpec) {
 		s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
 	}
@@ -358,7 +378,8 @@ func TestScaleDownDeletesClaims(t *testing.T) {
 	assert.Equal(t, "data-"+w.names()[0], left.Items[0].Name)
 }
 
-func TestRow27ServingPodWaitsWhileCreationIsThrottled(t *testing.T) {
+// Case cloneset 27.
+func TestAServingPodWaitsWhileCreationIsThrottled(t *testing.T) {
 	w := newWorld(t, "", newSet(3, knobs("", "100%", ""), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable = value("1") }))
 	w.step()
 	w.kubelet()

@@ -1,4 +1,7 @@
-package inplace
+// Package record owns the record of an update in place, which travels in annotations of the Pod that was updated: what ran in each
+// container before, and what is still to come. Old Pods carry it too, so its fields never change. Whoever reads or writes one of
+// these annotations does so here.
+package record
 
 import (
 	"encoding/json"
@@ -61,13 +64,13 @@ type Grace struct {
 	NewTemplate           *corev1.PodTemplateSpec                `json:"newTemplate,omitempty"`
 }
 
-// ReadState returns the Pod's record, or nil when it was never updated in place.
-func ReadState(pod *corev1.Pod) (*State, error) {
+// Read returns the Pod's record, or nil when it was never updated in place.
+func Read(pod *corev1.Pod) (*State, error) {
 	return read[State](pod, pub.InPlaceUpdateStateKey, pub.InPlaceUpdateStateKeyOld)
 }
 
-// Recorded tells whether the Pod was ever updated in place.
-func Recorded(pod *corev1.Pod) bool {
+// Exists tells whether the Pod was ever updated in place.
+func Exists(pod *corev1.Pod) bool {
 	_, today := pod.Annotations[pub.InPlaceUpdateStateKey]
 	_, once := pod.Annotations[pub.InPlaceUpdateStateKeyOld]
 	return today || once
@@ -76,6 +79,15 @@ func Recorded(pod *corev1.Pod) bool {
 // ReadGrace returns the change that waits in the Pod, or nil.
 func ReadGrace(pod *corev1.Pod) (*Grace, error) {
 	return read[Grace](pod, pub.InPlaceUpdateGraceKey, pub.InPlaceUpdateGraceKeyOld)
+}
+
+// ReadSidecars returns the records of the Pod's sidecars by the SidecarSet that updated them, or nil when none were.
+func ReadSidecars(pod *corev1.Pod) (map[string]State, error) {
+	records, err := read[map[string]State](pod, pub.SidecarSetInPlaceUpdateStateKey)
+	if records == nil {
+		return nil, err
+	}
+	return *records, err
 }
 
 func read[T any](pod *corev1.Pod, keys ...string) (*T, error) {
@@ -93,8 +105,8 @@ func read[T any](pod *corev1.Pod, keys ...string) (*T, error) {
 	return nil, nil
 }
 
-// writeState stores the record in the object given, under today's name alone.
-func writeState(pod *corev1.Pod, state *State) error {
+// Write stores the record in the object given, under today's name alone.
+func Write(pod *corev1.Pod, state *State) error {
 	text, err := json.Marshal(state)
 	if err != nil {
 		return fmt.Errorf("encode annotation %q of Pod %q: %w", pub.InPlaceUpdateStateKey, pod.Name, err)

@@ -15,13 +15,14 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-func TestRow9AtMostAsManyNodesAsTheJobAllows(t *testing.T) {
+// Cases image-predownload 9, 12.
+func TestAtMostAsManyNodesAsTheJobAllows(t *testing.T) {
 	for name, tc := range map[string]struct {
 		parallelism func(*v1beta1.ImagePullJob)
 		most        int
 	}{
-		"2":                   {limit("2"), 2},
-		"row 12: one, unsaid": {func(*v1beta1.ImagePullJob) {}, 1},
+		"2":           {limit("2"), 2},
+		"one, unsaid": {func(*v1beta1.ImagePullJob) {}, 1},
 		"as text": {func(job *v1beta1.ImagePullJob) {
 			limit("3")(job)
 			job.Spec.Parallelism.Type, job.Spec.Parallelism.StrVal = 1, "3"
@@ -56,7 +57,8 @@ func TestRow9AtMostAsManyNodesAsTheJobAllows(t *testing.T) {
 	}
 }
 
-func TestRow9ProgressInWords(t *testing.T) {
+// Case image-predownload 9.
+func TestProgressIsToldInWords(t *testing.T) {
 	w := newWorld(t, append(nodeImages(3), newJob("a", limit("3")))...)
 	w.step("a")
 	assert.Equal(t, "job is running, progress 0.0%", w.job("a").Status.Message)
@@ -68,7 +70,8 @@ func TestRow9ProgressInWords(t *testing.T) {
 	assert.Equal(t, "job is running, progress 66.7%", w.job("a").Status.Message)
 }
 
-func TestRow10OneNodeFailed(t *testing.T) {
+// Case image-predownload 10.
+func TestAFailedNodeIsNamed(t *testing.T) {
 	w := newWorld(t, append(nodeImages(3), newJob("a", limit("3")))...)
 	w.step("a")
 	w.answer("n1", v1beta1.ImagePhaseSucceeded)
@@ -82,7 +85,8 @@ func TestRow10OneNodeFailed(t *testing.T) {
 	assert.Equal(t, "job has completed", status.Message)
 }
 
-func TestRow11ParallelismZeroPauses(t *testing.T) {
+// Case image-predownload 11.
+func TestParallelismZeroPauses(t *testing.T) {
 	w := newWorld(t, append(nodeImages(3), newJob("a", limit("0")))...)
 	w.settle("a")
 	assert.Empty(t, w.unfinished())
@@ -92,6 +96,7 @@ func TestRow11ParallelismZeroPauses(t *testing.T) {
 	assert.Equal(t, []string{"n1"}, w.unfinished())
 }
 
+// Cases image-predownload 13, 15.
 func TestWhichNodesAreChosen(t *testing.T) {
 	byLabel := func(job *v1beta1.ImagePullJob) {
 		job.Spec.Selector = &v1beta1.ImagePullJobNodeSelector{LabelSelector: metav1.LabelSelector{MatchLabels: map[string]string{"zone": "a"}}}
@@ -106,10 +111,10 @@ func TestWhichNodesAreChosen(t *testing.T) {
 		pods []runtime.Object
 		want []string
 	}{
-		"all":                       {func(*v1beta1.ImagePullJob) {}, nil, []string{"n1", "n2", "n3", "n4"}},
-		"row 13: named, one absent": {named("n3", "missing", "n1"), nil, []string{"n3", "n1"}},
-		"by label":                  {byLabel, nil, []string{"n2", "n4"}},
-		"row 15: beside Pods": {beside(map[string]string{"app": "a"}), []runtime.Object{
+		"all":               {func(*v1beta1.ImagePullJob) {}, nil, []string{"n1", "n2", "n3", "n4"}},
+		"named, one absent": {named("n3", "missing", "n1"), nil, []string{"n3", "n1"}},
+		"by label":          {byLabel, nil, []string{"n2", "n4"}},
+		"beside Pods": {beside(map[string]string{"app": "a"}), []runtime.Object{
 			pod("p1", "n1"), pod("p2", "n1"), pod("p3", "n2"), pod("p4", "n3", phase(corev1.PodSucceeded)), pod("p5", "n3", phase(corev1.PodFailed)),
 			pod("p6", "n3", ending), pod("p7", ""), pod("p8", "n4", foreign), pod("p9", "without-image"),
 		}, []string{"n1", "n2"}},
@@ -155,7 +160,8 @@ func TestChosenAsACloneSetUpdates(t *testing.T) {
 	assert.Equal(t, []string{"n3"}, w.unfinished(), "a Pod that serves nobody is updated first")
 }
 
-func TestRow16APodOnAnotherNode(t *testing.T) {
+// Case image-predownload 16.
+func TestANewPodsNodeIsServed(t *testing.T) {
 	w := newWorld(t, append(nodeImages(4), newJob("a", beside(map[string]string{"app": "a"}), limit("9")), pod("p1", "n1"), pod("p2", "n2"))...)
 	w.step("a")
 	assert.Equal(t, []string{"n1", "n2"}, w.unfinished())
@@ -165,7 +171,8 @@ func TestRow16APodOnAnotherNode(t *testing.T) {
 	assert.Equal(t, []string{"n1", "n2", "n4"}, w.unfinished())
 }
 
-func TestRow18BeyondTheDeadline(t *testing.T) {
+// Case image-predownload 18.
+func TestAJobBeyondItsDeadlineEnds(t *testing.T) {
 	deadline := func(job *v1beta1.ImagePullJob) { job.Spec.CompletionPolicy.ActiveDeadlineSeconds = ptr.To[int64](60) }
 	w := newWorld(t, append(nodeImages(4), newJob("a", limit("2"), deadline))...)
 	assert.Equal(t, time.Minute, w.step("a"), "it looks again then")
@@ -183,7 +190,8 @@ func TestRow18BeyondTheDeadline(t *testing.T) {
 	assert.Nil(t, w.tag("n4"), "nobody else is asked")
 }
 
-func TestRow21AnEndlessJobAsksAgain(t *testing.T) {
+// Case image-predownload 21.
+func TestAnEndlessJobAsksAgain(t *testing.T) {
 	for name, withReport := range map[string]bool{"the report is still there": false, "the report is gone too": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, append(nodeImages(1), newJob("a", never))...)
@@ -206,7 +214,8 @@ func TestRow21AnEndlessJobAsksAgain(t *testing.T) {
 	}
 }
 
-func TestRow22ANewNodeIsServed(t *testing.T) {
+// Case image-predownload 22.
+func TestAnEndlessJobServesANewNode(t *testing.T) {
 	w := newWorld(t, newJob("a", never))
 	w.step("a")
 	assert.Equal(t, "job is running, no progress", w.job("a").Status.Message)
@@ -226,7 +235,8 @@ func TestAJobWithoutNodesIsDoneAtOnce(t *testing.T) {
 	assert.Equal(t, "job has completed", w.job("a").Status.Message)
 }
 
-func TestRow23TheJobGoesInItsTime(t *testing.T) {
+// Case image-predownload 23.
+func TestAJobGoesAfterItsTTL(t *testing.T) {
 	w := newWorld(t, newJob("a", func(job *v1beta1.ImagePullJob) { job.Spec.CompletionPolicy.TTLSecondsAfterFinished = ptr.To[int32](5) }))
 	w.step("a")
 	assert.Equal(t, 5*time.Second, w.step("a"))
@@ -238,7 +248,8 @@ func TestRow23TheJobGoesInItsTime(t *testing.T) {
 	assert.Equal(t, []string{"delete imagepulljobs a"}, w.Writes())
 }
 
-func TestRow24AnotherJobForTheSameTag(t *testing.T) {
+// Case image-predownload 24.
+func TestAnotherJobForTheSameTagAsksAnew(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a"), newJob("b", func(job *v1beta1.ImagePullJob) {
 		job.Spec.PullPolicy.TimeoutSeconds = ptr.To[int32](7)
 		job.Spec.ImagePullPolicy = v1beta1.PullAlways
@@ -284,7 +295,8 @@ func TestAnotherImage(t *testing.T) {
 	assert.NotContains(t, w.image("n1").Spec.Images, "nginx", "nobody wants it any more")
 }
 
-func TestRow34TwoNamesOfOneImage(t *testing.T) {
+// Case image-predownload 34.
+func TestTwoNamesOfOneImageAreOneTag(t *testing.T) {
 	as := func(image string) func(*v1beta1.ImagePullJob) {
 		return func(job *v1beta1.ImagePullJob) { job.Spec.Image = image }
 	}
@@ -298,7 +310,8 @@ func TestRow34TwoNamesOfOneImage(t *testing.T) {
 	assert.Len(t, images["busybox"].Tags[0].OwnerReferences, 2)
 }
 
-func TestRow33ADigestIsATag(t *testing.T) {
+// Case image-predownload 33.
+func TestADigestIsATag(t *testing.T) {
 	const digest = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	w := newWorld(t, append(nodeImages(1), newJob("a", func(job *v1beta1.ImagePullJob) { job.Spec.Image = "nginx@" + digest }))...)
 	w.step("a")

@@ -14,7 +14,8 @@ import (
 	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
-func TestInPlaceRow1Update(t *testing.T) {
+// Case inplace-update 1.
+func TestAnImageIsUpdatedInPlace(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "1", "")))
 	before := w.Pods()
 	w.edit(image("app:2"))
@@ -40,7 +41,8 @@ func TestInPlaceRow1Update(t *testing.T) {
 	assert.Equal(t, w.set().Status.UpdateRevision, w.set().Status.CurrentRevision)
 }
 
-func TestInPlaceRow2OtherChangesRecreate(t *testing.T) {
+// Case inplace-update 2.
+func TestOtherChangesRecreate(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "1", "")))
 	before := w.names()
 	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) {
@@ -55,7 +57,8 @@ func TestInPlaceRow2OtherChangesRecreate(t *testing.T) {
 		"Normal SuccessfulUpdatePodReCreate successfully patch pod "+before[0]+" specified-delete for update(revision web-")
 }
 
-func TestInPlaceRow3MetadataAloneIsOneWrite(t *testing.T) {
+// Case inplace-update 3.
+func TestMetadataAloneIsOneWrite(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible))
 	name := w.names()[0]
 	w.edit(func(s *v1beta1.CloneSetSpec) { s.Template.Labels["new"] = "1" })
@@ -72,7 +75,8 @@ func TestInPlaceRow3MetadataAloneIsOneWrite(t *testing.T) {
 	assert.Equal(t, 1, w.least, "it was in service all the time")
 }
 
-func TestInPlaceRow21LostRevisionRecreates(t *testing.T) {
+// Case inplace-update 21.
+func TestALostRevisionRecreates(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible))
 	name := w.names()[0]
 	w.change(name, func(p *corev1.Pod) { p.Labels["controller-revision-hash"] = "web-gone" })
@@ -92,7 +96,8 @@ func TestInPlaceOnlyReportsWhatItCannotDo(t *testing.T) {
 	assert.Equal(t, []string{name}, w.names())
 }
 
-func TestLifecycleRow5And6PreDeleteHook(t *testing.T) {
+// Cases lifecycle 5, 6.
+func TestPreDeleteHookHoldsADeletion(t *testing.T) {
 	hook := func(s *v1beta1.CloneSetSpec) {
 		s.Lifecycle = &pub.Lifecycle{PreDelete: &pub.LifecycleHook{FinalizersHandler: []string{"a/b"}}}
 		s.Template.Finalizers = []string{"a/b"}
@@ -130,7 +135,8 @@ func TestLifecycleRow5And6PreDeleteHook(t *testing.T) {
 	assert.Len(t, w.names(), 2)
 }
 
-func TestLifecycleRow11UpdateHook(t *testing.T) {
+// Cases lifecycle 11, 12, 13.
+func TestUpdateHookHoldsAnUpdate(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) {
 		s.Lifecycle = &pub.Lifecycle{InPlaceUpdate: &pub.LifecycleHook{LabelsHandler: map[string]string{"hook": "on"}}}
 		s.Template.Labels["hook"] = "on"
@@ -149,16 +155,17 @@ func TestLifecycleRow11UpdateHook(t *testing.T) {
 
 	w.edit(image("app:3"))
 	w.settle()
-	assert.Equal(t, "PreparingUpdate", state(), "row 13: it waits again")
-	assert.Equal(t, "on", w.Pods()[0].Labels["hook"], "row 13: with the marker put back")
+	assert.Equal(t, "PreparingUpdate", state(), "it waits again")
+	assert.Equal(t, "on", w.Pods()[0].Labels["hook"], "with the marker put back")
 
 	w.edit(image("app:2"))
 	w.settle()
-	assert.Equal(t, "Normal", state(), "row 12: rolled back while it waits")
+	assert.Equal(t, "Normal", state(), "rolled back while it waits")
 	assert.Equal(t, map[string]int{"app:2": 1}, w.images())
 }
 
-func TestInPlaceRow7Grace(t *testing.T) {
+// Cases inplace-update 7, 8.
+func TestGraceHoldsAnUpdate(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) {
 		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
 	}))
@@ -179,7 +186,7 @@ func TestInPlaceRow7Grace(t *testing.T) {
 
 	w.edit(image("app:3"))
 	w.settle()
-	assert.Equal(t, "app:1", w.Pods()[0].Spec.Containers[0].Image, "row 8: it is not chosen again in its grace period")
+	assert.Equal(t, "app:1", w.Pods()[0].Spec.Containers[0].Image, "it is not chosen again in its grace period")
 
 	w.Clock.SetTime(controllertest.Now.Add(30 * time.Second))
 	w.settle()

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// caseID names a case: "cloneset 12".
+type caseID struct{ page, number string }
+
+// test is a test function and the folder that it is in.
+type test struct{ folder, name string }
+
+// tops are the folders that hold tests.
+var tops = []string{"artifacts", "cmd", "hack", "pkg", "test"}
+
+var (
+	// naming is the form of a comment's line that names cases.
+	naming = regexp.MustCompile(`^Cases? ([a-z-]+) (\d+[a-z]?(?:, \d+[a-z]?)*)[.:]`)
+	// meant is what looks as if it should name cases.
+	meant = regexp.MustCompile(`^Cases? [a-z-]+ \d`)
+	// numbered is a test's name that tells a number of a table, not a behaviour.
+	numbered = regexp.MustCompile(`(Row|Case)\d`)
+)
+
+// readTests reads which tests of a checkout name which cases. The problems are comments and names that are not as they should be.
+func readTests(root string) (tests map[caseID][]test, problems []error, err error) {
+	tests = map[caseID][]test{}
+	for _, top := range tops {
+		walk := func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			folder, err := filepath.Rel(root, filepath.Dir(path))
+			if err != nil {
+				return err
+			}
+			found, err := readFile(path, filepath.ToSlash(folder), tests)
+			problems = append(problems, found...)
+			return err
+		}
+		if err := filepath.WalkDir(filepath.Join(root, top), walk); err != nil {
+			return nil, nil, err
+		}
+	}
+	return tests, problems, nil
+}
+
+// readFile adds the tests of one file.
+func readFile(path, folder string, tests map[caseID][]test) (problems []error, err error) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, group := range file.Comments {
+		name := testAt(file, group)
+		for _, comment := range group.List {
+			line := strings.TrimSpace(strings.TrimPrefix(comment.Text, "//"))
+			if !meant.MatchString(line) {
+				continue
+			}
+			match := naming.FindStringSubmatch(line)
+			if match == nil || name == "" {
+				problems = append(problems, fmt.Errorf("%s: %q: write \"Case page 1.\" or \"Cases page 1, 2: text\" above or in a test",
+					files.Position(comment.Pos()), line))
+				continue
+			}
+			for number := range strings.SplitSeq(match[2], ", ") {
+				id := caseID{match[1], number}
+				tests[id] = append(tests[id], test{folder, name})
+			}
+		}
+	}
+	for _, declaration := range file.Decls {
+		if function, ok := declaration.(*ast.FuncDecl); ok && isTest(function) && numbered.MatchString(function.Name.Name) {
+			problems = append(problems, fmt.Errorf("%s: %s: name the test for what it shows, and its case in a comment",
+				files.Position(function.Pos()), function.Name.Name))
+		}
+	}
+	return problems, nil
+}
+
+// testAt is the test that a comment stands above or in; empty is none.
+func testAt(file *ast.File, group *ast.CommentGroup) string {
+	for _, declaration := range file.Decls {
+		function, ok := declaration.(*ast.FuncDecl)
+		if ok && isTest(function) && (function.Doc == group || function.Pos() <= group.Pos() && group.End() <= function.End()) {
+			return function.Name.Name
+		}
+	}
+	return ""
+}
+
+func isTest(function *ast.FuncDecl) bool {
+	name := function.Name.Name
+	return function.Recv == nil &&
+		(strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") || strings.HasPrefix(name, "Benchmark"))
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"kruise.io/kruise/hack/images"
+)
+
+// architectures are those of a release, as Go calls them.
+const architectures = "amd64,arm64"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1) //nolint:gocritic // Nothing is left to undo.
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	root, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the checkout: %w", err)
+	}
+	switch strings.Join(args, " ") {
+	case "build":
+		return build(ctx, root)
+	case "":
+		return release(ctx, root)
+	default:
+		return fmt.Errorf("arguments %q: use none, or \"build\"", args)
+	}
+}
+
+// build compiles the programs for this machine's architecture, as their images have them.
+func build(ctx context.Context, root string) error {
+	builder := images.Builder{ModuleRoot: root}
+	for _, program := range images.Programs() {
+		out := filepath.Join("bin", program.Name)
+		if err := builder.Compile(ctx, program, filepath.Join(root, out)); err != nil {
+			return err
+		}
+		fmt.Println(out)
+	}
+	return nil
+}
+
+// release writes everything to a new folder and puts it in the place of the last one when it is whole.
+func release(ctx context.Context, root string) error {
+	version, err := versionOf(ctx, root, os.Getenv("VERSION"))
+	if err != nil {
+		return err
+	}
+	local := filepath.Join(root, ".local")
+	if err := os.MkdirAll(local, 0o755); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(local, "release-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // Gone when the rename succeeded.
+	for arch := range strings.SplitSeq(cmp.Or(os.Getenv("RELEASE_ARCHS"), architectures), ",") {
+		if err := programs(ctx, root, dir, version, arch); err != nil {
+			return err
+		}
+	}
+	if err := chart(ctx, root, dir, version); err != nil {
+		return err
+	}
+	if err := sums(dir); err != nil {
+		return fmt.Errorf("write checksums: %w", err)
+	}
+	last := filepath.Join(local, "release")
+	if err := errors.Join(os.RemoveAll(last), os.Chmod(dir, 0o755), os.Rename(dir, last)); err != nil {
+		return err
+	}
+	fmt.Printf("%s is in .local/release\n", version)
+	return nil
+}
+
+// programs writes each program for one architecture, its image and its list of dependencies.
+func programs(ctx context.Context, root, dir, version, arch string) error {
+	work, err := os.MkdirTemp(filepath.Dir(dir), "release-images-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // Nobody reads it again.
+	builder := images.Builder{ModuleRoot: root, Dir: work, Arch: arch, Version: version}
+	for _, program := range images.Programs() {
+		program.Tag = imageTag(version)
+		built, err := builder.Build(ctx, program)
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(dir, fmt.Sprintf("kruise-%s-linux-%s", program.Name, arch))
+		if err := writeDependencies(builder.Binary(program), name+".cdx.json", program.Name, version); err != nil {
+			return err
+		}
+		if err := errors.Join(os.Rename(builder.Binary(program), name), os.Rename(builder.Archive(program), name+".oci.tar")); err != nil {
+			return err
+		}
+		fmt.Printf("%s %s: %s\n", built[0].Ref, arch, built[0].Digest)
+	}
+	return nil
+}

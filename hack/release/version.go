@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+)
+
+// semver is what Helm and the programs' --version both take.
+var semver = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+
+// versionOf is the wanted version, or the tag of the last commit, or one made of the commit's name. A checkout that is not as it was
+// committed has no tag's version.
+func versionOf(ctx context.Context, root, wanted string) (string, error) {
+	if wanted != "" {
+		if !semver.MatchString(wanted) {
+			return "", fmt.Errorf("VERSION %q: use the form v1.2.3 or v1.2.3-rc.1", wanted)
+		}
+		return wanted, nil
+	}
+	git := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Dir = root
+		out, err := cmd.Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	changes, err := git("status", "--porcelain", "--untracked-files=no")
+	if err != nil {
+		return "", fmt.Errorf("read the state of %s: %w", root, err)
+	}
+	tag, err := git("describe", "--tags", "--exact-match", "--match=v[0-9]*", "HEAD")
+	if err == nil && changes == "" && semver.MatchString(tag) {
+		return tag, nil
+	}
+	commit, err := git("rev-parse", "--short=12", "HEAD")
+	if err != nil {
+		return "", fmt.Errorf("find the last commit of %s: %w", root, err)
+	}
+	if changes != "" {
+		commit += ".dirty"
+	}
+	return "v0.0.0-dev+" + commit, nil
+}
+
+// imageTag is the version as the tag of an image, which allows no plus sign.
+func imageTag(version string) string { return strings.ReplaceAll(version, "+", "-") }

@@ -1,0 +1,32 @@
+package apps
+
+import corev1 "k8s.io/api/core/v1"
+
+// TotalReplicas is the number of Pods that are wanted: where it is not set, the sum of the subsets.
+func (u *UnitedDeployment) TotalReplicas() int32 {
+	if u.Spec.Replicas != nil {
+		return *u.Spec.Replicas
+	}
+	sum := int32(0)
+	for i := range u.Spec.Topology.Subsets {
+		if replicas := u.Spec.Topology.Subsets[i].Replicas; replicas != nil {
+			sum += replicas.IntVal
+		}
+	}
+	return sum
+}
+
+// PodTemplate is the Pod template in the template that is set, and the field of the latter. It is nil where none is set.
+func (t *SubsetTemplate) PodTemplate() (string, *corev1.PodTemplateSpec) {
+	switch {
+	case t.StatefulSetTemplate != nil:
+		return "statefulSetTemplate", &t.StatefulSetTemplate.Spec.Template
+	case t.AdvancedStatefulSetTemplate != nil:
+		return "advancedStatefulSetTemplate", &t.AdvancedStatefulSetTemplate.Spec.Template
+	case t.CloneSetTemplate != nil:
+		return "cloneSetTemplate", &t.CloneSetTemplate.Spec.Template
+	case t.DeploymentTemplate != nil:
+		return "deploymentTemplate", &t.DeploymentTemplate.Spec.Template
+	}
+	return "", nil
+}

@@ -1,0 +1,66 @@
+// Package selectorindex finds the selectors that select an object, and the objects that a selector selects, through an index and
+// not by a scan. A selector is indexed by one of its requirements, which an object must meet to be selected; an object by every
+// requirement that its labels meet. What an index finds has to be matched with the whole selector still.
+package selectorindex
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// Parse returns the selector of an object. None, an empty one and one that is no selector select nothing.
+func Parse(selector *metav1.LabelSelector) labels.Selector {
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil || parsed.Empty() {
+		return labels.Nothing()
+	}
+	return parsed
+}
+
+// Anchors are the index values of a selector. An object that it selects has exactly one of them among its Values. There are as few
+// as the selector allows: one for a label with one value, and the namespace itself where every requirement is negative.
+func Anchors(namespace string, selector labels.Selector) []string {
+	requirements, selectable := selector.Requirements()
+	if !selectable {
+		return nil
+	}
+	anchors := []string{namespace}
+	exact := false
+	for i := range requirements {
+		requirement := &requirements[i]
+		switch requirement.Operator() {
+		case selection.Equals, selection.DoubleEquals, selection.In:
+			if values := requirement.Values(); !exact || values.Len() < len(anchors) {
+				anchors, exact = labelValues(namespace, requirement.Key(), values.List()), true
+			}
+		case selection.Exists, selection.GreaterThan, selection.LessThan:
+			if !exact {
+				anchors = []string{labelKey(namespace, requirement.Key())}
+			}
+		case selection.NotIn, selection.NotEquals, selection.DoesNotExist:
+		}
+	}
+	return anchors
+}
+
+// Values are the index values of an object with the labels.
+func Values(namespace string, set map[string]string) []string {
+	values := make([]string, 0, 2*len(set)+1)
+	for key, value := range set {
+		values = append(values, labelValue(namespace, key, value), labelKey(namespace, key))
+	}
+	return append(values, namespace)
+}
+
+func labelValues(namespace, key string, values []string) []string {
+	all := make([]string, 0, len(values))
+	for _, value := range values {
+		all = append(all, labelValue(namespace, key, value))
+	}
+	return all
+}
+
+func labelValue(namespace, key, value string) string { return namespace + " " + key + "=" + value }
+
+func labelKey(namespace, key string) string { return namespace + " " + key }
