@@ -16,7 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
@@ -119,7 +118,8 @@ func (w *world) start() {
 	require.NoError(w.t, metav1.AddMetaToScheme(scheme))
 	w.guard, w.cancel, w.done = New(), cancel, make(chan error, 1)
 	config := Config{
-		Store: w.store, Kube: w.kube, Metadata: metadatafake.NewSimpleMetadataClient(scheme, w.pods...), Namespace: namespace, Name: ConfigMapName,
+		Store: w.store, Kube: w.kube, Metadata: metadatafake.NewSimpleMetadataClient(scheme, w.pods...),
+		Namespace: namespace, Name: ConfigMapName,
 		Groups: sets.New("apps.kruise.io", "policy.kruise.io"), Open: func(context.Context) error { w.opens++; return nil },
 	}
 	g, done := w.guard, w.done
@@ -314,9 +314,11 @@ var losses = map[string]struct {
 	change func(m *memory)
 	text   string
 }{
-	"wiped":         {func(m *memory) { m.stored, m.holds = Reading{Cluster: 1, Revision: 1}, false }, "the store has lost its record"},
-	"rolled back":   {func(m *memory) { m.stored.Record = &Record{Identity: clusterUID, Generation: 1} }, "the store was rolled back"},
-	"another store": {func(m *memory) { m.stored.Record = &Record{Identity: "other", Generation: 99} }, "this is another store: its identity is other"},
+	"wiped":       {func(m *memory) { m.stored, m.holds = Reading{Cluster: 1, Revision: 1}, false }, "the store has lost its record"},
+	"rolled back": {func(m *memory) { m.stored.Record = &Record{Identity: clusterUID, Generation: 1} }, "the store was rolled back"},
+	"another store": {
+		func(m *memory) { m.stored.Record = &Record{Identity: "other", Generation: 99} }, "this is another store: its identity is other",
+	},
 	"revision fell": {func(m *memory) { m.stored.Revision-- }, "the store was rolled back: etcd is at revision"},
 }
 
@@ -500,7 +502,7 @@ func TestNoObjectIsCreatedWithoutRoom(t *testing.T) {
 }
 
 func TestTerminatingDependentsDoNotCount(t *testing.T) {
-	pod := &metav1.ObjectMeta{UID: types.UID("u"), OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet"}}}
+	pod := &metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet"}}}
 	groups := sets.New("apps.kruise.io")
 	assert.True(t, ownedBy(pod, groups))
 	pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}

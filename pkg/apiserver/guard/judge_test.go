@@ -10,6 +10,11 @@ func TestJudge(t *testing.T) {
 	record := func(identity string, generation int64) *Record {
 		return &Record{Identity: identity, Generation: generation}
 	}
+	expected := clusterRecord{Identity: "a", Generation: 7}
+	agreed := func(token string) clusterRecord { return clusterRecord{Identity: "a", Generation: 7, Confirmed: token} }
+	agreedAfterFall := func(token string) clusterRecord {
+		return clusterRecord{Identity: "a", Generation: 7, Confirmed: token, Lost: "fell"}
+	}
 	candidate := &Record{Identity: "c", Candidate: true}
 	tests := map[string]struct {
 		cluster   clusterRecord
@@ -25,12 +30,12 @@ func TestJudge(t *testing.T) {
 		"first start that ended between the two writes": {
 			cluster: clusterRecord{}, store: record("a", 1), identity: "a", generation: 1,
 		},
-		"the same store":                      {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 7), identity: "a", generation: 7},
-		"wiped":                               {cluster: clusterRecord{Identity: "a", Generation: 7}, want: Wiped},
-		"wiped, and named since":              {cluster: clusterRecord{Identity: "a", Generation: 7}, store: candidate, want: Wiped},
-		"a backup without a record":           {cluster: clusterRecord{Identity: "a", Generation: 7}, holds: true, want: Wiped},
-		"rolled back":                         {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 6), holds: true, want: RolledBack},
-		"someone else's store":                {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("b", 9), holds: true, want: Replaced},
+		"the same store":                      {cluster: expected, store: record("a", 7), identity: "a", generation: 7},
+		"wiped":                               {cluster: expected, want: Wiped},
+		"wiped, and named since":              {cluster: expected, store: candidate, want: Wiped},
+		"a backup without a record":           {cluster: expected, holds: true, want: Wiped},
+		"rolled back":                         {cluster: expected, store: record("a", 6), holds: true, want: RolledBack},
+		"someone else's store":                {cluster: expected, store: record("b", 9), holds: true, want: Replaced},
 		"empty with Pods":                     {dependent: "Pod ns/p", want: Empty},
 		"empty with Pods, and named since":    {store: candidate, dependent: "Pod ns/p", want: Empty},
 		"empty, the Pods are gone by now":     {store: candidate, identity: "c", generation: 1},
@@ -38,25 +43,31 @@ func TestJudge(t *testing.T) {
 		"objects of before there was a guard": {holds: true, dependent: "Pod ns/p", generation: 1},
 		"ConfigMap deleted":                   {store: record("a", 3), holds: true, dependent: "Pod ns/p", identity: "a", generation: 3},
 		"another cluster's store":             {store: &Record{Identity: "a", Generation: 3, Cluster: "other"}, holds: true, want: Replaced},
-		"this cluster's store":                {store: &Record{Identity: "a", Generation: 3, Cluster: "host"}, holds: true, identity: "a", generation: 3},
+		"this cluster's store": {
+			store: &Record{Identity: "a", Generation: 3, Cluster: "host"}, holds: true, identity: "a", generation: 3,
+		},
 		"another cluster's store, moved here": {
 			cluster: clusterRecord{Confirmed: "a/3"}, store: &Record{Identity: "a", Generation: 3, Cluster: "other"}, identity: "a", generation: 4,
 		},
-		"uninstalled and reinstalled":          {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 7), holds: true, identity: "a", generation: 7},
-		"uninstalled, and the volume deleted":  {cluster: clusterRecord{Identity: "a", Generation: 7}, want: Wiped},
-		"the process died between the writes":  {cluster: clusterRecord{Identity: "a", Generation: 7}, store: record("a", 8), identity: "a", generation: 8},
-		"etcd's revision fell, seen before":    {cluster: clusterRecord{Identity: "a", Generation: 7, Lost: "fell"}, store: record("a", 7), want: RolledBack},
-		"rolled back, the operator agrees":     {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "a/6"}, store: record("a", 6), identity: "a", generation: 8},
-		"wiped, the operator agrees":           {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "c/0"}, store: candidate, identity: "c", generation: 8},
-		"empty with Pods, the operator agrees": {cluster: clusterRecord{Confirmed: "c/0"}, store: candidate, dependent: "Pod ns/p", identity: "c", generation: 1},
-		"revision fell, the operator agrees": {
-			cluster: clusterRecord{Identity: "a", Generation: 7, Lost: "fell", Confirmed: "a/7"}, store: record("a", 7), identity: "a", generation: 8,
+		"uninstalled and reinstalled":         {cluster: expected, store: record("a", 7), holds: true, identity: "a", generation: 7},
+		"uninstalled, and the volume deleted": {cluster: expected, want: Wiped},
+		"the process died between the writes": {cluster: expected, store: record("a", 8), identity: "a", generation: 8},
+		"etcd's revision fell, seen before": {
+			cluster: clusterRecord{Identity: "a", Generation: 7, Lost: "fell"}, store: record("a", 7), want: RolledBack,
 		},
-		"the operator agreed to another store":       {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "b/1"}, store: candidate, want: Wiped},
-		"the operator agreed to an earlier loss":     {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "a/3"}, store: record("a", 6), want: RolledBack},
-		"the operator named the identity alone":      {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "a"}, store: record("a", 6), want: RolledBack},
-		"an annotation, but the store has no name":   {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "/0"}, want: Wiped},
-		"an annotation of before, all is well since": {cluster: clusterRecord{Identity: "a", Generation: 7, Confirmed: "a/3"}, store: record("a", 7), identity: "a", generation: 7},
+		"rolled back, the operator agrees": {cluster: agreed("a/6"), store: record("a", 6), identity: "a", generation: 8},
+		"wiped, the operator agrees":       {cluster: agreed("c/0"), store: candidate, identity: "c", generation: 8},
+		"empty with Pods, the operator agrees": {
+			cluster: clusterRecord{Confirmed: "c/0"}, store: candidate, dependent: "Pod ns/p", identity: "c", generation: 1,
+		},
+		"revision fell, the operator agrees": {
+			cluster: agreedAfterFall("a/7"), store: record("a", 7), identity: "a", generation: 8,
+		},
+		"the operator agreed to another store":       {cluster: agreed("b/1"), store: candidate, want: Wiped},
+		"the operator agreed to an earlier loss":     {cluster: agreed("a/3"), store: record("a", 6), want: RolledBack},
+		"the operator named the identity alone":      {cluster: agreed("a"), store: record("a", 6), want: RolledBack},
+		"an annotation, but the store has no name":   {cluster: agreed("/0"), want: Wiped},
+		"an annotation of before, all is well since": {cluster: agreed("a/3"), store: record("a", 7), identity: "a", generation: 7},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
