@@ -134,7 +134,7 @@ func (w *world) pass(d time.Duration) {
 
 func (w *world) stop() {
 	w.cancel()
-	<-w.done
+	_ = <-w.done
 }
 
 func (w *world) configMap() *corev1.ConfigMap {
@@ -384,7 +384,7 @@ func TestOperatorOpensTheStoreWithTheCommandThatIsShown(t *testing.T) {
 			established(t, func(w *world) {
 				w.store.change(loss.change)
 				w.pass(1100 * time.Millisecond)
-				<-w.done
+				_ = <-w.done
 				w.start()
 				_, command, found := strings.Cut(w.configMap().Data["state"], "kubectl -n kruise-system annotate configmap kruise-store --overwrite ")
 				require.True(t, found)
