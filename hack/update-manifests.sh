@@ -1,11 +1,23 @@
 #!/usr/bin/env bash
-# Renders artifacts/install.yaml from the chart with its default values. With a path, renders there instead.
+# Renders artifacts/store.yaml (the namespace and the volume claim) and artifacts/install.yaml (everything else) from the chart with
+# its default values. With a folder, renders there instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-out=${1:-artifacts/install.yaml}
+out=${1:-artifacts}
 helm=$(hack/helm.sh)
+render() {
+  "$helm" template kruise artifacts/helm/kruise --namespace kruise-system --kube-version 1.36.3 "$@"
+}
 {
   echo "# Code generated from artifacts/helm/kruise by hack/update-manifests.sh. DO NOT EDIT."
-  "$helm" template kruise artifacts/helm/kruise --namespace kruise-system --kube-version 1.36.3
-} >"$out"
+  echo "# What holds your objects. Apply it before install.yaml. Deleting it deletes every Kruise object and, through owner references,"
+  echo "# its Pods."
+  render --show-only templates/namespace.yaml --show-only templates/apiserver/storage.yaml
+} >"$out/store.yaml"
+{
+  echo "# Code generated from artifacts/helm/kruise by hack/update-manifests.sh. DO NOT EDIT."
+  echo "# Everything but what store.yaml has. It can be deleted and applied again: the objects stay."
+  render --set installation.createNamespace=false \
+    --set storage.embedded.persistentVolumeClaim.existingClaim=kruise-apiserver-data
+} >"$out/install.yaml"

@@ -59,7 +59,7 @@ func TestRulesGrantWhatIsUsed(t *testing.T) {
 			"update patch nodeimages/status", "update patch nodepodprobes/status", "update patch containerrecreaterequests/status",
 		},
 		APIServerRules: {
-			"get list watch namespaces", "get list pods", "list persistentvolumeclaims", "get nodes", "list watch resourcequotas", "update resourcequotas/status",
+			"get list watch namespaces", "get list pods", "list persistentvolumeclaims", "get nodes", "list controllerrevisions", "list watch resourcequotas", "update resourcequotas/status",
 			"get deployments", "get replicasets", "get statefulsets", "get jobs", "get list storageclasses", "list watch flowschemas", "list watch prioritylevelconfigurations",
 			"list watch mutatingadmissionpolicies", "list watch mutatingadmissionpolicybindings", "list watch mutatingwebhookconfigurations",
 			"list watch validatingadmissionpolicies", "list watch validatingadmissionpolicybindings", "list watch validatingwebhookconfigurations",
@@ -68,7 +68,8 @@ func TestRulesGrantWhatIsUsed(t *testing.T) {
 		"apiserver-pullsecrets": {"get secrets"},
 		"manager-pullsecrets":   {"get list watch create update delete secrets"},
 		"apiserver-namespaced": {
-			"create secrets", "get list watch update secrets", "get configmaps", "create configmaps", "get list controllerrevisions",
+			"create secrets", "get list watch update secrets", "get configmaps", "create configmaps", "get update configmaps",
+			"get list controllerrevisions",
 		},
 	}
 	for name, want := range tests {

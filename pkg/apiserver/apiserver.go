@@ -15,6 +15,8 @@ import (
 	"k8s.io/component-base/featuregate"
 
 	"kruise.io/kruise/pkg/admission/review"
+	"kruise.io/kruise/pkg/apiserver/gated"
+	"kruise.io/kruise/pkg/apiserver/guard"
 	"kruise.io/kruise/pkg/generated/openapi"
 	appsregistry "kruise.io/kruise/pkg/registry/apps"
 	"kruise.io/kruise/pkg/registry/rest"
@@ -31,6 +33,9 @@ type Config struct {
 	PullSecrets *appsregistry.PullSecrets
 	// Reviews serve what kube-apiserver asks about objects of its own, by resource.
 	Reviews map[string]genericrest.Storage
+	// Guard decides when the store is served, Storages are opened then. Until Guard runs nothing is.
+	Guard    *guard.Guard
+	Storages *gated.Storages
 	// Opened, where set, is told of the storage of each kind before anything is served.
 	Opened func(resource schema.GroupResource, storage map[string]genericrest.Storage)
 
@@ -51,10 +56,13 @@ func NewConfig(scheme *runtime.Scheme, codecs serializer.CodecFactory, gate feat
 	reviews := []string{"/apis/" + review.GroupName}
 	generic.OpenAPIConfig.IgnorePrefixes = append(generic.OpenAPIConfig.IgnorePrefixes, reviews...)
 	generic.OpenAPIV3Config.IgnorePrefixes = append(generic.OpenAPIV3Config.IgnorePrefixes, reviews...)
+	c := &Config{Generic: generic, Gate: gate, Guard: guard.New(), scheme: scheme, codecs: codecs}
+	c.Storages = gated.New(c.Guard)
 	generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
-		return genericapiserver.DefaultBuildHandlerChain(rememberBodySize(handler), config)
+		handler = refuseWithoutStore(c.Guard, GroupNames(), codecs, rememberBodySize(handler))
+		return genericapiserver.DefaultBuildHandlerChain(handler, config)
 	}
-	return &Config{Generic: generic, Gate: gate, scheme: scheme, codecs: codecs}
+	return c
 }
 
 // CompletedConfig can only come from Complete.
@@ -75,7 +83,7 @@ func (c *Config) Complete() CompletedConfig {
 	return CompletedConfig{&completedConfig{Config: c, generic: c.Generic.Complete()}}
 }
 
-// New opens the store and returns the server, ready to run.
+// New returns the server, ready to run. The store is opened by Guard, while the server runs.
 func (c CompletedConfig) New() (*genericapiserver.GenericAPIServer, error) {
 	server, err := c.generic.New("kruise-apiserver", genericapiserver.NewEmptyDelegate())
 	if err != nil {
@@ -98,7 +106,7 @@ func (c CompletedConfig) New() (*genericapiserver.GenericAPIServer, error) {
 	return server, nil
 }
 
-// groupInfo opens the stores of a group's kinds. One store serves every version.
+// groupInfo makes the storages of a group's kinds. One store serves every version.
 func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo, error) {
 	info := genericapiserver.NewDefaultAPIGroupInfo(group.name, c.scheme, metav1.ParameterCodec, c.codecs)
 	codecs, err := checkBodies(c.scheme, info.NegotiatedSerializer)
@@ -106,8 +114,9 @@ func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo,
 		return nil, err
 	}
 	info.NegotiatedSerializer = codecs
+	options := c.Storages.Options(c.generic.RESTOptionsGetter)
 	for _, kind := range group.kinds(c.Gate) {
-		storage, err := kind.Storage(c.scheme, c.generic.RESTOptionsGetter, c.MaxObjectBytes)
+		storage, err := kind.Storage(c.scheme, options, c.MaxObjectBytes)
 		if err != nil {
 			return nil, err
 		}

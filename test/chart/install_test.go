@@ -14,7 +14,8 @@ import (
 
 // served are the kinds that helm asks a cluster for before it would install.
 var served = map[string][]string{
-	"v1": {"Namespace", "ServiceAccount", "PersistentVolumeClaim", "Service"}, "apps/v1": {"Deployment", "DaemonSet"},
+	"v1":        {"Namespace", "ServiceAccount", "PersistentVolumeClaim", "Service", "ConfigMap"},
+	"apps/v1":   {"Deployment", "DaemonSet", "ControllerRevision"},
 	"policy/v1": {"PodDisruptionBudget"}, "apiregistration.k8s.io/v1": {"APIService"},
 	"apiextensions.k8s.io/v1":         {"CustomResourceDefinition"},
 	"flowcontrol.apiserver.k8s.io/v1": {"FlowSchema"},

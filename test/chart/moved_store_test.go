@@ -31,6 +31,19 @@ func TestMovedStore(t *testing.T) {
 	left := map[string]any{claimPath: map[string]any{
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"name": "kruise-apiserver-data"},
 	}}
+	configMapPath := "/api/v1/namespaces/kruise-system/configmaps/kruise-store"
+	record := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"identity": "a-b-c", "generation": "7"}}
+	revisions := func(apiVersion string) map[string]any {
+		return map[string]any{"/apis/apps/v1/controllerrevisions": map[string]any{
+			"apiVersion": "apps/v1", "kind": "ControllerRevisionList", "items": []any{map[string]any{
+				"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": map[string]any{
+					"name": "demo-1", "namespace": "ns",
+					"ownerReferences": []any{map[string]any{"apiVersion": apiVersion, "kind": "CloneSet", "name": "demo", "uid": "u"}},
+				},
+			}},
+		}}
+	}
+	uninstalled := map[string]any{claimPath: left[claimPath], configMapPath: record}
 	with := func(args ...string) []string { return append(args, externalEtcd...) }
 	tests := map[string]struct {
 		installed map[string]any
@@ -48,6 +61,15 @@ func TestMovedStore(t *testing.T) {
 		"another prefix":            {external, with("--set", "storage.etcd.prefix=/k"), []string{"below the prefix /k"}},
 		"another namespace":         {embedded, []string{"--set", "installation.namespace=other"}, []string{"installation.namespace=kruise-system"}},
 		"the objects were moved":    {embedded, with("--set", "storage.objectsMoved=true"), nil},
+		"uninstalled, all was kept": {uninstalled, nil, nil},
+		"uninstalled, claim deleted": {
+			map[string]any{configMapPath: record}, nil, []string{"were in store a-b-c", "no claim kruise-apiserver-data", "delete ConfigMap kruise-store"},
+		},
+		"claim deleted on purpose": {map[string]any{configMapPath: record}, []string{"--set", "storage.objectsMoved=true"}, nil},
+		"an empty store and Pods": {
+			revisions("apps.kruise.io/v1alpha1"), nil, []string{"the store would be empty, and CloneSet demo has Pods", "storage.objectsMoved=true"},
+		},
+		"Pods of built-in kinds":    {revisions("apps/v1"), nil, nil},
 		"moved to a namespace, too": {embedded, []string{"--set", "installation.namespace=other,storage.objectsMoved=true"}, nil},
 	}
 	for name, test := range tests {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -58,6 +59,8 @@ func TestStoreOutlivesTheRelease(t *testing.T) {
 	claim := read[corev1.PersistentVolumeClaim](t, all, "PersistentVolumeClaim", "kruise-system/kruise-apiserver-data")
 	assert.Equal(t, "keep", claim.Annotations[keep])
 	assert.Equal(t, "keep", read[corev1.Namespace](t, all, "Namespace", "/kruise-system").Annotations[keep])
+	external := render(t, externalEtcd...)
+	assert.Equal(t, "keep", read[corev1.Namespace](t, external, "Namespace", "/kruise-system").Annotations[keep], "the store's record is in it")
 	spec := pods(t, all)["kruise-apiserver"]
 	assert.Contains(t, spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "data", MountPath: "/var/lib/kruise"})
 
@@ -70,6 +73,55 @@ func TestStoreOutlivesTheRelease(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"mine"}, claims)
+}
+
+// TestDeletingTheManifestKeepsTheStore: what "kubectl delete -f" takes has neither the namespace nor the claim, and together with
+// the file that has them it is what the chart installs.
+func TestDeletingTheManifestKeepsTheStore(t *testing.T) {
+	files := map[string]objects{}
+	for _, name := range []string{"store.yaml", "install.yaml"} {
+		data, err := os.ReadFile("../../artifacts/" + name)
+		require.NoError(t, err)
+		files[name] = decode(t, string(data))
+	}
+	assert.NotContains(t, files["install.yaml"], "PersistentVolumeClaim")
+	assert.NotContains(t, files["install.yaml"]["Namespace"], "/kruise-system")
+	assert.Len(t, files["store.yaml"], 2)
+	for kind, named := range render(t) {
+		for name, object := range named {
+			file := "install.yaml"
+			if files["store.yaml"][kind][name] != nil {
+				file = "store.yaml"
+			}
+			require.NotNil(t, files[file][kind][name], "%s %s", kind, name)
+			assert.Equal(t, object.Object, files[file][kind][name].Object, "%s %s", kind, name)
+		}
+	}
+}
+
+// TestReviewsReachAnUnreadyServer: the APIService of reviews has a Service that leads to Pods that are not ready.
+func TestReviewsReachAnUnreadyServer(t *testing.T) {
+	all := render(t)
+	for name := range all["APIService"] {
+		service := read[apiregistrationv1.APIService](t, all, "APIService", name).Spec.Service
+		backend := read[corev1.Service](t, all, "Service", service.Namespace+"/"+service.Name)
+		assert.Equal(t, name == "/v1.admission.kruise.io", backend.Spec.PublishNotReadyAddresses, name)
+		assert.Equal(t, pods(t, all)["kruise-apiserver"].Containers[0].Ports[0].Name, backend.Spec.Ports[0].TargetPort.StrVal)
+	}
+}
+
+// TestMemoryLimitReachesTheProgram is what its heap and the quota of the embedded store go by.
+func TestMemoryLimitReachesTheProgram(t *testing.T) {
+	limit := func(args ...string) *corev1.ResourceFieldSelector {
+		for _, variable := range pods(t, render(t, args...))["kruise-apiserver"].Containers[0].Env {
+			if variable.Name == "MEMORY_LIMIT" {
+				return variable.ValueFrom.ResourceFieldRef
+			}
+		}
+		return nil
+	}
+	assert.Equal(t, &corev1.ResourceFieldSelector{ContainerName: "apiserver", Resource: "limits.memory"}, limit())
+	assert.Nil(t, limit("--set", "apiserver.resources.limits.memory=null"), "the node's memory is no limit")
 }
 
 func TestBudgetsSelectTheirPods(t *testing.T) {

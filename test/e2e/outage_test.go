@@ -61,7 +61,7 @@ func TestCreationsThatKeepFailingHoldNothingElseUp(t *testing.T) {
 	before := byUID(e.pods("web"))
 	allow := e.refuseNewPods()
 	e.kubectl("scale", "cloneset", "web", "--replicas=4")
-	for _, image := range []string{"demo:v2", "demo:v3"} {
+	for _, image := range []string{"demo:v2", "demo:v1"} {
 		e.image("web", "kruise.local/"+image)
 		e.eventually("every Pod runs "+image+" and serves", func(c *require.Assertions, ctx context.Context) {
 			set, err := e.kruise.AppsV1beta1().CloneSets(e.namespace).Get(ctx, "web", metav1.GetOptions{})

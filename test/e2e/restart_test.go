@@ -444,8 +444,11 @@ func restartMistakes(t *testing.T, e *env) {
 		assert.Contains(t, e.refused(text, "create", "-f", "-"), want)
 	}
 	assert.NotContains(t, e.apply(recreate("good", app, "activeDeadlineSeconds: 300"), "--dry-run=server"), "nothing acts on")
+	// A finalizer keeps the Pod while it is terminating, however fast its node stops it.
+	e.kubectl("patch", "pod", "p", "--type=merge", `--patch={"metadata":{"finalizers":["example.com/kept"]}}`)
 	e.kubectl("delete", "pod", "p", "--wait=false")
 	assert.Contains(t, e.refused(recreate("r", app), "create", "-f", "-"), "not allowed to recreate containers in an inactive Pod")
+	e.kubectl("patch", "pod", "p", "--type=merge", `--patch={"metadata":{"finalizers":null}}`)
 }
 
 // restartVersions writes one version and reads the other.

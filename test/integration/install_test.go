@@ -66,6 +66,9 @@ func installRoles(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if namespace == ownNamespace { // each server here has a ConfigMap of its own
+			rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "update"}})
+		}
 		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "kruise-apiserver"}, Rules: rules}
 		if _, err := env.kube.RbacV1().Roles(namespace).Create(ctx, role, metav1.CreateOptions{}); existsOr(err) != nil {
 			return err

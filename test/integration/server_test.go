@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -29,6 +30,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apiserver"
+	"kruise.io/kruise/pkg/apiserver/guard"
 )
 
 // patience is how long anything may take on a busy machine.
@@ -41,11 +43,22 @@ type server struct {
 	dir     string
 	port    int
 	args    []string
+	// configMap is the cluster's record of its store.
+	configMap string
 }
 
 // startServer starts an apiserver with a store of its own, or the store that the directory of that
 // name has from before. It returns when the server is ready.
 func startServer(ctx context.Context, name string, args ...string) (*server, error) {
+	s, err := newServer(ctx, name, args...)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.start(ctx)
+}
+
+// newServer prepares what startServer starts.
+func newServer(ctx context.Context, name string, args ...string) (*server, error) {
 	dir := filepath.Join(env.dir, name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -58,16 +71,26 @@ func startServer(ctx context.Context, name string, args ...string) (*server, err
 	if err := writeKubeconfig(ctx, kubeconfig, "kruise-apiserver"); err != nil {
 		return nil, err
 	}
-	s := &server{dir: dir, port: port, args: append([]string{
+	configMap := "kruise-store-" + name
+	return &server{dir: dir, port: port, configMap: configMap, args: append([]string{
 		"--kubeconfig=" + kubeconfig, "--secure-port=" + strconv.Itoa(port), "--namespace=" + ownNamespace,
-		"--data-dir=" + filepath.Join(dir, "data"), "--v=2",
-	}, args...)}
-	return s, s.start(ctx)
+		"--data-dir=" + filepath.Join(dir, "data"), "--v=2", "--store-configmap=" + configMap,
+	}, args...)}, nil
 }
 
 func (s *server) logPath() string { return filepath.Join(s.dir, "log") }
 
+// start runs the server until it is ready. A store of its own is empty in a cluster that has Pods of other servers' objects:
+// that is agreed to.
 func (s *server) start(ctx context.Context) error {
+	if err := s.launch(); err != nil {
+		return err
+	}
+	return s.waitReady(ctx)
+}
+
+// launch runs the server and does not wait.
+func (s *server) launch() error {
 	log, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -81,7 +104,7 @@ func (s *server) start(ctx context.Context) error {
 	}
 	s.done = make(chan struct{})
 	go func() { _ = s.command.Wait(); close(s.done) }()
-	return s.waitReady(ctx)
+	return nil
 }
 
 func (s *server) waitReady(ctx context.Context) error {
@@ -93,6 +116,9 @@ func (s *server) waitReady(ctx context.Context) error {
 		default:
 		}
 		_, last = s.get(ctx, "/readyz")
+		if token := s.offered(ctx); token != "" {
+			last = errors.Join(last, s.agree(ctx, token))
+		}
 		return last == nil, nil
 	})
 	if err != nil {
@@ -101,6 +127,23 @@ func (s *server) waitReady(ctx context.Context) error {
 		return fmt.Errorf("wait for the apiserver: %w (%w)\n%s", err, last, tail(log, 4000))
 	}
 	return nil
+}
+
+// offered is the token with which an operator would open a closed store.
+func (s *server) offered(ctx context.Context) string {
+	object, err := env.kube.CoreV1().ConfigMaps(ownNamespace).Get(ctx, s.configMap, metav1.GetOptions{})
+	if err != nil || !strings.HasPrefix(object.Data["state"], "closed: ") {
+		return ""
+	}
+	_, token, _ := strings.Cut(object.Data["state"], guard.OpenAnnotation+"=")
+	return token
+}
+
+// agree is the operator's command.
+func (s *server) agree(ctx context.Context, token string) error {
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, guard.OpenAnnotation, token)
+	_, err := env.kube.CoreV1().ConfigMaps(ownNamespace).Patch(ctx, s.configMap, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return err
 }
 
 func (s *server) url() string { return fmt.Sprintf("https://127.0.0.1:%d", s.port) }

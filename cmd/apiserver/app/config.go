@@ -26,6 +26,7 @@ import (
 	"kruise.io/kruise/pkg/apiserver"
 	"kruise.io/kruise/pkg/apiserver/authorization"
 	"kruise.io/kruise/pkg/apiserver/clientca"
+	"kruise.io/kruise/pkg/apiserver/gated"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	appsregistry "kruise.io/kruise/pkg/registry/apps"
 )
@@ -50,12 +51,19 @@ func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 	if err := o.applyHost(config); err != nil {
 		return nil, err
 	}
+	o.Store.verifyConnections(config.Guard)
 	etcd := o.Store.Etcd
 	etcd.StorageConfig.StorageObjectCountTracker = generic.StorageObjectCountTracker
 	factory := apiserver.NewStorageFactory(o.Gates.Kruise, etcd.StorageConfig, etcd.DefaultStorageMediaType, codecs)
 	if err := etcd.ApplyWithStorageFactoryTo(factory, &generic.Config); err != nil {
 		return nil, fmt.Errorf("prepare the store: %w", err)
 	}
+	withoutEtcd(generic)
+	uncached, err := o.Store.uncached(apiserver.Kinds(o.Gates.Kruise))
+	if err != nil {
+		return nil, err
+	}
+	config.Storages = gated.New(config.Guard, uncached...)
 	if err := o.applyServing(config); err != nil {
 		return nil, err
 	}

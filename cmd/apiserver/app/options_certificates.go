@@ -11,11 +11,13 @@ import (
 // CertificateOptions say where the self-managed certificate is kept and for whom it is.
 type CertificateOptions struct {
 	Namespace, SecretName, ServiceName string
+	// ReviewServiceName is the Service that leads to us also while we are not ready.
+	ReviewServiceName string
 }
 
 // NewCertificateOptions returns the defaults.
 func NewCertificateOptions(namespace string) *CertificateOptions {
-	options := &CertificateOptions{Namespace: namespace, ServiceName: "kruise-apiserver"}
+	options := &CertificateOptions{Namespace: namespace, ServiceName: "kruise-apiserver", ReviewServiceName: "kruise-apiserver-reviews"}
 	options.SecretName = "kruise-apiserver-certs"
 	return options
 }
@@ -28,6 +30,8 @@ func (o *CertificateOptions) AddFlags(fs *pflag.FlagSet) {
 		"Secret in --namespace with the self-managed certificates, used when --tls-cert-file is empty.")
 	fs.StringVar(&o.ServiceName, "service-name", o.ServiceName,
 		"Service in --namespace through which kube-apiserver reaches us; the self-managed certificate is for its names.")
+	fs.StringVar(&o.ReviewServiceName, "review-service-name", o.ReviewServiceName,
+		"Service in --namespace through which kube-apiserver reaches our reviews; the self-managed certificate is for its names too.")
 }
 
 // Validate says what is wrong.
@@ -41,11 +45,16 @@ func (o *CertificateOptions) Validate() []error {
 	check("namespace", o.Namespace, validation.IsDNS1123Label(o.Namespace))
 	check("certificate-secret", o.SecretName, validation.IsDNS1123Subdomain(o.SecretName))
 	check("service-name", o.ServiceName, validation.IsDNS1035Label(o.ServiceName))
+	check("review-service-name", o.ReviewServiceName, validation.IsDNS1035Label(o.ReviewServiceName))
 	return errs
 }
 
-// DNSNames are the names that kube-apiserver may call the Service by.
+// DNSNames are the names that kube-apiserver may call the Services by.
 func (o *CertificateOptions) DNSNames() []string {
-	name := o.ServiceName + "." + o.Namespace
-	return []string{name + ".svc", name + ".svc.cluster.local", name}
+	var names []string
+	for _, service := range []string{o.ServiceName, o.ReviewServiceName} {
+		name := service + "." + o.Namespace
+		names = append(names, name+".svc", name+".svc.cluster.local", name)
+	}
+	return names
 }

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 
+	"kruise.io/kruise/pkg/apiserver/guard"
 	"kruise.io/kruise/pkg/apiserver/store"
 )
 
@@ -28,14 +30,16 @@ type StoreOptions struct {
 	QuotaBytes     int64
 	MaxObjectBytes int
 	LockPatience   time.Duration
+	// ConfigMap has the cluster's copy of the store's record.
+	ConfigMap string
 }
 
 // NewStoreOptions returns the defaults: an etcd of our own.
 func NewStoreOptions() *StoreOptions {
 	return &StoreOptions{
 		Etcd: newEtcdOptions(), DataDir: "/var/lib/kruise/store",
-		QuotaBytes: store.DefaultQuotaBytes, MaxObjectBytes: defaultMaxObjectBytes,
-		LockPatience: store.DefaultLockPatience,
+		MaxObjectBytes: defaultMaxObjectBytes,
+		LockPatience:   store.DefaultLockPatience, ConfigMap: guard.ConfigMapName,
 	}
 }
 
@@ -47,7 +51,10 @@ func (o *StoreOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.LockPatience, "data-dir-lock-timeout", o.LockPatience,
 		"How long to wait for another process to leave --data-dir before giving up.")
 	fs.Int64Var(&o.QuotaBytes, "data-quota-bytes", o.QuotaBytes,
-		"Size at which the embedded etcd refuses writes.")
+		"Size at which the embedded etcd refuses writes. 0 is an eighth of the memory limit in the environment's MEMORY_LIMIT, 2 GiB at most.")
+	fs.StringVar(&o.ConfigMap, "store-configmap", o.ConfigMap,
+		"ConfigMap in --namespace that says which store is the right one. It is created when it is missing. An empty, older or other store "+
+			"is not served.")
 	fs.IntVar(&o.MaxObjectBytes, "max-object-bytes", o.MaxObjectBytes,
 		"Largest object that is stored, in bytes of its stored form. Larger ones are refused with 413. With an external etcd it must "+
 			"stay below its --max-request-bytes. Objects above a limit that was lowered may shrink and be deleted.")
@@ -61,6 +68,9 @@ func (o *StoreOptions) Validate() []error {
 	var errs []error
 	if o.MaxObjectBytes < smallestObjectBytes || o.MaxObjectBytes > largestObjectBytes {
 		errs = append(errs, fmt.Errorf("--max-object-bytes %d: use %d to %d", o.MaxObjectBytes, smallestObjectBytes, largestObjectBytes))
+	}
+	if problems := validation.IsDNS1123Subdomain(o.ConfigMap); len(problems) > 0 {
+		errs = append(errs, fmt.Errorf("--store-configmap %q: %s", o.ConfigMap, strings.Join(problems, "; ")))
 	}
 	if len(o.Etcd.EtcdServersOverrides) > 0 {
 		errs = append(errs, fmt.Errorf("--etcd-servers-overrides %q: all kinds share one store, use --etcd-servers",
@@ -79,8 +89,8 @@ func (o *StoreOptions) validateEmbedded() []error {
 	if o.DataDir == "" {
 		errs = append(errs, fmt.Errorf("--data-dir is empty: name a directory for the embedded etcd, or an etcd with --etcd-servers"))
 	}
-	if o.QuotaBytes < 1<<20 || o.QuotaBytes > 8<<30 {
-		errs = append(errs, fmt.Errorf("--data-quota-bytes %d: use 1 MiB to 8 GiB", o.QuotaBytes))
+	if o.QuotaBytes != 0 && (o.QuotaBytes < 1<<20 || o.QuotaBytes > 8<<30) {
+		errs = append(errs, fmt.Errorf("--data-quota-bytes %d: use 1 MiB to 8 GiB, or 0 for what fits into memory", o.QuotaBytes))
 	}
 	if o.LockPatience < 0 {
 		errs = append(errs, fmt.Errorf("--data-dir-lock-timeout %s: use 0s or more", o.LockPatience))

@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -23,24 +25,31 @@ const certificateTimeout = 2 * time.Minute
 func Run(ctx context.Context, options *Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	limit, err := memoryLimit(os.Getenv)
+	if err != nil {
+		return err
+	}
+	limitHeap(limit, os.Getenv)
+	space := func() string { return "" }
 	if options.Store.Embedded() {
-		embedded, err := startStore(ctx, options.Store)
+		quota := cmp.Or(options.Store.QuotaBytes, quotaFor(limit, options.Store.DataDir))
+		embedded, err := startStore(ctx, options.Store, quota, cancel)
 		if err != nil {
 			return err
 		}
 		defer embedded.Stop() // after the last request
-		go func() {
-			select {
-			case <-ctx.Done():
-			case err := <-embedded.Err():
-				cancel(fmt.Errorf("the embedded etcd stopped: %w", err))
-			}
-		}()
+		keeper, err := embedded.Space(quota)
+		if err != nil {
+			return err
+		}
+		go keeper.Run(ctx)
+		space = keeper.Problem
 	}
 	config, err := options.Config(ctx)
 	if err != nil {
 		return err
 	}
+	config.Guard.LimitBy(space)
 	if options.SecureServing.ServerCert.CertKey.CertFile == "" {
 		if err := manageCertificates(ctx, options, config); err != nil {
 			return err
@@ -48,6 +57,9 @@ func Run(ctx context.Context, options *Options) error {
 	}
 	server, err := config.Complete().New()
 	if err != nil {
+		return err
+	}
+	if err := guardStore(ctx, options, config, cancel); err != nil {
 		return err
 	}
 	if err := server.PrepareRun().RunWithContext(ctx); err != nil {
@@ -59,10 +71,11 @@ func Run(ctx context.Context, options *Options) error {
 	return nil
 }
 
-func startStore(ctx context.Context, options *StoreOptions) (*store.Embedded, error) {
+// startStore starts the embedded store. Where that ends on its own, so does the process.
+func startStore(ctx context.Context, options *StoreOptions, quota int64, end context.CancelCauseFunc) (*store.Embedded, error) {
 	embedded, err := store.Start(ctx, store.Config{
 		Dir:        options.DataDir,
-		QuotaBytes: options.QuotaBytes,
+		QuotaBytes: quota,
 		// Not by --max-object-bytes: what was stored under a higher one can still be written.
 		MaxRequestBytes: largestObjectBytes + requestOverhead,
 		LockPatience:    options.LockPatience,
@@ -71,6 +84,13 @@ func startStore(ctx context.Context, options *StoreOptions) (*store.Embedded, er
 		return nil, err
 	}
 	options.Etcd.StorageConfig.Transport.ServerList = []string{embedded.Endpoint}
+	go func() {
+		select {
+		case <-ctx.Done():
+		case err := <-embedded.Err():
+			end(fmt.Errorf("the embedded etcd stopped: %w", err))
+		}
+	}()
 	return embedded, nil
 }
 

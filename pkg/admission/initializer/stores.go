@@ -25,10 +25,17 @@ type WantsBudgets interface {
 	SetBudgets(budgets Budgets)
 }
 
+// WantsStoreCheck is a plugin that would wait for caches of ours: where the store is closed, it need not.
+type WantsStoreCheck interface {
+	SetStoreCheck(check func() error)
+}
+
 // Stores gives plugins what is stored in this server.
 type Stores struct {
 	Informers externalversions.SharedInformerFactory
 	Budgets   Budgets
+	// Check returns why the store is not open, or nil.
+	Check func() error
 }
 
 var _ admission.PluginInitializer = &Stores{}
@@ -40,5 +47,8 @@ func (s *Stores) Initialize(plugin admission.Interface) {
 	}
 	if wants, ok := plugin.(WantsBudgets); ok {
 		wants.SetBudgets(s.Budgets)
+	}
+	if wants, ok := plugin.(WantsStoreCheck); ok {
+		wants.SetStoreCheck(s.Check)
 	}
 }

@@ -41,6 +41,8 @@ type Plugin struct {
 	// known are the budgets by what they govern, budgets is where their grants are kept.
 	known   cache.Indexer
 	budgets initializer.Budgets
+	// store says why the store is not open, or returns nil.
+	store   func() error
 	log     *protectionlog.Log
 	events  record.EventRecorder
 	drained <-chan struct{}
@@ -59,6 +61,9 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	}
 	request, err := p.request(ctx, attributes)
 	if err != nil || request == nil || disruption.Exempt(request) {
+		return err
+	}
+	if err := p.store(); err != nil {
 		return err
 	}
 	if !p.WaitForReady() {

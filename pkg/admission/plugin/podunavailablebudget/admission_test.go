@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/component-base/metrics/testutil"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -63,6 +64,8 @@ type world struct {
 	*Plugin
 	t      *testing.T
 	stored stored
+	kruise *kruisefake.Clientset
+	closed error
 	events *record.FakeRecorder
 	log    bytes.Buffer
 	known  *policyv1beta1.PodUnavailableBudget
@@ -96,6 +99,7 @@ func newWorld(t *testing.T, left int32, gates string, host ...runtime.Object) *w
 		require.NoError(t, factory.Core().V1().Namespaces().Informer().GetIndexer().Add(namespace))
 	}
 	kruise := kruisefake.NewClientset(&v1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns", UID: "c"}})
+	w.kruise = kruise
 	own := externalversions.NewSharedInformerFactory(kruise, 0)
 	drained := make(chan struct{})
 	t.Cleanup(func() { close(drained) })
@@ -105,7 +109,7 @@ func newWorld(t *testing.T, left int32, gates string, host ...runtime.Object) *w
 			Kruise: kruise, Features: gate, Metadata: metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme()),
 			ProtectionLog: protectionlog.New(&w.log),
 		},
-		&initializer.Stores{Informers: own, Budgets: w.stored},
+		&initializer.Stores{Informers: own, Budgets: w.stored, Check: func() error { return w.closed }},
 	} {
 		i.Initialize(w.Plugin)
 	}
@@ -263,6 +267,39 @@ func TestABudgetThatGoesMeanwhileAllows(t *testing.T) {
 	w := newWorld(t, 0, "")
 	delete(w.stored, "b")
 	require.NoError(t, w.ask(deletion(newPod())))
+}
+
+// TestClosedStoreIsNoPermission: an owner or a budget that is gone permits; a store that does not say so refuses, and at once.
+func TestClosedStoreIsNoPermission(t *testing.T) {
+	closed := apierrors.NewServiceUnavailable("the store is closed: it was wiped")
+	refused := func(w *world) {
+		t.Helper()
+		for _, a := range []asked{deletion(newPod()), eviction()} {
+			assert.ErrorContains(t, w.ask(a), "the store is closed: it was wiped")
+		}
+		assert.Empty(t, w.stored["b"].Status.DisruptedPods)
+	}
+	w := newWorld(t, 1, "")
+	w.closed = closed
+	w.SetReadyFunc(func() bool { return false }) // its caches are not filled, and nobody waits for them
+	start := time.Now()
+	refused(w)
+	assert.Less(t, time.Since(start), 5*time.Second)
+
+	w = newWorld(t, 1, "")
+	w.kruise.PrependReactor("get", "clonesets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, closed })
+	refused(w)
+
+	w = newWorld(t, 1, "")
+	w.Plugin.budgets = refusing{closed}
+	refused(w)
+}
+
+// refusing is a store of budgets that is closed.
+type refusing struct{ err error }
+
+func (r refusing) UpdateStatus(context.Context, string, string, func(*policyv1beta1.PodUnavailableBudget) error) error {
+	return r.err
 }
 
 func TestABudgetThatIsAnotherMeanwhile(t *testing.T) {

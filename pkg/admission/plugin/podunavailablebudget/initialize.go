@@ -88,6 +88,9 @@ func (p *Plugin) SetProtectionLog(log *protectionlog.Log) { p.log = log }
 // SetBudgets takes the store of budgets.
 func (p *Plugin) SetBudgets(budgets initializer.Budgets) { p.budgets = budgets }
 
+// SetStoreCheck takes what says why the store is not open.
+func (p *Plugin) SetStoreCheck(check func() error) { p.store = check }
+
 // SetKruiseInformers takes the cache of budgets. Requests wait until it is filled.
 func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFactory) {
 	informer := factory.Policy().V1beta1().PodUnavailableBudgets().Informer()
@@ -98,7 +101,7 @@ func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFacto
 
 // ValidateInitialization says whether everything was given. It is called once, after all initializers.
 func (p *Plugin) ValidateInitialization() error {
-	if p.host == nil || p.namespaces == nil || p.gate == nil || p.known == nil || p.budgets == nil || p.log == nil || p.drained == nil ||
+	if p.host == nil || p.namespaces == nil || p.gate == nil || p.known == nil || p.budgets == nil || p.store == nil || p.log == nil || p.drained == nil ||
 		!p.owners.Complete() {
 		return errors.New(PluginName + " needs clients and caches of the host cluster and of our own, the store of budgets, the gates, " +
 			"the protection log, and to know when the server ends")

@@ -1,0 +1,158 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/sets"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/egressselector"
+	"k8s.io/apiserver/pkg/server/healthz"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+
+	"kruise.io/kruise/pkg/apiserver"
+	"kruise.io/kruise/pkg/apiserver/guard"
+	"kruise.io/kruise/pkg/registry/rest"
+)
+
+const (
+	// reconnectWithin is how long after its return etcd is asked again at the latest.
+	reconnectWithin = 3 * time.Second
+	// verifyTimeout bounds the look at a store before a connection to it is used.
+	verifyTimeout = 10 * time.Second
+)
+
+// guardStore lets the guard open the store, for as long as it takes. Where it closes later, the process ends.
+func guardStore(ctx context.Context, options *Options, config *apiserver.Config, end context.CancelCauseFunc) error {
+	kube, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("make a client of the host cluster: %w", err)
+	}
+	objects, err := metadata.NewForConfig(config.Generic.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("make a client of the host cluster: %w", err)
+	}
+	store, err := options.Store.record(options.Store.Etcd.StorageConfig.Transport.ServerList...)
+	if err != nil {
+		return err
+	}
+	go func() {
+		defer func() { _ = store.Client.Close() }()
+		err := config.Guard.Run(ctx, guard.Config{
+			Store: store, Kube: kube, Metadata: objects, Namespace: options.Certificates.Namespace, Name: options.Store.ConfigMap,
+			Groups: apiserver.GroupNames(), Open: config.Storages.Open,
+		})
+		if ctx.Err() == nil {
+			end(err)
+		}
+	}()
+	return nil
+}
+
+// withoutEtcd takes etcd out of /livez: no restart brings it back. /readyz keeps it.
+func withoutEtcd(config *genericapiserver.RecommendedConfig) {
+	config.LivezChecks = slices.DeleteFunc(config.LivezChecks, func(check healthz.HealthChecker) bool { return check.Name() == "etcd" })
+}
+
+// record is the guard's view of etcd. It does not wait for a connection.
+func (o *StoreOptions) record(endpoints ...string) (*guard.Etcd, error) {
+	security, err := clientTLS(o.Etcd.StorageConfig.Transport)
+	if err != nil {
+		return nil, err
+	}
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: endpoints, TLS: security, Logger: zap.NewNop(), DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 5 * time.Second,
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectWithin},
+			MinConnectTimeout: reconnectWithin,
+		})},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make a client of etcd: %w", err)
+	}
+	return &guard.Etcd{Client: client, Prefix: o.Etcd.StorageConfig.Prefix, Groups: sets.List(apiserver.GroupNames())}, nil
+}
+
+// clientTLS is nil where no file is named, as the generic server has it.
+func clientTLS(config storagebackend.TransportConfig) (*tls.Config, error) {
+	if config.CertFile == "" && config.KeyFile == "" && config.TrustedCAFile == "" {
+		return nil, nil //nolint:nilnil // etcd's client takes nil for a connection without TLS
+	}
+	info := transport.TLSInfo{CertFile: config.CertFile, KeyFile: config.KeyFile, TrustedCAFile: config.TrustedCAFile}
+	security, err := info.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read the files of --etcd-cafile, --etcd-certfile and --etcd-keyfile: %w", err)
+	}
+	return security, nil
+}
+
+// verifyConnections has each new connection to an external etcd lead to the store that is served, or to none. The embedded one
+// lives and dies with the process.
+func (o *StoreOptions) verifyConnections(g *guard.Guard) {
+	to := &o.Etcd.StorageConfig.Transport
+	schemes := map[string]string{}
+	for _, endpoint := range to.ServerList {
+		address, err := url.Parse(endpoint)
+		if err != nil || address.Host == "" || strings.HasPrefix(address.Scheme, "unix") {
+			return
+		}
+		schemes[address.Host] = endpoint
+	}
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		err := g.Verify(ctx, func(ctx context.Context) (guard.Reading, error) {
+			return o.readAt(ctx, schemes[address])
+		})
+		if err != nil {
+			return nil, err
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	to.EgressLookup = func(egressselector.NetworkContext) (utilnet.DialFunc, error) { return dial, nil }
+}
+
+// readAt reads the record of one member.
+func (o *StoreOptions) readAt(ctx context.Context, endpoint string) (guard.Reading, error) {
+	if endpoint == "" {
+		endpoint = o.Etcd.StorageConfig.Transport.ServerList[0]
+	}
+	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
+	defer cancel()
+	store, err := o.record(endpoint)
+	if err != nil {
+		return guard.Reading{}, err
+	}
+	defer func() { _ = store.Client.Close() }()
+	return store.Read(ctx)
+}
+
+// uncached are the kinds for which flags turn the watch cache off.
+func (o *StoreOptions) uncached(kinds []rest.Row) ([]schema.GroupResource, error) {
+	sizes, err := genericoptions.ParseWatchCacheSizes(o.Etcd.WatchCacheSizes)
+	if err != nil {
+		return nil, fmt.Errorf("--watch-cache-sizes: %w", err)
+	}
+	var uncached []schema.GroupResource
+	for _, kind := range kinds {
+		size, named := sizes[kind.Resource()]
+		if !o.Etcd.EnableWatchCache || named && size == 0 {
+			uncached = append(uncached, kind.Resource())
+		}
+	}
+	return uncached, nil
+}

@@ -1,0 +1,90 @@
+package gated
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+)
+
+// checked asks the gate before and after each call. What a store answered while the gate closed is not told: a plugin reads
+// NotFound as permission, and the garbage collector as an order to delete.
+type checked struct {
+	storage.Interface
+	gate Gate
+}
+
+func (c *checked) read(call func() error) error {
+	if err := c.gate.Check(); err != nil {
+		return err
+	}
+	err := call()
+	if closed := c.gate.Check(); closed != nil {
+		return closed
+	}
+	return err
+}
+
+func (c *checked) write(call func() error) error {
+	return c.read(func() error {
+		c.gate.Wrote()
+		return c.gate.Explain(call())
+	})
+}
+
+// Create implements storage.Interface.
+func (c *checked) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
+	return c.write(func() error {
+		if err := c.gate.Room(); err != nil {
+			return err
+		}
+		return c.Interface.Create(ctx, key, obj, out, ttl)
+	})
+}
+
+// Delete implements storage.Interface.
+func (c *checked) Delete(
+	ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc,
+	cachedExistingObject runtime.Object, opts storage.DeleteOptions,
+) error {
+	return c.write(func() error {
+		return c.Interface.Delete(ctx, key, out, preconditions, validate, cachedExistingObject, opts)
+	})
+}
+
+// Watch implements storage.Interface.
+func (c *checked) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
+	var events watch.Interface
+	err := c.read(func() (err error) {
+		events, err = c.Interface.Watch(ctx, key, opts)
+		return err
+	})
+	if err != nil {
+		if events != nil {
+			events.Stop()
+		}
+		return nil, err
+	}
+	return events, nil
+}
+
+// Get implements storage.Interface.
+func (c *checked) Get(ctx context.Context, key string, opts storage.GetOptions, out runtime.Object) error {
+	return c.read(func() error { return c.Interface.Get(ctx, key, opts, out) })
+}
+
+// GetList implements storage.Interface.
+func (c *checked) GetList(ctx context.Context, key string, opts storage.ListOptions, list runtime.Object) error {
+	return c.read(func() error { return c.Interface.GetList(ctx, key, opts, list) })
+}
+
+// GuaranteedUpdate implements storage.Interface.
+func (c *checked) GuaranteedUpdate(
+	ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
+	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object,
+) error {
+	return c.write(func() error {
+		return c.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
+	})
+}

@@ -1,0 +1,108 @@
+package gated
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Gate is what all storages ask.
+type Gate interface {
+	// Check returns nil while the store may be used, otherwise what clients are told.
+	Check() error
+	// Room returns nil while there is room for a new object, otherwise what clients are told.
+	Room() error
+	// Wrote is called before each write.
+	Wrote()
+	// Explain returns the error of a write as clients are told it.
+	Explain(err error) error
+}
+
+// Storages are the storages of all kinds. None of them is open at first.
+type Storages struct {
+	gate     Gate
+	uncached sets.Set[schema.GroupResource]
+
+	lock sync.Mutex
+	all  []*deferred
+}
+
+// New returns an empty set. The resources that are named get no watch cache.
+func New(gate Gate, uncached ...schema.GroupResource) *Storages {
+	return &Storages{gate: gate, uncached: sets.New(uncached...)}
+}
+
+// Options returns the options with storages of this set.
+func (s *Storages) Options(next generic.RESTOptionsGetter) generic.RESTOptionsGetter {
+	return &options{next: next, storages: s}
+}
+
+// Open opens the storages that are not open. It returns the first error; those that are open stay so.
+func (s *Storages) Open(ctx context.Context) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, d := range s.all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := d.openOnce(); err != nil {
+			return fmt.Errorf("open the store of %s: %w", d.resource, err)
+		}
+	}
+	return nil
+}
+
+func (s *Storages) add(d *deferred) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.all = append(s.all, d)
+}
+
+type options struct {
+	next     generic.RESTOptionsGetter
+	storages *Storages
+}
+
+// GetRESTOptions implements generic.RESTOptionsGetter.
+func (o *options) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+	found, err := o.next.GetRESTOptions(resource, example)
+	if err != nil {
+		return found, err
+	}
+	gate, front := o.storages.gate, watchCache
+	if o.storages.uncached.Has(resource) {
+		front = noCache
+	}
+	found.Decorator = func(
+		config *storagebackend.ConfigForResource, prefix string, keyFunc func(obj runtime.Object) (string, error),
+		newFunc, newListFunc func() runtime.Object, attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
+	) (storage.Interface, factory.DestroyFunc, error) {
+		d := &deferred{resource: resource, gate: gate, open: func() (storage.Interface, factory.DestroyFunc, error) {
+			raw, disconnect, err := generic.NewRawStorage(config, newFunc, newListFunc, prefix)
+			if err != nil {
+				return nil, nil, err
+			}
+			// Asked below the cache too: one that were filled anew from another store would tell every watcher that the
+			// objects are gone.
+			below := &checked{Interface: raw, gate: gate}
+			served, stop, err := front(below, config, prefix, keyFunc, newFunc, newListFunc, attributes, triggers, indexers)
+			if err != nil {
+				disconnect()
+				return nil, nil, err
+			}
+			return served, func() { stop(); disconnect() }, nil
+		}}
+		o.storages.add(d)
+		return &checked{Interface: d, gate: gate}, d.destroy, nil
+	}
+	return found, nil
+}

@@ -1,0 +1,185 @@
+package gated
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+)
+
+// gate is open unless it has an error.
+type gate struct {
+	err    error
+	room   error
+	writes int
+}
+
+func (g *gate) Check() error { return g.err }
+func (g *gate) Room() error  { return g.room }
+func (g *gate) Wrote()       { g.writes++ }
+func (*gate) Explain(err error) error {
+	if err != nil {
+		return errors.Join(errExplained, err)
+	}
+	return nil
+}
+
+var (
+	errClosed    = apierrors.NewServiceUnavailable("closed")
+	errExplained = errors.New("explained")
+)
+
+// empty is a store that has nothing: it answers NotFound. Before each answer it calls during, where set.
+type empty struct {
+	storage.Interface
+	during func()
+}
+
+func (e *empty) answer() error {
+	if e.during != nil {
+		e.during()
+	}
+	return storage.NewKeyNotFoundError("key", 1)
+}
+
+func (e *empty) Create(context.Context, string, runtime.Object, runtime.Object, uint64) error {
+	return e.answer()
+}
+
+func (e *empty) Delete(
+	context.Context, string, runtime.Object, *storage.Preconditions, storage.ValidateObjectFunc, runtime.Object, storage.DeleteOptions,
+) error {
+	return e.answer()
+}
+
+func (e *empty) Watch(context.Context, string, storage.ListOptions) (watch.Interface, error) {
+	_ = e.answer()
+	return watch.NewFake(), nil
+}
+
+func (e *empty) Get(context.Context, string, storage.GetOptions, runtime.Object) error {
+	return e.answer()
+}
+
+func (e *empty) GetList(context.Context, string, storage.ListOptions, runtime.Object) error {
+	return e.answer()
+}
+
+func (e *empty) GuaranteedUpdate(
+	context.Context, string, runtime.Object, bool, *storage.Preconditions, storage.UpdateFunc, runtime.Object,
+) error {
+	return e.answer()
+}
+
+// calls are all ways to reach what is stored.
+var calls = map[string]func(ctx context.Context, s storage.Interface) error{
+	"create": func(ctx context.Context, s storage.Interface) error {
+		return s.Create(ctx, "key", &corev1.Pod{}, nil, 0)
+	},
+	"delete": func(ctx context.Context, s storage.Interface) error {
+		return s.Delete(ctx, "key", &corev1.Pod{}, nil, nil, nil, storage.DeleteOptions{})
+	},
+	"watch": func(ctx context.Context, s storage.Interface) error {
+		_, err := s.Watch(ctx, "key", storage.ListOptions{})
+		return err
+	},
+	"get": func(ctx context.Context, s storage.Interface) error {
+		return s.Get(ctx, "key", storage.GetOptions{}, &corev1.Pod{})
+	},
+	"list": func(ctx context.Context, s storage.Interface) error {
+		return s.GetList(ctx, "key", storage.ListOptions{}, &corev1.PodList{})
+	},
+	"update": func(ctx context.Context, s storage.Interface) error {
+		return s.GuaranteedUpdate(ctx, "key", &corev1.Pod{}, false, nil, nil, nil)
+	},
+}
+
+func TestClosedStoreNeverAnswersNotFound(t *testing.T) {
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			g := &gate{}
+			open := &checked{Interface: &empty{}, gate: g}
+			if err := call(t.Context(), open); name != "watch" {
+				assert.True(t, storage.IsNotFound(err) || errors.Is(err, errExplained), "an open store does: %v", err)
+			}
+			g.err = errClosed
+			assert.Equal(t, errClosed, call(t.Context(), open))
+
+			// The answer of a store that turned out to be wrong while it was being read.
+			g.err = nil
+			closes := &checked{Interface: &empty{during: func() { g.err = errClosed }}, gate: g}
+			assert.Equal(t, errClosed, call(t.Context(), closes))
+		})
+	}
+}
+
+func TestWritesAreCountedAndTheirErrorsExplained(t *testing.T) {
+	for name, call := range calls {
+		g := &gate{}
+		err := call(t.Context(), &checked{Interface: &empty{}, gate: g})
+		writes := name == "create" || name == "delete" || name == "update"
+		assert.Equal(t, writes, g.writes == 1, name)
+		assert.Equal(t, writes, errors.Is(err, errExplained), name)
+	}
+}
+
+func TestFullStoreRefusesNewObjectsAlone(t *testing.T) {
+	errFull := errors.New("full")
+	for name, call := range calls {
+		err := call(t.Context(), &checked{Interface: &empty{}, gate: &gate{room: errFull}})
+		assert.Equal(t, name == "create", errors.Is(err, errFull), name)
+	}
+}
+
+func TestStoreThatIsNotOpenYetRefuses(t *testing.T) {
+	g, opens := &gate{}, 0
+	var fails error = errors.New("no etcd")
+	released := 0
+	d := &deferred{
+		resource: schema.GroupResource{Group: "apps.kruise.io", Resource: "clonesets"}, gate: g,
+		open: func() (storage.Interface, factory.DestroyFunc, error) {
+			opens++
+			return &empty{}, func() { released++ }, fails
+		},
+	}
+	s := New(g)
+	s.add(d)
+	for name, call := range calls {
+		err := call(t.Context(), d)
+		assert.True(t, apierrors.IsServiceUnavailable(err), "%s: %v", name, err)
+		assert.ErrorContains(t, err, "the store of clonesets.apps.kruise.io is not open yet")
+	}
+	g.err = errClosed
+	assert.Equal(t, errClosed, calls["get"](t.Context(), d), "the reason, where there is one")
+	assert.Error(t, d.ReadinessCheck())
+	g.err = nil
+
+	require.ErrorContains(t, s.Open(t.Context()), "open the store of clonesets.apps.kruise.io: no etcd")
+	fails = nil
+	require.NoError(t, s.Open(t.Context()))
+	require.NoError(t, s.Open(t.Context()))
+	assert.Equal(t, 2, opens)
+	assert.True(t, storage.IsNotFound(calls["get"](t.Context(), d)))
+	d.destroy()
+	d.destroy()
+	assert.Equal(t, 1, released)
+}
+
+func TestStoreThatOpensAfterTheEndIsReleased(t *testing.T) {
+	released := false
+	d := &deferred{gate: &gate{}, open: func() (storage.Interface, factory.DestroyFunc, error) {
+		return &empty{}, func() { released = true }, nil
+	}}
+	d.destroy()
+	require.Error(t, d.openOnce())
+	assert.True(t, released)
+}

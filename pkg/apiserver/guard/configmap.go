@@ -1,0 +1,110 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+const (
+	// ConfigMapName is the default name of the ConfigMap with the cluster's copy of the record, in the installation's namespace.
+	ConfigMapName = "kruise-store"
+	// OpenAnnotation opens the store that its value names.
+	OpenAnnotation = "kruise.io/open-store"
+
+	identityKey, generationKey = "identity", "generation"
+	// lostKey holds evidence that cannot be found again: etcd's revision fell while we looked.
+	lostKey = "lost"
+	// stateKey is for people.
+	stateKey  = "state"
+	stateOpen = "open"
+	// warningKey is for people too.
+	warningKey = "warning"
+)
+
+const warningText = "Do not delete this ConfigMap. It is how kruise-apiserver recognizes its store; without it a lost store is found out " +
+	"only while Pods of Kruise workloads exist."
+
+// clusterRecord is the cluster's copy of the record.
+type clusterRecord struct {
+	// Identity is empty where the cluster knows no store.
+	Identity   string
+	Generation int64
+	Lost       string
+	// Confirmed is the token that an operator wrote down.
+	Confirmed string
+
+	name   string
+	object *corev1.ConfigMap
+}
+
+func readCluster(ctx context.Context, client typedcorev1.ConfigMapInterface, name string) (clusterRecord, error) {
+	object, err := client.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return clusterRecord{name: name}, nil
+	}
+	if err != nil {
+		return clusterRecord{}, fmt.Errorf("read ConfigMap %s: %w", name, err)
+	}
+	return parse(object)
+}
+
+func parse(object *corev1.ConfigMap) (clusterRecord, error) {
+	record := clusterRecord{
+		Identity: object.Data[identityKey], Lost: object.Data[lostKey], Confirmed: object.Annotations[OpenAnnotation],
+		name: object.Name, object: object,
+	}
+	if record.Identity == "" {
+		return record, nil
+	}
+	var err error
+	if record.Generation, err = strconv.ParseInt(object.Data[generationKey], 10, 64); err != nil {
+		return clusterRecord{}, fmt.Errorf("ConfigMap %s: data.%s %q is not a number: put back the value it had, or delete the key %s",
+			object.Name, generationKey, object.Data[generationKey], identityKey)
+	}
+	return record, nil
+}
+
+// write creates or updates the ConfigMap. It fails where somebody else wrote it since it was read.
+func (r clusterRecord) write(ctx context.Context, client typedcorev1.ConfigMapInterface, state string) (clusterRecord, error) {
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name: r.name, Labels: map[string]string{"app.kubernetes.io/part-of": "kruise"},
+		// In case a chart of the operator's own adopts it.
+		Annotations: map[string]string{"helm.sh/resource-policy": "keep"},
+	}}
+	if r.object != nil {
+		object = r.object.DeepCopy()
+	}
+	data := map[string]string{stateKey: state, warningKey: warningText}
+	if r.Identity != "" {
+		data[identityKey], data[generationKey] = r.Identity, strconv.FormatInt(r.Generation, 10)
+	}
+	if r.Lost != "" {
+		data[lostKey] = r.Lost
+	}
+	if r.Confirmed == "" {
+		delete(object.Annotations, OpenAnnotation)
+	}
+	same := r.object != nil && maps.Equal(object.Data, data) && object.Annotations[OpenAnnotation] == r.object.Annotations[OpenAnnotation]
+	if same {
+		return r, nil
+	}
+	object.Data = data
+	var err error
+	if r.object == nil {
+		object, err = client.Create(ctx, object, metav1.CreateOptions{})
+	} else {
+		object, err = client.Update(ctx, object, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return clusterRecord{}, fmt.Errorf("write ConfigMap %s: %w", r.name, err)
+	}
+	r.object = object
+	return r, nil
+}

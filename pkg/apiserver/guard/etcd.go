@@ -1,0 +1,82 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// recordName is the last part of the record's key. Objects are below the names of their groups.
+const recordName = "store-guard"
+
+// Etcd is the Store in an etcd cluster.
+type Etcd struct {
+	Client *clientv3.Client
+	// Prefix is that of all keys, Groups are the parts below it under which there are objects.
+	Prefix string
+	Groups []string
+}
+
+var _ Store = &Etcd{}
+
+func (e *Etcd) key() string { return path.Join("/", e.Prefix, recordName) }
+
+// Endpoint implements Store.
+func (e *Etcd) Endpoint() string { return strings.Join(e.Client.Endpoints(), ", ") }
+
+// Read implements Store.
+func (e *Etcd) Read(ctx context.Context) (Reading, error) {
+	response, err := e.Client.Get(ctx, e.key())
+	if err != nil {
+		return Reading{}, fmt.Errorf("read the record of the store: %w", err)
+	}
+	reading := Reading{Cluster: response.Header.GetClusterId(), Revision: response.Header.GetRevision()}
+	if len(response.Kvs) == 0 {
+		return reading, nil
+	}
+	reading.Record, reading.Version = &Record{}, response.Kvs[0].ModRevision
+	if err := json.Unmarshal(response.Kvs[0].Value, reading.Record); err != nil {
+		return Reading{}, fmt.Errorf("read the record of the store at %s: %w", e.key(), err)
+	}
+	return reading, nil
+}
+
+// Holds implements Store.
+func (e *Etcd) Holds(ctx context.Context) (bool, error) {
+	for _, group := range e.Groups {
+		prefix := path.Join("/", e.Prefix, group) + "/"
+		response, err := e.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(1))
+		if err != nil {
+			return false, fmt.Errorf("look for objects in the store: %w", err)
+		}
+		if len(response.Kvs) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Write implements Store.
+func (e *Etcd) Write(ctx context.Context, record Record, version int64) (Reading, error) {
+	value, err := json.Marshal(record)
+	if err != nil {
+		return Reading{}, fmt.Errorf("encode the record of the store: %w", err)
+	}
+	response, err := e.Client.Txn(ctx).
+		If(clientv3.Compare(clientv3.ModRevision(e.key()), "=", version)).
+		Then(clientv3.OpPut(e.key(), string(value))).Commit()
+	if err != nil {
+		return Reading{}, fmt.Errorf("write the record of the store: %w", err)
+	}
+	if !response.Succeeded {
+		return Reading{}, ErrChanged
+	}
+	return Reading{
+		Record: &record, Version: response.Header.GetRevision(),
+		Cluster: response.Header.GetClusterId(), Revision: response.Header.GetRevision(),
+	}, nil
+}

@@ -1,0 +1,510 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// memory is a store in memory.
+type memory struct {
+	lock   sync.Mutex
+	stored Reading
+	holds  bool
+	err    error
+	// refuse is the error of writes.
+	refuse error
+}
+
+func (m *memory) Read(context.Context) (Reading, error) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	return m.stored, m.err
+}
+
+func (m *memory) Holds(context.Context) (bool, error) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	return m.holds, m.err
+}
+
+func (m *memory) Write(_ context.Context, record Record, version int64) (Reading, error) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if m.err != nil {
+		return Reading{}, m.err
+	}
+	if m.refuse != nil {
+		return Reading{}, m.refuse
+	}
+	if version != m.stored.Version {
+		return Reading{}, ErrChanged
+	}
+	m.stored.Revision++
+	m.stored.Record, m.stored.Version = &record, m.stored.Revision
+	return m.stored, nil
+}
+
+func (m *memory) Endpoint() string { return "memory" }
+
+func (m *memory) change(f func(*memory)) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	f(m)
+}
+
+// world is a cluster, a store and a guard.
+type world struct {
+	t      *testing.T
+	store  *memory
+	kube   *fake.Clientset
+	pods   []runtime.Object
+	opens  int
+	guard  *Guard
+	cancel context.CancelFunc
+	done   chan error
+}
+
+const namespace = "kruise-system"
+
+// clusterUID is the UID that the cluster gives the ConfigMap.
+const clusterUID = "cluster-uid"
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, store: &memory{stored: Reading{Cluster: 1, Revision: 10}}, kube: fake.NewClientset(&corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "host"},
+	})}
+	w.kube.PrependReactor("create", "configmaps", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		create, ok := action.(clienttesting.CreateAction)
+		require.True(t, ok)
+		object, ok := create.GetObject().(*corev1.ConfigMap)
+		require.True(t, ok)
+		object.UID = clusterUID
+		return false, nil, nil
+	})
+	return w
+}
+
+func ownedPod(apiVersion string) runtime.Object {
+	return &metav1.PartialObjectMetadata{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: apiVersion, Kind: "CloneSet", Name: "c", UID: "u"},
+		}},
+	}
+}
+
+// start runs a new guard, as a process that starts does, and lets a moment pass.
+func (w *world) start() {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.t.Context())
+	scheme := metadatafake.NewTestScheme()
+	require.NoError(w.t, metav1.AddMetaToScheme(scheme))
+	w.guard, w.cancel, w.done = New(), cancel, make(chan error, 1)
+	config := Config{
+		Store: w.store, Kube: w.kube, Metadata: metadatafake.NewSimpleMetadataClient(scheme, w.pods...),
+		Namespace: namespace, Name: ConfigMapName,
+		Groups: sets.New("apps.kruise.io", "policy.kruise.io"), Open: func(context.Context) error { w.opens++; return nil },
+	}
+	g, done := w.guard, w.done
+	go func() { done <- g.Run(ctx, config) }()
+	w.pass(100 * time.Millisecond)
+}
+
+func (w *world) pass(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // in a synctest bubble
+	synctest.Wait()
+}
+
+func (w *world) stop() {
+	w.cancel()
+	<-w.done
+}
+
+func (w *world) configMap() *corev1.ConfigMap {
+	w.t.Helper()
+	object, err := w.kube.CoreV1().ConfigMaps(namespace).Get(w.t.Context(), ConfigMapName, metav1.GetOptions{})
+	require.NoError(w.t, err)
+	return object
+}
+
+func (w *world) annotate(value string) {
+	w.t.Helper()
+	object := w.configMap()
+	metav1.SetMetaDataAnnotation(&object.ObjectMeta, OpenAnnotation, value)
+	_, err := w.kube.CoreV1().ConfigMaps(namespace).Update(w.t.Context(), object, metav1.UpdateOptions{})
+	require.NoError(w.t, err)
+}
+
+func (w *world) events() string {
+	w.t.Helper()
+	list, err := w.kube.CoreV1().Events(namespace).List(w.t.Context(), metav1.ListOptions{})
+	require.NoError(w.t, err)
+	var all []string
+	for _, event := range list.Items {
+		all = append(all, event.Reason+": "+event.Message)
+	}
+	return strings.Join(all, "\n")
+}
+
+// isClosed checks that requests are refused, with 503 and the reason.
+func (w *world) isClosed(text string) {
+	w.t.Helper()
+	err := w.guard.Check()
+	require.Error(w.t, err)
+	assert.True(w.t, apierrors.IsServiceUnavailable(err), "%v", err)
+	assert.ErrorContains(w.t, err, text)
+	assert.ErrorContains(w.t, w.guard.Ready(), text)
+}
+
+func (w *world) isOpen() {
+	w.t.Helper()
+	require.NoError(w.t, w.guard.Check())
+	assert.NoError(w.t, w.guard.Ready())
+	select {
+	case <-w.guard.Opened():
+	default:
+		w.t.Error("nobody was told that the store is open")
+	}
+}
+
+// test runs in a bubble, after a first start when a store was there already.
+func test(t *testing.T, run func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { run(newWorld(t)) })
+}
+
+// established is a world whose store is at generation 2.
+func established(t *testing.T, run func(w *world)) {
+	t.Helper()
+	test(t, func(w *world) {
+		w.start()
+		w.isOpen()
+		w.store.change(func(m *memory) { m.holds = true })
+		w.guard.Wrote()
+		w.pass(11 * time.Second)
+		require.Equal(t, "2", w.configMap().Data["generation"])
+		run(w)
+		w.cancel()
+	})
+}
+
+func TestFirstStartNamesTheStoreAsTheClusterSays(t *testing.T) {
+	test(t, func(w *world) {
+		w.start()
+		w.isOpen()
+		assert.Equal(t, &Record{Identity: clusterUID, Generation: 1, Cluster: "host"}, w.store.stored.Record)
+		object := w.configMap()
+		assert.Equal(t, clusterUID, object.Data["identity"])
+		assert.Equal(t, "1", object.Data["generation"])
+		assert.Equal(t, "keep", object.Annotations["helm.sh/resource-policy"])
+		w.stop()
+	})
+}
+
+func TestGenerationAdvancesWhileThereAreWrites(t *testing.T) {
+	established(t, func(w *world) {
+		w.pass(time.Minute)
+		assert.EqualValues(t, 2, w.store.stored.Record.Generation, "without writes it stays")
+		for range 30 {
+			w.guard.Wrote()
+			w.pass(time.Second)
+		}
+		w.pass(10 * time.Second)
+		assert.EqualValues(t, 6, w.store.stored.Record.Generation, "at 10, 20, 30 and once more for the last write")
+		assert.Equal(t, "6", w.configMap().Data["generation"])
+	})
+}
+
+func TestGenerationReachesTheClusterLaterWhenItDidNotAtOnce(t *testing.T) {
+	established(t, func(w *world) {
+		fails := true
+		w.kube.PrependReactor("update", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return fails, nil, errors.New("no host cluster")
+		})
+		w.guard.Wrote()
+		w.pass(11 * time.Second)
+		assert.EqualValues(t, 3, w.store.stored.Record.Generation, "the store is first")
+		assert.Equal(t, "2", w.configMap().Data["generation"])
+		fails = false
+		w.pass(11 * time.Second)
+		assert.Equal(t, "3", w.configMap().Data["generation"])
+		w.isOpen()
+	})
+}
+
+func TestTwoReplicasAdvanceOneGeneration(t *testing.T) {
+	established(t, func(w *world) {
+		other := *w
+		other.start()
+		other.isOpen()
+		for range 30 {
+			w.guard.Wrote()
+			other.guard.Wrote()
+			w.pass(time.Second)
+		}
+		w.isOpen()
+		other.isOpen()
+		assert.LessOrEqual(t, w.store.stored.Record.Generation, int64(2+2*4))
+		other.stop()
+	})
+}
+
+func TestStoreThatDoesNotAnswerIsWaitedFor(t *testing.T) {
+	test(t, func(w *world) {
+		w.store.change(func(m *memory) { m.err = errors.New("connection refused") })
+		w.start()
+		w.pass(10 * time.Minute)
+		w.isClosed("etcd at memory does not answer: connection refused")
+		assert.Zero(t, w.opens)
+		w.store.change(func(m *memory) { m.err = nil })
+		w.pass(2 * time.Second)
+		w.isOpen()
+		w.stop()
+	})
+}
+
+func TestHostClusterThatDoesNotAnswerIsWaitedFor(t *testing.T) {
+	test(t, func(w *world) {
+		fails := true
+		w.kube.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return fails, nil, errors.New("no host cluster")
+		})
+		w.start()
+		w.pass(time.Minute)
+		w.isClosed("read ConfigMap kruise-store: no host cluster")
+		fails = false
+		w.pass(2 * time.Second)
+		w.isOpen()
+		w.stop()
+	})
+}
+
+// An open store that is away for a while needs no restart: what is cached is served, and readiness says what is missing.
+func TestOpenStoreMayGoAwayAndReturn(t *testing.T) {
+	established(t, func(w *world) {
+		w.store.change(func(m *memory) { m.err = errors.New("connection refused") })
+		w.pass(time.Minute)
+		assert.NoError(t, w.guard.Check())
+		assert.ErrorContains(t, w.guard.Ready(), "etcd at memory does not answer: connection refused")
+		w.store.change(func(m *memory) { m.err = nil })
+		w.pass(2 * time.Second)
+		w.isOpen()
+	})
+}
+
+// losses are what may happen to a store.
+var losses = map[string]struct {
+	change func(m *memory)
+	text   string
+}{
+	"wiped":       {func(m *memory) { m.stored, m.holds = Reading{Cluster: 1, Revision: 1}, false }, "the store has lost its record"},
+	"rolled back": {func(m *memory) { m.stored.Record = &Record{Identity: clusterUID, Generation: 1} }, "the store was rolled back"},
+	"another store": {
+		func(m *memory) { m.stored.Record = &Record{Identity: "other", Generation: 99} }, "this is another store: its identity is other",
+	},
+	"revision fell": {func(m *memory) { m.stored.Revision-- }, "the store was rolled back: etcd is at revision"},
+}
+
+func TestLossWhileRunningEndsTheProcessAndStaysClosed(t *testing.T) {
+	for name, loss := range losses {
+		t.Run(name, func(t *testing.T) {
+			established(t, func(w *world) {
+				w.store.change(loss.change)
+				w.pass(1100 * time.Millisecond)
+				w.isClosed(loss.text)
+				err := <-w.done
+				require.ErrorIs(t, err, ErrClosed)
+				assert.ErrorContains(t, err, loss.text)
+				assert.Contains(t, w.events(), "StoreClosed: "+loss.text)
+
+				w.opens = 0
+				w.start()
+				w.pass(time.Minute)
+				w.isClosed("the store")
+				assert.Zero(t, w.opens, "no cache is filled from such a store")
+				assert.Contains(t, w.configMap().Data["state"], "closed: ")
+			})
+		})
+	}
+}
+
+func TestLossWhileDownIsFoundAtTheStart(t *testing.T) {
+	for name, loss := range losses {
+		if name == "revision fell" {
+			continue // nobody looked: the blind window
+		}
+		t.Run(name, func(t *testing.T) {
+			established(t, func(w *world) {
+				w.stop()
+				w.opens = 0
+				w.store.change(loss.change)
+				w.start()
+				w.isClosed(loss.text)
+				assert.Zero(t, w.opens)
+			})
+		})
+	}
+}
+
+// The right store needs no operator.
+func TestRightStoreThatReturnsIsServedAgain(t *testing.T) {
+	established(t, func(w *world) {
+		w.stop()
+		right := w.store.stored
+		w.store.change(losses["another store"].change)
+		w.start()
+		w.isClosed("another store")
+		w.store.change(func(m *memory) { m.stored = right })
+		w.pass(2 * time.Second)
+		w.isOpen()
+		assert.Equal(t, "open", w.configMap().Data["state"])
+	})
+}
+
+func TestOperatorOpensTheStoreWithTheCommandThatIsShown(t *testing.T) {
+	for name, loss := range losses {
+		t.Run(name, func(t *testing.T) {
+			established(t, func(w *world) {
+				w.store.change(loss.change)
+				w.pass(1100 * time.Millisecond)
+				<-w.done
+				w.start()
+				_, command, found := strings.Cut(w.configMap().Data["state"], "kubectl -n kruise-system annotate configmap kruise-store --overwrite ")
+				require.True(t, found)
+				_, token, found := strings.Cut(command, "kruise.io/open-store=")
+				require.True(t, found)
+
+				w.annotate("something-else/1")
+				w.pass(10 * time.Second)
+				w.isClosed("the store")
+				w.annotate(token)
+				w.pass(2 * time.Second)
+				w.isOpen()
+				assert.NotContains(t, w.configMap().Annotations, OpenAnnotation)
+				assert.Equal(t, w.store.stored.Record.Identity, w.configMap().Data["identity"])
+				assert.Contains(t, w.events(), "StoreOpened: The store was opened by the operator's annotation")
+
+				// The same annotation opens nothing later.
+				w.stop()
+				w.store.change(losses["wiped"].change)
+				w.start()
+				w.annotate(token)
+				w.pass(10 * time.Second)
+				w.isClosed("the store has lost its record")
+			})
+		})
+	}
+}
+
+func TestEmptyStoreIsClosedWhileThereArePodsOfOurs(t *testing.T) {
+	test(t, func(w *world) {
+		w.pods = []runtime.Object{ownedPod("apps.kruise.io/v1alpha1")}
+		w.start()
+		w.pass(time.Minute)
+		w.isClosed("the store is empty, but Pod ns/p has an owner that should be in it")
+		w.annotate(w.store.stored.Record.Token())
+		w.pass(2 * time.Second)
+		w.isOpen()
+		w.stop()
+	})
+}
+
+func TestPodsOfOthersCloseNothing(t *testing.T) {
+	test(t, func(w *world) {
+		w.pods = []runtime.Object{ownedPod("apps/v1")}
+		w.start()
+		w.isOpen()
+		w.stop()
+	})
+}
+
+func TestStoreThatHoldsObjectsIsAdopted(t *testing.T) {
+	test(t, func(w *world) {
+		w.pods = []runtime.Object{ownedPod("apps.kruise.io/v1alpha1")}
+		w.store.change(func(m *memory) { m.holds = true })
+		w.start()
+		w.isOpen()
+		assert.Equal(t, clusterUID, w.configMap().Data["identity"])
+		assert.Contains(t, w.events(), "it was adopted")
+		w.stop()
+	})
+}
+
+func TestDeletedConfigMapComesBack(t *testing.T) {
+	established(t, func(w *world) {
+		require.NoError(t, w.kube.CoreV1().ConfigMaps(namespace).Delete(t.Context(), ConfigMapName, metav1.DeleteOptions{}))
+		w.guard.Wrote()
+		w.pass(11 * time.Second)
+		w.isOpen()
+		assert.Equal(t, "3", w.configMap().Data["generation"])
+		w.stop()
+
+		require.NoError(t, w.kube.CoreV1().ConfigMaps(namespace).Delete(t.Context(), ConfigMapName, metav1.DeleteOptions{}))
+		w.start()
+		w.isOpen()
+		assert.Equal(t, clusterUID, w.configMap().Data["identity"])
+		assert.Equal(t, "3", w.configMap().Data["generation"])
+	})
+}
+
+// A connection that leads elsewhere is refused before anything is read over it.
+func TestConnectionToAnotherStoreClosesTheGuard(t *testing.T) {
+	established(t, func(w *world) {
+		same := func(context.Context) (Reading, error) { return w.store.stored, nil }
+		require.NoError(t, w.guard.Verify(t.Context(), same))
+		require.NoError(t, w.guard.Check())
+		err := w.guard.Verify(t.Context(), func(context.Context) (Reading, error) { return Reading{Cluster: 2, Revision: 1}, nil })
+		require.ErrorContains(t, err, "the store has lost its record")
+		w.isClosed("the store has lost its record")
+		assert.ErrorIs(t, <-w.done, ErrClosed)
+	})
+}
+
+func TestConnectionsBeforeTheStoreIsKnownAreNotJudged(t *testing.T) {
+	require.NoError(t, New().Verify(t.Context(), func(context.Context) (Reading, error) { return Reading{}, errors.New("not asked") }))
+}
+
+func TestWriteWithoutSpaceSaysSo(t *testing.T) {
+	err := New().Explain(rpctypes.ErrNoSpace)
+	var status apierrors.APIStatus
+	require.ErrorAs(t, err, &status)
+	assert.EqualValues(t, 507, status.Status().Code)
+	assert.ErrorContains(t, err, "the store is full: delete objects that are not needed, or ask the administrator to raise its quota")
+	other := errors.New("other")
+	assert.Equal(t, other, New().Explain(other))
+	assert.NoError(t, New().Explain(nil))
+}
+
+func TestNoObjectIsCreatedWithoutRoom(t *testing.T) {
+	g, problem := New(), ""
+	require.NoError(t, g.Room())
+	g.LimitBy(func() string { return problem })
+	require.NoError(t, g.Room())
+	problem = "the store is full: objects take 15 MiB of its quota of 16 MiB"
+	assert.ErrorContains(t, g.Room(), problem+": delete objects that are not needed")
+}
+
+func TestTerminatingDependentsDoNotCount(t *testing.T) {
+	pod := &metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet"}}}
+	groups := sets.New("apps.kruise.io")
+	assert.True(t, ownedBy(pod, groups))
+	pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	assert.False(t, ownedBy(pod, groups))
+}

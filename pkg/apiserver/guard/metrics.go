@@ -1,0 +1,37 @@
+package guard
+
+import (
+	"sync"
+
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+)
+
+var (
+	closedMetric = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "kruise_store_closed", StabilityLevel: metrics.ALPHA,
+		Help: "1 for the reason for which the store is closed: Wiped, Replaced, RolledBack or Empty; 0 for the others.",
+	}, []string{"reason"})
+	generationMetric = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "kruise_store_generation", StabilityLevel: metrics.ALPHA,
+		Help: "Generation of the store. It advances every 10 seconds while there are writes.",
+	})
+)
+
+var registerMetrics = sync.OnceFunc(func() {
+	legacyregistry.MustRegister(closedMetric, generationMetric)
+	showReason("")
+})
+
+// showReason sets the gauge of one reason, or of none.
+func showReason(reason Reason) {
+	for _, known := range []Reason{Wiped, Replaced, RolledBack, Empty} {
+		value := 0.0
+		if known == reason {
+			value = 1
+		}
+		closedMetric.WithLabelValues(string(known)).Set(value)
+	}
+}
+
+func showGeneration(generation int64) { generationMetric.Set(float64(generation)) }

@@ -1,0 +1,171 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+)
+
+// watch asks the store each second whether it is still the same one, and lets the generation advance while there are writes.
+func (g *Guard) watch(ctx context.Context) error {
+	advanced := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case l := <-g.closing:
+			g.report(ctx, l)
+			return fmt.Errorf("%w: %s", ErrClosed, l.message)
+		case <-time.After(probePeriod):
+		}
+		if !g.probe(ctx) {
+			continue
+		}
+		if time.Since(advanced) >= advancePeriod {
+			advanced = time.Now()
+			g.advance(ctx)
+		}
+	}
+}
+
+// probe reads the record once. It returns whether all is well.
+func (g *Guard) probe(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	before := g.known.Load()
+	reading, err := g.config.Store.Read(ctx)
+	if err != nil {
+		g.away(ctx, fmt.Sprintf("etcd at %s does not answer: %v", g.config.Store.Endpoint(), err))
+		return false
+	}
+	if reason, message := before.contradicts(&reading); reason != "" {
+		g.shut(reason, message, before.rollback(&reading))
+		return false
+	}
+	g.known.Store(&known{reading})
+	g.away(ctx, "")
+	return true
+}
+
+// away says that the open store does not answer, or answers again.
+func (g *Guard) away(ctx context.Context, trouble string) {
+	before := g.state.Load()
+	if before.phase != open || before.trouble == trouble || !g.state.CompareAndSwap(before, newState(open, "", trouble)) {
+		return
+	}
+	if trouble != "" && before.trouble == "" {
+		klog.FromContext(ctx).Error(nil, "The store does not answer", "problem", trouble)
+	}
+	if trouble == "" {
+		klog.FromContext(ctx).Info("The store answers again")
+	}
+}
+
+// shut closes the guard. The flag comes first: nothing that is read from now on is told.
+func (g *Guard) shut(reason Reason, message string, unseen bool) {
+	g.once.Do(func() {
+		g.state.Store(newState(closed, reason, message))
+		showReason(reason)
+		g.closing <- lost{reason, message, unseen}
+	})
+}
+
+// report writes down why the guard closed, before the process ends.
+func (g *Guard) report(ctx context.Context, l lost) {
+	logger := klog.FromContext(ctx)
+	logger.Error(nil, "The store is closed", "reason", l.reason, "problem", l.message)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	for range 3 { // another replica may write at the same moment
+		cluster, err := readCluster(ctx, g.configMaps(), g.config.Name)
+		if err == nil {
+			if l.unseen {
+				cluster.Lost = l.message
+			}
+			_, err = cluster.write(ctx, g.configMaps(), "closed: "+l.message)
+		}
+		if err == nil {
+			break
+		}
+		logger.Error(err, "Failed to say in the cluster that the store is closed")
+	}
+	g.event(ctx, corev1.EventTypeWarning, "StoreClosed", l.message)
+}
+
+// advance lets the generation grow by one: in the store first, then in the cluster. What failed is done the next time.
+func (g *Guard) advance(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	logger, now := klog.FromContext(ctx), g.known.Load()
+	if g.wrote.Swap(false) {
+		next := *now.Record
+		next.Generation++
+		reading, err := g.config.Store.Write(ctx, next, now.Version)
+		switch {
+		case err == nil:
+			now = &known{reading}
+			g.known.Store(now)
+		case errors.Is(err, ErrChanged):
+			// Another replica did it. The next probe sees it.
+			g.wrote.Store(true)
+		default:
+			g.wrote.Store(true)
+			logger.Error(err, "Failed to advance the store's generation")
+		}
+	}
+	showGeneration(now.Record.Generation)
+	if err := g.publish(ctx, now.Record); err != nil && !apierrors.IsConflict(err) {
+		logger.Error(err, "Failed to write the store's generation to the cluster")
+	}
+}
+
+// publish copies the record to the cluster unless it is there already, or a later one of another replica's.
+func (g *Guard) publish(ctx context.Context, record *Record) error {
+	if g.cluster.object != nil && g.cluster.Identity == record.Identity && g.cluster.Generation >= record.Generation {
+		return nil
+	}
+	cluster, err := readCluster(ctx, g.configMaps(), g.config.Name)
+	if err != nil {
+		return err
+	}
+	if cluster.Identity != "" && cluster.Identity != record.Identity {
+		g.shut(Replaced, fmt.Sprintf("the cluster expects another store: its identity is %s, that of the store is %s",
+			cluster.Identity, record.Identity), false)
+		return nil
+	}
+	if cluster.Identity == "" || cluster.Generation < record.Generation {
+		cluster.Identity, cluster.Generation = record.Identity, record.Generation
+		if cluster, err = cluster.write(ctx, g.configMaps(), stateOpen); err != nil {
+			return err
+		}
+	}
+	g.cluster = cluster
+	return nil
+}
+
+// event writes an event of the ConfigMap.
+func (g *Guard) event(ctx context.Context, kind, reason, message string) {
+	now := metav1.Now()
+	_, err := g.config.Kube.CoreV1().Events(g.config.Namespace).Create(ctx, &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprintf("%s.%x", g.config.Name, now.UnixNano()), Namespace: g.config.Namespace,
+		},
+		InvolvedObject: corev1.ObjectReference{
+			APIVersion: "v1", Kind: "ConfigMap", Namespace: g.config.Namespace, Name: g.config.Name,
+		},
+		Type: kind, Reason: reason, Message: message[:min(len(message), maxEventMessage)],
+		Source: corev1.EventSource{Component: "kruise-apiserver"}, FirstTimestamp: now, LastTimestamp: now, Count: 1,
+	}, metav1.CreateOptions{})
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Failed to write an event", "reason", reason)
+	}
+}
+
+// maxEventMessage is what the API allows.
+const maxEventMessage = 1024

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// small is a member with room for 16 MiB. commit writes its last batch to the file, which etcd does ten times a second: until then
+// no size shows it.
+func small(t *testing.T) (c *clientv3.Client, space *Space, commit func()) {
+	t.Helper()
+	config := testConfig(t)
+	config.QuotaBytes = 16 << 20
+	member, err := Start(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(member.Stop)
+	space, err = member.Space(config.QuotaBytes)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = space.client.Close() })
+	return client(t, member), space, member.etcd.Server.Backend().ForceCommit
+}
+
+// fill writes objects of a megabyte until etcd refuses, under names that differ or not. It returns how many it took.
+func fill(t *testing.T, c *clientv3.Client, commit func(), name func(i int) string) int {
+	t.Helper()
+	for i := range 100 {
+		_, err := c.Put(t.Context(), name(i), string(bytes.Repeat([]byte{byte(i)}, 1<<20)))
+		if err != nil {
+			require.ErrorIs(t, err, rpctypes.ErrNoSpace)
+			return i
+		}
+		commit()
+	}
+	t.Fatal("100 MiB fit into 16")
+	return 0
+}
+
+func TestOldRevisionsDoNotFillTheStore(t *testing.T) {
+	c, space, commit := small(t)
+	for i := range 100 {
+		_, err := c.Put(t.Context(), "key", string(bytes.Repeat([]byte{byte(i)}, 1<<20)))
+		require.NoError(t, err, "write %d", i)
+		commit()
+		require.NoError(t, space.keep(t.Context()))
+		require.Empty(t, space.Problem())
+	}
+}
+
+// TestStoreThatRefusesRecovers lets etcd raise its alarm, which a restart does not clear.
+func TestStoreThatRefusesRecovers(t *testing.T) {
+	c, space, commit := small(t)
+	fill(t, c, commit, func(int) string { return "key" })
+	_, err := c.Put(t.Context(), "small", "")
+	require.ErrorIs(t, err, rpctypes.ErrNoSpace)
+
+	require.NoError(t, space.keep(t.Context()))
+	assert.Empty(t, space.Problem())
+	_, err = c.Put(t.Context(), "small", "")
+	require.NoError(t, err)
+	u, err := space.look(t.Context())
+	require.NoError(t, err)
+	assert.Less(t, u.file, int64(8<<20), "the file became smaller")
+}
+
+func TestStoreFullOfObjectsSaysSoAndRecoversByDeletions(t *testing.T) {
+	c, space, commit := small(t)
+	written := 0
+	for space.Problem() == "" { // the first time etcd refuses, its file has gaps
+		written += fill(t, c, commit, func(i int) string { return fmt.Sprintf("key-%d", written+i) })
+		require.NoError(t, space.keep(t.Context()))
+	}
+	assert.Regexp(t, `^the store is full: objects take \d+ MiB of its quota of 16 MiB$`, space.Problem())
+	got, err := c.Get(t.Context(), "key-0")
+	require.NoError(t, err)
+	assert.Len(t, got.Kvs, 1, "reads go on")
+
+	for i := range written / 2 {
+		_, err := c.Delete(t.Context(), fmt.Sprintf("key-%d", i))
+		require.NoError(t, err, "deletions go on")
+	}
+	for range 2 { // the pages of what was deleted are free from the next batch on
+		require.NoError(t, space.keep(t.Context()))
+		_, err := c.Delete(t.Context(), "none")
+		require.NoError(t, err)
+		commit()
+	}
+	require.NoError(t, space.keep(t.Context()))
+	assert.Empty(t, space.Problem())
+	_, err = c.Put(t.Context(), "small", "")
+	assert.NoError(t, err)
+}
+
+// TestNewObjectsAreRefusedBeforeTheStoreIsFull leaves room for what deletions write.
+func TestNewObjectsAreRefusedBeforeTheStoreIsFull(t *testing.T) {
+	c, space, commit := small(t)
+	for i := 0; space.Problem() == ""; i++ {
+		_, err := c.Put(t.Context(), fmt.Sprintf("key-%d", i), string(bytes.Repeat([]byte{byte(i)}, 1<<18)))
+		require.NoError(t, err, "object %d", i)
+		commit()
+		require.NoError(t, space.keep(t.Context()))
+	}
+	_, err := c.Put(t.Context(), "key-0", "smaller")
+	assert.NoError(t, err)
+}
