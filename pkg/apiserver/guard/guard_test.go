@@ -363,6 +363,18 @@ func TestLossWhileDownIsFoundAtTheStart(t *testing.T) {
 	}
 }
 
+func TestClosedStoreStaysClosedWhileNobodyCanLook(t *testing.T) {
+	established(t, func(w *world) {
+		w.stop()
+		w.store.change(losses["wiped"].change)
+		w.start()
+		w.isClosed("the store is closed: the store has lost its record")
+		w.store.change(func(m *memory) { m.err = errors.New("connection refused") })
+		w.pass(time.Minute)
+		w.isClosed("the store is closed: the store has lost its record")
+	})
+}
+
 // The right store needs no operator.
 func TestRightStoreThatReturnsIsServedAgain(t *testing.T) {
 	established(t, func(w *world) {
