@@ -18,14 +18,14 @@ import (
 
 const (
 	// spacePeriod is how often the size is looked at.
-	spacePeriod = 5 * time.Second
+	spacePeriod = time.Second
 	// spaceTimeout bounds one step. Defragmenting the largest store takes about a minute.
 	spaceTimeout = 2 * time.Minute
 	// defragmentPeriod is how often the store is defragmented at most while nothing is refused: it answers nothing meanwhile.
 	defragmentPeriod = 10 * time.Minute
 
-	// Percentages of the quota: from the first on, old revisions are dropped at once instead of after five minutes; from the
-	// second on, no object is created, which leaves room for deletions, statuses and finalizers; below the third, writes that etcd
+	// Percentages of the quota that are in use: from the first on, old revisions are dropped at once instead of after five minutes,
+	// which ends lists that go on page by page for longer than a look; from the second on, no object is created, which leaves room for deletions, statuses and finalizers; below the third, writes that etcd
 	// itself stopped go on.
 	compactAbove = 60
 	createBelow  = 85
@@ -119,10 +119,12 @@ func (s *Space) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if u.refuses || s.above(u.file, compactAbove) {
+	if u.refuses || s.above(u.inUse, compactAbove) {
 		if u, err = s.compact(ctx, u); err != nil {
 			return err
 		}
+	}
+	if u.refuses || s.above(u.file, compactAbove) {
 		if u, err = s.defragment(ctx, u); err != nil {
 			return err
 		}
