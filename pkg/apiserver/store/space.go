@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"k8s.io/component-base/metrics"
@@ -149,10 +151,8 @@ func (s *Space) compact(ctx context.Context, u usage) (usage, error) {
 	if to == 0 {
 		return u, nil
 	}
-	// An error means that this was dropped already.
-	if _, err := s.client.Compact(ctx, to, clientv3.WithCompactPhysical()); err != nil {
-		klog.FromContext(ctx).V(4).Info("Nothing to compact", "revision", to, "err", err)
-		return u, nil
+	if _, err := s.client.Compact(ctx, to, clientv3.WithCompactPhysical()); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+		return u, fmt.Errorf("compact to revision %d: %w", to, err)
 	}
 	return s.look(ctx)
 }
