@@ -144,7 +144,7 @@ func TestFullStoreRefusesNewObjectsAlone(t *testing.T) {
 
 func TestStoreThatIsNotOpenYetRefuses(t *testing.T) {
 	g, opens := &gate{}, 0
-	var fails error = errors.New("no etcd")
+	fails := errors.New("no etcd")
 	released := 0
 	d := &deferred{
 		resource: schema.GroupResource{Group: "apps.kruise.io", Resource: "clonesets"}, gate: g,

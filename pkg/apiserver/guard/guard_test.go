@@ -134,7 +134,7 @@ func (w *world) pass(d time.Duration) {
 
 func (w *world) stop() {
 	w.cancel()
-	<-w.done
+	require.ErrorIs(w.t, <-w.done, context.Canceled)
 }
 
 func (w *world) configMap() *corev1.ConfigMap {
@@ -396,7 +396,7 @@ func TestOperatorOpensTheStoreWithTheCommandThatIsShown(t *testing.T) {
 			established(t, func(w *world) {
 				w.store.change(loss.change)
 				w.pass(1100 * time.Millisecond)
-				<-w.done
+				require.ErrorIs(t, <-w.done, ErrClosed)
 				w.start()
 				_, command, found := strings.Cut(w.configMap().Data["state"], "kubectl -n kruise-system annotate configmap kruise-store --overwrite ")
 				require.True(t, found)

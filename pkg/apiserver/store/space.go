@@ -27,8 +27,8 @@ const (
 	defragmentPeriod = 10 * time.Minute
 
 	// Percentages of the quota that are in use: from the first on, old revisions are dropped at once instead of after five minutes,
-	// which ends lists that go on page by page for longer than a look; from the second on, no object is created, which leaves room for deletions, statuses and finalizers; below the third, writes that etcd
-	// itself stopped go on.
+	// which ends lists that go on page by page for longer than a look; from the second on, no object is created, which leaves room
+	// for deletions, statuses and finalizers; below the third, writes that etcd itself stopped go on.
 	compactAbove = 60
 	createBelow  = 85
 	resumeBelow  = 95
