@@ -27,7 +27,7 @@ func (b *budgeted) deployment(name string, replicas int, strategy string) {
 	b.apply(fmt.Sprintf(`
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: "%[1]s"}
+metadata: {name: %[1]s}
 spec:
   replicas: %[2]d
   strategy: {type: %[3]s}
@@ -63,7 +63,7 @@ func (b *budgeted) pods(selector string) []corev1.Pod {
 // bounds makes a budget, and returns when it is counted so and its Pods say that they have it.
 func (b *budgeted) bounds(name, spec, selector string, want counts) {
 	b.t.Helper()
-	b.apply("apiVersion: policy.kruise.io/v1beta1\nkind: PodUnavailableBudget\nmetadata: {name: \"" + name + "\"}\nspec: " + spec + "\n")
+	b.apply("apiVersion: policy.kruise.io/v1beta1\nkind: PodUnavailableBudget\nmetadata: {name: " + name + "}\nspec: " + spec + "\n")
 	b.counts(name, want)
 	eventually(b.t, func() bool {
 		for _, pod := range b.pods(selector) {
@@ -105,7 +105,7 @@ func TestBudgetsOfDeployments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := *b
 			b.t = t
-			set := strings.Trim(strings.Map(func(r rune) rune {
+			set := "set-" + strings.Trim(strings.Map(func(r rune) rune {
 				if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 					return r
 				}
@@ -210,7 +210,7 @@ spec:
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
-metadata: {name: "%[1]s"}
+metadata: {name: %[1]s}
 rules: [{apiGroups: [example.com], resources: [%[1]s, %[1]s/scale], verbs: [get]}]
 `, plural))
 	t.Cleanup(func() {
