@@ -65,6 +65,10 @@ bench: up ## Compare verbs and memory of CloneSets with Deployments and custom r
 fuzz: ## Run round trips and simulated rollouts for long, and the fuzz targets for a minute each.
 	@hack/fuzz.sh
 
+.PHONY: race
+race: ## Run the tests of packages that start goroutines under the race detector.
+	@hack/race.sh
+
 .PHONY: lint
 lint: ## Run the linter.
 	@hack/lint.sh

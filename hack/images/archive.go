@@ -59,7 +59,7 @@ type file struct {
 
 // writeArchive writes an OCI image layout as a tar file, index first, so that Inspect reads a few bytes.
 func writeArchive(path, ref string, image v1.Image, architecture string) error {
-	files, err := layout(ref, image, architecture)
+	files, err := layoutFiles(ref, image, architecture)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func writeTar(out io.Writer, files []file) error {
 	return w.Close()
 }
 
-func layout(ref string, image v1.Image, architecture string) ([]file, error) {
+func layoutFiles(ref string, image v1.Image, architecture string) ([]file, error) {
 	manifest, err := image.RawManifest()
 	if err != nil {
 		return nil, fmt.Errorf("encode manifest: %w", err)

@@ -3,10 +3,17 @@ package images
 import (
 	"archive/tar"
 	"io"
+	"log"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -56,6 +63,30 @@ func TestInspect(t *testing.T) {
 
 	_, err = Inspect(writeProgram(t, "no archive"))
 	require.ErrorContains(t, err, "read image archive")
+}
+
+// TestPushArchive uploads what nodes also get from the archive, so that the digest is the same.
+func TestPushArchive(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "demo.tar")
+	want, err := archive(Fixtures()[0], writeProgram(t, "x"), path, "amd64")
+	require.NoError(t, err)
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	for range 2 {
+		require.NoError(t, PushArchive(t.Context(), path, host))
+	}
+	ref, err := name.ParseReference(host+"/demo:v1", name.Insecure)
+	require.NoError(t, err)
+	image, err := remote.Image(ref)
+	require.NoError(t, err)
+	digest, err := image.Digest()
+	require.NoError(t, err)
+	assert.Equal(t, want.Digest, digest.String())
+	require.NoError(t, validate.Image(image), "with all of its layers")
+
+	require.ErrorContains(t, PushArchive(t.Context(), writeProgram(t, "no archive"), host), "read image archive")
 }
 
 // TestImage looks at what a container gets: who it runs as, what is started and which files there are.

@@ -52,6 +52,9 @@ func (c *Cluster) Up(ctx context.Context) error {
 	if err := c.startAll(ctx); err != nil {
 		return err
 	}
+	if err := c.pushImages(ctx); err != nil {
+		return err
+	}
 	return c.writeKubeconfig()
 }
 

@@ -40,6 +40,19 @@ func (c *Cluster) loadInto(ctx context.Context, node int, archives []string) err
 	return nil
 }
 
+// pushImages gives the cluster's registry the images that the nodes have, for Pods that always pull.
+func (c *Cluster) pushImages(ctx context.Context) error {
+	if !c.cfg.Registry {
+		return nil
+	}
+	for _, archive := range c.cfg.Images {
+		if err := images.PushArchive(ctx, archive, c.net.RegistryHost()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // imageDigests reads the references and digests that a node's containerd knows: the first and third column of the list.
 func (c *Cluster) imageDigests(ctx context.Context, node int) (map[string]string, error) {
 	out, err := c.ctr(ctx, node, "images", "list")

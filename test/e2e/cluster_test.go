@@ -37,6 +37,18 @@ func TestGarbageCollection(t *testing.T) {
 	})
 }
 
+// TestAManifestOfOnesOwnRuns: the policy that a Pod has where the manifest says nothing of it pulls the image, also with the tag latest
+// or Always. The local cluster's registry has the demo images, and its default StorageClass the name that others use.
+func TestAManifestOfOnesOwnRuns(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.apply(strings.Replace(manifest("web", "  template:", "  volumeClaimTemplates:\n  - metadata: {name: data}\n"+
+		"    spec: {storageClassName: standard, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}\n  template:"),
+		"        imagePullPolicy: IfNotPresent\n", "        imagePullPolicy: Always\n", 1))
+	e.ready("web", 3)
+	assert.NotContains(t, e.podEvents(), "ErrImagePull")
+}
+
 // TestForegroundDeletion keeps the CloneSet until its Pods are gone.
 func TestForegroundDeletion(t *testing.T) {
 	t.Parallel()

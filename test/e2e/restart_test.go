@@ -425,7 +425,9 @@ func restartNever(t *testing.T, e *env) {
 	request := e.completed("r")
 	assert.Equal(t, "recreating has exceeded the activeDeadlineSeconds", request.Status.Message)
 	assert.Equal(t, v1beta1.ContainerRecreateRequestFailed, request.Status.ContainerRecreateStates[0].Phase)
-	assert.NotNil(t, containerStatus(t, e.pod(), "app").State.Terminated)
+	e.eventually("the container has ended", func(c *require.Assertions, _ context.Context) {
+		c.NotNil(containerStatus(t, e.pod(), "app").State.Terminated)
+	})
 }
 
 func restartMistakes(t *testing.T, e *env) {
@@ -444,8 +446,11 @@ func restartMistakes(t *testing.T, e *env) {
 		assert.Contains(t, e.refused(text, "create", "-f", "-"), want)
 	}
 	assert.NotContains(t, e.apply(recreate("good", app, "activeDeadlineSeconds: 300"), "--dry-run=server"), "nothing acts on")
+	// A finalizer keeps the Pod while it is terminating, however fast its node stops it.
+	e.kubectl("patch", "pod", "p", "--type=merge", `--patch={"metadata":{"finalizers":["example.com/kept"]}}`)
 	e.kubectl("delete", "pod", "p", "--wait=false")
 	assert.Contains(t, e.refused(recreate("r", app), "create", "-f", "-"), "not allowed to recreate containers in an inactive Pod")
+	e.kubectl("patch", "pod", "p", "--type=merge", `--patch={"metadata":{"finalizers":null}}`)
 }
 
 // restartVersions writes one version and reads the other.

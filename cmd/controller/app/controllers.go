@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/component-base/featuregate"
@@ -68,11 +69,6 @@ func allOf(gates ...featuregate.Feature) func(featuregate.FeatureGate) bool {
 // anyOf asks for a controller while one of the gates is on.
 func anyOf(gates ...featuregate.Feature) func(featuregate.FeatureGate) bool {
 	return func(gate featuregate.FeatureGate) bool {
-		for _, name := range gates {
-			if gate.Enabled(name) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(gates, gate.Enabled)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
@@ -164,4 +165,45 @@ func TestAnExceededDeadlineOutlivesProgress(t *testing.T) {
 	w.edit(func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.RollingUpdate.Paused = true })
 	w.step()
 	assert.Equal(t, "CloneSetPaused", w.progressOf().Reason, "a pause ends it as well")
+}
+
+// Case cloneset 39.
+func TestADeadlineRunsWhileAHookHoldsTheOnePodOfAPartition(t *testing.T) {
+	w := rolled(t, "", newSet(2, inPlaceIfPossible, deadline(120), knobs("99%", "1", ""), func(s *v1beta1.CloneSetSpec) {
+		s.MinReadySeconds = 10
+		s.Lifecycle = &pub.Lifecycle{InPlaceUpdate: &pub.LifecycleHook{LabelsHandler: map[string]string{"hook": "on"}}}
+		s.Template.Labels["hook"] = "on"
+	}))
+	w.wait(time.Minute)
+	w.settle()
+	w.edit(image("app:2"))
+	w.settle()
+	set := w.set()
+	assert.Equal(t, set.Generation, set.Status.ObservedGeneration)
+	var prepared []string
+	for _, pod := range w.Pods() {
+		if pod.Labels["lifecycle.apps.kruise.io/state"] == "PreparingUpdate" {
+			prepared = append(prepared, pod.Name)
+		}
+	}
+	require.Len(t, prepared, 1)
+
+	w.wait(120 * time.Second)
+	w.step()
+	assert.Equal(t, "CloneSetUpdated", w.progressOf().Reason)
+	w.wait(time.Second)
+	w.step()
+	assert.Equal(t, "ProgressDeadlineExceeded", w.progressOf().Reason)
+
+	w.change(prepared[0], func(p *corev1.Pod) { delete(p.Labels, "hook") })
+	w.settle()
+	assert.Equal(t, map[string]int{"app:1": 1, "app:2": 1}, w.images())
+	w.wait(9 * time.Second)
+	w.step()
+	assert.Equal(t, "ProgressDeadlineExceeded", w.progressOf().Reason, "the updated Pod is not available yet")
+	w.change(prepared[0], func(p *corev1.Pod) { p.Labels["hook"] = "on" })
+	w.wait(2 * time.Second)
+	w.settle()
+	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
+	assert.NotEqual(t, "ProgressDeadlineExceeded", w.progressOf().Reason, "its partition is reached")
 }

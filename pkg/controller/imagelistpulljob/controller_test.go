@@ -158,6 +158,7 @@ func writesTo(writes []string, resource string) []string {
 	})
 }
 
+// Case image-predownload 47.
 func TestCountsOfChildren(t *testing.T) {
 	w := newWorld(t, func(list *v1beta1.ImageListPullJob) { list.Spec.Images = []string{"d", "c", "b", "a"} })
 	w.settle()

@@ -317,3 +317,30 @@ func TestADigestIsATag(t *testing.T) {
 	w.step("a")
 	assert.Equal(t, digest, w.image("n1").Spec.Images["nginx"].Tags[0].Tag)
 }
+
+// Cases image-predownload 46, 47: a node that does not answer keeps its job waiting, and others pull meanwhile.
+func TestANodeWithoutAnAgentHoldsUpNoOther(t *testing.T) {
+	for name, edit := range map[string]func(*v1beta1.ImagePullJob){"Always": func(*v1beta1.ImagePullJob) {}, "Never": never} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, append(nodeImages(5), newJob("a", limit("4"), edit))...)
+			for range 10 {
+				w.step("a")
+				for _, node := range w.unfinished() {
+					if node != "n3" {
+						w.answer(node, v1beta1.ImagePhaseSucceeded)
+					}
+				}
+			}
+			status := w.job("a").Status
+			assert.Equal(t, []int32{5, 4, 1, 0}, []int32{status.Desired, status.Succeeded, status.Active, status.Failed})
+			assert.Nil(t, status.CompletionTime)
+
+			w.answer("n3", v1beta1.ImagePhaseFailed)
+			w.settle("a")
+			status = w.job("a").Status
+			assert.Equal(t, []int32{5, 4, 0, 1}, []int32{status.Desired, status.Succeeded, status.Active, status.Failed})
+			assert.Equal(t, []string{"n3"}, status.FailedNodes)
+			assert.Equal(t, name == "Always", status.CompletionTime != nil)
+		})
+	}
+}

@@ -129,6 +129,20 @@ func guarded(_ context.Context, r request) (string, error) {
 	return "", errors.New("failed to resolve reference: unexpected status from HEAD request: 401 Unauthorized for " + r.auth.GetPassword())
 }
 
+// Case image-predownload 49: the older type of Secret that holds the newer type's content.
+func TestASecretInAnotherTypesFormGivesNoCredentials(t *testing.T) {
+	inWorld(t, withSecrets("mistaken"), func(w *world) {
+		mistaken := secret("mistaken", "example.com", "right")
+		mistaken.Type, mistaken.Data = corev1.SecretTypeDockercfg, map[string][]byte{corev1.DockerConfigKey: mistaken.Data[corev1.DockerConfigJsonKey]}
+		w.secrets = []corev1.Secret{mistaken}
+		w.runtime.answers(nil)
+		w.start()
+		require.Len(t, w.runtime.requests, 1)
+		assert.Nil(t, w.runtime.requests[0].auth)
+		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("example.com/app", "1").Phase)
+	})
+}
+
 // Case image-predownload 37.
 func TestCredentialsAreTriedInTurn(t *testing.T) {
 	wrong, right := secret("wrong", "example.com", "wrong"), secret("right", "example.com", "right")
