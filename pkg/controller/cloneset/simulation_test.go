@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
+	kuberecord "k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -26,6 +26,7 @@ import (
 	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 // A few seconds' worth are simulated unless more are asked for.
@@ -61,8 +62,8 @@ type simulation struct {
 	written map[string]int64
 	// images are those that the controller gave to each Pod, by name.
 	images map[string]string
-	// grace is how long the change that waits in each Pod has to wait, by name.
-	grace map[string]time.Duration
+	// waiting is the change that waits in each Pod for its grace period, by name.
+	waiting map[string]*record.Grace
 	// ceiling is the most Pods that any pass since the controller was started was allowed.
 	ceiling int
 	// due is when the last pass asked to be repeated.
@@ -82,7 +83,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 		t: t, rand: r, server: controllertest.NewServer(r), clock: clocktesting.NewFakePassiveClock(controllertest.Now),
 		node: &controllertest.Node{Now: controllertest.Now, Broken: brokenImage}, trouble: r.IntN(2) == 0,
 		sick: map[string]bool{}, created: map[string]int{}, deleted: map[string]int{}, purged: map[types.UID]bool{},
-		images: map[string]string{}, grace: map[string]time.Duration{},
+		images: map[string]string{}, waiting: map[string]*record.Grace{},
 	}
 	s.gates.rollback, s.gates.preparingUpdateAsUpdate = r.IntN(2) == 0, r.IntN(2) == 0
 	s.server.OnWrite, s.server.Interfere, s.server.Trouble = s.observe, s.interfere, s.trouble
@@ -109,7 +110,7 @@ func (s *simulation) restart() {
 	s.r = &Reconciler{
 		settings: s.gates, pace: engine.NewPace(s.clock), report: &reporter{sets: setClient{setServer: s.sets}, guard: s.guard},
 		engine: &engine.Engine{
-			Server: s.server, Caches: s.caches.Caches(), Guard: s.guard, Recorder: &record.FakeRecorder{}, Clock: s.clock, Width: 1,
+			Server: s.server, Caches: s.caches.Caches(), Guard: s.guard, Recorder: &kuberecord.FakeRecorder{}, Clock: s.clock, Width: 1,
 			Random: func(int) string { s.made++; return fmt.Sprintf("%05d", s.made) },
 		},
 	}

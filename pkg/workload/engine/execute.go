@@ -119,12 +119,17 @@ func (x *execution) remember() {
 	kept := v.memory
 	kept.attempted, kept.unresolved = x.attempted, x.unresolved
 	for id, tried := range v.memory.attempted {
-		arrived := x.created[id] || slices.ContainsFunc(v.Pods, func(pod *corev1.Pod) bool { return v.Instance(pod) == id })
-		if _, again := kept.attempted[id]; !again && !arrived && v.memory.mayArrive(id, v.Now) {
+		if _, again := kept.attempted[id]; !again && !x.created[id] && !v.arrived(id) && v.memory.mayArrive(id, v.Now) {
 			kept.attempted[id] = tried
 		}
 	}
 	x.memories.keep(v.Object.GetUID(), kept)
+}
+
+// arrived tells whether there is a Pod of the instance, whatever became of it since.
+func (v *View) arrived(id string) bool {
+	has := func(pod *corev1.Pod) bool { return v.Instance(pod) == id }
+	return slices.ContainsFunc(v.Pods, has) || slices.ContainsFunc(v.Leaving, has) || slices.ContainsFunc(v.Inactive, has)
 }
 
 func (x *execution) eventf(eventType, reason, format string, args ...any) {
