@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
@@ -13,7 +12,7 @@ import (
 func TestOnDeleteCountsWhatTheUserReplaced(t *testing.T) {
 	w := rolled(t, "", newSet(5))
 	replicas := func(n int32) func(*v1beta1.CloneSetSpec) {
-		return func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To(n) }
+		return func(s *v1beta1.CloneSetSpec) { s.Replicas = new(n) }
 	}
 	updated := func() (updated, available int32) {
 		w.settle()
