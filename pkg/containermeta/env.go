@@ -25,8 +25,8 @@ var metadataPath = regexp.MustCompile(`^metadata\.(labels|annotations)\['(.+)'\]
 // ownKeys are labels and annotations that workloads and the node agent write in the course of an update. A container that reads one
 // keeps the value that it started with: otherwise every update would restart it.
 var ownKeys = []string{
-	pub.ControllerRevisionHashKey, pub.PodTemplateHashKey, pub.KruiseControllerRevisionHashKey, pub.LifecycleStateKey, pub.LifecycleTimestampKey,
-	pub.SpecifiedDeleteKey, pub.InPlaceUpdateStateKey, pub.InPlaceUpdateGraceKey, pub.RuntimeContainerMetaKey, pub.SidecarSetHashKey,
+	pub.ControllerRevisionHashKey, pub.PodTemplateHashKey, pub.KruiseControllerRevisionHashKey, pub.LifecycleStateKey,
+	pub.LifecycleTimestampKey, pub.SpecifiedDeleteKey, pub.InPlaceUpdateStateKey, pub.InPlaceUpdateGraceKey, pub.RuntimeContainerMetaKey, pub.SidecarSetHashKey,
 	pub.SidecarSetHashWithoutImageKey, pub.SidecarSetInPlaceUpdateStateKey,
 }
 

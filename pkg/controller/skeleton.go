@@ -177,7 +177,7 @@ func (c *Of[T]) next(ctx context.Context, key types.NamespacedName) (reconcile.R
 
 // kindOf is the kind of a Go type.
 func kindOf[T Object]() (schema.GroupKind, error) {
-	object, ok := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(runtime.Object)
+	object, ok := reflect.TypeAssert[runtime.Object](reflect.New(reflect.TypeFor[T]().Elem()))
 	for _, scheme := range []*runtime.Scheme{kruisescheme.Scheme, kubescheme.Scheme} {
 		if kinds, _, err := scheme.ObjectKinds(object); ok && err == nil {
 			return kinds[0].GroupKind(), nil

@@ -74,7 +74,8 @@ func measureScale(ctx context.Context, core kubernetes.Interface, kruise version
 	b := &scaleBench{core: core, kruise: kruise, out: tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)}
 	const header = "controller\ts\tCPU s\tCPU ms/Pod\tpeak MiB\trequests\tper Pod\twrites/Pod\tstatus writes\tKiB/Pod\t"
 	fmt.Fprintln(b.out, header) //nolint:errcheck // Standard output.
-	for _, next := range []struct{ sets, each int }{{1, shape.large}, {shape.several, shape.large / max(1, shape.several)}, {shape.sets, shape.each}} {
+	shapes := []struct{ sets, each int }{{1, shape.large}, {shape.several, shape.large / max(1, shape.several)}, {shape.sets, shape.each}}
+	for _, next := range shapes {
 		b.sets, b.each = next.sets, next.each
 		if err := b.shape(ctx, binary, filepath.Join(dir, "controller.log")); err != nil {
 			return err
@@ -120,7 +121,8 @@ func (b *scaleBench) shape(ctx context.Context, binary, logFile string) (err err
 			return err
 		}
 	}
-	if err := b.step(ctx, "recreated", b.change(`{"op":"add","path":"/spec/template/spec/containers/0/env","value":[{"name":"A","value":"1"}]}`)); err != nil {
+	recreate := b.change(`{"op":"add","path":"/spec/template/spec/containers/0/env","value":[{"name":"A","value":"1"}]}`)
+	if err := b.step(ctx, "recreated", recreate); err != nil {
 		return err
 	}
 	return b.restart(ctx)

@@ -100,7 +100,12 @@ func TestFinishedUpdatesServeWhileTheAPIServerIsAway(t *testing.T) {
 	})
 	e.scaleAPIServer("0")
 	t.Cleanup(func() {
-		_ = e.command(context.WithoutCancel(t.Context()), "--namespace=kruise-system", "scale", "deployment", "kruise-apiserver", "--replicas=1").Run()
+		e := *e
+		kruise := func(args ...string) {
+			_ = e.command(context.WithoutCancel(t.Context()), append([]string{"--namespace=kruise-system"}, args...)...).Run()
+		}
+		kruise("scale", "deployment", "kruise-apiserver", "--replicas=1")
+		kruise("rollout", "status", "deployment", "kruise-apiserver", "--timeout=120s")
 	})
 	e.kubectl("--namespace=kruise-system", "wait", "pod", "--for=delete", "--selector=control-plane=apiserver", "--timeout=120s")
 	lost := e.pods("web")[0].Name
@@ -109,7 +114,8 @@ func TestFinishedUpdatesServeWhileTheAPIServerIsAway(t *testing.T) {
 		pods := e.pods("web")
 		c.Len(pods, 2, "nothing is created meanwhile")
 		for _, pod := range pods {
-			c.Contains(before, pod.UID)
+			_, same := before[string(pod.UID)]
+			c.True(same, pod.Name)
 			c.Equal("kruise.local/demo:v2", pod.Spec.Containers[0].Image)
 			c.True(isReady(&pod), pod.Name)
 		}

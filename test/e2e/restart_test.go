@@ -425,7 +425,9 @@ func restartNever(t *testing.T, e *env) {
 	request := e.completed("r")
 	assert.Equal(t, "recreating has exceeded the activeDeadlineSeconds", request.Status.Message)
 	assert.Equal(t, v1beta1.ContainerRecreateRequestFailed, request.Status.ContainerRecreateStates[0].Phase)
-	assert.NotNil(t, containerStatus(t, e.pod(), "app").State.Terminated)
+	e.eventually("the container has ended", func(c *require.Assertions, _ context.Context) {
+		c.NotNil(containerStatus(t, e.pod(), "app").State.Terminated)
+	})
 }
 
 func restartMistakes(t *testing.T, e *env) {

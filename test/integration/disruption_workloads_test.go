@@ -105,7 +105,7 @@ func TestBudgetsOfDeployments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := *b
 			b.t = t
-			set := strings.Trim(strings.Map(func(r rune) rune {
+			set := "set-" + strings.Trim(strings.Map(func(r rune) rune {
 				if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 					return r
 				}

@@ -34,6 +34,8 @@ import (
 const (
 	// reconnectWithin is how long after its return etcd is asked again at the latest.
 	reconnectWithin = 3 * time.Second
+	// redialPeriod is the pause between two attempts to connect.
+	redialPeriod = 500 * time.Millisecond
 	// verifyTimeout bounds the look at a store before a connection to it is used.
 	verifyTimeout = 10 * time.Second
 )
@@ -123,7 +125,26 @@ func (o *StoreOptions) verifyConnections(g *guard.Guard) {
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}
+	dial = untilConnected(dial)
 	to.EgressLookup = func(egressselector.NetworkContext) (utilnet.DialFunc, error) { return dial, nil }
+}
+
+// untilConnected dials again and again for as long as etcd's client waits for one attempt. On its own that client waits up to two
+// minutes between attempts after a long outage.
+func untilConnected(dial utilnet.DialFunc) utilnet.DialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		for {
+			connection, err := dial(ctx, network, address)
+			if err == nil {
+				return connection, nil
+			}
+			select {
+			case <-ctx.Done():
+				return nil, err
+			case <-time.After(redialPeriod):
+			}
+		}
+	}
 }
 
 // readAt reads the record of one member.

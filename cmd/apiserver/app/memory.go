@@ -15,8 +15,8 @@ const (
 	memoryLimitEnv = "MEMORY_LIMIT"
 	// heapPercent of it is what Go may use: the rest is for what Go does not count, the pages of the store among them.
 	heapPercent = 90
-	// quotaShare is how many times a stored object is in memory at most: decoded, in the watch cache, in its history, in the caches
-	// of admission.
+	// quotaShare is how much more memory than space a store takes, as an estimate: small objects took about ten times their size
+	// with the garbage collector's default, decoded, in the watch cache and its history. Near the limit it collects more often.
 	quotaShare = 8
 	// smallestQuotaBytes is enough for a few thousand objects.
 	smallestQuotaBytes = 64 << 20

@@ -15,11 +15,16 @@ import (
 
 	"kruise.io/kruise/pkg/apiserver"
 	"kruise.io/kruise/pkg/apiserver/certificates"
+	"kruise.io/kruise/pkg/apiserver/guard"
 	"kruise.io/kruise/pkg/apiserver/store"
 )
 
-// certificateTimeout bounds the wait for the first certificate. Whoever started us tries again.
-const certificateTimeout = 2 * time.Minute
+const (
+	// certificateTimeout bounds the wait for the first certificate. Whoever started us tries again.
+	certificateTimeout = 2 * time.Minute
+	// closedPatience is how long requests may take to end once the store is closed.
+	closedPatience = 10 * time.Second
+)
 
 // Run serves until ctx ends or the embedded store does.
 func Run(ctx context.Context, options *Options) error {
@@ -62,13 +67,35 @@ func Run(ctx context.Context, options *Options) error {
 	if err := guardStore(ctx, options, config, cancel); err != nil {
 		return err
 	}
-	if err := server.PrepareRun().RunWithContext(ctx); err != nil {
+	if err := serve(ctx, server.PrepareRun().RunWithContext); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
 	}
 	return nil
+}
+
+// serve runs the server until ctx ends and its requests are answered. Requests that wait for a store that was closed meanwhile are
+// not waited for.
+func serve(ctx context.Context, run func(context.Context) error) error {
+	served := make(chan error, 1)
+	go func() { served <- run(ctx) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	var enough <-chan time.Time
+	if errors.Is(context.Cause(ctx), guard.ErrClosed) {
+		enough = time.After(closedPatience)
+	}
+	select {
+	case err := <-served:
+		return err
+	case <-enough:
+		return nil
+	}
 }
 
 // startStore starts the embedded store. Where that ends on its own, so does the process.

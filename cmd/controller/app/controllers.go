@@ -2,7 +2,6 @@ package app
 
 import (
 	"slices"
-
 	"time"
 
 	"k8s.io/component-base/featuregate"
@@ -69,5 +68,7 @@ func allOf(gates ...featuregate.Feature) func(featuregate.FeatureGate) bool {
 
 // anyOf asks for a controller while one of the gates is on.
 func anyOf(gates ...featuregate.Feature) func(featuregate.FeatureGate) bool {
-	return func(gate featuregate.FeatureGate) bool { return slices.ContainsFunc(gates, gate.Enabled) }
+	return func(gate featuregate.FeatureGate) bool {
+		return slices.ContainsFunc(gates, gate.Enabled)
+	}
 }

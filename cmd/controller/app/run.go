@@ -108,8 +108,10 @@ func (c *Config) lead(ctx context.Context) error {
 // fillCaches starts the informers of each controller as soon as the servers have what it needs.
 func (c *Config) fillCaches(ctx context.Context) {
 	defer c.caches.Wait()
-	start := func(needs []controller.Need) { c.caches.Start(ctx, needs) }
-	w := &waiter{discovery: c.kruise.Discovery(), left: slices.Clone(c.controllers), start: start}
+	w := &waiter{
+		discovery: c.kruise.Discovery(), left: slices.Clone(c.controllers),
+		start: func(needs []controller.Need) { c.caches.Start(ctx, needs) },
+	}
 	w.run(ctx)
 	<-ctx.Done()
 }

@@ -107,12 +107,14 @@ func TestClosedStoreNeverAnswersNotFound(t *testing.T) {
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			g := &gate{}
-			open := &checked{Interface: &empty{}, gate: g}
+			asked := 0
+			open := &checked{Interface: &empty{during: func() { asked++ }}, gate: g}
 			if err := call(t.Context(), open); name != "watch" {
 				assert.True(t, storage.IsNotFound(err) || errors.Is(err, errExplained), "an open store does: %v", err)
 			}
 			g.err = errClosed
 			assert.Equal(t, errClosed, call(t.Context(), open))
+			assert.Equal(t, 1, asked, "a closed store is not asked")
 
 			// The answer of a store that turned out to be wrong while it was being read.
 			g.err = nil
@@ -142,7 +144,7 @@ func TestFullStoreRefusesNewObjectsAlone(t *testing.T) {
 
 func TestStoreThatIsNotOpenYetRefuses(t *testing.T) {
 	g, opens := &gate{}, 0
-	var fails error = errors.New("no etcd")
+	fails := errors.New("no etcd")
 	released := 0
 	d := &deferred{
 		resource: schema.GroupResource{Group: "apps.kruise.io", Resource: "clonesets"}, gate: g,

@@ -126,8 +126,7 @@ func (e *closedError) Error() string { return e.message }
 // tell says why the store is not open.
 func (g *Guard) tell(ctx context.Context, err error) {
 	next := newState(starting, "", err.Error())
-	var closing *closedError
-	if errors.As(err, &closing) {
+	if closing, found := errors.AsType[*closedError](err); found {
 		next = newState(closed, closing.reason, closing.message)
 	}
 	if before := g.state.Load(); before.phase == closed && next.phase == starting {

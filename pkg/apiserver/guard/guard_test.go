@@ -134,7 +134,7 @@ func (w *world) pass(d time.Duration) {
 
 func (w *world) stop() {
 	w.cancel()
-	<-w.done
+	require.ErrorIs(w.t, <-w.done, context.Canceled)
 }
 
 func (w *world) configMap() *corev1.ConfigMap {
@@ -363,6 +363,18 @@ func TestLossWhileDownIsFoundAtTheStart(t *testing.T) {
 	}
 }
 
+func TestClosedStoreStaysClosedWhileNobodyCanLook(t *testing.T) {
+	established(t, func(w *world) {
+		w.stop()
+		w.store.change(losses["wiped"].change)
+		w.start()
+		w.isClosed("the store is closed: the store has lost its record")
+		w.store.change(func(m *memory) { m.err = errors.New("connection refused") })
+		w.pass(time.Minute)
+		w.isClosed("the store is closed: the store has lost its record")
+	})
+}
+
 // The right store needs no operator.
 func TestRightStoreThatReturnsIsServedAgain(t *testing.T) {
 	established(t, func(w *world) {
@@ -384,7 +396,7 @@ func TestOperatorOpensTheStoreWithTheCommandThatIsShown(t *testing.T) {
 			established(t, func(w *world) {
 				w.store.change(loss.change)
 				w.pass(1100 * time.Millisecond)
-				<-w.done
+				require.ErrorIs(t, <-w.done, ErrClosed)
 				w.start()
 				_, command, found := strings.Cut(w.configMap().Data["state"], "kubectl -n kruise-system annotate configmap kruise-store --overwrite ")
 				require.True(t, found)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"k8s.io/component-base/metrics"
@@ -18,15 +20,15 @@ import (
 
 const (
 	// spacePeriod is how often the size is looked at.
-	spacePeriod = 5 * time.Second
+	spacePeriod = time.Second
 	// spaceTimeout bounds one step. Defragmenting the largest store takes about a minute.
 	spaceTimeout = 2 * time.Minute
 	// defragmentPeriod is how often the store is defragmented at most while nothing is refused: it answers nothing meanwhile.
 	defragmentPeriod = 10 * time.Minute
 
-	// Percentages of the quota: from the first on, old revisions are dropped at once instead of after five minutes; from the
-	// second on, no object is created, which leaves room for deletions, statuses and finalizers; below the third, writes that etcd
-	// itself stopped go on.
+	// Percentages of the quota that are in use: from the first on, old revisions are dropped at once instead of after five minutes,
+	// which ends lists that go on page by page for longer than a look; from the second on, no object is created, which leaves room
+	// for deletions, statuses and finalizers; below the third, writes that etcd itself stopped go on.
 	compactAbove = 60
 	createBelow  = 85
 	resumeBelow  = 95
@@ -119,10 +121,12 @@ func (s *Space) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if u.refuses || s.above(u.file, compactAbove) {
+	if u.refuses || s.above(u.inUse, compactAbove) {
 		if u, err = s.compact(ctx, u); err != nil {
 			return err
 		}
+	}
+	if u.refuses || s.above(u.file, compactAbove) {
 		if u, err = s.defragment(ctx, u); err != nil {
 			return err
 		}
@@ -147,10 +151,8 @@ func (s *Space) compact(ctx context.Context, u usage) (usage, error) {
 	if to == 0 {
 		return u, nil
 	}
-	// An error means that this was dropped already.
-	if _, err := s.client.Compact(ctx, to, clientv3.WithCompactPhysical()); err != nil {
-		klog.FromContext(ctx).V(4).Info("Nothing to compact", "revision", to, "err", err)
-		return u, nil
+	if _, err := s.client.Compact(ctx, to, clientv3.WithCompactPhysical()); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+		return u, fmt.Errorf("compact to revision %d: %w", to, err)
 	}
 	return s.look(ctx)
 }

@@ -113,8 +113,8 @@ func (p *planner) downloads() (jobs []*v1beta1.ImagePullJob, worthwhile bool, er
 		return nil, false, nil
 	}
 	return predownload.Jobs(&predownload.Workload{
-		Owner: p.OwnerRef(), Namespace: p.set.Namespace, Selector: p.set.Spec.Selector, From: []*corev1.PodTemplateSpec{from}, To: to, Update: p.Update,
-		Settings: p.downloadSettings(),
+		Owner: p.OwnerRef(), Namespace: p.set.Namespace, Selector: p.set.Spec.Selector,
+		From: []*corev1.PodTemplateSpec{from}, To: to, Update: p.Update, Settings: p.downloadSettings(),
 	}), true, nil
 }
 
@@ -129,7 +129,8 @@ func (d *downloads) createJob(ctx context.Context, set *v1beta1.CloneSet, job *v
 			job.Name, job.Spec.Image, err)
 		return fmt.Errorf("create ImagePullJob %s: %w", job.Name, err)
 	}
-	d.engine.Recorder.Eventf(set, corev1.EventTypeNormal, "CreatedImagePullJob", "created ImagePullJob %s for image: %s", job.Name, job.Spec.Image)
+	d.engine.Recorder.Eventf(set, corev1.EventTypeNormal, "CreatedImagePullJob", "created ImagePullJob %s for image: %s",
+		job.Name, job.Spec.Image)
 	return nil
 }
 

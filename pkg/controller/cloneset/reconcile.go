@@ -50,7 +50,9 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 }
 
 // reportStatus writes the status, or returns when it is due.
-func (r *Reconciler) reportStatus(ctx context.Context, set *v1beta1.CloneSet, status *v1beta1.CloneSetStatus) (wait time.Duration, err error) {
+func (r *Reconciler) reportStatus(
+	ctx context.Context, set *v1beta1.CloneSet, status *v1beta1.CloneSetStatus,
+) (wait time.Duration, err error) {
 	if sameStatus(&set.Status, status) {
 		return 0, nil
 	}

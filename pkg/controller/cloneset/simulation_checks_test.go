@@ -131,14 +131,14 @@ func (s *simulation) checkUpdate(pod *corev1.Pod) {
 	if waiting != nil {
 		s.grace[pod.Name] = time.Duration(waiting.GraceSeconds) * time.Second
 	}
+	held := controllertest.ConditionOf(pod, pub.InPlaceUpdateReadyConditionType)
 	if s.images[pod.Name] == container.Image {
-		if !takenOut(pod) && len(pod.Status.ContainerStatuses) > 0 {
+		if held != nil && held.Status == corev1.ConditionTrue && len(pod.Status.ContainerStatuses) > 0 {
 			require.Equal(s.t, container.Image, pod.Status.ContainerStatuses[0].Image, "%s serves before its update\n%s", pod.Name, s.story())
 		}
 		return
 	}
 	s.images[pod.Name] = container.Image
-	held := controllertest.ConditionOf(pod, pub.InPlaceUpdateReadyConditionType)
 	require.True(s.t, held != nil && held.Status == corev1.ConditionFalse, "%s serves while a container changes\n%s", pod.Name, s.story())
 	require.GreaterOrEqual(s.t, s.clock.Now().Sub(held.LastTransitionTime.Time), s.grace[pod.Name], "%s: no grace\n%s", pod.Name, s.story())
 	delete(s.grace, pod.Name)

@@ -78,7 +78,8 @@ type LaggingCaches struct {
 // NewLaggingCaches makes caches of the server that have seen nothing yet.
 func NewLaggingCaches(s *Server) *LaggingCaches {
 	return &LaggingCaches{
-		server: s, reached: 1, pods: table[*corev1.Pod]{}, claims: table[*corev1.PersistentVolumeClaim]{}, revisions: table[*appsv1.ControllerRevision]{},
+		server: s, reached: 1,
+		pods: table[*corev1.Pod]{}, claims: table[*corev1.PersistentVolumeClaim]{}, revisions: table[*appsv1.ControllerRevision]{},
 	}
 }
 

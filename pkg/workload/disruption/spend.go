@@ -54,7 +54,8 @@ func evictedUnhealthy(request *Request) bool {
 // budget given, which the caller owns and must store unless nothing changed. The error is a Refusal.
 func Spend(budget *v1beta1.PodUnavailableBudget, request *Request, now time.Time) error {
 	spec, status := &budget.Spec, &budget.Status
-	if selectorindex.Parse(spec.IgnoredPodSelector).Matches(labels.Set(request.Pod.Labels)) || !protects(spec, request.Operation, request.ResizeIsUpdate) {
+	ignored := selectorindex.Parse(spec.IgnoredPodSelector)
+	if ignored.Matches(labels.Set(request.Pod.Labels)) || !protects(spec, request.Operation, request.ResizeIsUpdate) {
 		return nil
 	}
 	serving := Serving(request.Pod)

@@ -34,9 +34,11 @@ type execution struct {
 
 // Execute settles the Pods and carries out the plan of the View. Failures are in the Outcome, for the workload's status.
 func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
-	x := &execution{Engine: e, view: v, deadline: e.Clock.Now().Add(e.passTime()), created: map[string]bool{}, attempted: map[string]time.Time{}}
+	x := &execution{
+		Engine: e, view: v, deadline: e.Clock.Now().Add(e.passTime()), created: map[string]bool{}, attempted: map[string]time.Time{},
+	}
 	defer x.remember()
-	outcome := Outcome{Failures: plan.Err, CollisionCount: v.Target.Revisions.CollisionCount}
+	outcome := Outcome{Failures: plan.Err, CollisionCount: v.Revisions.CollisionCount}
 	outcome.Add(Scale, x.resolve(ctx))
 	outcome.Add(Scale, x.disown(ctx))
 	outcome.Add(Scale, x.adopt(ctx))

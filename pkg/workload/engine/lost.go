@@ -118,7 +118,9 @@ func (x *execution) resolve(ctx context.Context) error {
 }
 
 // claimAfterAll looks for the claim of a creation that failed. One that is there and ours serves as well.
-func (x *execution) claimAfterAll(ctx context.Context, claim *corev1.PersistentVolumeClaim, failure error) (*corev1.PersistentVolumeClaim, error) {
+func (x *execution) claimAfterAll(
+	ctx context.Context, claim *corev1.PersistentVolumeClaim, failure error,
+) (*corev1.PersistentVolumeClaim, error) {
 	if !lost(failure) && !apierrors.IsAlreadyExists(failure) {
 		return nil, failure
 	}

@@ -128,7 +128,7 @@ func mountsClaims(pod *corev1.Pod) bool {
 
 // resolveRevisions finds the revision of the wanted content, or builds it.
 func (v *View) resolveRevisions(existing []*appsv1.ControllerRevision) {
-	wanted := &v.Target.Revisions
+	wanted := &v.Revisions
 	history.Sort(existing)
 	resolution := wanted.Format.Resolve(wanted.Content.Data, existing)
 	v.revision = resolution.Action
@@ -196,7 +196,7 @@ func (v *View) watch(pod *corev1.Pod, before map[types.UID]sighting) inplace.Wat
 // Trim returns the revisions beyond the limit that nothing uses. A revision that a Pod is at stays: without it the Pod could not
 // be updated in place.
 func (v *View) Trim() []*appsv1.ControllerRevision {
-	live := map[string]bool{v.Update.Name: true, v.Current.Name: true, v.Target.Revisions.Current: true}
+	live := map[string]bool{v.Update.Name: true, v.Current.Name: true, v.Revisions.Current: true}
 	labels := map[string]bool{}
 	for _, pod := range slices.Concat(v.Pods, v.Inactive) {
 		labels[pod.Labels[pub.ControllerRevisionHashKey]] = true

@@ -49,7 +49,8 @@ func (x *execution) createRevision(ctx context.Context, wanted *appsv1.Controlle
 		if revision, err = x.Server.GetRevision(ctx, wanted.Namespace, wanted.Name); err != nil {
 			return nil, fmt.Errorf("get revision %s: %w", wanted.Name, err)
 		}
-		if same := x.view.Target.Revisions.Format.Same; !same(revision.Data.Raw, wanted.Data.Raw) || !metav1.IsControlledBy(revision, x.view.Object) {
+		same := x.view.Revisions.Format.Same(revision.Data.Raw, wanted.Data.Raw)
+		if !same || !metav1.IsControlledBy(revision, x.view.Object) {
 			return nil, nil
 		}
 		return revision, nil

@@ -11,11 +11,13 @@ import (
 type Verdict int
 
 const (
+	// Pending is an instance that the node has not replaced yet.
 	Pending Verdict = iota
 	// Unnamed is an instance that must be the new one unless the node is about to replace it.
 	Unnamed
 	// Unreported is an instance that by the kubelet's word is the new one, and of which the agent has not said so yet.
 	Unreported
+	// Done is the instance that the write asked for.
 	Done
 )
 

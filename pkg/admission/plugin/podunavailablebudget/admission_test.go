@@ -291,7 +291,7 @@ func TestClosedStoreIsNoPermission(t *testing.T) {
 	refused(w)
 
 	w = newWorld(t, 1, "")
-	w.Plugin.budgets = refusing{closed}
+	w.budgets = refusing{closed}
 	refused(w)
 }
 

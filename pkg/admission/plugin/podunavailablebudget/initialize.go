@@ -101,8 +101,8 @@ func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFacto
 
 // ValidateInitialization says whether everything was given. It is called once, after all initializers.
 func (p *Plugin) ValidateInitialization() error {
-	if p.host == nil || p.namespaces == nil || p.gate == nil || p.known == nil || p.budgets == nil || p.store == nil || p.log == nil || p.drained == nil ||
-		!p.owners.Complete() {
+	if p.host == nil || p.namespaces == nil || p.gate == nil || p.known == nil || p.budgets == nil || p.store == nil || p.log == nil ||
+		p.drained == nil || !p.owners.Complete() {
 		return errors.New(PluginName + " needs clients and caches of the host cluster and of our own, the store of budgets, the gates, " +
 			"the protection log, and to know when the server ends")
 	}

@@ -1,0 +1,80 @@
+//go:build integration
+
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// isFull says that a write was refused for space, with the remedy.
+func isFull(t *testing.T, err error) bool {
+	t.Helper()
+	var status apierrors.APIStatus
+	if err == nil || !errors.As(err, &status) {
+		require.NoError(t, err)
+		return false
+	}
+	require.EqualValues(t, http.StatusInsufficientStorage, status.Status().Code, "%v", err)
+	require.ErrorContains(t, err, "the store is full")
+	require.ErrorContains(t, err, "delete objects that are not needed")
+	return true
+}
+
+// TestFullEmbeddedStoreRefusesCreationsAndRecovers has one tenant fill the store. The server stays ready: without it nobody could
+// delete anything.
+func TestFullEmbeddedStoreRefusesCreationsAndRecovers(t *testing.T) {
+	namespace := newNamespace(t)
+	s := alone(t, "full", "--data-quota-bytes=33554432")
+	client := s.client(t, namespace)
+	write := func(name string) error {
+		cloneSet := newCloneSet(name)
+		cloneSet.Annotations = map[string]string{"large": strings.Repeat("x", 200<<10)}
+		_, err := client.Create(t.Context(), cloneSet, metav1.CreateOptions{})
+		return err
+	}
+	written := 0
+	for !isFull(t, write(fmt.Sprintf("demo-%d", written))) {
+		written++
+		require.Less(t, written, 300, "60 MB fit into 32 MiB")
+	}
+	_, err := client.Get(t.Context(), "demo-0", metav1.GetOptions{})
+	require.NoError(t, err)
+	_, err = s.get(t.Context(), "/readyz")
+	require.NoError(t, err)
+	for i := range written / 2 {
+		require.NoError(t, client.Delete(t.Context(), fmt.Sprintf("demo-%d", i), metav1.DeleteOptions{}))
+	}
+	eventually(t, func() bool { return !isFull(t, write("again")) })
+}
+
+// TestManyRevisionsDoNotFillTheEmbeddedStore writes one object until its revisions would fill the store several times.
+func TestManyRevisionsDoNotFillTheEmbeddedStore(t *testing.T) {
+	s := alone(t, "revisions", "--data-quota-bytes=33554432")
+	client := s.client(t, newNamespace(t))
+	_, err := client.Create(t.Context(), newCloneSet("demo"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	refused := 0
+	for i := range 600 {
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{"large":%q}}}`, strings.Repeat(fmt.Sprint(i%10), 200<<10))
+		_, err := client.Patch(t.Context(), "demo", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		if isFull(t, err) {
+			refused++
+		}
+	}
+	t.Logf("%d of 600 writes of 200 KiB were refused for a moment", refused)
+	eventually(t, func() bool {
+		_, err := client.Patch(t.Context(), "demo", types.MergePatchType, []byte(`{"metadata":{"annotations":{"large":null}}}`), metav1.PatchOptions{})
+		return err == nil
+	})
+	assert.Less(t, refused, 300)
+}
