@@ -37,12 +37,13 @@ func refuse(budget *v1beta1.PodUnavailableBudget, reason Reason) error {
 	return &Refusal{Reason: reason, Namespace: budget.Namespace, Name: budget.Name, status: budget.Status}
 }
 
-// RetryAfter is when it may be otherwise.
+// RetryAfter is when the same request may be answered otherwise, or zero where nobody knows. Client libraries ask again by themselves
+// when a time is named, instead of telling their users of the refusal.
 func (r *Refusal) RetryAfter() time.Duration {
-	if r.Reason == Exhausted {
-		return 5 * time.Second
+	if r.Reason == NotObserved {
+		return time.Second
 	}
-	return time.Second
+	return 0
 }
 
 // Error says which budget refused, how much of it is left, and what to do. Users' programs look for the phrases in it.

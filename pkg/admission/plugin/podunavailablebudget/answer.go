@@ -18,7 +18,7 @@ import (
 
 const reasonRefused = "PubPreventPodDeletion"
 
-// answer is what the client gets: of an eviction, and of a budget that was not counted yet, that it should try again.
+// answer is what the client gets: 429 of an eviction, and of a budget that was not counted yet, else 403.
 func answer(attributes admission.Attributes, request *disruption.Request, refusal *disruption.Refusal) error {
 	var status *apierrors.StatusError
 	if request.Operation == v1beta1.PubEvictOperation || refusal.Reason == disruption.NotObserved {
