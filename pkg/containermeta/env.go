@@ -26,8 +26,8 @@ var metadataPath = regexp.MustCompile(`^metadata\.(labels|annotations)\['(.+)'\]
 // keeps the value that it started with: otherwise every update would restart it.
 var ownKeys = []string{
 	pub.ControllerRevisionHashKey, pub.PodTemplateHashKey, pub.KruiseControllerRevisionHashKey, pub.LifecycleStateKey,
-	pub.LifecycleTimestampKey, pub.SpecifiedDeleteKey, pub.InPlaceUpdateStateKey, pub.InPlaceUpdateGraceKey, pub.RuntimeContainerMetaKey, pub.SidecarSetHashKey,
-	pub.SidecarSetHashWithoutImageKey, pub.SidecarSetInPlaceUpdateStateKey,
+	pub.LifecycleTimestampKey, pub.SpecifiedDeleteKey, pub.InPlaceUpdateStateKey, pub.InPlaceUpdateGraceKey, pub.RuntimeContainerMetaKey,
+	pub.SidecarSetHashKey, pub.SidecarSetHashWithoutImageKey, pub.SidecarSetInPlaceUpdateStateKey,
 }
 
 // VariablesOf returns a container's variables that read metadata, by name. Those that hold the version of a sidecar change

@@ -204,5 +204,5 @@ func (v *View) Trim() []*appsv1.ControllerRevision {
 	used := slices.Collect(maps.Keys(labels))
 	return history.Trim(v.History, func(revision *appsv1.ControllerRevision) bool {
 		return live[revision.Name] || slices.ContainsFunc(used, func(label string) bool { return history.Matches(label, revision.Name) })
-	}, v.Target.Revisions.Limit)
+	}, v.Revisions.Limit)
 }

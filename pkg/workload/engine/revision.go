@@ -18,7 +18,7 @@ import (
 // revision and no error.
 func (x *execution) writeRevision(ctx context.Context) (stored *appsv1.ControllerRevision, collisions *int32, err error) {
 	v := x.view
-	collisions = v.Target.Revisions.CollisionCount
+	collisions = v.Revisions.CollisionCount
 	switch v.revision {
 	case history.Bump:
 		if stored, err = x.Server.UpdateRevision(ctx, v.Update); err != nil {
