@@ -11,7 +11,8 @@
 // every write to Pods, their claims and revisions:
 //
 //   - Settling always runs: finished in-place updates are released, hooks and grace periods advance.
-//   - If the answer to a write is lost, the object is read again. If that read fails too, the pass makes no further creations, deletions or updates.
+//   - If the answer to a write is lost, the object is read again. If that read fails too, the pass makes no further
+//     creations, deletions or updates.
 //   - When a Pod is deleted on purpose, its claims move to the Pod first, so no other Pod ever mounts them.
 //   - A pass starts new writes for about one second. The next pass continues from what the caches show then.
 //
