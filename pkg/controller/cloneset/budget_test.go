@@ -89,7 +89,7 @@ func TestAnUpdateTakesItsPartOfTheBudget(t *testing.T) {
 		assert.NotContains(t, event, "Warning")
 	}
 
-	w.Update(budgetOf(1)) // as the controller of budgets does in a recount
+	w.Update(budgetOf(1)) // As the controller of budgets does in a recount.
 	for range 4 {
 		w.once()
 	}

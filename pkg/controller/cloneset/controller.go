@@ -41,7 +41,7 @@ type Reconciler struct {
 	downloads *downloads
 }
 
-// New returns the controller. It returns an error if the Deps are incomplete.
+// New returns the controller. It returns an error if an informer rejects an index or a handler.
 func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	_, c := build(deps, options)
 	return c.Build()

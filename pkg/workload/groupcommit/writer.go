@@ -26,7 +26,7 @@ type Writer[K comparable, R any] struct {
 
 // request is one change. The writing goroutine owns err until it sends the answer.
 type request[R any] struct {
-	ctx    context.Context // kept in a struct because it waits with the request
+	ctx    context.Context // Kept in a struct because it waits with the request.
 	change func(R) error
 	err    error
 	answer chan error

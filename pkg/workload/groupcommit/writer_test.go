@@ -184,7 +184,7 @@ func TestAWriteGoesOnWhileAnyoneWaits(t *testing.T) {
 		impatient := start(ctx, w, spend)
 		patient := start(t.Context(), w, spend)
 		require.NoError(t, <-occupied)
-		synctest.Wait() // the other requests are part of a write
+		synctest.Wait() // The other requests are part of a write.
 		cancel()
 		require.ErrorIs(t, <-impatient, context.Canceled)
 		require.NoError(t, <-patient)
@@ -219,7 +219,7 @@ func TestWhoGivesUpIsLeftOutOfTheNextAttempt(t *testing.T) {
 		impatient := start(ctx, w, spend)
 		patient := start(t.Context(), w, spend)
 		require.NoError(t, <-occupied)
-		synctest.Wait() // the other requests are part of a write
+		synctest.Wait() // The other requests are part of a write.
 		stored, err := s.swap("a", s.read("a"), account{left: 5, version: 1})
 		require.NoError(t, err)
 		require.True(t, stored, "another process was faster")

@@ -88,7 +88,7 @@ func recordTurn(s *record.State, pod *corev1.Pod, turn *Change) {
 			continue
 		}
 		if _, found := s.LastContainerStatuses[container.Name]; found && len(s.ContainerBatchesRecord) == 0 {
-			continue // recorded by an earlier update that is still in progress
+			continue // Recorded by an earlier update that is still in progress.
 		}
 		if s.LastContainerStatuses == nil {
 			s.LastContainerStatuses = map[string]record.ContainerStatus{}

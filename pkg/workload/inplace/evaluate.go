@@ -56,7 +56,7 @@ func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
 	}
 	report, err := containermeta.Read(pod)
 	if err != nil {
-		report = nil // the agent will replace the report
+		report = nil // The agent will replace the report.
 	}
 	findings := examine(pod, state, report)
 	if findings.hopeless != "" {

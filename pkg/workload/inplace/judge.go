@@ -116,6 +116,6 @@ func createdFrom(container *corev1.Container, recorded record.ContainerStatus, e
 	case same:
 		return fromAnother
 	default:
-		return unknown // kubelets of other releases compute another hash
+		return unknown // Kubelets of other releases compute another hash.
 	}
 }
