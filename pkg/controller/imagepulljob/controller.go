@@ -57,7 +57,7 @@ type Options struct {
 }
 
 // New returns the controller. It adds indexes to informers, so it must be called before they start. It returns an error if an
-// informer accepts no further index or handler.
+// informer rejects an index or a handler.
 func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	_, c := build(deps, options)
 	return c.Build()
