@@ -11,14 +11,15 @@ import (
 	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
-// The indexes of adoption: Pods without a controller by their labels, and the objects that adopt them by their selectors.
+// orphanIndex finds Pods without a controller by their labels. selectorIndex finds the objects that adopt Pods by their
+// selectors.
 const (
 	orphanIndex   = "orphans"
 	selectorIndex = "selector"
 )
 
-// Adopts reconciles the objects that select a Pod when one comes or changes that no controller has. What it returns lists the Pods
-// of a namespace that a selector selects and that no controller has, for engine.Caches.
+// Adopts makes the controller reconcile the objects that select a Pod when a Pod without a controller is created or changes. The
+// returned function lists the Pods of a namespace that match a selector and have no controller, for engine.Caches.
 func (c *Of[T]) Adopts(kind, pods Informer, selector func(T) *metav1.LabelSelector) func(string, labels.Selector) ([]*corev1.Pod, error) {
 	adopters := c.Index(kind, selectorIndex, func(obj any) ([]string, error) {
 		object, ok := obj.(T)
@@ -38,7 +39,7 @@ func (c *Of[T]) Adopts(kind, pods Informer, selector func(T) *metav1.LabelSelect
 			return nil
 		}
 		for _, value := range selectorindex.Values(pod.GetNamespace(), pod.GetLabels()) {
-			items, _ := adopters.ByIndex(selectorIndex, value) // The index is there.
+			items, _ := adopters.ByIndex(selectorIndex, value) // The index exists.
 			for _, item := range items {
 				if object, ok := item.(T); ok && selectorindex.Parse(selector(object)).Matches(labels.Set(pod.GetLabels())) {
 					keys = append(keys, Self(object)...)

@@ -18,7 +18,8 @@ import (
 	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
-// A Pod that no controller has is seen by the objects that select it, as it comes and as its controller lets it go, and by no other.
+// A Pod without a controller triggers exactly the objects that select it, both when the Pod is created and when its controller
+// releases it.
 func TestPodsWithoutAControllerAreSeenByWhatSelectsThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		selecting := func(name, app string) *appsv1.ReplicaSet {

@@ -16,9 +16,9 @@ import (
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 )
 
-// Caches own the informers of the program. Controllers share them. Each controller reaches them through its own Deps, which
-// remember what it asked for: it is started once the servers have all of that, and its first reconcile waits until all of it
-// is synced. Nobody else starts informers.
+// Caches owns the informers of the program. Controllers share the informers. Each controller gets its own Deps from For. Deps
+// record which informers the controller asked for. A controller is started once the API servers serve all of them, and its first
+// reconcile waits until all of them are synced. Only Caches starts informers.
 type Caches struct {
 	namespace string
 	kruise    externalversions.SharedInformerFactory
@@ -30,7 +30,8 @@ type Caches struct {
 	running sync.WaitGroup
 }
 
-// NewCaches makes caches of one namespace, or of all when it is empty. Resync reconciles everything that often; zero does not.
+// NewCaches returns caches of one namespace, or of all namespaces if namespace is empty. Every object is reconciled once per
+// resync period. Zero disables this.
 func NewCaches(kube kubernetes.Interface, kruise versioned.Interface, namespace string, resync time.Duration) *Caches {
 	return &Caches{
 		namespace: namespace, kube: map[string]informers.SharedInformerFactory{}, started: map[cache.SharedIndexInformer]bool{},
@@ -47,11 +48,11 @@ func NewCaches(kube kubernetes.Interface, kruise versioned.Interface, namespace 
 type Need struct {
 	Informer cache.SharedIndexInformer
 	Kind     schema.GroupVersionKind
-	// Namespace is the one that the informer sees, or empty.
+	// Namespace is the only namespace that the informer watches, or empty for all.
 	Namespace string
 }
 
-// For returns the Deps of one controller.
+// For returns the Deps for one controller.
 func (c *Caches) For(deps Deps) Deps {
 	deps.needs = &needs{}
 	deps.KubeInformers = &kubeInformers{caches: c, needs: deps.needs, namespace: c.namespace}
@@ -60,7 +61,7 @@ func (c *Caches) For(deps Deps) Deps {
 	return deps
 }
 
-// Start starts the informers that do not run yet. They run until the context ends.
+// Start starts those of the informers that do not run yet. They run until the context ends.
 func (c *Caches) Start(ctx context.Context, needs []Need) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -72,7 +73,7 @@ func (c *Caches) Start(ctx context.Context, needs []Need) {
 	}
 }
 
-// Wait returns when the informers have stopped.
+// Wait blocks until the informers have stopped.
 func (c *Caches) Wait() { c.running.Wait() }
 
 func (c *Caches) kubeFactory(namespace string) informers.SharedInformerFactory {
@@ -84,7 +85,7 @@ func (c *Caches) kubeFactory(namespace string) informers.SharedInformerFactory {
 	return c.kube[namespace]
 }
 
-// needs are what one controller asked for, each once.
+// needs holds what one controller asked for, without duplicates.
 type needs struct {
 	lock sync.Mutex
 	all  []Need

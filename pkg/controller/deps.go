@@ -15,29 +15,29 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// Deps is what the program gives to each controller's constructor. Caches.For makes those of one controller. What one kind alone
-// needs is in the Options of its own package.
+// Deps is what the program passes to each controller's constructor. Caches.For makes the Deps of one controller. What only one
+// kind needs is in the Options of that kind's package.
 type Deps struct {
 	Kube            kubernetes.Interface
 	Kruise          versioned.Interface
 	KubeInformers   KubeInformers
 	KruiseInformers KruiseInformers
-	// Dynamic and Mapper reach workloads of kinds that nobody has types for, and ask the servers what caches do not show.
+	// Dynamic and Mapper read workloads of kinds without Go types. They also read from the servers what caches do not show.
 	Dynamic dynamic.Interface
 	Mapper  meta.RESTMapper
-	// Recorder makes the recorder of an event source.
+	// Recorder returns the event recorder of a component.
 	Recorder func(component string) record.EventRecorder
 	Features featuregate.FeatureGate
 	Clock    clock.PassiveClock
-	// Options are those of this controller.
+	// Options are the queue options of this controller.
 	Options reconcile.Options
 	// ExpectationTimeout is how long a cache may take to show a write before the server is asked.
 	ExpectationTimeout time.Duration
-	// Consistency counts what guards wait for. May be nil.
+	// Consistency counts the delays that guards cause. It may be nil.
 	Consistency *consistency.Metrics
 
 	needs *needs
 }
 
-// Needs are the informers that the controller has asked for.
+// Needs returns the informers that the controller has asked for.
 func (d *Deps) Needs() []Need { return d.needs.list() }

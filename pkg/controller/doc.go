@@ -1,9 +1,9 @@
-// Package controller owns the skeleton on which every controller of ours stands: the queue of package reconcile, what the
-// program gives to each constructor, indexes of informers, and what they trim.
+// Package controller owns the skeleton of every controller: the queue of package reconcile, the dependencies that the program
+// passes to each constructor, the indexes of informers, and the transform that trims cached objects.
 //
-// A controller is a Reconcile function with a queue in front. Construct it with New, tell it what to Watch, then Run it;
-// nothing starts before Run. The example test of this package is a whole controller and the one to copy.
+// A controller is a Reconcile function with a queue in front. Construct it with New, tell it what to Watch, then Run it; nothing
+// starts before Run. The example test of this package is a complete controller and the one to copy.
 //
-// Two API servers stand behind one kubeconfig, each with resourceVersions of its own: a version of a Pod says nothing about a
-// version of a CloneSet. Package consistency keeps them apart, and is what makes acting on a stale cache impossible.
+// One kubeconfig leads to two API servers. Each has its own resourceVersions: the version of a Pod says nothing about the
+// version of a CloneSet. Package consistency keeps them apart, and prevents a controller from acting on a stale cache.
 package controller

@@ -23,7 +23,7 @@ var (
 	configMapKind  = corev1.SchemeGroupVersion.WithKind("ConfigMap")
 )
 
-// greeter is a whole controller: it gives each ConfigMap a Secret with a greeting.
+// greeter is a complete controller: it gives each ConfigMap a Secret with a greeting.
 type greeter struct {
 	client  kubernetes.Interface
 	secrets cache.Indexer
@@ -31,8 +31,8 @@ type greeter struct {
 	greeted chan string
 }
 
-// newGreeter puts it together. A gate that switches it off is a column of the table in cmd/controller/app, and its own options,
-// if it had any, would be a second argument.
+// newGreeter constructs the controller. If a feature gate can switch the controller off, the gate is a column of the table in
+// cmd/controller/app. If the controller had options of its own, they would be a second argument.
 func newGreeter(deps controller.Deps, greeted chan string) (*reconcile.Controller, error) {
 	core := deps.KubeInformers.Core().V1()
 	g := &greeter{client: deps.Kube, greeted: greeted}
@@ -41,8 +41,8 @@ func newGreeter(deps controller.Deps, greeted chan string) (*reconcile.Controlle
 	return c.Build()
 }
 
-// reconcile reads the cache, decides in a pure function, and writes once. The skeleton calls it only when the caches show what it
-// wrote before. Where there is a status, UpdateStatus writes it.
+// reconcile reads the cache, decides in a pure function, and writes once. The skeleton calls it only when the caches show its
+// earlier writes. A kind with a status would be written with UpdateStatus.
 func (g *greeter) reconcile(ctx context.Context, configMap *corev1.ConfigMap) (reconcile.Result, error) {
 	owned, err := controller.ByOwner[*corev1.Secret](g.secrets, configMap.UID)
 	if err != nil {
@@ -81,7 +81,7 @@ func Example() {
 	client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "world", UID: "1"}})
 	greeted := make(chan string, 1)
 
-	// What the program does with each controller.
+	// The program does the following with each controller.
 	caches := controller.NewCaches(client, kruisefake.NewClientset(), "", 0)
 	deps := caches.For(controller.Deps{Kube: client, Clock: clock.RealClock{}, Options: reconcile.Options{Workers: 1}})
 	c, err := newGreeter(deps, greeted)

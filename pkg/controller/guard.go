@@ -12,15 +12,15 @@ import (
 	"kruise.io/kruise/pkg/controller/consistency"
 )
 
-// NewGuard makes the guard of a controller whose objects are of the kind. Who uses For has one.
+// NewGuard returns the guard of a controller for objects of the kind. A controller that is made with For already has one.
 func NewGuard(deps Deps, name string, kind schema.GroupKind) *consistency.Guard {
 	return consistency.New(consistency.Config{
 		Controller: name, Kind: kind, Timeout: deps.ExpectationTimeout, Clock: deps.Clock, Metrics: deps.Consistency, Look: deps.look,
 	})
 }
 
-// look asks the server for its version of a resource, and for an object of it if a name is given. It lists where the informer
-// does, so it takes no right that the informer does not.
+// look reads the version of a resource from the server. If a name is given, it also reads the object. It lists in the same
+// namespace as the informer, so it needs no other permission than the informer.
 func (d *Deps) look(ctx context.Context, resource schema.GroupResource, namespace, name string) (string, metav1.Object, error) {
 	mapping, err := d.mapping(resource)
 	if err != nil {
@@ -53,7 +53,7 @@ func (d *Deps) mapping(resource schema.GroupResource) (*meta.RESTMapping, error)
 	return d.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 }
 
-// namespaceOf is the namespace that the controller's informer of a kind sees, or empty.
+// namespaceOf returns the namespace that the controller's informer of a kind watches, or "".
 func (d *Deps) namespaceOf(kind schema.GroupKind) string {
 	for _, need := range d.Needs() {
 		if need.Kind.GroupKind() == kind {

@@ -11,8 +11,8 @@ import (
 // ownerIndex finds objects by the UID of their controller.
 const ownerIndex = "controllerUID"
 
-// IndexByOwner lets ByOwner find the informer's objects. Controllers that share an informer may all call it; it must be
-// called before the informer starts.
+// IndexByOwner adds the index that ByOwner uses. Controllers that share an informer may all call it. It must be called before
+// the informer starts.
 func IndexByOwner(informer cache.SharedIndexInformer) error {
 	return Index(informer, ownerIndex, func(obj any) ([]string, error) {
 		object, ok := obj.(metav1.Object)
@@ -26,8 +26,7 @@ func IndexByOwner(informer cache.SharedIndexInformer) error {
 	})
 }
 
-// Index adds an index to the informer, unless another controller that shares it already has. It must be called before the
-// informer starts.
+// Index adds an index to the informer, unless it already exists. It must be called before the informer starts.
 func Index(informer cache.SharedIndexInformer, name string, values cache.IndexFunc) error {
 	if _, found := informer.GetIndexer().GetIndexers()[name]; found {
 		return nil
@@ -35,7 +34,7 @@ func Index(informer cache.SharedIndexInformer, name string, values cache.IndexFu
 	return informer.AddIndexers(cache.Indexers{name: values})
 }
 
-// ByOwner lists the objects whose controller has the UID. They belong to the cache and must not be changed.
+// ByOwner lists the objects whose controller has the UID. The objects belong to the cache and must not be changed.
 func ByOwner[T any](indexer cache.Indexer, owner types.UID) ([]T, error) {
 	items, err := indexer.ByIndex(ownerIndex, string(owner))
 	if err != nil {

@@ -15,23 +15,23 @@ import (
 	"kruise.io/kruise/pkg/generated/informers/externalversions/policy"
 )
 
-// KubeInformers reach informers of kinds of the host. An informer or lister is asked for in the controller's constructor, before
-// the informers start.
+// KubeInformers provides informers for kinds of the host cluster. A controller must ask for informers and listers in its
+// constructor, before the informers start.
 type KubeInformers interface {
 	Core() core.Interface
 	Apps() apps.Interface
 	Batch() batch.Interface
-	// InNamespace reaches informers that see one namespace alone.
+	// InNamespace provides informers that watch only one namespace.
 	InNamespace(namespace string) KubeInformers
 }
 
-// KruiseInformers reach informers of our kinds.
+// KruiseInformers provides informers for the kinds of this project.
 type KruiseInformers interface {
 	Apps() kruiseapps.Interface
 	Policy() policy.Interface
 }
 
-// kubeInformers is the factory behind the typed accessors, each of which calls InformerFor for its informer and for its lister.
+// kubeInformers is the factory behind the typed accessors. Each accessor calls InformerFor for its informer and for its lister.
 type kubeInformers struct {
 	caches    *Caches
 	needs     *needs
@@ -53,20 +53,20 @@ func (k *kubeInformers) InNamespace(namespace string) KubeInformers {
 	return &kubeInformers{caches: k.caches, needs: k.needs, namespace: namespace}
 }
 
-// InformerFor returns the shared informer, and remembers that the controller reads it.
+// InformerFor returns the shared informer, and records that the controller reads it.
 func (k *kubeInformers) InformerFor(obj runtime.Object, make kubeinternal.NewInformerFunc) cache.SharedIndexInformer {
 	informer := k.caches.kubeFactory(k.namespace).InformerFor(obj, make)
 	k.needs.add(kubescheme.Scheme, obj, k.namespace, informer)
 	return informer
 }
 
-// Start does nothing: Caches start informers.
+// Start does nothing, because only Caches starts informers.
 func (*kubeInformers) Start(<-chan struct{}) {}
 
-// InformerName is nil: informers have no metrics of their own.
+// InformerName returns nil: informers have no metrics of their own.
 func (*kubeInformers) InformerName() *cache.InformerName { return nil }
 
-// kruiseInformers is the same for our kinds.
+// kruiseInformers is the same for the kinds of this project.
 type kruiseInformers struct {
 	caches *Caches
 	needs  *needs
@@ -77,15 +77,15 @@ func (k *kruiseInformers) Apps() kruiseapps.Interface {
 }
 func (k *kruiseInformers) Policy() policy.Interface { return policy.New(k, k.caches.namespace, nil) }
 
-// InformerFor returns the shared informer, and remembers that the controller reads it.
+// InformerFor returns the shared informer, and records that the controller reads it.
 func (k *kruiseInformers) InformerFor(obj runtime.Object, make kruiseinternal.NewInformerFunc) cache.SharedIndexInformer {
 	informer := k.caches.kruise.InformerFor(obj, make)
 	k.needs.add(kruisescheme.Scheme, obj, k.caches.namespace, informer)
 	return informer
 }
 
-// Start does nothing: Caches start informers.
+// Start does nothing, because only Caches starts informers.
 func (*kruiseInformers) Start(<-chan struct{}) {}
 
-// InformerName is nil: informers have no metrics of their own.
+// InformerName returns nil: informers have no metrics of their own.
 func (*kruiseInformers) InformerName() *cache.InformerName { return nil }

@@ -8,12 +8,13 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// Self reconciles the object that changed.
+// Self returns the key of the changed object.
 func Self(obj metav1.Object) []types.NamespacedName {
 	return []types.NamespacedName{{Namespace: obj.GetNamespace(), Name: obj.GetName()}}
 }
 
-// OwnerOf reconciles the object of this kind, in whatever version, that controls the one that changed.
+// OwnerOf returns a mapper to the controller of the changed object, if that controller is of the kind. The API version does not
+// matter.
 func OwnerOf(kind schema.GroupKind) reconcile.Mapper {
 	return func(obj metav1.Object) []types.NamespacedName {
 		ref := metav1.GetControllerOfNoCopy(obj)

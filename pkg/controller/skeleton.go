@@ -25,13 +25,13 @@ type Object interface {
 	runtime.Object
 }
 
-// Informer is the accessor of an informer in Deps.
+// Informer is an accessor of an informer in Deps.
 type Informer interface {
 	Informer() cache.SharedIndexInformer
 }
 
-// Of is a controller of the objects of one kind while it is put together. It reconciles what its cache has of a key, once the
-// caches have seen what the last reconcile wrote. Errors are kept until Build.
+// Of is a controller of objects of one kind under construction. The controller reads the cached object of a key, and reconciles
+// it once the caches show the writes of its last reconcile. Errors are kept until Build.
 type Of[T Object] struct {
 	name      string
 	deps      Deps
@@ -47,7 +47,8 @@ type Of[T Object] struct {
 	errs      []error
 }
 
-// For begins a controller of the informer's objects. The reconciler gets an object of the cache, which it must not change.
+// For starts the construction of a controller for the informer's objects. The reconciler gets an object of the cache, which it
+// must not change.
 func For[T Object](
 	deps Deps, name string, informer Informer, reconciler func(ctx context.Context, object T) (reconcile.Result, error),
 ) *Of[T] {
@@ -65,7 +66,7 @@ func For[T Object](
 	return c
 }
 
-// Build returns the controller, which runs nothing yet.
+// Build returns the controller. It does not run yet. Build returns the errors of all earlier calls.
 func (c *Of[T]) Build() (*reconcile.Controller, error) {
 	if c.guards {
 		c.check(consistency.Supported())
@@ -76,32 +77,33 @@ func (c *Of[T]) Build() (*reconcile.Controller, error) {
 	return c.queue, nil
 }
 
-// When leaves objects alone that there is nothing to do for.
+// When skips objects for which worth returns false.
 func (c *Of[T]) When(worth func(T) bool) { c.worth = worth }
 
-// Absent reconciles keys that no object of the cache has.
+// Absent reconciles keys for which the cache has no object.
 func (c *Of[T]) Absent(reconciler func(ctx context.Context, key types.NamespacedName) (reconcile.Result, error)) {
 	c.absent = reconciler
 }
 
-// Forget is told of objects that are gone, to drop what the controller keeps of them. The guard needs no telling.
+// Forget adds a function that is called for deleted objects, to drop what the controller keeps for them. The guard is updated
+// automatically.
 func (c *Of[T]) Forget(forget func(T)) { c.forget = append(c.forget, forget) }
 
-// Guard takes what the controller wrote to resources that it Owns or Guards.
+// Guard returns the guard. The controller must record in it every write to a resource that it Owns or Guards.
 func (c *Of[T]) Guard() *consistency.Guard { return c.guard }
 
-// Recorder records events of the controller.
+// Recorder returns the controller's event recorder.
 func (c *Of[T]) Recorder() record.EventRecorder { return c.deps.Recorder(c.name) }
 
-// Owns makes the guard look after a resource, and reconciles the objects that control one of it that changes. The indexer is
-// for ByOwner.
+// Owns makes the guard track a resource, and reconciles the controller of an object of this resource when the object changes.
+// The returned indexer is for ByOwner.
 func (c *Of[T]) Owns(resource schema.GroupVersionResource, informer Informer, filters ...reconcile.Filter) cache.Indexer {
 	c.Guards(resource, informer)
 	c.Watch(informer, OwnerOf(c.kind), filters...)
 	return c.IndexByOwner(informer)
 }
 
-// Guards makes the guard look after the cache of a resource that the controller writes to.
+// Guards makes the guard track the cache of a resource that the controller writes.
 func (c *Of[T]) Guards(resource schema.GroupVersionResource, informer Informer) {
 	c.guards = true
 	c.guard.Add(resource.GroupResource(), informer.Informer().GetIndexer())
@@ -119,12 +121,12 @@ func (c *Of[T]) IndexByOwner(informer Informer) cache.Indexer {
 	return informer.Informer().GetIndexer()
 }
 
-// Watch reconciles what the mapper names when an object of the informer comes, changes or goes.
+// Watch reconciles the keys that the mapper returns when an object of the informer is added, changed or deleted.
 func (c *Of[T]) Watch(informer Informer, mapper reconcile.Mapper, filters ...reconcile.Filter) {
 	c.check(c.queue.Watch(informer.Informer(), mapper, filters...))
 }
 
-// WatchChanges reconciles what the differ names.
+// WatchChanges reconciles the keys that the differ returns.
 func (c *Of[T]) WatchChanges(informer Informer, differ reconcile.Differ) {
 	c.check(c.queue.WatchChanges(informer.Informer(), differ))
 }
@@ -142,7 +144,8 @@ func (c *Of[T]) itself(object metav1.Object) []types.NamespacedName {
 	return Self(object)
 }
 
-// gone forgets an object whose place another one may have taken. It names no key: itself does.
+// gone forgets a deleted object, even if another object of the same name already replaced it. It returns no key, because itself
+// already does.
 func (c *Of[T]) gone(before, after metav1.Object) []types.NamespacedName {
 	if before == nil || after != nil && after.GetUID() == before.GetUID() {
 		return nil
@@ -175,7 +178,7 @@ func (c *Of[T]) next(ctx context.Context, key types.NamespacedName) (reconcile.R
 	return c.reconcile(ctx, object)
 }
 
-// kindOf is the kind of a Go type.
+// kindOf returns the kind of a Go type.
 func kindOf[T Object]() (schema.GroupKind, error) {
 	object, ok := reflect.TypeAssert[runtime.Object](reflect.New(reflect.TypeFor[T]().Elem()))
 	for _, scheme := range []*runtime.Scheme{kruisescheme.Scheme, kubescheme.Scheme} {

@@ -36,7 +36,7 @@ func newDeps(client *fake.Clientset) (controller.Deps, *controller.Caches) {
 	}), caches
 }
 
-// run runs a controller with its informers until the test ends.
+// run runs a controller and its informers until the test ends.
 func run(t *testing.T, caches *controller.Caches, needs []controller.Need, c *reconcile.Controller) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -50,7 +50,7 @@ func run(t *testing.T, caches *controller.Caches, needs []controller.Need, c *re
 	}
 }
 
-// Whoever reads an empty cache at a cold start decides on nothing.
+// A controller that read an empty cache at a cold start would make wrong decisions.
 func TestWhatIsReadIsWaitedForThoughNobodyWatchesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(configMap("1"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
@@ -78,7 +78,7 @@ func TestWhatIsReadIsWaitedForThoughNobodyWatchesIt(t *testing.T) {
 	})
 }
 
-// fixed is a controller of ConfigMaps whose cache holds what the test puts there.
+// fixed is a controller of ConfigMaps with a cache that the test fills.
 type fixed struct {
 	*controller.Of[*corev1.ConfigMap]
 	configMaps, secrets cache.Indexer
@@ -141,7 +141,7 @@ func TestKeysWithoutAnObject(t *testing.T) {
 	assert.Empty(t, f.reconciled, "there is nothing to do for it")
 }
 
-// What is kept of an object goes with it, also when another one of its name has come already.
+// What is kept for an object is dropped with the object, even if another object of the same name already exists.
 func TestWhatIsKeptGoesWithTheObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(configMap("1"))

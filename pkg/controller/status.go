@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// statusAttempts is how often a status that lost against another writer is decided again at once.
+// statusAttempts is how often a status is decided again at once after a conflict with another writer.
 const statusAttempts = 10
 
 // StatusClient is the part of a typed client that writes statuses.
@@ -18,9 +18,9 @@ type StatusClient[T Object] interface {
 	UpdateStatus(ctx context.Context, object T, options metav1.UpdateOptions) (T, error)
 }
 
-// UpdateStatus lets edit change the status in a copy of the object, and writes it if that makes a difference, over the very
-// version that edit saw. When another writer was faster, edit sees what is stored now. An error of edit ends it. UpdateStatus
-// returns what is stored, and the zero T without an error when the object is gone.
+// UpdateStatus edits the status in a copy of the object, and writes it if it changed. The write succeeds only if the object is
+// unchanged since edit saw it. After a conflict, edit runs again on the stored object. UpdateStatus returns the stored object,
+// the error of edit, or the zero T without an error if the object was deleted.
 func UpdateStatus[T Object](ctx context.Context, client StatusClient[T], object T, edit func(T) error) (stored T, err error) {
 	var gone T
 	for attempt := 1; ; attempt++ {

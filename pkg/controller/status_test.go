@@ -20,7 +20,7 @@ import (
 // pods is a server with one Pod.
 type pods struct {
 	stored *corev1.Pod
-	// conflicts are how many writes still lose against another writer, who changes the Pod each time.
+	// conflicts is how many further writes conflict with another writer, who changes the Pod each time.
 	conflicts      int
 	other          func(*corev1.Pod)
 	writes, gets   int

@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ourGroups is how the names of our API groups end.
+// ourGroups is the suffix of the API groups of this project.
 const ourGroups = ".kruise.io"
 
-// Trim is the transform of every informer: it drops what no controller reads, from every object its managed fields, from a
-// Node the list of its images, and from a ControllerRevision that another group's object controls its data. A write must
-// therefore be a patch of what it changes, or go to an object that was just read.
+// Trim is the transform of every informer. It drops what no controller reads: the managed fields of every object, the image list
+// of a Node, and the data of a ControllerRevision whose controller is of another project's group. A write must therefore be a
+// patch of only what it changes, or go to an object that was just read from the server.
 func Trim(obj any) (any, error) {
 	if object, ok := obj.(metav1.Object); ok && object.GetManagedFields() != nil {
 		object.SetManagedFields(nil)
@@ -31,8 +31,8 @@ func Trim(obj any) (any, error) {
 	return obj, nil
 }
 
-// othersControl tells whether the controller is of a group that is not ours. What nobody controls may be adopted, and then its
-// data is read.
+// othersControl reports whether the object's controller is of a group of another project. An object without a controller may be
+// adopted, and then its data is read.
 func othersControl(object metav1.Object) bool {
 	ref := metav1.GetControllerOfNoCopy(object)
 	if ref == nil {

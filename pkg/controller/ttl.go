@@ -17,8 +17,8 @@ type Deleter interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// DeleteExpired deletes an object when its seconds have passed since it finished, and otherwise returns when to come again.
-// Without seconds it stays. An object of that name with another UID stays too.
+// DeleteExpired deletes an object whose TTL in seconds has passed since it finished. Before that, it returns the remaining time
+// as RequeueAfter. A nil TTL keeps the object. An object with the same name but another UID is never deleted.
 func DeleteExpired(
 	ctx context.Context, client Deleter, object metav1.Object, finished *metav1.Time, seconds *int32, now time.Time,
 ) (reconcile.Result, error) {

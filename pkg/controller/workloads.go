@@ -6,7 +6,7 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// workloadInformers are those of the kinds that the table says are watched.
+// workloadInformers holds the informers of the kinds that the table of package kinds marks as watched.
 var workloadInformers = map[schema.GroupKind]func(Deps) Informer{
 	kinds.Deployment:          func(d Deps) Informer { return d.KubeInformers.Apps().V1().Deployments() },
 	kinds.ReplicaSet:          func(d Deps) Informer { return d.KubeInformers.Apps().V1().ReplicaSets() },
@@ -15,7 +15,7 @@ var workloadInformers = map[schema.GroupKind]func(Deps) Informer{
 	kinds.AdvancedStatefulSet: func(d Deps) Informer { return d.KruiseInformers.Apps().V1beta1().StatefulSets() },
 }
 
-// Workloads returns the informers of the workload kinds that are watched and for which the condition holds.
+// Workloads returns the informers of the watched workload kinds for which holds returns true.
 func Workloads(deps Deps, holds func(*kinds.Kind) bool) map[schema.GroupKind]Informer {
 	found := map[schema.GroupKind]Informer{}
 	for _, kind := range kinds.All() {

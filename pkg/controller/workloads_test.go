@@ -11,7 +11,7 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// TestEveryWatchedKindHasAnInformer holds the table of informers to the rows that say that they are watched.
+// TestEveryWatchedKindHasAnInformer compares the table of informers with the kinds that are marked as watched.
 func TestEveryWatchedKindHasAnInformer(t *testing.T) {
 	caches := NewCaches(fake.NewClientset(), kruisefake.NewClientset(), "", 0)
 	for _, kind := range kinds.All() {

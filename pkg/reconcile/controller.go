@@ -15,20 +15,21 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Result is what a reconcile wants beside being called when something changes.
+// Result is what a reconcile asks for, besides the reconciles that changes trigger.
 type Result struct {
-	// RequeueAfter calls again after this long, or sooner where an error is retried sooner; zero does not.
+	// RequeueAfter is the delay until the next reconcile. After an error, the retry may come sooner. Zero means none.
 	RequeueAfter time.Duration
-	// KeepFailures says that the reconcile did not get as far as to succeed: it waits for a cache, a quota or its turn. The
-	// delay of the next error then grows from where it was, and does not begin at BaseDelay again.
+	// KeepFailures is true if the reconcile did not get far enough to succeed, because it waits for a cache, a quota or its turn.
+	// The retry delay of the next error then continues to grow, instead of starting at BaseDelay.
 	KeepFailures bool
 }
 
-// Reconcile brings one object to its desired state. It must be safe to call again at any point, and is never called twice at
-// once for the same key. An error is retried with growing delay; one that no retry can cure is reported and not returned.
+// Reconcile brings one object to its desired state. It must be safe to repeat at any point. It is never called concurrently for
+// the same key. A returned error is retried with growing delay. An error that no retry can cure must be reported to the user,
+// not returned.
 type Reconcile func(ctx context.Context, key types.NamespacedName) (Result, error)
 
-// Controller is a queue of object names, and the workers that empty it.
+// Controller is a queue of object names with workers.
 type Controller struct {
 	name      string
 	options   Options
@@ -37,7 +38,7 @@ type Controller struct {
 	watches   []cache.ResourceEventHandlerRegistration
 }
 
-// New makes a controller that runs nothing yet.
+// New returns a controller that does not run yet.
 func New(name string, options Options, reconcile Reconcile) *Controller {
 	return &Controller{
 		name: name, options: options, reconcile: reconcile,
@@ -49,15 +50,16 @@ func New(name string, options Options, reconcile Reconcile) *Controller {
 // Name returns the name in logs, events and metrics.
 func (c *Controller) Name() string { return c.name }
 
-// Reconcile works on one key at once and does not queue it. It must not be called while Run works.
+// Reconcile reconciles one key at once, without the queue. It must not be called while Run runs.
 func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) (Result, error) {
 	return c.reconcile(ctx, key)
 }
 
-// Add reconciles a key soon, for callers whose watch Watch does not fit.
+// Add queues a key, for callers that cannot use Watch.
 func (c *Controller) Add(key types.NamespacedName) { c.queue.Add(key) }
 
-// Run works until the context ends, and returns when the last worker has. Informers are started by the caller.
+// Run runs the workers until the context ends, and returns when the last worker has stopped. It returns an error if the context
+// ends before the caches are synced. The caller starts the informers.
 func (c *Controller) Run(ctx context.Context) error {
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "controller", c.name)
 	ctx = klog.NewContext(ctx, logger)
@@ -83,7 +85,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// synced are the informers that are read, and the handlers that have to see what there is from the beginning.
+// synced returns a check for each informer that is read, and for each handler that must have seen the initial objects.
 func (c *Controller) synced() (all []cache.InformerSynced) {
 	if c.options.Informers != nil {
 		all = c.options.Informers()
@@ -94,7 +96,7 @@ func (c *Controller) synced() (all []cache.InformerSynced) {
 	return all
 }
 
-// next works on one key and returns false when there will be no more.
+// next reconciles one key. It returns false once the queue is shut down.
 func (c *Controller) next(ctx context.Context) bool {
 	key, stop := c.queue.Get()
 	if stop {
@@ -126,8 +128,8 @@ func (c *Controller) next(ctx context.Context) bool {
 	return true
 }
 
-// unavailableDelay is how long a key waits for a server that is away. It does not grow: after an outage of hours the work that
-// waited must not wait for a good part of an hour more.
+// unavailableDelay is the retry delay while an API server is unavailable. It does not grow. Otherwise work could wait for many
+// more minutes after an outage of hours has ended.
 const unavailableDelay = 5 * time.Second
 
 func unavailable(err error) bool {
@@ -135,7 +137,7 @@ func unavailable(err error) bool {
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err)
 }
 
-// logFailure keeps what every controller meets in normal operation out of the error log.
+// logFailure keeps failures of normal operation out of the error log.
 func (c *Controller) logFailure(logger klog.Logger, err error) {
 	switch {
 	case apierrors.IsConflict(err):

@@ -211,7 +211,7 @@ func TestMetrics(t *testing.T) {
 	none.started("x", 1)
 }
 
-// TestWatchChangesSeesBothSides hands over what was before and what is after, and nil for what is not.
+// TestWatchChangesSeesBothSides checks that the differ gets the object before and after the change, and nil if there is none.
 func TestWatchChangesSeesBothSides(t *testing.T) {
 	client := fake.NewClientset()
 	factory := informers.NewSharedInformerFactory(client, 0)

@@ -16,7 +16,7 @@ type Metrics struct {
 	workers *metrics.GaugeVec
 }
 
-// NewMetrics makes the metrics; Register shows them.
+// NewMetrics returns metrics that are not registered yet.
 func NewMetrics() *Metrics {
 	const stage = metrics.ALPHA
 	return &Metrics{
@@ -33,7 +33,7 @@ func NewMetrics() *Metrics {
 	}
 }
 
-// Register shows the metrics through the function of a registry.
+// Register registers the metrics. It returns the first error of register.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	for _, metric := range []metrics.Registerable{m.total, m.errors, m.seconds, m.active, m.workers} {
 		if err := register(metric); err != nil {
@@ -49,7 +49,7 @@ func (m *Metrics) started(controller string, workers int) {
 	}
 }
 
-// begin returns what ends the measurement.
+// begin starts the measurement of a reconcile, and returns the function that ends it.
 func (m *Metrics) begin(controller string, clock clock.PassiveClock) func(Result, error) {
 	if m == nil {
 		return func(Result, error) {}

@@ -10,20 +10,21 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Options are those of one controller. The zero value is usable.
+// Options are the options of one controller. The zero value is usable.
 type Options struct {
-	// Workers is how many keys are worked on at once; 3 when zero.
+	// Workers is the number of keys that are reconciled concurrently. Zero means 3.
 	Workers int
-	// BaseDelay doubles with each failure of a key up to MaxDelay.
+	// BaseDelay is the first retry delay of a key. It doubles with each failure, up to MaxDelay.
 	BaseDelay, MaxDelay time.Duration
-	// QPS and BucketSize bound the retries of all keys together.
+	// QPS and BucketSize limit the retries of all keys together. QPS is in retries per second.
 	QPS        float64
 	BucketSize int
-	// Informers are those that the controller reads, watched or not: Run waits for them before the first reconcile. May be nil.
+	// Informers returns checks for the informers that the controller reads, watched or not. Run waits for them before the first
+	// reconcile. It may be nil.
 	Informers func() []cache.InformerSynced
 	// Metrics may be nil.
 	Metrics *Metrics
-	// Clock is the real one when nil.
+	// Clock defaults to the real clock.
 	Clock clock.WithTicker
 }
 

@@ -8,15 +8,15 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Mapper names the objects to reconcile when obj changed.
+// Mapper returns the keys to reconcile when obj changed.
 type Mapper func(obj metav1.Object) []types.NamespacedName
 
-// Filter says whether a change from before to after is worth a reconcile.
+// Filter reports whether a change from before to after needs a reconcile.
 type Filter func(before, after metav1.Object) bool
 
-// Watch reconciles what the mapper names whenever an object of the informer comes, changes or goes. An object whose deletion
-// begins changes, so a controller learns of it then and not only when the object is gone. When an object changes hands, both
-// hands learn of it. A filter, if given, leaves changes out.
+// Watch reconciles the keys that the mapper returns when an object of the informer is added, changed or deleted. The start of a
+// deletion is a change, so a controller learns of it before the object is deleted. If an object gets another owner, the keys for
+// both its old and its new state are reconciled. A change is ignored if one of the filters returns false.
 func (c *Controller) Watch(informer cache.SharedIndexInformer, mapper Mapper, filters ...Filter) error {
 	return c.handle(informer, cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { c.enqueue(obj, mapper) },
@@ -31,10 +31,11 @@ func (c *Controller) Watch(informer cache.SharedIndexInformer, mapper Mapper, fi
 	})
 }
 
-// Differ names the objects to reconcile when an object was before and is after; one of them is nil when it came or went.
+// Differ returns the keys to reconcile for an object before and after a change. before is nil for a new object, and after is nil
+// for a deleted one.
 type Differ func(before, after metav1.Object) []types.NamespacedName
 
-// WatchChanges reconciles what the differ names, for those whom only the difference tells whom it concerns.
+// WatchChanges reconciles the keys that the differ returns, for controllers that need both states of an object.
 func (c *Controller) WatchChanges(informer cache.SharedIndexInformer, differ Differ) error {
 	see := func(before, after any) {
 		b, _ := before.(metav1.Object)
@@ -50,7 +51,7 @@ func (c *Controller) WatchChanges(informer cache.SharedIndexInformer, differ Dif
 	})
 }
 
-// handle lets Run wait until the handler has seen what there was from the beginning.
+// handle adds a handler. Run waits until the handler has seen the initial objects.
 func (c *Controller) handle(informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) error {
 	registration, err := informer.AddEventHandler(handler)
 	if err != nil {
@@ -60,7 +61,7 @@ func (c *Controller) handle(informer cache.SharedIndexInformer, handler cache.Re
 	return nil
 }
 
-// last is the last known state of an object that is gone.
+// last returns the last known state of a deleted object.
 func last(obj any) any {
 	if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		return unknown.Obj

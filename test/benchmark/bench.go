@@ -18,24 +18,24 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// bench runs every verb over the same number of objects of each kind, the kinds interleaved call by call, so that whatever
-// else the machine does falls on all.
+// bench runs every verb over the same number of objects of each kind. It interleaves the kinds call by call, so that other load
+// on the machine affects all kinds equally.
 type bench struct {
 	limits
 	config *rest.Config
 	core   kubernetes.Interface
 }
 
-// verb is one kind of request, to an object by its name.
+// verb is one kind of request for a named object.
 type verb func(ctx context.Context, namespace, name string) error
 
-// call is one timed request of the workload with that index.
+// call is one timed request. workload is the index of its workload.
 type call struct {
 	workload int
 	do       func(ctx context.Context) error
 }
 
-// namespace makes one, and returns how to remove it and what is in it.
+// namespace creates a namespace, and returns a function that deletes it with its contents.
 func (b *bench) namespace(ctx context.Context) (name string, remove func(), err error) {
 	namespaces := b.core.CoreV1().Namespaces()
 	created, err := namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "bench-"}}, metav1.CreateOptions{})
@@ -47,7 +47,8 @@ func (b *bench) namespace(ctx context.Context) (name string, remove func(), err 
 	}, nil
 }
 
-// verbs compares the latency of the first workload with that of the others, the custom resource's with its webhooks among them.
+// verbs compares the latency of the first workload with that of the others. The others include the custom resource with its
+// webhooks.
 func (b *bench) verbs(ctx context.Context, custom *custom, first workload, others ...workload) error {
 	namespace, remove, err := b.namespace(ctx)
 	if err != nil {
@@ -108,7 +109,7 @@ func (b *bench) verbs(ctx context.Context, custom *custom, first workload, other
 	return nil
 }
 
-// time carries a verb out on that many objects of each workload and returns the sorted milliseconds, by workload.
+// time runs a verb on count objects of each workload. It returns the sorted latencies in milliseconds, by workload.
 func (b *bench) time(ctx context.Context, all []workload, namespace string, count int, of func(workload) verb) ([][]float64, error) {
 	var calls []call
 	for i := range count {
@@ -121,7 +122,7 @@ func (b *bench) time(ctx context.Context, all []workload, namespace string, coun
 	return b.run(ctx, len(all), calls)
 }
 
-// run carries the calls out with the bench's clients and returns the sorted latencies in milliseconds, by workload.
+// run runs the calls with the configured number of clients. It returns the sorted latencies in milliseconds, by workload.
 func (b *bench) run(ctx context.Context, workloads int, calls []call) ([][]float64, error) {
 	var (
 		group  sync.WaitGroup
@@ -141,7 +142,7 @@ func (b *bench) run(ctx context.Context, workloads int, calls []call) ([][]float
 				mu.Lock()
 				times[c.workload] = append(times[c.workload], took)
 				if err != nil {
-					cancel() // The rest would only fail too, and each say so.
+					cancel() // The remaining calls would only fail too.
 					if failed == nil || !errors.Is(err, context.Canceled) {
 						failed = err
 					}
@@ -167,5 +168,5 @@ func (b *bench) run(ctx context.Context, workloads int, calls []call) ([][]float
 	return times, failed
 }
 
-// at is the percentile p of sorted values.
+// at returns the percentile p of sorted values.
 func at(sorted []float64, p int) float64 { return sorted[min(len(sorted)*p/100, len(sorted)-1)] }

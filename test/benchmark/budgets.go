@@ -22,17 +22,18 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
-// disruptions are the requests that a budget judges. A Pod is disrupted once: each request has Pods of its own.
+// disruptions are the requests that a budget judges. A Pod can be disrupted only once, so each request has its own Pods.
 var disruptions = []string{"update", "evict", "delete"}
 
-// place is a namespace with Pods and some number of budgets, of which one governs them.
+// place is a namespace with Pods and a number of budgets. One of the budgets governs the Pods.
 type place struct {
 	name, namespace string
 	budgets         int
 	remove          func()
 }
 
-// budgets compares what disruptions take where no budget is, where one governs the Pods, and where a thousand are beside it.
+// budgets compares the latency of disruptions in three cases: no budget, one budget that governs the Pods, and a thousand
+// budgets besides it.
 func (b *bench) budgets(ctx context.Context, kruise versioned.Interface) error {
 	places := []*place{{name: "no budget"}, {name: "one"}, {name: "one of 1,000", budgets: 1000}}
 	places[1].budgets = 1
@@ -89,7 +90,7 @@ func (b *bench) budgets(ctx context.Context, kruise versioned.Interface) error {
 	return nil
 }
 
-// fill makes the budgets, then the Pods, and waits until the budget that governs them has counted all.
+// fill creates the budgets, then the Pods, and waits until the governing budget has counted all Pods.
 func (b *bench) fill(ctx context.Context, kruise versioned.Interface, p *place) error {
 	client := kruise.PolicyV1beta1().PodUnavailableBudgets(p.namespace)
 	var calls []call
@@ -131,7 +132,7 @@ func (b *bench) fill(ctx context.Context, kruise versioned.Interface, p *place) 
 	})
 }
 
-// ready makes a Pod that runs nowhere and says that it is ready.
+// ready creates a Pod that runs on no node, and marks it as ready.
 func (b *bench) ready(ctx context.Context, namespace, name string) error {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "bench-0"}}, Spec: template(name).Spec}
 	pod.Spec.SchedulerName = "none"

@@ -28,7 +28,7 @@ const (
 	customName                            = customPlural + "." + customGroup
 )
 
-// custom is a CustomResourceDefinition with the schema of a CloneSet, and webhooks on it.
+// custom is a CustomResourceDefinition with the schema of a CloneSet, and its webhooks.
 type custom struct {
 	core        kubernetes.Interface
 	definitions dynamic.ResourceInterface
@@ -36,11 +36,11 @@ type custom struct {
 	url         string
 	bundle      []byte
 	webhooks    *http.Server
-	// calls counts the webhooks' calls.
+	// calls counts the calls to the webhooks.
 	calls atomic.Int64
 }
 
-// newCustom makes the definition and waits until objects can be made.
+// newCustom creates the CustomResourceDefinition and waits until objects can be created.
 func newCustom(ctx context.Context, config *rest.Config) (*custom, error) {
 	core, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -89,7 +89,7 @@ func definition(version schema.GroupVersion) *unstructured.Unstructured {
 	}}
 }
 
-// remove deletes what the definition and the webhooks have made.
+// remove deletes the CustomResourceDefinition and the webhook configurations.
 func (c *custom) remove(ctx context.Context) {
 	api := c.core.AdmissionregistrationV1()
 	_ = api.MutatingWebhookConfigurations().Delete(ctx, customName, metav1.DeleteOptions{})
@@ -100,8 +100,8 @@ func (c *custom) remove(ctx context.Context) {
 	}
 }
 
-// workload is the custom resource's. Its client speaks JSON, as there is nothing else, and
-// decodes into the type that a CloneSet's client has.
+// workload returns the custom resource's workload. Its client uses JSON, because custom resources have no other encoding. It
+// decodes into the type that a CloneSet client uses.
 func (c *custom) workload() workload {
 	typed := func(object *unstructured.Unstructured, err error) (*v1beta1.CloneSet, error) {
 		if err != nil {

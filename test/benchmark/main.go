@@ -1,9 +1,14 @@
 //go:build bench
 
-// Command benchmark prints, for one cluster in one run, what the verbs take for CloneSets, for apps/v1 Deployments and for a
-// custom resource of the CloneSet's own schema behind a mutating and a validating webhook; what many CloneSets take of
-// their apiserver's memory beside what the same objects as custom resources take of kube-apiserver's; and what the controller
-// costs with many Pods on simulated nodes. It judges nothing: single machines are noisy, ratios in one run are what counts.
+// Command benchmark measures one cluster in one run and prints:
+//
+//   - the latency of each verb for CloneSets, for apps/v1 Deployments, and for a custom resource with the CloneSet's schema
+//     behind a mutating and a validating webhook;
+//   - the memory that many CloneSets use in their apiserver, and the memory that the same objects as custom resources use in
+//     kube-apiserver;
+//   - the cost of the controller with many Pods on simulated nodes.
+//
+// It sets no thresholds: figures of a single machine are noisy, and only the ratios within one run are meaningful.
 package main
 
 import (
@@ -21,7 +26,7 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
-// limits bound the run.
+// limits set the size of the run.
 type limits struct {
 	clients, objects, lists int
 	stored, watchers        int
@@ -89,7 +94,7 @@ func run(ctx context.Context, l limits, shape scaleShape) error {
 	return measureScale(ctx, core, kruise, shape)
 }
 
-// api measures the servers: what verbs take, and what objects take of memory.
+// api measures the servers: the latency of verbs, and the memory that objects use.
 func (b *bench) api(ctx context.Context, kruise versioned.Interface) error {
 	if b.objects == 0 && b.stored == 0 {
 		return nil
@@ -99,7 +104,7 @@ func (b *bench) api(ctx context.Context, kruise versioned.Interface) error {
 		return err
 	}
 	defer func() { custom.remove(context.WithoutCancel(ctx)) }()
-	if b.stored > 0 { // First, while the servers' heaps are small.
+	if b.stored > 0 { // Runs first, while the servers' heaps are small.
 		if err := b.memory(ctx, cloneSets(kruise), custom.workload()); err != nil {
 			return err
 		}

@@ -19,11 +19,11 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// manager acts on CloneSets and, by that, would add to the objects and to kube-apiserver: it rests while memory is measured.
+// manager is stopped while memory is measured. It acts on CloneSets and would add objects and load to kube-apiserver.
 const manager = "kruise-controller-manager"
 
-// memory stores many objects of both kinds, one kind after the other, with watches open, and prints how the memory of the
-// server that holds them grows. Custom resources are without webhooks here.
+// memory stores many objects of both kinds, one kind after the other, with open watches. It prints how the memory of the server
+// that holds the objects grows. The custom resource has no webhooks here.
 func (b *bench) memory(ctx context.Context, ours, custom workload) error {
 	restore, err := b.rest(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (b *bench) memory(ctx context.Context, ours, custom workload) error {
 	return b.printMemory(left, right)
 }
 
-// stored is what one kind's objects took.
+// stored is the memory that one kind's objects used.
 type stored struct {
 	kind, server  string
 	object        int
@@ -75,8 +75,8 @@ func (b *bench) printMemory(left, right stored) error {
 	return nil
 }
 
-// store creates the objects of a kind under open watches, waits until every watch has shown them, and measures. It deletes
-// them again, because a full namespace would take long to go.
+// store creates the objects of a kind while watches are open, waits until every watch has shown them, and measures the memory.
+// It then deletes the objects, because the deletion of a full namespace takes long.
 func (b *bench) store(ctx context.Context, w workload, s server) (result stored, err error) {
 	result.kind, result.server = w.kind, s.name
 	namespace, remove, err := b.namespace(ctx)
@@ -119,8 +119,8 @@ func (b *bench) store(ctx context.Context, w workload, s server) (result stored,
 	return result, errors.Join(err, w.clear(ctx, namespace))
 }
 
-// shown reads a watch until it has shown that many new objects. A server ends the watch of who reads too slowly: as any client
-// would, it goes on from where it was.
+// shown reads a watch until it has shown count new objects. A server ends the watch of a client that reads too slowly. As any
+// client does, shown then resumes at the last version.
 func (w workload) shown(ctx context.Context, namespace string, events watch.Interface, count int) error {
 	for last := ""; count > 0; {
 		select {
@@ -148,14 +148,14 @@ func (w workload) shown(ctx context.Context, namespace string, events watch.Inte
 			}
 		}
 	}
-	go func() { // It stays open while memory is measured.
+	go func() { // The watch stays open while memory is measured.
 		<-ctx.Done()
 		events.Stop()
 	}()
 	return nil
 }
 
-// rest stops the manager and returns how to start it again.
+// rest stops the manager, and returns a function that starts it again.
 func (b *bench) rest(ctx context.Context) (restore func(), err error) {
 	deployments := b.core.AppsV1().Deployments("kruise-system")
 	scale, err := deployments.GetScale(ctx, manager, metav1.GetOptions{})

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reviews counts the SubjectAccessReviews that kube-apiserver has answered so far.
+// reviews returns how many SubjectAccessReviews kube-apiserver has answered so far.
 func (b *bench) reviews(ctx context.Context) (float64, error) {
 	metrics, err := b.core.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
@@ -24,7 +24,7 @@ func (b *bench) reviews(ctx context.Context) (float64, error) {
 	return sum(metrics, "apiserver_request_total{", `resource="subjectaccessreviews"`)
 }
 
-// sum adds the values of the lines that begin with one text and contain the other.
+// sum adds the values of the lines that begin with begins and contain contains.
 func sum(metrics []byte, begins, contains string) (float64, error) {
 	total := 0.0
 	lines := bufio.NewScanner(bytes.NewReader(metrics))
@@ -49,7 +49,7 @@ type server struct {
 	client rest.Interface
 }
 
-// servers are kruise-apiserver, past the aggregation layer, and kube-apiserver.
+// servers returns kruise-apiserver, reached without the aggregation layer, and kube-apiserver.
 func (b *bench) servers(ctx context.Context) (ours, kube server, err error) {
 	selector := metav1.ListOptions{LabelSelector: "control-plane=apiserver"}
 	pods, err := b.core.CoreV1().Pods("kruise-system").List(ctx, selector)
@@ -69,12 +69,12 @@ func (b *bench) servers(ctx context.Context) (ours, kube server, err error) {
 	return server{"kruise-apiserver", client}, server{"kube-apiserver", b.core.CoreV1().RESTClient()}, err
 }
 
-// use is the memory of a process in bytes: what its runtime holds of the system's, and what of that is live.
+// use is the memory of a process in bytes. held is the memory that the Go runtime holds; heap is the live part of it.
 type use struct{ held, heap float64 }
 
-// use has the server collect its garbage and reads what is left.
+// use makes the server collect garbage and reads the remaining memory.
 func (s server) use(ctx context.Context) (u use, err error) {
-	for range 2 { // What the first collection finalizes, the second frees.
+	for range 2 { // The second collection frees what the first one finalizes.
 		if _, err := s.client.Get().AbsPath("/debug/pprof/heap").Param("gc", "1").DoRaw(ctx); err != nil {
 			return u, fmt.Errorf("have %s collect garbage: %w", s.name, err)
 		}

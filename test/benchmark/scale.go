@@ -25,8 +25,8 @@ import (
 	"kruise.io/kruise/test/hostcontroller"
 )
 
-// scaleBench measures the CloneSet controller on simulated nodes. The controller works as a process of this machine, alone and
-// without a lease, so that what it costs can be told from what the cluster costs.
+// scaleBench measures the CloneSet controller on simulated nodes. The controller runs as the only controller, as a process on
+// this machine and without leader election, so that its cost can be separated from the cluster's.
 type scaleBench struct {
 	core       kubernetes.Interface
 	kruise     versioned.Interface
@@ -41,10 +41,12 @@ const (
 	scalePoll     = 100 * time.Millisecond
 )
 
-// scaleShape is one large CloneSet, several that share its number of Pods, and many small ones.
+// scaleShape describes the measurements: one large CloneSet, several CloneSets with the same total number of Pods, and many
+// small CloneSets.
 type scaleShape struct{ large, several, sets, each int }
 
-// measureScale takes over from the cluster's controller, measures one large CloneSet and many small ones, and gives back.
+// measureScale stops the cluster's controller, measures large and small CloneSets with its own controller, and starts the
+// cluster's controller again.
 func measureScale(ctx context.Context, core kubernetes.Interface, kruise versioned.Interface, shape scaleShape) (err error) {
 	nodes, err := core.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "type=kwok"})
 	if err != nil {
@@ -84,7 +86,7 @@ func measureScale(ctx context.Context, core kubernetes.Interface, kruise version
 	return b.out.Flush()
 }
 
-// shape measures one number of CloneSets of one size: their creation, an update in place, and a start of the controller among them.
+// shape measures a number of CloneSets of one size: their creation, an in-place update, and a restart of the controller.
 func (b *scaleBench) shape(ctx context.Context, binary, logFile string) (err error) {
 	namespace, err := b.core.CoreV1().Namespaces().Create(ctx,
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "bench-"}}, metav1.CreateOptions{})
@@ -128,7 +130,7 @@ func (b *scaleBench) shape(ctx context.Context, binary, logFile string) (err err
 	return b.restart(ctx)
 }
 
-// step measures what it takes until every CloneSet is as its spec says.
+// step measures the time until every CloneSet matches its spec.
 func (b *scaleBench) step(ctx context.Context, name string, act func(context.Context) error) error {
 	before, err := b.process.Metrics(ctx)
 	if err != nil {
@@ -208,7 +210,7 @@ func pauseOp(paused bool) string {
 	return fmt.Sprintf(`{"op":"add","path":"/spec/updateStrategy/rollingUpdate/paused","value":%t}`, paused)
 }
 
-// change edits every CloneSet by a JSON patch.
+// change edits every CloneSet with a JSON patch.
 func (b *scaleBench) change(operation string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for i := range b.sets {
@@ -223,12 +225,12 @@ func (b *scaleBench) change(operation string) func(context.Context) error {
 }
 
 const (
-	// pauseAfter is how long an update runs before it is paused, pauseWatch for how long later updates are looked for.
+	// pauseAfter is how long an update runs before it is paused. pauseWatch is how long the test then watches for further updates.
 	pauseAfter = 3 * time.Second
 	pauseWatch = 10 * time.Second
 )
 
-// pause pauses an update in its middle, and prints how long after the pause was accepted the last Pod got the new image.
+// pause pauses an update halfway, and prints the time from the accepted pause to the last Pod that got the new image.
 func (b *scaleBench) pause(ctx context.Context) error {
 	pods := b.core.CoreV1().Pods(b.namespace)
 	list, err := pods.List(ctx, metav1.ListOptions{Limit: 1})
@@ -266,7 +268,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// lastUpdate notes the Pods that get the new image until a time, and returns when the last of them did.
+// lastUpdate records the Pods that get the new image until the given time, and returns when the last of them did.
 func (b *scaleBench) lastUpdate(events watch.Interface, updated map[string]bool, until time.Time) (last time.Time) {
 	end := time.After(time.Until(until))
 	for {
@@ -285,7 +287,7 @@ func (b *scaleBench) lastUpdate(events watch.Interface, updated map[string]bool,
 	}
 }
 
-// settled waits until every CloneSet reports all its Pods updated and available.
+// settled waits until every CloneSet reports that all its Pods are updated and available.
 func (b *scaleBench) settled(ctx context.Context) error {
 	return wait.PollUntilContextTimeout(ctx, scalePoll, scalePatience, true, func(ctx context.Context) (bool, error) {
 		list, err := b.kruise.AppsV1beta1().CloneSets(b.namespace).List(ctx, metav1.ListOptions{})
@@ -302,7 +304,7 @@ func (b *scaleBench) settled(ctx context.Context) error {
 	})
 }
 
-// restart kills the controller, asks for one more Pod, starts the controller and waits for that Pod.
+// restart kills the controller, asks for one more Pod, starts the controller, and waits for that Pod.
 func (b *scaleBench) restart(ctx context.Context) error {
 	if err := b.process.Kill(); err != nil {
 		return err
@@ -346,7 +348,7 @@ func (b *scaleBench) restart(ctx context.Context) error {
 	return nil
 }
 
-// created waits for the first Pod that is new.
+// created waits for the first new Pod.
 func created(ctx context.Context, events watch.Interface) error {
 	for {
 		select {
@@ -365,7 +367,7 @@ func created(ctx context.Context, events watch.Interface) error {
 	}
 }
 
-// remove deletes the namespace and waits until its Pods are gone, so that they cost the next measurement nothing.
+// remove deletes the namespace and waits until its Pods are deleted, so that they do not affect the next measurement.
 func (b *scaleBench) remove(ctx context.Context) error {
 	if err := b.core.CoreV1().Namespaces().Delete(ctx, b.namespace, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete namespace: %w", err)

@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/generated/openapi"
 )
 
-// structural is the schema of a type as a CustomResourceDefinition wants it: nothing is referred to, everything is in its place.
+// structural returns the schema of a type in the form that a CustomResourceDefinition requires: without references.
 func structural(name string) map[string]any {
 	definitions := openapi.GetOpenAPIDefinitions(spec.MustCreateRef)
 	root := inlined(definitions, definitions[name].Schema)

@@ -24,7 +24,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// addWebhooks puts a mutating and a validating webhook before the custom resource's writes in a namespace, and waits until both are called.
+// addWebhooks adds a mutating and a validating webhook for the custom resource in a namespace, and waits until both are called.
 func (c *custom) addWebhooks(ctx context.Context, namespace string) error {
 	if err := c.serve(ctx); err != nil {
 		return fmt.Errorf("serve the webhooks: %w", err)
@@ -70,7 +70,8 @@ func (c *custom) addWebhooks(ctx context.Context, namespace string) error {
 	return err
 }
 
-// serve starts the webhooks' server where kube-apiserver reaches this machine: at the address from which this machine reaches it.
+// serve starts the webhooks' server on the address from which this machine reaches kube-apiserver, so that kube-apiserver can
+// reach it.
 func (c *custom) serve(ctx context.Context) error {
 	host, err := url.Parse(c.core.CoreV1().RESTClient().Get().URL().String())
 	if err != nil {
@@ -108,7 +109,7 @@ func (c *custom) serve(ctx context.Context) error {
 	return nil
 }
 
-// review answers with the patch that decide returns, if any. It decodes the object, as every webhook does that knows its type.
+// review answers with the patch that decide returns, if any. It decodes the object, as real webhooks do.
 func (c *custom) review(decide func(*v1beta1.CloneSet) ([]byte, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		c.calls.Add(1)
@@ -138,7 +139,7 @@ func (c *custom) review(decide func(*v1beta1.CloneSet) ([]byte, error)) http.Han
 	}
 }
 
-// mutated is the patch that fills in a CloneSet's defaults, or nil where none is missing.
+// mutated returns the patch that sets a CloneSet's defaults, or nil if no default is missing.
 func mutated(set *v1beta1.CloneSet) ([]byte, error) {
 	filled := set.DeepCopy()
 	v1beta1.SetObjectDefaults_CloneSet(filled)

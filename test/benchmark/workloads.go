@@ -20,12 +20,12 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
-// workload is one kind under measurement, verb by verb.
+// workload is one measured kind with its verbs.
 type workload struct {
 	kind                        string
 	create, patch, list, remove verb
 	read                        func(ctx context.Context, namespace, name string) (runtime.Object, error)
-	// clear deletes all, watch shows them as they come. Deployments need neither.
+	// clear deletes all objects. watch watches them. Deployments need neither.
 	clear func(ctx context.Context, namespace string) error
 	watch func(ctx context.Context, namespace string, options metav1.ListOptions) (watch.Interface, error)
 }
@@ -37,7 +37,7 @@ func (w workload) get(ctx context.Context, namespace, name string) error {
 
 const imagePatch = `[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"kruise.local/demo:v2"}]`
 
-// template is the Pod template of every object, which then is about 3 KiB of JSON as the server shows it.
+// template returns the Pod template of every object. An object with it is about 3 KiB of JSON in the server's answers.
 func template(name string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{

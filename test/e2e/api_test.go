@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestVersions reads in each version what the other wrote.
+// TestVersions checks that each API version reads what the other wrote.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -32,7 +32,8 @@ func TestVersions(t *testing.T) {
 	assert.Equal(t, "apps.kruise.io/v1alpha1 InPlaceOnly 30% 1 true", alpha)
 }
 
-// TestGoClient builds and runs the example program, a module of its own that imports the types and the clients alone.
+// TestGoClient builds and runs the example program. The program is a module of its own that imports only the types and the
+// clients.
 func TestGoClient(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -55,7 +56,7 @@ func TestGoClient(t *testing.T) {
 	}
 }
 
-// TestBadInput refuses each mistake with the field's path, the value and the reason, and stores nothing.
+// TestBadInput checks that each mistake is rejected with the field's path, the value and the reason, and that nothing is stored.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -107,7 +108,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestImmutableSelector names the field and keeps what is stored.
+// TestImmutableSelector checks that the rejection names the field and that the stored object does not change.
 // Case cloneset 3.
 func TestImmutableSelector(t *testing.T) {
 	t.Parallel()

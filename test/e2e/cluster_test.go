@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestGarbageCollection lets the cluster's garbage collector delete the Pods of a deleted CloneSet.
+// TestGarbageCollection checks that the cluster's garbage collector deletes the Pods of a deleted CloneSet.
 func TestGarbageCollection(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -37,8 +37,8 @@ func TestGarbageCollection(t *testing.T) {
 	})
 }
 
-// TestAManifestOfOnesOwnRuns: the policy that a Pod has where the manifest says nothing of it pulls the image, also with the tag latest
-// or Always. The local cluster's registry has the demo images, and its default StorageClass the name that others use.
+// TestAManifestOfOnesOwnRuns checks that a manifest with the image pull policy Always runs. Always is also the default for the tag
+// latest. The local cluster's registry has the demo images. Its default StorageClass has the name that other local clusters use.
 func TestAManifestOfOnesOwnRuns(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -49,7 +49,7 @@ func TestAManifestOfOnesOwnRuns(t *testing.T) {
 	assert.NotContains(t, e.podEvents(), "ErrImagePull")
 }
 
-// TestForegroundDeletion keeps the CloneSet until its Pods are gone.
+// TestForegroundDeletion checks that the CloneSet exists until its Pods are deleted.
 func TestForegroundDeletion(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -59,7 +59,7 @@ func TestForegroundDeletion(t *testing.T) {
 	assert.Empty(t, e.pods("web"))
 }
 
-// TestNamespaceDeletion ends, with nothing of the namespace left.
+// TestNamespaceDeletion checks that the deletion of a namespace completes and leaves nothing behind.
 func TestNamespaceDeletion(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -74,7 +74,8 @@ func TestNamespaceDeletion(t *testing.T) {
 	assert.True(t, apierrors.IsNotFound(err), "CloneSet: %v", err)
 }
 
-// TestScaleFieldOwnership shows that a write through /scale takes over spec.replicas as it does for a Deployment.
+// TestScaleFieldOwnership checks that a write through /scale takes over the ownership of spec.replicas, as it does for a
+// Deployment.
 func TestScaleFieldOwnership(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -91,7 +92,7 @@ func TestScaleFieldOwnership(t *testing.T) {
 	assert.Equal(t, conflicts["deployments.apps"], conflicts["clonesets.apps.kruise.io"])
 }
 
-// TestScaleSubresource reads and writes /scale with the generic type, selector included.
+// TestScaleSubresource reads and writes /scale with the generic type, including the selector.
 // Case cloneset 34.
 func TestScaleSubresource(t *testing.T) {
 	t.Parallel()
@@ -129,8 +130,8 @@ spec:
   ports: [{port: 80, targetPort: 8080}]
 `
 
-// TestHorizontalPodAutoscaler lets HPA v2 scale a CloneSet on CPU. A load that all Pods share settles the number between the
-// bounds, and without it the number goes back to the lower one. A busy Pod that the selector excludes does not count.
+// TestHorizontalPodAutoscaler lets HPA v2 scale a CloneSet on CPU. With a load that all Pods share, the number of Pods settles
+// between the bounds. Without load, it returns to the lower bound. A busy Pod that the selector excludes does not count.
 // Case cloneset 34.
 func TestHorizontalPodAutoscaler(t *testing.T) {
 	t.Parallel()
@@ -159,7 +160,7 @@ func TestHorizontalPodAutoscaler(t *testing.T) {
 	e.ready("web", 1)
 }
 
-// autoscaled returns the average millicores of a Pod that the autoscaler bases its decision on.
+// autoscaled returns the average CPU use per Pod, in millicores, on which the autoscaler bases its decision.
 func (e *env) autoscaled(ctx context.Context, c *require.Assertions) int64 {
 	hpa, err := e.core.AutoscalingV2().HorizontalPodAutoscalers(e.namespace).Get(ctx, "web", metav1.GetOptions{})
 	c.NoError(err)
@@ -169,15 +170,15 @@ func (e *env) autoscaled(ctx context.Context, c *require.Assertions) int64 {
 	return hpa.Status.CurrentMetrics[0].Resource.Current.AverageValue.MilliValue()
 }
 
-// load keeps that many requests under way, each of which burns that many millicores in one of the Service's Pods, until
-// the returned function is called or the test ends.
+// load keeps a number of requests in progress until the returned function is called or the test ends. Each request burns the
+// given millicores in one of the Service's Pods.
 func (e *env) load(requests, millicores int) (stop func()) {
 	e.t.Helper()
 	service, err := e.core.CoreV1().Services(e.namespace).Get(e.t.Context(), "web", metav1.GetOptions{})
 	require.NoError(e.t, err)
 	url := sprintf("http://%s/burn?seconds=1&millicores=%d", service.Spec.ClusterIP, millicores)
 	ctx, cancel := context.WithTimeout(e.t.Context(), patience)
-	// A connection for each request: the Service spreads connections.
+	// The client opens a connection for each request, because the Service balances connections.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	var group sync.WaitGroup
 	for range requests {
@@ -193,7 +194,7 @@ func (e *env) load(requests, millicores int) (stop func()) {
 	}
 }
 
-// burn makes one request; what becomes of it shows in the metrics.
+// burn makes one request. Its result is ignored, because its effect shows in the metrics.
 func burn(ctx context.Context, client *http.Client, url string) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -210,7 +211,7 @@ func burn(ctx context.Context, client *http.Client, url string) {
 	_ = response.Body.Close()
 }
 
-// TestDrain shows that draining a node waits for a PodDisruptionBudget over a CloneSet, and that the Pods move.
+// TestDrain checks that draining a node waits for a PodDisruptionBudget of a CloneSet, and that the Pods move.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

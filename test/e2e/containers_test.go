@@ -18,8 +18,8 @@ import (
 
 const readsLabel = "        env: [{name: LEVEL, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['level']\"}}}]\n        ports:"
 
-// TestEnvFromMetadata changes a label that a container's environment reads: the same Pods, each container restarted by the
-// agent of its node, and the new value in it.
+// TestEnvFromMetadata changes a label that a container's environment reads. The Pods stay the same, the agent of each node
+// restarts the container, and the container has the new value.
 // Case inplace-update 5.
 func TestEnvFromMetadata(t *testing.T) {
 	t.Parallel()
@@ -95,7 +95,8 @@ spec:
         - {name: KRUISE_CONTAINER_BARRIER, valueFrom: {configMapKeyRef: {name: barrier, key: p_5}}}
 `
 
-// TestOrderedContainers updates the container of the higher launch priority first, and the other one when it is ready.
+// TestOrderedContainers checks that the container with the higher launch priority is updated first, and the other one once the
+// first is ready.
 // Case inplace-update 9.
 func TestOrderedContainers(t *testing.T) {
 	t.Parallel()
@@ -138,8 +139,8 @@ func TestOrderedContainers(t *testing.T) {
 	}
 }
 
-// TestResources gives containers other amounts: without a restart where their policy allows it, else out of service.
-// The gate is off by default, so the controller is started with it.
+// TestResources changes containers' resources: without a restart if the resize policy allows it, otherwise out of service. The
+// test turns the feature gate on, because it is off by default.
 // Cases inplace-update 17, 18.
 func TestResources(t *testing.T) {
 	e := newEnv(t)

@@ -19,7 +19,7 @@ import (
 
 const exhausted = "pub unavailable allowed is negative"
 
-// budget bounds a workload, and returns when its Pods are counted and say so.
+// budget creates a budget for a workload, and waits until the budget has counted the Pods and the Pods name it.
 func (e *env) budget(apiVersion, kind, name, bound string, pods int) {
 	e.t.Helper()
 	e.apply("apiVersion: policy.kruise.io/v1alpha1\nkind: PodUnavailableBudget\nmetadata: {name: " + name + "}\nspec:\n" +
@@ -43,7 +43,8 @@ func (e *env) budgetSpec(name, patch string) {
 	require.NoError(e.t, err)
 }
 
-// TestDrainUnderABudget: kubectl goes on trying, as it does for a PodDisruptionBudget, until the budget lets the Pod go.
+// TestDrainUnderABudget checks that kubectl drain retries, as it does for a PodDisruptionBudget, until the budget allows the
+// eviction.
 func TestDrainUnderABudget(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -74,7 +75,7 @@ func TestDrainUnderABudget(t *testing.T) {
 	e.ready("budgeted", 3)
 }
 
-// TestRolloutRestartUnderABudget: the Deployment would let three Pods go at once, the budget one.
+// TestRolloutRestartUnderABudget checks that the budget allows one Pod at a time, although the Deployment would replace three.
 func TestRolloutRestartUnderABudget(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -89,7 +90,8 @@ func TestRolloutRestartUnderABudget(t *testing.T) {
 	seen.report(t)
 }
 
-// TestUpdatesInPlaceKeepToTheBudget: the CloneSet would update all Pods at once, the budget lets three go.
+// TestUpdatesInPlaceKeepToTheBudget checks that the budget allows three Pods at a time, although the CloneSet would update all
+// Pods at once.
 // Case podunavailablebudget 28.
 func TestUpdatesInPlaceKeepToTheBudget(t *testing.T) {
 	t.Parallel()
@@ -130,7 +132,8 @@ func TestScaleDownAndDeletionUnderABudget(t *testing.T) {
 	e.eventually("the Pods go with their workload", func(c *require.Assertions, _ context.Context) { c.Empty(e.pods("shrunk")) })
 }
 
-// TestBudgetsWhileTheServerIsAway: what no budget concerns goes on without delay, the rest is refused, as the chart says.
+// TestBudgetsWhileTheServerIsAway checks that requests which no budget concerns continue without delay, and that the others are
+// rejected, as the chart documents.
 func TestBudgetsWhileTheServerIsAway(t *testing.T) {
 	e, free := newEnv(t), newEnv(t)
 	e.apply(manifest("held"))

@@ -1,8 +1,8 @@
-// Package e2e drives a real cluster as its users do: kubectl and typed clients against kube-apiserver, real kubelets and
-// real containerd, with the three programs installed from the chart.
+// Package e2e drives a real cluster as its users do: kubectl and typed clients against kube-apiserver, real kubelets and real
+// containerd, with the three programs installed from the chart.
 //
-// The tests carry the build tag e2e and are run by "make e2e" and, as one pass, by "make test". They expect KUBECONFIG to
-// name a cluster where Kruise runs and KUBECTL to name the kubectl binary; "make" sets both. Each test works in a
-// namespace of its own, so they may run side by side; those that break the cluster on purpose are in fault_test.go
-// and run alone, last.
+// The tests have the build tag e2e. "make e2e" runs them; "make test" runs them once as part of all tests. They expect
+// KUBECONFIG to name a cluster where Kruise runs, and KUBECTL to name the kubectl binary; "make" sets both. Each test uses its
+// own namespace, so tests may run in parallel. Tests that break the cluster on purpose are in the files named *fault_test.go and
+// run alone, last.
 package e2e

@@ -21,11 +21,11 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
-// chartKeys are the chart's names for the images of the programs.
+// chartKeys maps the programs to the chart's names for their images.
 var chartKeys = map[string]string{"apiserver": "apiserver", "controller": "manager", "node-agent": "daemon"}
 
-// TestExternalStore installs the chart on a cluster of its own, with an etcd over TLS and so with two apiservers. Killing
-// one of them, and etcd, loses nothing.
+// TestExternalStore installs the chart on a separate cluster. It uses an external etcd with TLS and therefore two apiservers.
+// Killing one apiserver, or etcd, loses nothing.
 // Case install 8.
 func TestExternalStore(t *testing.T) {
 	root, err := filepath.Abs("../..")
@@ -61,7 +61,7 @@ func TestExternalStore(t *testing.T) {
 	}
 }
 
-// externalCluster starts the cluster with the programs' images, and returns the values that select them.
+// externalCluster starts the cluster with the programs' images, and returns the chart values that select the images.
 func externalCluster(t *testing.T, root string) (cluster *localcluster.Cluster, values []string) {
 	t.Helper()
 	var archives []string
@@ -87,7 +87,7 @@ func externalCluster(t *testing.T, root string) (cluster *localcluster.Cluster, 
 	return cluster, values
 }
 
-// environment is access to that cluster, in its namespace default.
+// environment returns an env for the cluster's namespace default.
 func environment(t *testing.T, cluster *localcluster.Cluster) *env {
 	t.Helper()
 	t.Setenv("KUBECONFIG", cluster.Kubeconfig())
@@ -107,7 +107,7 @@ func environment(t *testing.T, cluster *localcluster.Cluster) *env {
 	return e
 }
 
-// installExternal gives the apiserver a client certificate of the cluster's etcd, and a part of its keys.
+// installExternal installs the chart. The apiserver gets a client certificate for the cluster's etcd, and its own key prefix.
 func installExternal(t *testing.T, e *env, cluster *localcluster.Cluster, chart string, values []string) {
 	t.Helper()
 	network, err := cluster.Network()

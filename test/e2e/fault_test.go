@@ -16,7 +16,8 @@ import (
 	"kruise.io/kruise/hack/localcluster"
 )
 
-// restarts sums up what would show that a running Pod was disturbed: its UID and its containers' restart counts.
+// restarts returns the restart counts of the Pods' containers, keyed by Pod UID and container. If the map changes, a running Pod
+// was disturbed.
 func restarts(pods []corev1.Pod) map[string]int32 {
 	counts := map[string]int32{}
 	for _, pod := range pods {
@@ -27,7 +28,7 @@ func restarts(pods []corev1.Pod) map[string]int32 {
 	return counts
 }
 
-// kill deletes the Pods of one of the programs at once and waits for their successors to be ready.
+// kill deletes the Pods of a program without a grace period, and waits until their replacements are ready.
 func (e *env) kill(labels string) {
 	e.t.Helper()
 	pods := e.core.CoreV1().Pods("kruise-system")
@@ -53,7 +54,7 @@ func (e *env) kill(labels string) {
 	})
 }
 
-// killComponent ends a process of the local cluster as a crash would, and starts it again.
+// killComponent kills a process of the local cluster, as in a crash, and starts it again.
 func killComponent(t *testing.T, name string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -64,8 +65,8 @@ func killComponent(t *testing.T, name string) {
 	require.NoError(t, cluster.StartComponent(t.Context(), name))
 }
 
-// TestKill ends the apiserver, the controller and etcd in turn. Running Pods never restart, and the next change is
-// carried out after the return.
+// TestKill kills the apiserver, the controller and etcd one after another. Running Pods never restart, and the next change is
+// carried out after each return.
 func TestKill(t *testing.T) {
 	e := newEnv(t)
 	e.apply(manifest("web"))

@@ -22,10 +22,10 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
-// patience bounds every wait for the cluster to reach a state; it is a safety net, not a figure.
+// patience limits every wait for the cluster to reach a state. It is a safety net, not a performance figure.
 const patience = 3 * time.Minute
 
-// env is one test's access to the cluster: a namespace of its own and clients.
+// env is one test's access to the cluster: its own namespace, and clients.
 type env struct {
 	t         *testing.T
 	namespace string
@@ -34,7 +34,7 @@ type env struct {
 	kruise    versioned.Interface
 }
 
-// newEnv makes a namespace that goes when the test ends.
+// newEnv creates a namespace that is deleted when the test ends.
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
@@ -58,7 +58,7 @@ func newEnv(t *testing.T) *env {
 	return e
 }
 
-// dump logs what a reader needs to understand a failure.
+// dump logs what is needed to understand a failure.
 func (e *env) dump() {
 	for _, args := range [][]string{
 		{"get", "clonesets,pods,events", "-o", "wide"},
@@ -71,12 +71,12 @@ func (e *env) dump() {
 	}
 }
 
-// command is kubectl in the test's namespace.
+// command returns a kubectl command in the test's namespace.
 func (e *env) command(ctx context.Context, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, os.Getenv("KUBECTL"), append([]string{"--namespace", e.namespace}, args...)...)
 }
 
-// kubectl runs kubectl and returns what it printed; the test fails when kubectl does.
+// kubectl runs kubectl and returns its output. The test fails if kubectl fails.
 func (e *env) kubectl(args ...string) string {
 	e.t.Helper()
 	out, err := e.command(e.t.Context(), args...).CombinedOutput()
@@ -84,7 +84,7 @@ func (e *env) kubectl(args ...string) string {
 	return string(out)
 }
 
-// refused runs kubectl with a manifest on standard input and returns its error text; the test fails when kubectl succeeds.
+// refused runs kubectl with a manifest on standard input and returns its error output. The test fails if kubectl succeeds.
 func (e *env) refused(manifest string, args ...string) string {
 	e.t.Helper()
 	command := e.command(e.t.Context(), args...)
@@ -94,7 +94,7 @@ func (e *env) refused(manifest string, args ...string) string {
 	return string(out)
 }
 
-// apply applies a manifest with the given further arguments.
+// apply applies a manifest with further kubectl arguments.
 func (e *env) apply(manifest string, args ...string) string {
 	e.t.Helper()
 	command := e.command(e.t.Context(), append([]string{"apply", "-f", "-"}, args...)...)
@@ -105,7 +105,7 @@ func (e *env) apply(manifest string, args ...string) string {
 	return out.String()
 }
 
-// eventually waits until check holds.
+// eventually waits until check passes.
 func (e *env) eventually(what string, check func(c *require.Assertions, ctx context.Context)) {
 	e.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -122,7 +122,7 @@ func (e *env) eventually(what string, check func(c *require.Assertions, ctx cont
 	}
 }
 
-// failureRecorder is a require.TestingT that notes the first failure of an attempt.
+// failureRecorder is a require.TestingT that records the first failure of an attempt.
 type failureRecorder struct {
 	failed bool
 	text   string
@@ -136,7 +136,7 @@ func (r *failureRecorder) Errorf(format string, args ...any) {
 
 func (r *failureRecorder) FailNow() { panic(attemptFailed{}) }
 
-// attempt runs f and ends it at the recorder's first failure.
+// attempt runs f and ends it at the first recorded failure.
 func attempt(r *failureRecorder, f func()) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -170,7 +170,7 @@ func (e *env) pods(app string) []corev1.Pod {
 	return live
 }
 
-// ready waits until the CloneSet's newest generation has that many Pods, all updated and available.
+// ready waits until the CloneSet's newest generation has the given number of Pods, all updated and available.
 func (e *env) ready(name string, replicas int32) *v1beta1.CloneSet {
 	e.t.Helper()
 	var set *v1beta1.CloneSet

@@ -14,13 +14,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// seenPod is a version of a Pod and when it was seen.
+// seenPod is a version of a Pod and the time when it was seen.
 type seenPod struct {
 	corev1.Pod
 	at time.Time
 }
 
-// watchPods remembers every version of the namespace's Pods from now on. The function returned ends that and tells them.
+// watchPods records every version of the namespace's Pods from now on. The returned function stops the watch and returns the
+// versions.
 func (e *env) watchPods() func() []seenPod {
 	e.t.Helper()
 	ctx, cancel := context.WithCancel(e.t.Context())
@@ -43,7 +44,7 @@ func (e *env) watchPods() func() []seenPod {
 	}
 }
 
-// controllerArgs starts the controller with further arguments, until the function returned is called.
+// controllerArgs restarts the controller with further arguments. The returned function restores the old arguments.
 func (e *env) controllerArgs(args ...string) (restore func()) {
 	e.t.Helper()
 	const deployment = "deployment/kruise-controller-manager"
@@ -60,7 +61,7 @@ func (e *env) controllerArgs(args ...string) (restore func()) {
 	return func() { write(old) }
 }
 
-// replaced applies old, new pairs of text.
+// replaced replaces old, new pairs in the text.
 func replaced(text string, pairs ...string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }

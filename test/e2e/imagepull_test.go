@@ -30,7 +30,7 @@ import (
 type pulls struct {
 	*env
 	cluster *localcluster.Cluster
-	// address is the host's, as the nodes reach it.
+	// address is the host's address that the nodes reach.
 	address string
 }
 
@@ -46,7 +46,7 @@ func newPulls(t *testing.T) *pulls {
 	return &pulls{env: e, cluster: cluster, address: network.HostIP()}
 }
 
-// registry starts one that holds team/app:1, of one mebibyte.
+// registry starts a registry with the image team/app:1 of one MiB.
 func (p *pulls) registry(t *testing.T, behaviours ...registrytest.Behaviour) *registrytest.Registry {
 	t.Helper()
 	r := registrytest.Start(t, p.address, behaviours...)
@@ -55,7 +55,7 @@ func (p *pulls) registry(t *testing.T, behaviours ...registrytest.Behaviour) *re
 	return r
 }
 
-// secret creates a pull secret where node agents get theirs from, with a password for a registry.
+// secret creates a pull secret with a password for a registry, in the namespace that node agents read.
 func (p *pulls) secret(t *testing.T, host, password string) string {
 	t.Helper()
 	login := map[string]string{"username": registrytest.Username, "password": password}
@@ -71,14 +71,14 @@ func (p *pulls) secret(t *testing.T, host, password string) string {
 	return secret.Name
 }
 
-// limits are those of a pull that is tried once in 30 seconds.
+// limits returns the limits of a pull with one attempt and a timeout of 30 seconds.
 func limits() *v1beta1.ImageTagPullPolicy {
 	return &v1beta1.ImageTagPullPolicy{
 		TimeoutSeconds: ptr.To[int32](30), BackoffLimit: ptr.To[int32](0), TTLSecondsAfterFinished: ptr.To[int32](3600),
 	}
 }
 
-// ask has a node pull one tag, until the test's end.
+// ask makes a node pull one tag, until the test ends.
 func (p *pulls) ask(t *testing.T, node, image string, tag *v1beta1.ImageTagSpec, secrets ...string) {
 	t.Helper()
 	entry := v1beta1.ImageSpec{Tags: []v1beta1.ImageTagSpec{*tag}}
@@ -91,10 +91,10 @@ func (p *pulls) ask(t *testing.T, node, image string, tag *v1beta1.ImageTagSpec,
 	})
 }
 
-// contended is how often a write is tried that a dozen other tests and the agent come between.
+// contended is the retry policy for writes that conflict with a dozen other tests and the agent.
 var contended = wait.Backoff{Steps: 50, Duration: 10 * time.Millisecond, Factor: 1.2, Jitter: 1, Cap: time.Second}
 
-// edit changes the NodeImage of a node, which is made where it is missing.
+// edit changes the NodeImage of a node. It creates the NodeImage if there is none.
 func (p *pulls) edit(ctx context.Context, node string, change func(*v1beta1.NodeImage)) error {
 	images := p.kruise.AppsV1beta1().NodeImages()
 	return retry.OnError(contended, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {
@@ -119,7 +119,7 @@ func (p *pulls) edit(ctx context.Context, node string, change func(*v1beta1.Node
 	})
 }
 
-// reported waits until the report of a tag is as wanted.
+// reported waits until the status of a tag meets want.
 func (p *pulls) reported(t *testing.T, node, image, tag string, want func(c *require.Assertions, report *v1beta1.ImageTagStatus)) *v1beta1.ImageTagStatus {
 	t.Helper()
 	e := *p.env
@@ -144,7 +144,8 @@ func completed(c *require.Assertions, report *v1beta1.ImageTagStatus) {
 	c.NotNil(report.CompletionTime, "%s %s", report.Phase, report.Message)
 }
 
-// TestImagePulls has the agents pull from registries that serve, and from ones that fail in each of the ways that users meet.
+// TestImagePulls makes the agents pull from registries that work, and from registries that fail in each of the ways that users
+// meet.
 // Cases image-predownload 33, 37.
 func TestImagePulls(t *testing.T) {
 	t.Parallel()
@@ -198,7 +199,8 @@ func TestImagePulls(t *testing.T) {
 	}
 }
 
-// TestImagePullOntoAFullDisk fails with what the node lacks, and succeeds once there is room.
+// TestImagePullOntoAFullDisk checks that the pull fails with a message about what the node lacks, and succeeds once there is
+// room.
 func TestImagePullOntoAFullDisk(t *testing.T) {
 	p := newPulls(t)
 	r := p.registry(t)
@@ -228,8 +230,8 @@ func TestImagePullOntoAFullDisk(t *testing.T) {
 	assert.Equal(t, v1beta1.ImagePhaseSucceeded, report.Phase, report.Message)
 }
 
-// TestImagePullOutlivesRestarts ends the agent, then containerd, in the middle of a pull. The pull goes on at its version until
-// it succeeds.
+// TestImagePullOutlivesRestarts kills the agent, then containerd, during a pull. The pull continues at its version until it
+// succeeds.
 func TestImagePullOutlivesRestarts(t *testing.T) {
 	p := newPulls(t)
 	for name, end := range map[string]func(){

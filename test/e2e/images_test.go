@@ -27,12 +27,12 @@ spec:
   selector: {matchLabels: {e2e: NODES}}
 `
 
-// job is a job that pulls an image onto the nodes of a simulation.
+// job creates a job that pulls an image onto the nodes of a simulation.
 func (s *simulation) job(name, image, parallelism string) string {
 	return filled(pullJob, "JOB", name, "IMAGE", image, "PARALLELISM", parallelism, "NODES", s.namespace)
 }
 
-// pulled waits until a job has ended.
+// pulled waits until a job has finished, and returns its status.
 func (e *env) pulled(name string) v1beta1.ImagePullJobStatus {
 	e.t.Helper()
 	var status v1beta1.ImagePullJobStatus
@@ -45,7 +45,7 @@ func (e *env) pulled(name string) v1beta1.ImagePullJobStatus {
 	return status
 }
 
-// TestNodeImagesFollowTheirNodes makes and labels them with the cluster's own nodes.
+// TestNodeImagesFollowTheirNodes checks that NodeImages are created for the cluster's nodes and get their labels.
 // Cases image-predownload 1, 5.
 func TestNodeImagesFollowTheirNodes(t *testing.T) {
 	t.Parallel()
@@ -75,8 +75,8 @@ func TestNodeImagesFollowTheirNodes(t *testing.T) {
 	})
 }
 
-// TestAJobKeepsToItsParallelism pulls over a hundred simulated nodes, which answer when they like, and the cluster's own, whose
-// agents find the image: no version of any NodeImage shows more unfinished tags than the job allows.
+// TestAJobKeepsToItsParallelism pulls an image on over a hundred simulated nodes, which answer after random delays, and on the
+// cluster's own nodes, whose agents find the image. No version of any NodeImage shows more unfinished tags than the job allows.
 // Case image-predownload 9.
 func TestAJobKeepsToItsParallelism(t *testing.T) {
 	t.Parallel()
@@ -93,7 +93,7 @@ func TestAJobKeepsToItsParallelism(t *testing.T) {
 	assert.Contains(t, e.kubectl("get", "imagepulljob", "a"), "job has completed")
 }
 
-// TestJobsLoseNothingOfEachOthers lets fifty jobs write to the same twenty NodeImages at the same time.
+// TestJobsLoseNothingOfEachOthers lets fifty jobs write to the same twenty NodeImages concurrently.
 func TestJobsLoseNothingOfEachOthers(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -119,7 +119,7 @@ func TestJobsLoseNothingOfEachOthers(t *testing.T) {
 	}
 }
 
-// The job ends by its own deadline, and names the nodes.
+// The job ends at its own deadline, and its status names the nodes.
 // Cases image-predownload 18, 23.
 func TestAPullJobEndsByItsDeadline(t *testing.T) {
 	t.Parallel()
@@ -141,7 +141,7 @@ func TestAPullJobEndsByItsDeadline(t *testing.T) {
 	})
 }
 
-// TestPullSecretsReachTheirNodeAlone follows the copy, who may read it, a change, and its end.
+// TestPullSecretsReachTheirNodeAlone follows the copy of a pull secret: who may read it, its update, and its deletion.
 // Cases image-predownload 28, 29, 30, 31.
 func TestPullSecretsReachTheirNodeAlone(t *testing.T) {
 	t.Parallel()
@@ -234,8 +234,8 @@ spec:
 	})
 }
 
-// The test changes the status of one NodeImage of a thousand, and counts who is reconciled. It runs alone: the
-// controller counts all jobs together.
+// The test changes the status of one NodeImage out of a thousand, and counts the reconciles. It runs alone, because the
+// controller counts the reconciles of all jobs together.
 // Case image-predownload 43.
 func TestOneStatusOfAThousandWakesItsJobsAlone(t *testing.T) {
 	e := newEnv(t)

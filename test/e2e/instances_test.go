@@ -22,12 +22,13 @@ import (
 // containerd is the scheme of the container IDs in a Pod's status.
 const containerd = "containerd://"
 
-// instances are those of one container, by ID: the ones that ever ran, and the ones that run now. An instance that was created
-// but never started is in neither. A kubelet or runtime that dies between creating and starting a container leaves such an
-// instance behind, and it raises the restart count. So the restart count does not say how often a container was stopped.
+// instances are the instances of one container, by ID: those that ever ran, and those that run now. An instance that was created
+// but never started is in neither list. A kubelet or runtime that dies between creating and starting a container leaves such an
+// instance behind, and that instance raises the restart count. Therefore the restart count does not say how often a container
+// was stopped.
 type instances struct{ ran, running []string }
 
-// instances joins what the versions of the Pod show with what the runtime of its node has.
+// instances combines what the versions of the Pod show with what the runtime of its node has.
 func (e *env) instances(versions []*corev1.Pod, container string) instances {
 	e.t.Helper()
 	var all instances
@@ -47,7 +48,7 @@ func (e *env) instances(versions []*corev1.Pod, container string) instances {
 	return all
 }
 
-// ranByStatus are the instances that a container's status shows to run or to have run.
+// ranByStatus returns the instances that run or have run, according to a container's status.
 func ranByStatus(status *corev1.ContainerStatus) (ids []string) {
 	if status.State.Running != nil {
 		ids = append(ids, status.ContainerID)
@@ -60,7 +61,8 @@ func ranByStatus(status *corev1.ContainerStatus) (ids []string) {
 	return ids
 }
 
-// runtimeInstances asks the containerd of the Pod's node, by the socket in that node's mount namespace.
+// runtimeInstances lists the container's instances in the containerd of the Pod's node, through the socket in that node's mount
+// namespace.
 func runtimeInstances(t *testing.T, pod *corev1.Pod, container string) (list []*runtimeapi.ContainerStatus) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -89,7 +91,7 @@ func runtimeInstances(t *testing.T, pod *corev1.Pod, container string) (list []*
 	return list
 }
 
-// stopsByAgent counts how often agents told the Pod that they stop a container for a request.
+// stopsByAgent counts the events in which agents report that they stop a container for a request.
 func (e *env) stopsByAgent(ctx context.Context, request, container string) (count int32, err error) {
 	list, err := e.core.CoreV1().Events(e.namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=p,reason=Killing"})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestKubectl shows that each verb a user has for a Deployment does the same for a CloneSet.
+// TestKubectl checks that each kubectl command for a Deployment does the same for a CloneSet.
 func TestKubectl(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(*testing.T, *env){
@@ -75,7 +75,7 @@ func diff(t *testing.T, e *env) {
 	assert.NoError(t, err, "no difference means exit 0: %s", same)
 }
 
-// patchStrategic changes one container by its name and leaves the other as it is.
+// patchStrategic changes one container by its name and leaves the other container unchanged.
 func patchStrategic(t *testing.T, e *env) {
 	e.apply(manifest("two", "replicas: 3", "replicas: 0",
 		"      - name: main", "      - name: side\n        image: kruise.local/demo:v1\n        imagePullPolicy: IfNotPresent\n      - name: main"))
@@ -116,7 +116,7 @@ func edit(t *testing.T, e *env) {
 	e.ready("web", 2)
 }
 
-// watchAndScale sees a scale arrive on a running watch.
+// watchAndScale checks that a running watch shows a scale.
 func watchAndScale(t *testing.T, e *env) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 
 const lifecycleState = "lifecycle.apps.kruise.io/state"
 
-// condition returns a Pod's condition, empty when it has none of that type.
+// condition returns a Pod's condition. It is empty if the Pod has no condition of that type.
 func condition(pod *corev1.Pod, conditionType corev1.PodConditionType) corev1.PodCondition {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == conditionType {
@@ -24,7 +24,7 @@ func condition(pod *corev1.Pod, conditionType corev1.PodConditionType) corev1.Po
 	return corev1.PodCondition{}
 }
 
-// held waits until a Pod of the CloneSet is in the state, and returns it.
+// held waits until a Pod of the CloneSet is in the state, and returns the Pod.
 func (e *env) held(name, state string) (found corev1.Pod) {
 	e.t.Helper()
 	e.eventually("a Pod in "+state, func(c *require.Assertions, ctx context.Context) {
@@ -36,8 +36,8 @@ func (e *env) held(name, state string) (found corev1.Pod) {
 	return found
 }
 
-// TestDrainingHooks holds a Pod before its update and another before its deletion. While it is held, the kubelet keeps it out
-// of service, and afterwards puts it back by itself.
+// TestDrainingHooks holds a Pod before its update and another Pod before its deletion. The kubelet keeps a held Pod out of
+// service, and puts it back by itself afterwards.
 // Cases lifecycle 5, 8, 11.
 func TestDrainingHooks(t *testing.T) {
 	t.Parallel()
@@ -69,7 +69,7 @@ func TestDrainingHooks(t *testing.T) {
 	assert.NotEqual(t, pod.Name, e.pods("web")[0].Name)
 }
 
-// outOfService waits until the kubelet sees the gate too: until then it may call the Pod ready once more.
+// outOfService waits until the kubelet has observed the readiness gate. Until then, the kubelet may set Ready to True once more.
 func (e *env) outOfService(pod string) (held *corev1.Pod) {
 	e.t.Helper()
 	e.eventually("the Pod is out of service", func(c *require.Assertions, ctx context.Context) {
@@ -81,7 +81,7 @@ func (e *env) outOfService(pod string) (held *corev1.Pod) {
 	return held
 }
 
-// answerUpdates lets each Pod that waits for its update go, and confirms each that is updated, until so many are.
+// answerUpdates releases each Pod that waits for its update, and confirms each updated Pod, until count Pods are confirmed.
 func (e *env) answerUpdates(name string, count int) {
 	e.t.Helper()
 	e.eventually("all updates are answered", func(c *require.Assertions, ctx context.Context) {
@@ -102,7 +102,7 @@ func (e *env) answerUpdates(name string, count int) {
 	})
 }
 
-// TestSurge replaces Pods without ever having fewer than the replicas in service.
+// TestSurge checks that Pods are replaced without ever fewer than the replicas in service.
 // Case cloneset 6.
 func TestSurge(t *testing.T) {
 	t.Parallel()
@@ -116,7 +116,7 @@ func TestSurge(t *testing.T) {
 	o.report(t)
 }
 
-// TestRollback goes back in the middle of a rollout: what had not changed is left alone.
+// TestRollback rolls back in the middle of a rollout. Pods that were not updated yet are left alone.
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -141,7 +141,7 @@ func TestRollback(t *testing.T) {
 	assert.LessOrEqual(t, restarted, 1+1, "the one that had changed, and at most one more that was on its way")
 }
 
-// TestProgressDeadline tells of a rollout that does not get on, and takes it back when it does.
+// TestProgressDeadline checks that a stuck rollout is reported, and that the report is withdrawn when the rollout completes.
 func TestProgressDeadline(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -9,7 +9,7 @@ import (
 
 var sprintf = fmt.Sprintf
 
-// manifest is a CloneSet in v1alpha1 as a user writes it, with the given changes applied as old, new pairs of text.
+// manifest returns a CloneSet in v1alpha1 as a user writes it. replacements are old, new pairs of text.
 func manifest(name string, replacements ...string) string {
 	text := `apiVersion: apps.kruise.io/v1alpha1
 kind: CloneSet

@@ -18,7 +18,7 @@ import (
 	"kruise.io/kruise/pkg/containermeta"
 )
 
-// reported waits until the node's agent says of each container which instance runs.
+// reported waits until the node agent reports the running instance of each container.
 func (e *env) reported(app string) {
 	e.t.Helper()
 	e.eventually("the agents report", func(c *require.Assertions, _ context.Context) {
@@ -37,7 +37,8 @@ func (e *env) reported(app string) {
 	})
 }
 
-// TestContainerReport reads what the agents say of Pods of ours, before and after a restart, and that they say nothing of others.
+// TestContainerReport checks the agents' reports on Pods of CloneSets, before and after a restart, and that they do not report
+// on other Pods.
 // Case node-agent 10.
 func TestContainerReport(t *testing.T) {
 	t.Parallel()
@@ -54,7 +55,8 @@ func TestContainerReport(t *testing.T) {
 	}
 }
 
-// TestNodeAgentScope holds an agent to its node and to its annotation, whatever its access rules allow.
+// TestNodeAgentScope checks that an agent can only write its annotation on Pods of its own node, whatever its access rules
+// allow.
 func TestNodeAgentScope(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -19,14 +19,14 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// stress is a CloneSet under observation, and what its settings allow.
+// stress is an observed CloneSet with the limits that its settings allow.
 type stress struct {
 	name, strategy           string
 	replicas                 int
 	maxSurge, maxUnavailable int
 }
 
-// image begins a rollout.
+// image starts a rollout of the image.
 func (e *env) image(name, image string) {
 	e.t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":%q}]}}}}`, image)
@@ -34,11 +34,11 @@ func (e *env) image(name, image string) {
 	require.NoError(e.t, err)
 }
 
-// observer follows every version of every Pod, in the order in which they were written.
+// observer follows every version of every Pod, in the order of the writes.
 type observer struct {
 	limits map[string]stress
 	lock   sync.Mutex
-	// pods are those that are not on their way out, with whether they serve, by app and name.
+	// pods holds whether each Pod serves, by app and name. Terminating Pods are left out.
 	pods       map[string]map[string]bool
 	most       map[string]int
 	least      map[string]int

@@ -16,8 +16,8 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// refuseNewPods makes kube-apiserver answer each creation of a Pod in the test's namespace with 500, until the function it returns is
-// called: a webhook with the failure policy Fail is away.
+// refuseNewPods makes kube-apiserver answer each creation of a Pod in the test's namespace with 500, as if a webhook with the
+// failure policy Fail were unavailable. The returned function ends this.
 func (e *env) refuseNewPods() (allow func()) {
 	e.t.Helper()
 	webhooks := e.core.AdmissionregistrationV1().ValidatingWebhookConfigurations()
@@ -51,8 +51,9 @@ func (e *env) refuseNewPods() (allow func()) {
 	return allow
 }
 
-// TestCreationsThatKeepFailingHoldNothingElseUp: while each creation is answered with 500, Pods are updated in place and put back into
-// service, the status says what is wrong, and a new template is carried out. When creations work again, what is missing comes.
+// TestCreationsThatKeepFailingHoldNothingElseUp answers each creation with 500. Pods are still updated in place and put back
+// into service, the status reports the error, and a new template is rolled out. When creations work again, the missing Pods are
+// created.
 func TestCreationsThatKeepFailingHoldNothingElseUp(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -81,8 +82,8 @@ func TestCreationsThatKeepFailingHoldNothingElseUp(t *testing.T) {
 	assert.Empty(t, e.cloneSet("web").Status.Conditions)
 }
 
-// TestFinishedUpdatesServeWhileTheAPIServerIsAway: in a namespace whose new Pods must have an answer of kruise-apiserver, none is
-// created without it. What is being updated in place goes on and serves again.
+// TestFinishedUpdatesServeWhileTheAPIServerIsAway stops kruise-apiserver in a namespace whose new Pods need its answer. No Pod
+// is created meanwhile. In-place updates that are in progress complete, and their Pods serve again.
 func TestFinishedUpdatesServeWhileTheAPIServerIsAway(t *testing.T) {
 	e := newEnv(t)
 	e.kubectl("label", "namespace", e.namespace, "admission.kruise.io/pod-failure-policy=Fail")
@@ -125,8 +126,8 @@ func TestFinishedUpdatesServeWhileTheAPIServerIsAway(t *testing.T) {
 	e.ready("web", 3)
 }
 
-// TestScaleInPurgesVolumesAndLossKeepsThem: the claims of a Pod that scaling deletes are deleted with it, and those of a Pod that is lost
-// are mounted by the Pod that replaces it.
+// TestScaleInPurgesVolumesAndLossKeepsThem checks that the claims of a Pod that scaling deletes are deleted with it, and that
+// the claims of a lost Pod are mounted by its replacement.
 // Case cloneset 21.
 func TestScaleInPurgesVolumesAndLossKeepsThem(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ func held(pod *corev1.Pod) bool {
 	return false
 }
 
-// TestGracePeriod takes a Pod out of service well before its container ends.
+// TestGracePeriod checks that a Pod goes out of service well before its container ends.
 // Case inplace-update 7.
 func TestGracePeriod(t *testing.T) {
 	t.Parallel()
@@ -62,11 +62,11 @@ func TestGracePeriod(t *testing.T) {
 			changes = seen.at
 		}
 	}
-	// The record has whole seconds, so up to one of them is missing.
+	// The record has whole seconds, so the period may be up to one second shorter.
 	assert.GreaterOrEqual(t, changes.Sub(waits), (seconds-1)*time.Second)
 }
 
-// TestRollbackOfABrokenImage takes back an update whose first Pod cannot run it. The others were never touched.
+// TestRollbackOfABrokenImage rolls back an update whose first Pod cannot run. The other Pods were never touched.
 func TestRollbackOfABrokenImage(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -96,7 +96,7 @@ func TestRollbackOfABrokenImage(t *testing.T) {
 	assert.LessOrEqual(t, restarted, 1)
 }
 
-// TestRollbackAtOnce changes its mind before the nodes have carried anything out, several times.
+// TestRollbackAtOnce rolls back several times, each time before the nodes have carried anything out.
 func TestRollbackAtOnce(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -115,7 +115,7 @@ func TestRollbackAtOnce(t *testing.T) {
 	}
 }
 
-// TestSameDigestUnderANewTag updates to an image that differs by nothing but its name.
+// TestSameDigestUnderANewTag updates to an image that differs only in its name.
 // Case inplace-update 13.
 func TestSameDigestUnderANewTag(t *testing.T) {
 	t.Parallel()
@@ -127,7 +127,7 @@ func TestSameDigestUnderANewTag(t *testing.T) {
 	network, err := cluster.Network()
 	require.NoError(t, err)
 	builder := images.Builder{ModuleRoot: root, Dir: filepath.Join(root, ".local", "images")}
-	// A program of its own: a kubelet that pulls an image once asks the registry for every other name that it has.
+	// The test uses its own image. A kubelet that pulls an image once also asks the registry for every other name of that image.
 	demo := images.Fixtures()[0]
 	demo.Tag, demo.Variables = "retag", map[string]string{"main.version": "retag"}
 	_, err = builder.Build(t.Context(), demo)
@@ -156,7 +156,8 @@ func TestSameDigestUnderANewTag(t *testing.T) {
 	}
 }
 
-// TestVolumeClaims keeps the claim of a Pod that is lost or updated, and deletes that of one which is not wanted any more.
+// TestVolumeClaims checks that the claim of a lost or updated Pod is kept, and that the claim of a Pod that is no longer wanted
+// is deleted.
 func TestVolumeClaims(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

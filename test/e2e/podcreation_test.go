@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// created are the next Pods of an app, as they were when they came, before anybody changed them.
+// created returns the next Pods of an app as they were created, before any client changed them.
 func (e *env) created(app string, count int, change func()) (pods []*corev1.Pod) {
 	e.t.Helper()
 	list, err := e.core.CoreV1().Pods(e.namespace).List(e.t.Context(), metav1.ListOptions{LabelSelector: "app=" + app})
@@ -40,7 +40,8 @@ func (e *env) created(app string, count int, change func()) (pods []*corev1.Pod)
 	return pods
 }
 
-// TestPodsHaveTheirBudgetFromTheBeginning: no controller needs to see them first. Those of a CloneSet are what they were.
+// TestPodsHaveTheirBudgetFromTheBeginning checks that new Pods name their budget before a controller has seen them. Pods of a
+// CloneSet are unchanged.
 func TestPodsHaveTheirBudgetFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

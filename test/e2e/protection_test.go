@@ -24,7 +24,7 @@ const (
 	forbiddenCascading = "forbidden by ResourcesProtectionDeletion for " + protection + "=Cascading"
 )
 
-// protect labels an object, and takes the label away at the end of the test.
+// protect labels an object, and removes the label at the end of the test.
 func (e *env) protect(resource, name, value string) {
 	e.t.Helper()
 	e.kubectl("label", resource, name, protection+"="+value, "--overwrite")
@@ -33,7 +33,7 @@ func (e *env) protect(resource, name, value string) {
 	})
 }
 
-// The Pods of a CloneSet hold their namespace, and the number of replicas holds the CloneSet.
+// The Pods of a CloneSet protect their namespace. The number of replicas protects the CloneSet.
 // Cases deletion-protection 2, 3, 4, 5.
 func TestPodsAndReplicasProtectANamespace(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
 
-// This needs leave to list whatever group, which the local cluster gives.
+// This needs permission to list every API group, which the local cluster grants.
 // Cases deletion-protection 10, 11.
 func TestCustomResourcesProtectADefinition(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestCustomResourcesProtectADefinition(t *testing.T) {
 	e.kubectl("delete", "customresourcedefinition", definition)
 }
 
-// TestTheExampleIsProtectedAndGoesWithItsNamespace applies the example and takes its namespace away.
+// TestTheExampleIsProtectedAndGoesWithItsNamespace applies the example and deletes its namespace.
 // Cases deletion-protection 12, 20.
 func TestTheExampleIsProtectedAndGoesWithItsNamespace(t *testing.T) {
 	t.Parallel()
@@ -107,7 +107,7 @@ func TestTheExampleIsProtectedAndGoesWithItsNamespace(t *testing.T) {
 	e.kubectl("delete", "namespace", e.namespace, "--timeout=170s")
 }
 
-// reviewed asks for the deletion of a namespace that only a review can answer, and says whether it did.
+// reviewed asks for the deletion of a namespace that only the webhook can answer, and returns whether the webhook answered.
 func (e *env) reviewed(ctx context.Context) (bool, error) {
 	err := e.core.CoreV1().Namespaces().Delete(ctx, e.namespace, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "active pods"), err
@@ -119,7 +119,8 @@ func (e *env) scaleAPIServer(replicas string) {
 	e.kubectl("--namespace=kruise-system", "rollout", "status", "deployment", "kruise-apiserver", "--timeout=170s")
 }
 
-// TestProtectionWithoutTheAPIServer shows what holds and what waits while kruise-apiserver is gone.
+// TestProtectionWithoutTheAPIServer checks which deletions are still rejected and which wait while kruise-apiserver is
+// unavailable.
 // Case deletion-protection 18.
 func TestProtectionWithoutTheAPIServer(t *testing.T) {
 	always, cascading, unlabelled := newEnv(t), newEnv(t), newEnv(t)
@@ -180,7 +181,8 @@ func TestFirstReviewAfterARestart(t *testing.T) {
 	}
 }
 
-// replaceAPIServer replaces the apiserver's Pod, and returns when the new one was seen Ready and when a review was answered again.
+// replaceAPIServer replaces the apiserver's Pod. It returns when the new Pod was seen Ready and when a review was answered
+// again.
 func (e *env) replaceAPIServer() (ready, first time.Time) {
 	e.t.Helper()
 	pods := e.core.CoreV1().Pods("kruise-system")
@@ -232,7 +234,7 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// burnCores keeps that many threads busy until the returned function is called.
+// burnCores keeps n threads busy until the returned function is called.
 func burnCores(ctx context.Context, n int) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	for range n {

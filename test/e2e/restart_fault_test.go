@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/hack/localcluster"
 )
 
-// nodeOf is the number of the Pod's node.
+// nodeOf returns the number of the Pod's node.
 func nodeOf(t *testing.T, pod *corev1.Pod) (node int) {
 	t.Helper()
 	_, err := fmt.Sscanf(pod.Spec.NodeName, "node-%d", &node)
@@ -25,11 +25,11 @@ func nodeOf(t *testing.T, pod *corev1.Pod) (node int) {
 // restartHelper is a process that a restart needs.
 type restartHelper struct {
 	kill func(e *env, node int)
-	// stopsTwice says that the stop itself may be cut short, and then begins again with the same instance.
+	// stopsTwice is true if killing the helper can interrupt the stop. The stop then starts again with the same instance.
 	stopsTwice bool
 }
 
-// TestRestartsOutliveTheirHelpers ends what a restart needs on the node, as a crash would, in the middle of the restart.
+// TestRestartsOutliveTheirHelpers kills a process on the node that a restart needs, in the middle of the restart.
 func TestRestartsOutliveTheirHelpers(t *testing.T) {
 	restartsOutlive(t, map[string]restartHelper{
 		"agent": {stopsTwice: true, kill: func(e *env, _ int) { e.kill("control-plane=daemon") }},
@@ -42,9 +42,9 @@ func TestRestartsOutliveTheirHelpers(t *testing.T) {
 	})
 }
 
-// restartsOutlive kills the helper while the hook runs, and again about when the container has stopped. Each request succeeds.
-// Of the instances of its container that ever ran, only the old one has ended: the agent stopped that one, and nobody stopped
-// one that followed it. The other container is not touched.
+// restartsOutlive kills the helper while the hook runs, and again around the time when the container has stopped. Each request
+// succeeds. Of all instances of the container that ever ran, only the old one has ended: the agent stopped that instance, and
+// nothing stopped a later one. The other container is not touched.
 func restartsOutlive(t *testing.T, helpers map[string]restartHelper) {
 	for name, helper := range helpers {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func restartsOutlive(t *testing.T, helpers map[string]restartHelper) {
 	}
 }
 
-// restartWhileKilled asks for a restart and kills the helper once the agent has begun with it.
+// restartWhileKilled asks for a restart and kills the helper once the agent has started the restart.
 func (e *env) restartWhileKilled(request, container string, helper restartHelper) {
 	e.t.Helper()
 	e.apply(recreate(request, "[{name: "+container+"}]", "strategy: {forceRecreate: true}"))

@@ -26,9 +26,9 @@ func alphaRequest() *v1alpha1.ContainerRecreateRequest {
 	}
 }
 
-// restartLoad restarts the container of each of the Pods that many times, the Pods side by side. On every second Pod all
-// requests wait in the queue from the start and force their restart; on the others the next is made when the one before has
-// ended. Every request ends well, and each restarts the container exactly once.
+// restartLoad restarts the container of each Pod the given number of times, the Pods in parallel. On every second Pod, all
+// requests wait in the queue from the start and force their restart. On the other Pods, each request is created when the
+// previous one has ended. Every request succeeds, and each restarts the container exactly once.
 func restartLoad(t *testing.T, e *env, pods, each int) {
 	e.apply(manifest("web", "replicas: 3", sprintf("replicas: %d", pods), "cpu: 10m", "cpu: 1m"))
 	e.ready("web", int32(pods))
@@ -87,7 +87,7 @@ func (e *env) restart(ctx context.Context, name, pod string, force bool) error {
 	return err
 }
 
-// waitFor waits for a request to end, on a watch of its own.
+// waitFor waits for a request to end, with a separate watch.
 func (e *env) waitFor(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
@@ -103,7 +103,7 @@ func (e *env) waitFor(ctx context.Context, name string) error {
 	}
 }
 
-// nextVersion returns when the request has changed, or its watch has ended.
+// nextVersion returns when the request has changed or its watch has ended.
 func (e *env) nextVersion(ctx context.Context, request *v1beta1.ContainerRecreateRequest) error {
 	watcher, err := e.kruise.AppsV1beta1().ContainerRecreateRequests(e.namespace).Watch(ctx, metav1.ListOptions{
 		FieldSelector: "metadata.name=" + request.Name, ResourceVersion: request.ResourceVersion,
@@ -120,7 +120,7 @@ func (e *env) nextVersion(ctx context.Context, request *v1beta1.ContainerRecreat
 	}
 }
 
-// messages collects what requests say while they are worked on, until the function returned is called.
+// messages collects the status messages that requests get until the returned function is called.
 func (e *env) messages() func() map[string]bool {
 	e.t.Helper()
 	watcher, err := e.kruise.AppsV1beta1().ContainerRecreateRequests(e.namespace).Watch(e.t.Context(), metav1.ListOptions{})

@@ -22,7 +22,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// restarted is a Pod whose containers are restarted, with the given changes as old, new pairs of text.
+// restarted returns a Pod whose containers are restarted. changes are old, new pairs of text.
 func restarted(changes ...string) string {
 	const text = `apiVersion: v1
 kind: Pod
@@ -47,7 +47,7 @@ spec:
 	return strings.NewReplacer(changes...).Replace(text)
 }
 
-// recreate is a request for containers of the Pod, with further lines of its spec.
+// recreate returns a request for containers of the Pod, with further lines of its spec.
 func recreate(name, containers string, lines ...string) string {
 	text := "apiVersion: apps.kruise.io/v1alpha1\nkind: ContainerRecreateRequest\nmetadata: {name: " + name + "}\nspec:\n" +
 		"  podName: p\n  containers: " + containers + "\n"
@@ -96,7 +96,7 @@ func (e *env) completed(name string) (request *v1beta1.ContainerRecreateRequest)
 	return request
 }
 
-// succeeded waits until a request has ended well: every container runs again.
+// succeeded waits until a request has succeeded: every container runs again.
 func (e *env) succeeded(name string) *v1beta1.ContainerRecreateRequest {
 	e.t.Helper()
 	request := e.completed(name)
@@ -108,7 +108,7 @@ func (e *env) succeeded(name string) *v1beta1.ContainerRecreateRequest {
 	return request
 }
 
-// begun waits until the agent has begun with a request.
+// begun waits until the agent has started to work on a request.
 func (e *env) begun(name string) {
 	e.t.Helper()
 	e.eventually("request "+name+" begins", func(c *require.Assertions, _ context.Context) {
@@ -127,7 +127,7 @@ func containerStatus(t *testing.T, pod *corev1.Pod, name string) *corev1.Contain
 	return nil
 }
 
-// restartedTimes asserts how often app and sidecar of the Pod were restarted.
+// restartedTimes asserts the restart counts of containers app and sidecar.
 func (e *env) restartedTimes(app, sidecar int32) {
 	e.t.Helper()
 	pod := e.pod()
@@ -135,7 +135,7 @@ func (e *env) restartedTimes(app, sidecar int32) {
 	assert.Equal(e.t, sidecar, containerStatus(e.t, pod, "sidecar").RestartCount, "sidecar")
 }
 
-// lived is how long after the creation of the request the instance before this one of the container ended.
+// lived returns the time from the creation of the request to the end of the container's previous instance.
 func (e *env) lived(request *v1beta1.ContainerRecreateRequest, container string) time.Duration {
 	e.t.Helper()
 	ended := containerStatus(e.t, e.pod(), container).LastTerminationState.Terminated
@@ -143,12 +143,12 @@ func (e *env) lived(request *v1beta1.ContainerRecreateRequest, container string)
 	return ended.FinishedAt.Sub(request.CreationTimestamp.Time)
 }
 
-// podEvents are the reasons and messages of the Pod's events.
+// podEvents returns the reasons and messages of the Pod's events.
 func (e *env) podEvents() string {
 	return e.kubectl("get", "events", "--field-selector", "involvedObject.name=p", "-o", `jsonpath={range .items[*]}{.reason}: {.message}{"\n"}{end}`)
 }
 
-// TestContainerRecreateRequest restarts containers of running Pods, as users do.
+// TestContainerRecreateRequest restarts containers of running Pods as users do.
 // Cases containerrecreaterequest 3, 4, 5, 6, 7, 8, 11, 13, 14, 15, 17, 19, 20, 22, 25, 27, 28, 29, 36, 39.
 func TestContainerRecreateRequest(t *testing.T) {
 	t.Parallel()
@@ -201,7 +201,7 @@ func restartOne(t *testing.T, e *env) {
 	assert.Regexp(t, `r +Completed +p +`+before.Spec.NodeName, e.kubectl("get", "crr"))
 }
 
-// restartStatic restarts a Pod that the kubelet runs by itself, and knows by another UID than the API.
+// restartStatic restarts a container of a static Pod. The kubelet knows the Pod by another UID than the API.
 func restartStatic(t *testing.T, e *env) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -282,7 +282,7 @@ func restartStubborn(t *testing.T, e *env) {
 	assert.EqualValues(t, 137, containerStatus(t, e.pod(), "app").LastTerminationState.Terminated.ExitCode)
 }
 
-// gate is KruisePodReady of a Pod.
+// gate returns the Pod's condition KruisePodReady.
 func gate(pod *corev1.Pod) (status corev1.ConditionStatus, message string) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == pub.KruisePodReadyConditionType {
@@ -415,7 +415,7 @@ func restartSecondDeleted(t *testing.T, e *env) {
 	e.restartedTimes(1, 1)
 }
 
-// restartNever asks for what cannot be: the request ends with its deadline.
+// restartNever asks for a restart that is impossible. The request ends at its deadline.
 func restartNever(t *testing.T, e *env) {
 	e.runPod("terminationGracePeriodSeconds: 30", "restartPolicy: Never")
 	assert.Contains(t, e.apply(recreate("endless", "[{name: sidecar}]")), "set activeDeadlineSeconds")
@@ -446,14 +446,14 @@ func restartMistakes(t *testing.T, e *env) {
 		assert.Contains(t, e.refused(text, "create", "-f", "-"), want)
 	}
 	assert.NotContains(t, e.apply(recreate("good", app, "activeDeadlineSeconds: 300"), "--dry-run=server"), "nothing acts on")
-	// A finalizer keeps the Pod while it is terminating, however fast its node stops it.
+	// A finalizer keeps the Pod terminating, however fast its node stops it.
 	e.kubectl("patch", "pod", "p", "--type=merge", `--patch={"metadata":{"finalizers":["example.com/kept"]}}`)
 	e.kubectl("delete", "pod", "p", "--wait=false")
 	assert.Contains(t, e.refused(recreate("r", app), "create", "-f", "-"), "not allowed to recreate containers in an inactive Pod")
 	e.kubectl("patch", "pod", "p", "--type=merge", `--patch={"metadata":{"finalizers":null}}`)
 }
 
-// restartVersions writes one version and reads the other.
+// restartVersions writes one API version and reads the other.
 func restartVersions(t *testing.T, e *env) {
 	e.runPod()
 	created, err := e.kruise.AppsV1alpha1().ContainerRecreateRequests(e.namespace).Create(t.Context(), alphaRequest(), metav1.CreateOptions{})

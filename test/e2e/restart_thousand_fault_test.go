@@ -19,7 +19,7 @@ import (
 // TestThousandRestarts makes 1,000 requests on 20 Pods, 50 on each.
 func TestThousandRestarts(t *testing.T) { restartLoad(t, newEnv(t), 20, 50) }
 
-// TestRestartsOutliveTheirServers ends the controller and the apiserver in the middle of a restart.
+// TestRestartsOutliveTheirServers kills the controller and the apiserver in the middle of a restart.
 func TestRestartsOutliveTheirServers(t *testing.T) {
 	restartsOutlive(t, map[string]restartHelper{
 		"controller": {kill: func(e *env, _ int) { e.kill("control-plane=controller-manager") }},
@@ -27,8 +27,8 @@ func TestRestartsOutliveTheirServers(t *testing.T) {
 	})
 }
 
-// TestRestartsUnderTheStockBackOff gives a node's kubelet the back-off that kubelets have, in place of the one of local
-// clusters. The second restart within 10 s waits for it, and the request says so, and until when.
+// TestRestartsUnderTheStockBackOff gives a node's kubelet the default back-off instead of that of local clusters. The second
+// restart within 10 s waits for the back-off. The request's status says so, and until when.
 func TestRestartsUnderTheStockBackOff(t *testing.T) {
 	e := newEnv(t)
 	root, err := filepath.Abs("../..")
@@ -62,8 +62,8 @@ func TestRestartsUnderTheStockBackOff(t *testing.T) {
 	assert.GreaterOrEqual(t, status.State.Running.StartedAt.Sub(ended.Time), 10*time.Second)
 }
 
-// TestRestartOnANodeThatReboots pulls the plug of the node, with agent, kubelet and containerd on it, while the hook runs. All
-// containers of the Pod are new then, which is what the request wanted.
+// TestRestartOnANodeThatReboots kills the node with its agent, kubelet and containerd while the hook runs. All containers of the
+// Pod are new afterwards, which is what the request asked for.
 func TestRestartOnANodeThatReboots(t *testing.T) {
 	e := newEnv(t)
 	node := nodeOf(t, e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "20"]}}}`))

@@ -17,10 +17,10 @@ import (
 	"kruise.io/kruise/test/hostcontroller"
 )
 
-// rollouts of each CloneSet; together they are the fifty of the test.
+// rolloutsEach is the number of rollouts of each CloneSet. All CloneSets together make fifty.
 const rolloutsEach = 5
 
-// stresses are the ways in which an update changes Pods.
+// stresses are the CloneSets of the test. Each changes its Pods in another way.
 var stresses = []stress{
 	{"recreate", "{type: ReCreate, maxUnavailable: 1}", 6, 0, 1},
 	{"recreate-half", "{type: ReCreate, maxUnavailable: 50%}", 6, 0, 3},
@@ -41,8 +41,8 @@ func (s stress) manifest() string {
 		"      nodeSelector: {type: kwok}\n      tolerations: [{operator: Exists}]\n      terminationGracePeriodSeconds: 5")
 }
 
-// TestControllerIsKilledDuringRollouts kills the controller at random moments while ten CloneSets roll out five times each.
-// Every rollout converges, and at no moment that a watch shows are there more Pods, or fewer that serve, than the user allowed.
+// TestControllerIsKilledDuringRollouts kills the controller at random times while ten CloneSets roll out five times each. Every
+// rollout converges. At no time does a watch show more Pods, or fewer serving Pods, than the user allowed.
 func TestControllerIsKilledDuringRollouts(t *testing.T) {
 	e := newEnv(t)
 	giveBack, err := hostcontroller.TakeOver(t.Context(), e.core)
@@ -133,7 +133,7 @@ func (k *killer) count() int {
 	return k.kills
 }
 
-// stop leaves the controller running.
+// stop stops killing and returns how often the controller was killed. The controller keeps running.
 func (k *killer) stop() int {
 	k.t.Helper()
 	k.cancel()

@@ -25,17 +25,17 @@ import (
 	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 )
 
-// answerDelay is within which time a simulated node answers.
+// answerDelay is the maximum time until a simulated node answers.
 const answerDelay = 500 * time.Millisecond
 
-// simulation is NodeImages that no agent answers for. They have the test's namespace as their label e2e.
+// simulation holds NodeImages without an agent. They have the label e2e with the test's namespace.
 type simulation struct {
 	*env
 	size   int
 	client typed.NodeImageInterface
 }
 
-// simulate makes NodeImages without nodes, that go when the test ends.
+// simulate creates NodeImages without nodes. They are deleted when the test ends.
 func (e *env) simulate(size int) *simulation {
 	e.t.Helper()
 	s := &simulation{env: e, size: size, client: e.kruise.AppsV1beta1().NodeImages()}
@@ -51,7 +51,8 @@ func (e *env) simulate(size int) *simulation {
 	return s
 }
 
-// simulateNodes makes nodes that go when the test ends, and waits until each has its NodeImage. KWOK keeps them ready.
+// simulateNodes creates nodes, and waits until each has its NodeImage. KWOK keeps the nodes ready. They are deleted when the
+// test ends.
 func (e *env) simulateNodes(size int) *simulation {
 	e.t.Helper()
 	s := &simulation{env: e, size: size, client: e.kruise.AppsV1beta1().NodeImages()}
@@ -77,7 +78,7 @@ func (e *env) simulateNodes(size int) *simulation {
 	return s
 }
 
-// each does something for the name of each of them, for twenty at once.
+// each calls do for the name of each NodeImage, twenty at once.
 func (s *simulation) each(do func(name string) error) {
 	s.t.Helper()
 	var group sync.WaitGroup
@@ -107,7 +108,7 @@ func (s *simulation) list(ctx context.Context) []v1beta1.NodeImage {
 	return list.Items
 }
 
-// watch follows every version of every NodeImage from now on, in the order in which they were written.
+// watch follows every version of every NodeImage from now on, in the order of the writes.
 func (s *simulation) watch(see func(*v1beta1.NodeImage)) {
 	s.t.Helper()
 	now, err := s.client.List(s.t.Context(), s.selected())
@@ -131,8 +132,8 @@ func (s *simulation) watch(see func(*v1beta1.NodeImage)) {
 	}()
 }
 
-// pull answers for the simulated nodes as their agents would, each after a while of its own: each tag is being pulled first, and
-// is there then. Four reports at a time are written.
+// pull answers for the simulated nodes as their agents would, each after a random delay. Each tag is first reported as being
+// pulled, then as present. Four reports are written at once.
 func (s *simulation) pull() {
 	s.t.Helper()
 	queue := make(chan string, 100*s.size)
@@ -155,8 +156,8 @@ func (s *simulation) pull() {
 	})
 }
 
-// join gives the cluster's own nodes the label of the simulation until the test's end, and tells how many they are. Their
-// agents answer for them.
+// join adds the label of the simulation to the cluster's own nodes until the test ends, and returns their number. The agents of
+// these nodes answer for them.
 func (s *simulation) join() int {
 	s.t.Helper()
 	nodes, err := s.core.CoreV1().Nodes().List(s.t.Context(), metav1.ListOptions{LabelSelector: "type!=kwok"})
@@ -176,7 +177,7 @@ func (s *simulation) join() int {
 	return len(nodes.Items)
 }
 
-// answer takes every tag of a node one step on.
+// answer advances every tag of a node by one step.
 func (s *simulation) answer(name string) {
 	ctx := s.t.Context()
 	image, err := s.client.Get(ctx, name, metav1.GetOptions{})
@@ -202,14 +203,14 @@ func (s *simulation) answer(name string) {
 		image.Status.ImageStatuses[key] = reports
 	}
 	if changed {
-		// What lost against another writer is answered when that write arrives.
+		// A report whose write conflicts is answered when the conflicting write arrives.
 		if _, err = s.client.UpdateStatus(ctx, image, metav1.UpdateOptions{}); err != nil && !apierrors.IsConflict(err) && ctx.Err() == nil {
 			s.t.Errorf("report of %s: %v", name, err)
 		}
 	}
 }
 
-// next is what a node reports of a tag after what it reported before, and whether that is anything new.
+// next returns the report that follows the node's last report on a tag, and whether it differs.
 func next(reports []v1beta1.ImageTagStatus, tag *v1beta1.ImageTagSpec) (v1beta1.ImageTagStatus, bool) {
 	now := metav1.NewTime(time.Now())
 	for i := range reports {
@@ -226,7 +227,7 @@ func next(reports []v1beta1.ImageTagStatus, tag *v1beta1.ImageTagSpec) (v1beta1.
 	return v1beta1.ImageTagStatus{Tag: tag.Tag, Version: tag.Version, Phase: v1beta1.ImagePhasePulling, StartTime: &now}, true
 }
 
-// parallel follows on how many nodes a job has unfinished tags.
+// parallel records on how many nodes a job has unfinished tags.
 type parallel struct {
 	limit      int
 	lock       sync.Mutex
@@ -235,7 +236,7 @@ type parallel struct {
 	violations []string
 }
 
-// observe watches that a job, which may not exist yet, keeps to its limit.
+// observe records whether a job, which may not exist yet, keeps to its limit.
 func (s *simulation) observe(job string, limit int) *parallel {
 	s.t.Helper()
 	p := &parallel{limit: limit, unfinished: map[string]bool{}}
@@ -286,7 +287,7 @@ func (p *parallel) report(t *testing.T) {
 	require.Empty(t, p.violations)
 }
 
-// reconciles is how often a controller has worked on anything.
+// reconciles returns how many reconciles a controller has done, for all objects together.
 func (e *env) reconciles(controller string) (total float64) {
 	e.t.Helper()
 	pods, err := e.core.CoreV1().Pods("kruise-system").List(e.t.Context(), metav1.ListOptions{LabelSelector: "control-plane=controller-manager"})
@@ -311,5 +312,5 @@ func (e *env) reconciles(controller string) (total float64) {
 	return total
 }
 
-// filled replaces pairs of texts.
+// filled replaces old, new pairs in the text.
 func filled(text string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(text) }

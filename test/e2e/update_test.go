@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// byUID indexes Pods.
+// byUID indexes Pods by UID.
 func byUID(pods []corev1.Pod) map[string]corev1.Pod {
 	index := map[string]corev1.Pod{}
 	for _, pod := range pods {
@@ -22,7 +22,7 @@ func byUID(pods []corev1.Pod) map[string]corev1.Pod {
 	return index
 }
 
-// TestInPlaceImageUpdate keeps every Pod, its address and its node, and restarts its container once.
+// TestInPlaceImageUpdate checks that every Pod keeps its UID, address and node, and that its container restarts once.
 // Case inplace-update 1.
 func TestInPlaceImageUpdate(t *testing.T) {
 	t.Parallel()
@@ -59,7 +59,7 @@ func TestInPlaceImageUpdate(t *testing.T) {
 	assert.Contains(t, events, "in-place")
 }
 
-// TestRecreateUpdate replaces the Pods when the change cannot be made in place, within maxUnavailable.
+// TestRecreateUpdate checks that a change that is impossible in place replaces the Pods within maxUnavailable.
 // Case inplace-update 2.
 func TestRecreateUpdate(t *testing.T) {
 	t.Parallel()
@@ -81,7 +81,7 @@ func TestRecreateUpdate(t *testing.T) {
 	assert.Equal(t, set.Status.UpdateRevision, set.Status.CurrentRevision)
 }
 
-// TestPartition holds back the Pods that the user named and lets them go when the partition goes.
+// TestPartition checks that a partition holds Pods back, and that they are updated when it is removed.
 // Case cloneset 5.
 func TestPartition(t *testing.T) {
 	t.Parallel()

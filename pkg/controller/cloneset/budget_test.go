@@ -32,7 +32,7 @@ func budgetOf(allowed int32) *policyv1beta1.PodUnavailableBudget {
 	}
 }
 
-// once reconciles and returns when it wants to be called again.
+// once reconciles and returns the delay that the controller asked for.
 func (w *world) once() (result int64) {
 	w.t.Helper()
 	w.Observe()
@@ -49,7 +49,7 @@ func (w *world) budgetStatus() policyv1beta1.PodUnavailableBudgetStatus {
 	return budget.Status
 }
 
-// bounded adds a budget to the server, which refuses writes over another version than the one it has.
+// bounded adds a budget to the server. The server rejects a write if the budget changed since it was read.
 func (w *world) bounded(budget *policyv1beta1.PodUnavailableBudget) {
 	w.t.Helper()
 	w.Add(budget)
@@ -89,7 +89,7 @@ func TestAnUpdateTakesItsPartOfTheBudget(t *testing.T) {
 		assert.NotContains(t, event, "Warning")
 	}
 
-	w.Update(budgetOf(1)) // the controller of budgets has counted anew
+	w.Update(budgetOf(1)) // As the controller of budgets does in a recount.
 	for range 4 {
 		w.once()
 	}
@@ -108,7 +108,7 @@ func TestUpdatesWithoutTheGateAskNobody(t *testing.T) {
 	assert.Empty(t, w.budgetStatus().UnavailablePods)
 }
 
-// A server that refuses a deletion for a budget is asked again soon, and the user is not told of a failure.
+// If the server refuses a deletion because of a budget, the deletion is retried soon and no failure is reported.
 func TestADeletionThatABudgetRefuses(t *testing.T) {
 	w := rolled(t, "", newSet(2))
 	w.Events()
@@ -134,7 +134,7 @@ func TestADeletionThatABudgetRefuses(t *testing.T) {
 	assert.Equal(t, map[string]int{"app:2": 2}, w.images())
 }
 
-// Two writers: what the other one stored first counts.
+// If another client writes the budget first, the decision is made again on what that client stored.
 func TestAGrantThatLosesIsDecidedAnew(t *testing.T) {
 	w := rolled(t, updatesBounded, newSet(4, inPlaceIfPossible, knobs("", "1", "")))
 	w.Add(budgetOf(1))
@@ -156,7 +156,7 @@ func TestAGrantThatLosesIsDecidedAnew(t *testing.T) {
 	assert.Equal(t, map[string]int{"app:1": 4}, w.images())
 }
 
-// A budget that others write all the time is no failure either.
+// Permanent write conflicts on the budget are no failure either.
 func TestABudgetThatIsBusy(t *testing.T) {
 	w := rolled(t, updatesBounded, newSet(4, inPlaceIfPossible, knobs("", "1", "")))
 	w.Add(budgetOf(1))

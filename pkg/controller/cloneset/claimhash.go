@@ -14,8 +14,8 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// annotateClaims records in a revision the hash of the claim templates of the time when it was last made the newest one. They are
-// not part of its data: claims that change alone start no rollout.
+// annotateClaims records the hash of the claim templates in a revision when the revision becomes the newest. Claim templates are
+// not part of the revision's data, because a change of only the claim templates starts no rollout.
 func annotateClaims(sum string) func(*appsv1.ControllerRevision) {
 	if sum == "" {
 		return nil
@@ -38,7 +38,8 @@ func claimHash(templates []corev1.PersistentVolumeClaim) (string, error) {
 	return rand.SafeEncodeString(strconv.FormatUint(uint64(h.Sum32()), 10)), nil
 }
 
-// claimsDiffer tells whether two revisions were made with different claim templates, as far as both say.
+// claimsDiffer reports whether two revisions were made with different claim templates. It returns false if the hash of either is
+// unknown.
 func claimsDiffer(a, b *appsv1.ControllerRevision) bool {
 	sumA, sumB := a.Annotations[pub.CloneSetVolumeClaimTemplateHashKey], b.Annotations[pub.CloneSetVolumeClaimTemplateHashKey]
 	return sumA != "" && sumB != "" && sumA != sumB

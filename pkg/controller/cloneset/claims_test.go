@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// A Pod that somebody deletes goes in its own time. Its claim waits for it, and the others of its set do not.
+// A Pod that a user deletes takes time to terminate. Its claim waits for it. The other claims of its instance do not.
 // Case cloneset 21.
 func TestAPodThatGoesSlowlyComesBackWithItsClaim(t *testing.T) {
 	w := rolled(t, "", newSet(2, func(s *v1beta1.CloneSetSpec) {
@@ -41,7 +41,7 @@ func TestAPodThatGoesSlowlyComesBackWithItsClaim(t *testing.T) {
 	assert.Len(t, left.Items, 3)
 }
 
-// withClaims gives each Pod claims of its own, which outlive it.
+// withClaims gives each Pod claims of its own that outlive the Pod.
 func withClaims(names ...string) func(*v1beta1.CloneSetSpec) {
 	return func(s *v1beta1.CloneSetSpec) {
 		for _, name := range names {
@@ -51,7 +51,7 @@ func withClaims(names ...string) func(*v1beta1.CloneSetSpec) {
 	}
 }
 
-// The controller may end between the writes of a deletion. Whichever of them arrived, no other Pod gets the volume.
+// The controller may stop between the writes of a deletion. After any of these writes, no other Pod may get the volume.
 func TestAPodDeletedOnPurposeNeverLeavesItsVolumeToAnother(t *testing.T) {
 	for name, refuse := range map[string]string{"claims": "persistentvolumeclaims", "Pods": "pods"} {
 		t.Run("what fails are writes to "+name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestAClaimComesBackWhenItsPodIsWantedAfterAll(t *testing.T) {
 	assert.Equal(t, map[string]int{"CloneSet": 2}, owners())
 }
 
-// One of two claims hangs in its deletion. Its instance's name is not free, so another instance is created.
+// One of two claims is stuck in its deletion. The name of its instance is not free, so another instance is created.
 func TestAnInstanceWhoseClaimHangsIsNotReused(t *testing.T) {
 	w := rolled(t, "", newSet(2, withClaims("data", "logs")))
 	lost := w.names()[0]
@@ -114,7 +114,8 @@ func TestAnInstanceWhoseClaimHangsIsNotReused(t *testing.T) {
 	assert.Empty(t, w.set().Status.Conditions)
 }
 
-// A node under pressure ends a Pod. Its replacement needs its name and its volume, so the ended Pod is deleted first.
+// The kubelet evicts a Pod under node pressure. The replacement needs the Pod's name and volume, so the failed Pod is deleted
+// first.
 func TestAFailedPodIsReplacedWithItsVolume(t *testing.T) {
 	w := rolled(t, "", newSet(2, withClaims("data")))
 	before := w.names()

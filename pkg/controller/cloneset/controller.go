@@ -17,7 +17,7 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
-// Name is the controller's in logs, events and metrics.
+// Name is the controller's name in logs, events and metrics.
 const Name = "cloneset-controller"
 
 var (
@@ -25,13 +25,13 @@ var (
 	clonesets = v1beta1.SchemeGroupVersion.WithResource("clonesets")
 )
 
-// Options are those of this controller alone.
+// Options are the options of this controller.
 type Options struct {
 	// ScalingExcludePreparingDelete is the cluster-wide default of a CloneSet's scaleStrategy.excludePreparingDelete.
 	ScalingExcludePreparingDelete bool
 }
 
-// Reconciler brings one CloneSet at a time to its desired state.
+// Reconciler reconciles CloneSets.
 type Reconciler struct {
 	engine    *engine.Engine
 	nodes     corelisters.NodeLister
@@ -41,7 +41,7 @@ type Reconciler struct {
 	downloads *downloads
 }
 
-// New makes the controller.
+// New returns the controller. It returns an error if an informer rejects an index or a handler.
 func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	_, c := build(deps, options)
 	return c.Build()
@@ -72,7 +72,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	return r, c
 }
 
-// budget returns nil where the gate leaves updates unbounded.
+// budget returns the budget for updates, or nil if its feature gate is off.
 func budget(deps controller.Deps, c *controller.Of[*v1beta1.CloneSet]) engine.Budget {
 	if !deps.Features.Enabled(features.PodUnavailableBudgetUpdateGate) {
 		return nil
@@ -97,7 +97,7 @@ func (r *Reconciler) nodeLabels(name string) map[string]string {
 	return node.Labels
 }
 
-// Reconcile brings the CloneSet one step on, unless its pace asks to wait. What the user changed never waits.
+// Reconcile runs a pass over the CloneSet, unless its pace asks to wait. A change by the user never waits.
 func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.CloneSet) (reconcile.Result, error) {
 	if set.Generation == set.Status.ObservedGeneration && set.DeletionTimestamp == nil {
 		if wait := r.pace.PassIn(set.UID, int(set.Status.Replicas)); wait > 0 {

@@ -1,9 +1,9 @@
-// Package cloneset owns the controller of CloneSets: it makes the Pods of a CloneSet what its spec says.
+// Package cloneset owns the controller of CloneSets: it makes the Pods of a CloneSet match the CloneSet's spec.
 //
-// A reconcile reads caches into a view, decides in functions that see nothing but the view (refresh.go, scale.go, update.go,
-// status.go), and writes what they decided (writer.go). Enter at Reconciler.Reconcile.
+// A reconcile reads the caches into a view (engine.Observe), decides in functions that read only the view (plan.go, scale.go,
+// update.go, status.go), and writes the result (engine.Execute, report.go). Enter at Reconciler.Reconcile.
 //
-// The arithmetic, the orders, the in-place update and the revisions are not here but in pkg/workload, for all workloads.
+// The rollout arithmetic, the Pod orders, in-place updates and revisions are in pkg/workload, because all workloads share them.
 //
-// Only the worker that has a CloneSet's key writes to its Pods, its claims, its revisions and its status.
+// Only the worker that holds a CloneSet's key writes to its Pods, claims, revisions and status.
 package cloneset

@@ -20,7 +20,7 @@ const (
 	preUpdateKey = `[{"userAgent":"Lifecycle","key":"preUpdateHook"}]`
 )
 
-// drainingUpdate holds and drains Pods before an in-place update, by a label that the template sets.
+// drainingUpdate makes a hook hold and drain Pods before an in-place update, by a label that the template sets.
 func drainingUpdate(s *v1beta1.CloneSetSpec) {
 	s.Lifecycle = &pub.Lifecycle{InPlaceUpdate: &pub.LifecycleHook{LabelsHandler: map[string]string{"hook": "on"}, MarkPodNotReady: true}}
 	s.Template.Labels["hook"] = "on"
@@ -38,7 +38,7 @@ func (w *world) podReady() corev1.PodCondition {
 	return *c
 }
 
-// drained are the Pods that a hook keeps out of service.
+// drained returns the names of the Pods that a hook keeps out of service.
 func (w *world) drained() (names []string) {
 	for _, pod := range w.Pods() {
 		if c := controllertest.ConditionOf(pod, pub.KruisePodReadyConditionType); c != nil && c.Status == corev1.ConditionFalse {
@@ -153,7 +153,7 @@ func TestDrainedPodWhoseUpdateTouchesNoContainerIsPutBack(t *testing.T) {
 	assert.Equal(t, int32(1), w.set().Status.AvailableReplicas)
 }
 
-// Two parties write the same condition: a write that was decided without the other's key must not take it away.
+// Two parties write the same condition. A write that was decided before the other party added its key must not remove that key.
 func TestAnotherPartysKeySurvivesOurs(t *testing.T) {
 	const other = `[{"userAgent":"ContainerRecreateRequest","key":"ns/r"}]`
 	w := rolled(t, "", newSet(1, inPlaceIfPossible, drainingUpdate))

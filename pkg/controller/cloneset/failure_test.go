@@ -19,7 +19,7 @@ import (
 	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
-// A Pod whose update is refused for good goes out of service once, and is then left alone until the update may succeed.
+// A Pod whose update the server rejects goes out of service once. After that, it stays in service until the update may succeed.
 func TestRefusedUpdateInPlaceLeavesThePodInService(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible))
 	name := w.names()[0]
@@ -63,7 +63,7 @@ func TestRefusedUpdateInPlaceLeavesThePodInService(t *testing.T) {
 	assert.Empty(t, w.set().Status.Conditions)
 }
 
-// The answer to a creation may be lost though the Pod was created.
+// A Pod may have been created although the answer was lost.
 func TestLostAnswersCreateNoPodTooMany(t *testing.T) {
 	for name, lost := range map[string]error{
 		"timeout":          apierrors.NewTimeoutError("no answer", 1),

@@ -123,7 +123,7 @@ func TestClaimsOfARevisionThatComesBackAreTheNewOnes(t *testing.T) {
 	assert.Equal(t, []string{name}, w.names(), "only the image went back")
 }
 
-// lag makes the cache of Pods say that it is behind what was written.
+// lag makes the cache of Pods report a version older than the last write.
 func lag(w *world) {
 	w.Deps.KubeInformers.Core().V1().Pods().Informer().GetIndexer().(interface{ Bookmark(string) }).Bookmark("1")
 	w.guard.Wrote("set", pods, "2")

@@ -74,7 +74,7 @@ func TestEnvFromMetadataWithTheGateOff(t *testing.T) {
 	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
 }
 
-// Without an agent nobody restarts the container: the rollout goes on without the Pod, or says why it does not.
+// Without a node agent nothing restarts the container. The rollout continues without the Pod, or reports why it does not.
 func TestEnvFromMetadataWithoutAnAgent(t *testing.T) {
 	late := func(w *world) {
 		w.settle()
@@ -98,7 +98,7 @@ func TestEnvFromMetadataWithoutAnAgent(t *testing.T) {
 	assert.Equal(t, v1beta1.CloneSetConditionFailedUpdate, w.set().Status.Conditions[0].Type)
 }
 
-// barriers gives containers launch priorities as the admission of Pods does.
+// barriers gives containers launch priorities the way the Pod webhook does.
 func barriers(priorities map[string]string) func(*v1beta1.CloneSetSpec) {
 	return func(s *v1beta1.CloneSetSpec) {
 		for name, key := range priorities {
@@ -142,7 +142,7 @@ func TestContainersAreUpdatedByPriority(t *testing.T) {
 
 const vertical = "InPlaceWorkloadVerticalScaling=true"
 
-// amounts sets the first container's request and limit of processor time, and the policy of resizing it.
+// amounts sets the first container's CPU request and limit, and its resize policy.
 func amounts(request string, restart corev1.ResourceResizeRestartPolicy) func(*v1beta1.CloneSetSpec) {
 	return func(s *v1beta1.CloneSetSpec) {
 		c := &s.Template.Spec.Containers[0]
@@ -178,7 +178,8 @@ func TestResourcesAreUpdatedInPlace(t *testing.T) {
 	}
 }
 
-// Before Kubernetes 1.32 amounts are a part of the Pod like any other. That a Pod is gone says nothing of the host.
+// Before Kubernetes 1.32, resources are changed like any other part of a Pod. A Pod that is not found does not mean that the
+// server lacks the resize subresource.
 func TestResourcesOnAHostWithoutResize(t *testing.T) {
 	lacks := apierrors.NewGenericServerResponse(http.StatusNotFound, "patch", corev1.Resource("pods"), "web", "404 page not found", 0, true)
 	gone := apierrors.NewNotFound(corev1.Resource("pods"), "web")
@@ -249,7 +250,7 @@ func TestResourcesWithAGracePeriod(t *testing.T) {
 	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
 }
 
-// The write that puts a Pod back into service is for the very version that was judged, and is not tried again.
+// The write that puts a Pod back into service applies only to the version that was judged, and is not retried.
 // Case inplace-update 16.
 func TestANewUpdateWinsOverARelease(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible))

@@ -227,7 +227,8 @@ func TestUnreadableRecordOfOnePodHoldsUpNoOther(t *testing.T) {
 	assert.Empty(t, w.set().Status.Conditions)
 }
 
-// The time in which a node must have stopped the old instance begins when it is known to have seen the change, not with ours.
+// The time in which a node must stop the old instance starts when the node is known to have observed the change, not when the
+// change is written.
 func TestSettlingBeginsWhenTheNodeHasSeenTheChange(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible))
 	name := w.names()[0]

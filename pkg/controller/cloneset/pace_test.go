@@ -13,7 +13,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// until reconciles at each event, or when it asks to be, until a pass writes nothing and waits for nothing. It counts the reports.
+// until reconciles at each event and each requested delay, until a pass writes nothing and requests no delay. It returns the
+// number of status writes.
 func (w *world) until() (reports int) {
 	w.t.Helper()
 	for range 1000 {

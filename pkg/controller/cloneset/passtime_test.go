@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// slowServer lets each write to a Pod take some time.
+// slowServer makes each write to a Pod take some time.
 func (w *world) slowServer(each time.Duration) {
 	w.Kube.PrependReactor("*", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if verb := action.GetVerb(); verb == "create" || verb == "patch" || verb == "delete" {
@@ -30,7 +30,8 @@ func (w *world) pass() time.Duration {
 	return result.RequeueAfter
 }
 
-// A pass over many Pods ends after about a second, and asks for the next one. So a pause in the middle of an update takes hold at once.
+// A pass over many Pods ends after about one second and asks for the next pass. A pause during an update therefore takes effect
+// at once.
 func TestAPassEndsAfterASecond(t *testing.T) {
 	w := newWorld(t, "", newSet(60, inPlaceIfPossible, knobs("", "100%", "")))
 	w.r.engine.Width = 4

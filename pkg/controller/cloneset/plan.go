@@ -29,7 +29,8 @@ func newPlanner(v *engine.View, set *v1beta1.CloneSet, s settings, nodeLabels fu
 	return &planner{View: v, settings: s, set: set, rolling: rollingOf(set), nodeLabels: nodeLabels}
 }
 
-// plan scales first. Where that changes nothing, it updates.
+// plan returns the stages of scaling, followed by the stage of updates. The engine runs the update stage only if scaling changes
+// nothing.
 func (p *planner) plan() *engine.Plan {
 	var err error
 	if p.diff, err = p.calculate(); err != nil {
@@ -51,7 +52,7 @@ func (p *planner) plan() *engine.Plan {
 	return plan
 }
 
-// calculate is the arithmetic over the Pods.
+// calculate runs the rollout arithmetic over the Pods.
 func (p *planner) calculate() (rollout.Diff, error) {
 	pods := make([]rollout.Pod, 0, len(p.Pods))
 	for _, pod := range p.Pods {
@@ -73,12 +74,12 @@ func (p *planner) calculate() (rollout.Diff, error) {
 	return diff, nil
 }
 
-// onDelete leaves updates to whoever deletes the Pods.
+// onDelete reports whether Pods are updated only when somebody deletes them.
 func onDelete(set *v1beta1.CloneSet) bool {
 	return set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteCloneSetStrategyType
 }
 
-// preparingUpdate are the Pods that wait for the hook of their update.
+// preparingUpdate returns the Pods that wait for the hook of their update.
 func (p *planner) preparingUpdate() map[types.UID]bool {
 	waiting := map[types.UID]bool{}
 	for _, pod := range p.Pods {
@@ -89,8 +90,8 @@ func (p *planner) preparingUpdate() map[types.UID]bool {
 	return waiting
 }
 
-// awaited are the Pods that wait for their hook and are still wanted: neither did the template come back to what they are, nor
-// does the partition hold them now. A pause keeps them waiting.
+// awaited returns the Pods that wait for their hook and whose update is still wanted. It is no longer wanted if the template
+// returned to the Pod's revision, or if the partition now holds the Pod back. A pause keeps the Pods waiting.
 func (p *planner) awaited(candidates []*corev1.Pod) map[types.UID]bool {
 	wanted := map[types.UID]bool{}
 	for _, pod := range candidates {
@@ -99,8 +100,8 @@ func (p *planner) awaited(candidates []*corev1.Pod) map[types.UID]bool {
 	return wanted
 }
 
-// updateStage brings as many of the candidates to the target as may be updated now. What it could not decide for a Pod is in the
-// error.
+// updateStage updates as many of the candidates as may be updated now. The error holds the Pods whose update could not be
+// decided.
 func (p *planner) updateStage(candidates []*corev1.Pod, target *appsv1.ControllerRevision) (engine.Stage, error) {
 	stage := engine.Stage{Aim: engine.Update}
 	var failures []error

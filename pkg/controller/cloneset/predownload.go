@@ -21,18 +21,18 @@ import (
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
-// fewReplicas is up to how many replicas an update is done before a pull ahead of it would be.
+// fewReplicas is the number of replicas up to which an update finishes before an earlier pull would.
 const fewReplicas = 3
 
-// downloads has the new images of a rollout pulled where they will be needed. Nothing waits for it: an update that overtakes
-// a pull only finds the image later. It is nil where the gate is off.
+// downloads pulls the new images of a rollout on the nodes that will need them. Nothing waits for a pull: an update that comes
+// first only gets the image later. It is nil if the feature gate is off.
 type downloads struct {
 	jobs   cache.Indexer
 	client client.ImagePullJobsGetter
 	engine *engine.Engine
 }
 
-// sync creates the jobs of the update revision once, and deletes all jobs when no Pod is to be updated any more.
+// sync creates the jobs of the update revision once. It deletes all jobs when no Pod remains to be updated.
 func (d *downloads) sync(ctx context.Context, p *planner, revision *appsv1.ControllerRevision, updatedReady int32) error {
 	switch {
 	case d == nil || revision == nil:
@@ -59,7 +59,7 @@ func (d *downloads) sync(ctx context.Context, p *planner, revision *appsv1.Contr
 	return d.engine.Label(ctx, p.set.UID, revision, pub.ImagePreDownloadCreatedKey)
 }
 
-// end deletes the jobs that are left.
+// end deletes the remaining jobs.
 func (d *downloads) end(ctx context.Context, set *v1beta1.CloneSet) error {
 	jobs, err := controller.ByOwner[*v1beta1.ImagePullJob](d.jobs, set.UID)
 	if err != nil {
@@ -85,7 +85,7 @@ func (p *planner) downloadSettings() predownload.Settings {
 	}
 }
 
-// downloads are the jobs of the update revision, if they are worth it.
+// downloads returns the jobs of the update revision, and whether they are worthwhile.
 func (p *planner) downloads() (jobs []*v1beta1.ImagePullJob, worthwhile bool, err error) {
 	from, err := p.Template(p.Current)
 	if err != nil {
@@ -118,7 +118,7 @@ func (p *planner) downloads() (jobs []*v1beta1.ImagePullJob, worthwhile bool, er
 	}), true, nil
 }
 
-// createJob creates a job. One of that name is there when an earlier pass could not say so on the revision.
+// createJob creates a job. A job with that name already exists if an earlier pass could not record the creation in the revision.
 func (d *downloads) createJob(ctx context.Context, set *v1beta1.CloneSet, job *v1beta1.ImagePullJob) error {
 	_, err := d.client.ImagePullJobs(job.Namespace).Create(ctx, job, metav1.CreateOptions{})
 	switch {

@@ -20,7 +20,7 @@ import (
 
 const preDownload = "PreDownloadImageForInPlaceUpdate=true"
 
-// jobs are the ImagePullJobs, by name.
+// jobs returns the ImagePullJobs, sorted by name.
 func (w *world) jobs() (jobs []v1beta1.ImagePullJob) {
 	w.t.Helper()
 	list, err := w.Kruise.AppsV1beta1().ImagePullJobs("ns").List(w.t.Context(), metav1.ListOptions{})
@@ -29,7 +29,7 @@ func (w *world) jobs() (jobs []v1beta1.ImagePullJob) {
 	return list.Items
 }
 
-// newest is the update revision.
+// newest returns the update revision.
 func (w *world) newest() *appsv1.ControllerRevision {
 	w.t.Helper()
 	revision, err := w.Kube.AppsV1().ControllerRevisions("ns").Get(w.t.Context(), w.set().Status.UpdateRevision, metav1.GetOptions{})
@@ -91,7 +91,7 @@ func TestNothingIsPulledAheadWhereItIsNoUse(t *testing.T) {
 	}
 }
 
-// TestPullsWaitForTheFirstPods are held back until as many are updated and ready as the user wants to see first.
+// TestPullsWaitForTheFirstPods checks that jobs are created only after the configured number of Pods is updated and ready.
 func TestPullsWaitForTheFirstPods(t *testing.T) {
 	wait := func(s *v1beta1.CloneSetSpec) {
 		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{
@@ -111,7 +111,7 @@ func TestPullsWaitForTheFirstPods(t *testing.T) {
 	assert.EqualValues(t, 60, *jobs[0].Spec.PullPolicy.TimeoutSeconds)
 }
 
-// TestJobsAreMadeOnce also when the user deletes them, or when they are there already.
+// TestJobsAreMadeOnce checks that jobs are not created again after a user deletes them, and that existing jobs are accepted.
 func TestJobsAreMadeOnce(t *testing.T) {
 	w := rolled(t, preDownload, newSet(5, inPlaceIfPossible, knobs("3", "1", "")))
 	w.Kruise.PrependReactor("create", "imagepulljobs", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -123,7 +123,7 @@ func TestJobsAreMadeOnce(t *testing.T) {
 	assert.Equal(t, "true", w.newest().Labels[pub.ImagePreDownloadCreatedKey])
 }
 
-// TestARefusedJobHoldsNothingUp is tried again, and the update goes on meanwhile.
+// TestARefusedJobHoldsNothingUp checks that a rejected job is retried while the update continues.
 func TestARefusedJobHoldsNothingUp(t *testing.T) {
 	w := rolled(t, preDownload, newSet(5, inPlaceIfPossible, knobs("3", "1", "")))
 	refuse := true

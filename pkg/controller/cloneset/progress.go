@@ -21,7 +21,7 @@ const (
 	reasonUpdated   = "CloneSetUpdated"
 )
 
-// noDeadline is the value of progressDeadlineSeconds that says there is none.
+// noDeadline is the value of progressDeadlineSeconds that means no deadline.
 const noDeadline = math.MaxInt32
 
 func (p *planner) deadline() (time.Duration, bool) {
@@ -32,8 +32,9 @@ func (p *planner) deadline() (time.Duration, bool) {
 	return time.Duration(*seconds) * time.Second, true
 }
 
-// progressing puts the condition Progressing into a new status. Its lastUpdateTime is when the rollout last made progress: the
-// deadline counts from there. Progress after the deadline does not take it back; a new revision, a pause and the end of the update do.
+// progressing sets the condition Progressing in a new status. Its lastUpdateTime is the time of the last progress, from which
+// the deadline counts. Progress after the deadline does not reset the condition. A new revision, a pause and the end of the
+// update do.
 func (p *planner) progressing(status *v1beta1.CloneSetStatus, now metav1.Time) {
 	status.Conditions = slices.Clone(status.Conditions)
 	index := slices.IndexFunc(status.Conditions, isProgressing)
@@ -62,7 +63,7 @@ func (p *planner) progressing(status *v1beta1.CloneSetStatus, now metav1.Time) {
 	status.Conditions[index] = after
 }
 
-// verdict is what the condition says of a rollout, which exceeded its deadline or did not.
+// verdict returns what the condition says about a rollout. exceeded is true if the rollout exceeded its deadline.
 func (p *planner) verdict(status *v1beta1.CloneSetStatus, exceeded bool) (progressing corev1.ConditionStatus, reason, message string) {
 	switch {
 	case p.complete(status):
@@ -82,13 +83,13 @@ func isProgressing(c v1beta1.CloneSetCondition) bool {
 	return c.Type == v1beta1.CloneSetConditionProgressing
 }
 
-// complete tells whether every Pod is updated and available.
+// complete reports whether every Pod is updated and available.
 func (p *planner) complete(status *v1beta1.CloneSetStatus) bool {
 	replicas := int32(p.Replicas)
 	return status.Replicas == replicas && status.UpdatedAvailableReplicas == replicas && status.CurrentRevision == status.UpdateRevision
 }
 
-// advanced tells whether a rollout made progress from one status to the next, or a new one began.
+// advanced reports whether a rollout made progress between two statuses, or a new rollout began.
 func advanced(before, after *v1beta1.CloneSetStatus) bool {
 	return before.UpdateRevision != after.UpdateRevision ||
 		after.UpdatedReplicas > before.UpdatedReplicas || after.UpdatedReadyReplicas > before.UpdatedReadyReplicas ||
@@ -96,8 +97,8 @@ func advanced(before, after *v1beta1.CloneSetStatus) bool {
 		after.Replicas-after.UpdatedReplicas < before.Replicas-before.UpdatedReplicas
 }
 
-// deadlineIn returns when a rollout without progress will have exceeded its deadline. Times in a status are whole seconds. Where only
-// the user replaces Pods, no deadline counts.
+// deadlineIn returns the time until a rollout without progress exceeds its deadline, or zero if no deadline applies. Times in a
+// status have whole seconds, so one second is added. No deadline applies under OnDelete, because only the user replaces Pods.
 func (p *planner) deadlineIn(status *v1beta1.CloneSetStatus) time.Duration {
 	deadline, on := p.deadline()
 	index := slices.IndexFunc(status.Conditions, isProgressing)

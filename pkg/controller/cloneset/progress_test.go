@@ -118,7 +118,7 @@ func TestProgressingStopsAtThePartition(t *testing.T) {
 	assert.Equal(t, corev1.ConditionTrue, w.progressOf().Status)
 }
 
-// Where only the user replaces Pods, a new template is progress until every Pod is updated, and no deadline counts.
+// Under OnDelete, a new template counts as progressing until every Pod is updated, and no deadline applies.
 func TestProgressingUnderOnDelete(t *testing.T) {
 	w := rolled(t, "", newSet(2, deadline(60)))
 	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.Type = v1beta1.OnDeleteCloneSetStrategyType })
@@ -135,7 +135,7 @@ func TestProgressingUnderOnDelete(t *testing.T) {
 	assert.Equal(t, "CloneSetAvailable", w.progressOf().Reason)
 }
 
-// A rollout that exceeded its deadline stays exceeded though it makes progress, until it is complete.
+// A rollout that exceeded its deadline keeps that condition even if it makes progress, until it is complete.
 // Case cloneset 39.
 func TestAnExceededDeadlineOutlivesProgress(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible, deadline(60), knobs("", "1", "")))

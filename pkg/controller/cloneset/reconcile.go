@@ -13,8 +13,8 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
-// pass is one pass over a CloneSet whose Pods the caches show as the last pass left them. It settles Pods, scales or else updates, and
-// reports.
+// pass runs one pass over a CloneSet. The caches already show all writes of the last pass. It settles Pods, scales or updates
+// them, and reports the status.
 func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile.Result, error) {
 	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 	if err != nil || selector.Empty() {
@@ -31,7 +31,7 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 	}
 	planner := newPlanner(view, set, r.settings, r.nodeLabels)
 	if set.DeletionTimestamp != nil {
-		// The garbage collector deletes what is left. The status only counts it.
+		// The garbage collector deletes the Pods. Only the status is updated.
 		return reconcile.Result{}, r.report.write(ctx, set, planner.status(&engine.Outcome{CollisionCount: set.Status.CollisionCount}))
 	}
 	outcome := r.engine.Execute(ctx, view, planner.plan())
@@ -49,7 +49,7 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 	)
 }
 
-// reportStatus writes the status, or returns when it is due.
+// reportStatus writes the status, or returns the delay until it may be written.
 func (r *Reconciler) reportStatus(
 	ctx context.Context, set *v1beta1.CloneSet, status *v1beta1.CloneSetStatus,
 ) (wait time.Duration, err error) {

@@ -20,7 +20,7 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
-// refuse lets the server refuse a verb on Pods where the answer says so.
+// refuse makes the server return the answer's error for a verb on Pods.
 func (w *world) refuse(verb string, answer func(clienttesting.Action) error) {
 	w.Kube.PrependReactor(verb, "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		err := answer(action)
@@ -28,7 +28,7 @@ func (w *world) refuse(verb string, answer func(clienttesting.Action) error) {
 	})
 }
 
-// fullAt lets a quota refuse each Pod beyond so many.
+// fullAt makes a quota reject every Pod beyond the limit.
 func (w *world) fullAt(limit int) {
 	w.refuse("create", func(clienttesting.Action) error {
 		list, err := w.Kube.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithKind("Pod"), "ns")
@@ -39,7 +39,7 @@ func (w *world) fullAt(limit int) {
 	})
 }
 
-// passes reconciles so often, whether or not it fails.
+// passes reconciles n times, ignores failures, and returns the last error.
 func (w *world) passes(n int) (last error) {
 	for range n {
 		w.Observe()
@@ -82,7 +82,7 @@ func TestRefusedCreationHoldsUpNoDeletionWithinTheBound(t *testing.T) {
 	assert.Contains(t, w.names(), names[3])
 }
 
-// Where the server does not even say whether the Pod exists, nothing is decided before that is known.
+// If the server does not answer whether the Pod exists, no update is decided until this is known.
 func TestACreationOfUnknownOutcomeHoldsUpdatesBack(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "2", "")))
 	for _, verb := range []string{"create", "get"} {
@@ -93,8 +93,8 @@ func TestACreationOfUnknownOutcomeHoldsUpdatesBack(t *testing.T) {
 	assert.Equal(t, map[string]int{"app:1": 2}, w.images())
 }
 
-// A webhook that answers every creation with 500 creates nothing. Pods that finish are released, a grace period goes on, and a
-// new template is rolled out, pass after pass.
+// A webhook answers every creation with 500, so no Pod is created. Still, finished updates are released, grace periods end, and
+// a new template is rolled out in every pass.
 func TestCreationsThatKeepFailingHoldNothingElseUp(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "3", ""), func(s *v1beta1.CloneSetSpec) {
 		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
@@ -117,7 +117,7 @@ func TestCreationsThatKeepFailingHoldNothingElseUp(t *testing.T) {
 	assert.Equal(t, int32(2), w.set().Status.UpdatedAvailableReplicas)
 }
 
-// The same for deletions.
+// Deletions that fail hold nothing else up either.
 func TestDeletionsThatKeepFailingHoldNothingElseUp(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "3", "")))
 	w.refuse("delete", func(clienttesting.Action) error { return apierrors.NewInternalError(assert.AnError) })
@@ -127,7 +127,7 @@ func TestDeletionsThatKeepFailingHoldNothingElseUp(t *testing.T) {
 	assert.Equal(t, int32(3), w.set().Status.AvailableReplicas)
 }
 
-// A refused revision or release ends no pass: Pods settle, and the status says what is wrong.
+// A rejected revision or release does not end the pass. Pods settle, and the status reports the error.
 func TestARefusedRevisionIsReportedAndPodsSettle(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "2", "")))
 	w.edit(image("app:2"))
@@ -154,7 +154,7 @@ func TestRefusedDeletionHoldsUpNoOtherPod(t *testing.T) {
 	assert.Contains(t, w.names(), stuck)
 }
 
-// A change that waited for its grace period and is refused then leaves its Pod behind, and only that.
+// If the change that waited for a grace period is rejected, only its own Pod is affected.
 func TestRefusedGraceHoldsUpNoOtherPod(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "1", ""), func(s *v1beta1.CloneSetSpec) {
 		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
@@ -187,7 +187,7 @@ func TestRefusedGraceHoldsUpNoOtherPod(t *testing.T) {
 	assert.Equal(t, int32(2), w.set().Status.UpdatedAvailableReplicas)
 }
 
-// Claims are created before their Pod. Were they created and deleted at each try, each would bring on the next one at once.
+// Claims are created before their Pod. If each attempt created and deleted claims, each would trigger the next attempt at once.
 func TestRefusedPodsLeaveNoClaimsBehindAgainAndAgain(t *testing.T) {
 	w := newWorld(t, "", newSet(2, func(s *v1beta1.CloneSetSpec) {
 		s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}

@@ -22,8 +22,8 @@ type reporter struct {
 	guard engine.Guard
 }
 
-// write writes a status that says anything new. On a conflict the fresh object gets the same report: it says which generation it
-// is about.
+// write writes the status if it differs. After a conflict it writes the same status to the fresh object, because the status
+// names the generation that it describes.
 func (r *reporter) write(ctx context.Context, set *v1beta1.CloneSet, status v1beta1.CloneSetStatus) error {
 	stored, err := controller.UpdateStatus(ctx, r.sets.CloneSets(set.Namespace), set, func(fresh *v1beta1.CloneSet) error {
 		fresh.Status = status
@@ -35,7 +35,8 @@ func (r *reporter) write(ctx context.Context, set *v1beta1.CloneSet, status v1be
 	return err
 }
 
-// clearPodsToDelete removes the names of Pods that are gone from the spec's list. It never overwrites an edit of the list.
+// clearPodsToDelete removes the names of deleted Pods from spec.scaleStrategy.podsToDelete. It never overwrites a user's edit of
+// that list.
 func (r *reporter) clearPodsToDelete(ctx context.Context, set *v1beta1.CloneSet, pods []*corev1.Pod) error {
 	if len(set.Spec.ScaleStrategy.PodsToDelete) == 0 {
 		return nil
@@ -62,7 +63,7 @@ func (r *reporter) clearPodsToDelete(ctx context.Context, set *v1beta1.CloneSet,
 	}
 	written, err := r.sets.CloneSets(set.Namespace).Patch(ctx, set.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		// The change that this one lost against causes another pass.
+		// The conflicting change triggers another pass.
 		return nil
 	}
 	if err != nil {

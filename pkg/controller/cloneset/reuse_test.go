@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// claimsByName are all claims there are.
+// claimsByName returns all claims by name.
 func (w *world) claimsByName() map[string]corev1.PersistentVolumeClaim {
 	w.t.Helper()
 	list, err := w.Kube.CoreV1().PersistentVolumeClaims("ns").List(w.t.Context(), metav1.ListOptions{})

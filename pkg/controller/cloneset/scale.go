@@ -14,8 +14,8 @@ import (
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
-// scaleStages decide how many Pods to create, or which to delete. Where none can be created, for want of quota for example, the
-// second stage deletes what the user's bounds allow without them.
+// scaleStages returns the stages that create and delete Pods. If the first stage cannot create Pods, for example because of a
+// quota, the second stage still deletes what the user's limits allow without the new Pods.
 func (p *planner) scaleStages() ([]engine.Stage, error) {
 	if regretted := p.regret(); len(regretted) > 0 {
 		return []engine.Stage{{Aim: engine.Scale, Changes: regretted}}, nil
@@ -27,7 +27,7 @@ func (p *planner) scaleStages() ([]engine.Stage, error) {
 	} else {
 		limit := p.diff.DeleteReadyLimit
 		if p.diff.Up > 0 {
-			limit = 0 // Pods are missing already: only those that do not serve may go.
+			limit = 0 // Pods are missing already: only Pods that do not serve may be deleted.
 		}
 		stages = append(stages, p.deletionStage(limit))
 	}
@@ -35,7 +35,7 @@ func (p *planner) scaleStages() ([]engine.Stage, error) {
 	return stages, err
 }
 
-// limited warns that fewer Pods are created than are missing. While nothing changes, it is not said again.
+// limited warns that fewer Pods are created than are missing. The warning is not repeated while nothing changes.
 func (p *planner) limited(creates bool) []engine.Notice {
 	if p.diff.Up <= p.diff.UpLimit || !creates && p.set.Generation == p.set.Status.ObservedGeneration {
 		return nil
@@ -44,7 +44,8 @@ func (p *planner) limited(creates bool) []engine.Notice {
 		"scaleUp is limited because of scaleStrategy.maxUnavailable, limit: %d", p.diff.UpLimit)}}
 }
 
-// creationStage creates the Pods that are missing, those at the current revision first, or returns nil.
+// creationStage returns the stage that creates the missing Pods, those at the current revision first. It returns nil if none is
+// to be created.
 func (p *planner) creationStage() (*engine.Stage, error) {
 	total := p.diff.UpLimit - p.Returning()
 	if total <= 0 {
@@ -70,7 +71,7 @@ func (p *planner) creationStage() (*engine.Stage, error) {
 	return stage, nil
 }
 
-// blueprint is what new Pods have in common, at the update or at the current revision.
+// blueprint returns what new Pods at the update revision, or at the current revision, have in common.
 func (p *planner) blueprint(updated bool) (*podcontrol.Blueprint, error) {
 	revision := p.Current
 	if updated {
@@ -86,7 +87,7 @@ func (p *planner) blueprint(updated bool) (*podcontrol.Blueprint, error) {
 	return blueprint, nil
 }
 
-// deletionStage deletes Pods, of those that serve as many as the limit allows.
+// deletionStage deletes Pods. At most limit of them may be serving.
 func (p *planner) deletionStage(limit int) engine.Stage {
 	stage := engine.Stage{Aim: engine.Scale}
 	p.DeleteFinished(&stage)
@@ -103,7 +104,7 @@ func (p *planner) deletionStage(limit int) engine.Stage {
 	return stage
 }
 
-// deleteSome deletes each of the Pods that does not serve, and of the others as many as the limit allows.
+// deleteSome deletes every Pod that does not serve, and at most limit Pods that do. It returns the rest of the limit.
 func (p *planner) deleteSome(stage *engine.Stage, pods []*corev1.Pod, limit int) (rest int) {
 	serving := make([]bool, len(pods))
 	for i, pod := range pods {
@@ -116,8 +117,9 @@ func (p *planner) deleteSome(stage *engine.Stage, pods []*corev1.Pod, limit int)
 	return rest
 }
 
-// deleteStray makes room where Pods that do not serve fill the surge: those of a revision that is not wanted any longer, beyond
-// the replicas. Without it a Pod picked for deletion would wait for a surge Pod, and the surge Pod for room, without end.
+// deleteStray deletes Pods beyond the replicas that are not available and whose revision is no longer wanted. Such Pods can fill
+// the surge. Without this step, a Pod picked for deletion would wait forever for a surge Pod, and the surge Pod would wait
+// forever for room.
 func (p *planner) deleteStray(stage *engine.Stage) {
 	room := len(p.Pods) - p.Replicas
 	for _, pod := range p.Pods {
@@ -128,13 +130,13 @@ func (p *planner) deleteStray(stage *engine.Stage) {
 	}
 }
 
-// stray tells whether a Pod is at a revision that is neither the current nor the wanted one.
+// stray reports whether a Pod is at a revision that is neither the current nor the update revision.
 func (p *planner) stray(pod *corev1.Pod) bool {
 	return !p.Updated(pod) && !engine.At(pod, p.Current)
 }
 
-// regret takes back the deletion of Pods that a hook holds, when they are wanted again. A Pod that was drained meanwhile is
-// not taken back, nor one that would have to make room again.
+// regret cancels the deletion of Pods that a hook holds and that are wanted again. It does not cancel the deletion of a drained
+// Pod, or of a Pod that would have to be deleted again to make room.
 func (p *planner) regret() (changes []engine.Change) {
 	if drains(p.Lifecycle) {
 		return nil
@@ -162,7 +164,7 @@ func drains(hooks *pub.Lifecycle) bool {
 		hooks.InPlaceUpdate != nil && hooks.InPlaceUpdate.MarkPodNotReady)
 }
 
-// picked are the Pods that somebody, or a recreating update, chose for deletion.
+// picked returns the Pods that a user, or an update by recreation, picked for deletion.
 func (p *planner) picked() (pods []*corev1.Pod) {
 	for _, pod := range p.Pods {
 		if p.Specified(pod) && !engine.PreparingDelete(pod) {
@@ -172,7 +174,7 @@ func (p *planner) picked() (pods []*corev1.Pod) {
 	return pods
 }
 
-// surplus are the Pods beyond the replicas, those that cost least first.
+// surplus returns the Pods beyond the replicas that are to be deleted, those whose loss costs least first.
 func (p *planner) surplus() []*corev1.Pod {
 	if p.diff.Down <= 0 {
 		return nil
@@ -190,7 +192,8 @@ func (p *planner) surplus() []*corev1.Pod {
 		}
 	}
 	fromOld := min(p.diff.DownOld, p.diff.Down, len(older))
-	// What counts as updated and is not yet goes first: an updated Pod would have to be made again.
+	// Pods that only count as updated are deleted before updated Pods, because a deleted updated Pod would have to be created
+	// again.
 	fromPreparing := min(p.diff.Down-fromOld, len(preparing))
 	return slices.Concat(p.cheapest(older, fromOld), p.cheapest(preparing, fromPreparing),
 		p.cheapest(newer, p.diff.Down-fromOld-fromPreparing))

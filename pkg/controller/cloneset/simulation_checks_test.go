@@ -26,7 +26,7 @@ func activePod(pod *corev1.Pod) bool {
 	return podstate.Active(pod) && metav1.GetControllerOfNoCopy(pod) != nil
 }
 
-// bounds asks the engine for nothing but the numbers that percentages stand for.
+// bounds resolves percentages without the code under test, except for the partition.
 func (s *simulation) bounds(set *v1beta1.CloneSet) (partition, maxUnavailable, maxSurge int) {
 	rolling, replicas := rollingOf(set), replicasOf(set)
 	partition, err := rollout.Partition(rolling.Partition, replicas)
@@ -51,7 +51,7 @@ func (s *simulation) available(set *v1beta1.CloneSet, pod *corev1.Pod) bool {
 	return activePod(pod) && podstate.Available(pod, set.Spec.MinReadySeconds, s.node.Now)
 }
 
-// takenOut tells whether the controller keeps a Pod from serving.
+// takenOut reports whether the controller keeps a Pod out of service.
 func takenOut(pod *corev1.Pod) bool {
 	if pod == nil {
 		return true
@@ -60,8 +60,8 @@ func takenOut(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil || !lifecycle.Serves(lifecycle.Of(pod)) || held != nil && held.Status != corev1.ConditionTrue
 }
 
-// check holds one pass to what the user allowed, as far as the controller could know: it neither takes a Pod out of service that
-// must serve, nor makes one too many.
+// check verifies that one pass kept the user's limits, as far as the controller could know them. The pass must not take a Pod
+// out of service that must serve, and must not create too many Pods.
 func (s *simulation) check(seen []*corev1.Pod) {
 	set := s.sets.cached()
 	_, maxUnavailable, maxSurge := s.bounds(set)
@@ -81,7 +81,7 @@ func (s *simulation) check(seen []*corev1.Pod) {
 		case s.wrote[pod.Name] && takenOut(now[pod.Name]):
 			lost++
 		case s.writtenAfter(pod) && takenOut(now[pod.Name]):
-			// An earlier pass took it out, and this one has to know that whatever its cache says.
+			// An earlier pass took the Pod out of service. This pass must know that, whatever its cache shows.
 		default:
 			serve++
 		}
@@ -98,14 +98,14 @@ func (s *simulation) check(seen []*corev1.Pod) {
 	}
 }
 
-// writtenAfter tells whether this controller wrote to the Pod after the version that its cache shows.
+// writtenAfter reports whether this controller wrote to the Pod after the version that its cache shows.
 func (s *simulation) writtenAfter(pod *corev1.Pod) bool {
 	version, err := strconv.ParseInt(pod.ResourceVersion, 10, 64)
 	require.NoError(s.t, err)
 	return s.written[pod.Name] > version
 }
 
-// counted leaves out the Pods that a hook holds before their deletion, where the user wants them left out.
+// counted returns the number of active Pods. With excludePreparingDelete, it omits Pods that a preDelete hook holds.
 func (s *simulation) counted(set *v1beta1.CloneSet) (n int) {
 	for _, pod := range s.active() {
 		n += one(!engine.PreparingDelete(pod) || !set.Spec.ScaleStrategy.ExcludePreparingDelete)
@@ -113,7 +113,8 @@ func (s *simulation) counted(set *v1beta1.CloneSet) (n int) {
 	return n
 }
 
-// checkNumber holds every creation, whenever it arrives, to the most Pods that the controller was allowed while it may have sent it.
+// checkNumber verifies every creation when it arrives. The number of Pods must not exceed the maximum that the controller was
+// allowed at any time since it may have sent the creation.
 func (s *simulation) checkNumber() {
 	count := 0
 	for _, pod := range s.active() {
@@ -122,8 +123,8 @@ func (s *simulation) checkNumber() {
 	require.LessOrEqual(s.t, count, s.ceiling, "a creation makes too many Pods\n%s", s.story())
 }
 
-// checkUpdate holds each change of a running container to its rules: the Pod does not serve from before the change until its node has
-// carried it out, and the record names the instance that the change ends.
+// checkUpdate verifies each change of a running container. The Pod must be out of service before the change until the node
+// completes it, and the record must name the instance that the change ends.
 func (s *simulation) checkUpdate(pod *corev1.Pod) {
 	container := &pod.Spec.Containers[0]
 	waiting, err := record.ReadGrace(pod)
@@ -146,7 +147,7 @@ func (s *simulation) checkUpdate(pod *corev1.Pod) {
 	if len(pod.Status.ContainerStatuses) > 0 {
 		running = pod.Status.ContainerStatuses[0].ContainerID
 	}
-	// A change that another one overtook has no grace period any more.
+	// A change that replaced the waiting change has no grace period.
 	if waited := s.waiting[pod.Name]; waited != nil && waited.Revision == state.Revision {
 		grace := time.Duration(waited.GraceSeconds) * time.Second
 		require.GreaterOrEqual(s.t, s.clock.Now().Sub(held.LastTransitionTime.Time), grace, "%s: no grace\n%s", pod.Name, s.story())
@@ -156,7 +157,7 @@ func (s *simulation) checkUpdate(pod *corev1.Pod) {
 		"%s: the record names another instance\n%s", pod.Name, s.story())
 }
 
-// mounts are the names of the claims that a Pod mounts.
+// mounts returns the names of the claims that a Pod mounts.
 func mounts(pod *corev1.Pod) (claims []string) {
 	for i := range pod.Spec.Volumes {
 		if source := pod.Spec.Volumes[i].PersistentVolumeClaim; source != nil {
@@ -166,7 +167,7 @@ func mounts(pod *corev1.Pod) (claims []string) {
 	return claims
 }
 
-// purge notes the claims of a Pod that is deleted on purpose: nothing may ever mount them again.
+// purge records the claims of a Pod that is deleted on purpose. No Pod may mount them again.
 func (s *simulation) purge(pod *corev1.Pod) {
 	for _, claim := range s.server.Claims() {
 		if slices.Contains(mounts(pod), claim.Name) {
@@ -175,7 +176,7 @@ func (s *simulation) purge(pod *corev1.Pod) {
 	}
 }
 
-// checkMounts holds a new Pod to claims of its own, or of a Pod that was lost.
+// checkMounts verifies that a new Pod mounts new claims, or the claims of a lost Pod.
 func (s *simulation) checkMounts(pod *corev1.Pod) {
 	found := 0
 	for _, claim := range s.server.Claims() {
@@ -187,14 +188,14 @@ func (s *simulation) checkMounts(pod *corev1.Pod) {
 	require.Len(s.t, mounts(pod), found, "%s lacks claims\n%s", pod.Name, s.story())
 }
 
-// withdrawn tells whether the partition holds Pods at a revision that never works. What was picked beside them may have to wait,
-// and so may what is too much since the user asked for less: each pass was held to its bounds, and no more can be asked for.
+// withdrawn reports whether the partition holds Pods at a revision that never becomes ready. Then picked and surplus Pods may
+// have to wait forever, so the end state is not checked. The limits were still checked in every pass.
 func (s *simulation) withdrawn() bool {
 	partition, _, _ := s.bounds(s.sets.newest())
 	return partition > 0 && slices.ContainsFunc(s.active(), func(p *corev1.Pod) bool { return brokenImage(p.Spec.Containers[0].Image) })
 }
 
-// converged holds the end to what the spec says.
+// converged verifies that the end state matches the spec.
 func (s *simulation) converged() {
 	set := s.sets.newest()
 	partition, _, _ := s.bounds(set)
@@ -234,7 +235,8 @@ func (s *simulation) convergedStatus(set *v1beta1.CloneSet, updated, available i
 	require.Empty(s.t, status.Conditions, s.story())
 }
 
-// convergedClaims wants the claims of each Pod with the workload where they are reused, so that they outlive the Pod.
+// convergedClaims verifies the owners of the claims. With claim reuse, the workload controls the claims of each Pod, so the
+// claims outlive the Pod.
 func (s *simulation) convergedClaims(set *v1beta1.CloneSet, pods []*corev1.Pod) {
 	mounted := map[string]bool{}
 	for _, pod := range pods {
@@ -253,8 +255,8 @@ func (s *simulation) convergedClaims(set *v1beta1.CloneSet, pods []*corev1.Pod) 
 	}
 }
 
-// nothingUndone holds an undisturbed rollout to the shortest way: no revision has Pods both created and deleted, except to
-// replace those that the user picked.
+// nothingUndone verifies that an undisturbed rollout takes no detour: no Pods of one revision are both created and deleted,
+// except to replace Pods that the user picked.
 func (s *simulation) nothingUndone(picked map[string]int) {
 	for revision, created := range s.created {
 		deleted := s.deleted[revision]
@@ -265,7 +267,7 @@ func (s *simulation) nothingUndone(picked map[string]int) {
 
 func brokenImage(image string) bool { return strings.HasPrefix(image, "broken") }
 
-// Scaling alone deletes and creates no Pod too many.
+// Scaling alone creates and deletes only the Pods that the change of replicas requires.
 func TestScalingAloneIsExact(t *testing.T) {
 	for seed := range uint64(100) {
 		s := newSimulation(t, seed)

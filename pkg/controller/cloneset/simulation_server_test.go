@@ -15,7 +15,7 @@ import (
 	client "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 )
 
-// setServer keeps one CloneSet in all its versions, for a controller whose cache lags behind.
+// setServer keeps every version of one CloneSet, for a controller whose cache lags.
 type setServer struct {
 	server   *controllertest.Server
 	versions []*v1beta1.CloneSet
@@ -27,7 +27,7 @@ func (s *setServer) newest() *v1beta1.CloneSet { return s.versions[len(s.version
 
 func (s *setServer) cached() *v1beta1.CloneSet { return s.versions[s.seen] }
 
-// lag lets the cache see some of the versions that it has not seen yet.
+// lag makes the cache show a random number of further versions.
 func (s *setServer) lag() { s.seen += s.server.Rand.IntN(len(s.versions) - s.seen) }
 
 func (s *setServer) catchUp() { s.seen = len(s.versions) - 1 }
@@ -52,7 +52,7 @@ func (s *setServer) LastStoreSyncResourceVersion() string { return s.cached().Re
 // GetByKey implements consistency.Store.
 func (s *setServer) GetByKey(string) (any, bool, error) { return s.cached(), true, nil }
 
-// setClient is the CloneSet's server as the controller knows it.
+// setClient is the client through which the controller writes the CloneSet.
 type setClient struct {
 	client.CloneSetInterface
 	*setServer

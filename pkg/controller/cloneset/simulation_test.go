@@ -29,15 +29,15 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-// A few seconds' worth are simulated unless more are asked for.
+// By default, the simulation runs for a few seconds.
 var (
 	rollouts     = flag.Int("rollouts", 300, "how many rollouts TestSimulatedRollouts simulates")
 	firstRollout = flag.Int("first-rollout", 0, "the seed of the first one")
 )
 
-// simulation runs the shipped controller against a server in memory, while users, hooks, nodes, networks and other writers do as they
-// like, caches lag, and the controller is killed between any two of its writes. After each pass it checks that the controller stayed
-// within what the user allowed.
+// simulation runs the real controller against a server in memory. Meanwhile users, hooks, nodes, networks and other writers act
+// at random, caches lag, and the controller is killed between any two of its writes. After each pass it verifies that the
+// controller kept the user's limits.
 type simulation struct {
 	t       *testing.T
 	rand    *rand.Rand
@@ -54,19 +54,19 @@ type simulation struct {
 	trouble bool
 	// sick are the Pods that their nodes report as not ready.
 	sick map[string]bool
-	// created and deleted count by revision what the controller did since they were last cleared, and wrote what it wrote to in this
-	// pass.
+	// created and deleted count the controller's actions by revision since the maps were last cleared. wrote are the Pods that the
+	// controller wrote to in this pass.
 	created, deleted map[string]int
 	wrote            map[string]bool
-	// written is the server's version after the controller's last write to each Pod, since it was started.
+	// written is the server's version after the controller's last write to each Pod, since the controller started.
 	written map[string]int64
-	// images are those that the controller gave to each Pod, by name.
+	// images are the images that the controller gave to each Pod, by Pod name.
 	images map[string]string
-	// waiting is the change that waits in each Pod for its grace period, by name.
+	// waiting is the change that waits in each Pod for its grace period, by Pod name.
 	waiting map[string]*record.Grace
-	// ceiling is the most Pods that any pass since the controller was started was allowed.
+	// ceiling is the maximum number of Pods that any pass was allowed since the controller started.
 	ceiling int
-	// due is when the last pass asked to be repeated.
+	// due is the delay that the last pass asked for.
 	due time.Duration
 	// purged are the claims of Pods that the controller deleted on purpose.
 	purged map[types.UID]bool
@@ -98,7 +98,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	return s
 }
 
-// restart makes a controller that remembers nothing. Its caches begin with what the server has.
+// restart starts a controller with empty memory. Its caches show what the server has.
 func (s *simulation) restart() {
 	s.server.Arrive()
 	s.written, s.ceiling = map[string]int64{}, 0
@@ -128,10 +128,10 @@ func (s *simulation) logf(format string, args ...any) {
 
 func (s *simulation) story() string { return strings.Join(s.log, "\n") }
 
-// observe learns of each write of the controller.
+// observe records and verifies each write of the controller.
 func (s *simulation) observe(verb string, object metav1.Object) {
 	s.logf("  %s %T %s %s", verb, object, object.GetName(), object.GetLabels()[pub.LifecycleStateKey])
-	// Now and then a request takes long.
+	// Some requests take long.
 	if s.server.Trouble && s.rand.IntN(10) == 0 {
 		s.clock.SetTime(s.clock.Now().Add(time.Duration(s.rand.IntN(1500)) * time.Millisecond))
 	}
@@ -158,7 +158,7 @@ func (s *simulation) observe(verb string, object metav1.Object) {
 
 func revisionLabel(pod *corev1.Pod) string { return pod.Labels[pub.ControllerRevisionHashKey] }
 
-// pass lets the controller reconcile once. It returns whether anything was written.
+// pass runs one reconcile and returns whether anything was written.
 func (s *simulation) pass() bool {
 	s.clock.SetTime(s.clock.Now().Add(time.Second))
 	s.node.Now = s.clock.Now()
@@ -213,7 +213,7 @@ func simulate(t *testing.T, seed uint64) {
 	if s.withdrawn() {
 		return
 	}
-	// From here on nothing goes wrong, so nothing that is done may have to be undone.
+	// Nothing fails from here on, so nothing that is done may be undone later.
 	clear(s.created)
 	clear(s.deleted)
 	picked := s.oneChange()
@@ -222,7 +222,7 @@ func simulate(t *testing.T, seed uint64) {
 	s.nothingUndone(picked)
 }
 
-// run continues until nothing happens any more.
+// run continues until nothing changes any more.
 func (s *simulation) run() {
 	quiet := 0
 	for range 500 {
@@ -231,7 +231,7 @@ func (s *simulation) run() {
 			quiet = 0
 			continue
 		}
-		// Times that pass may still cause something, where the controller asked for it.
+		// The passing of time may still trigger something that the controller asked for.
 		if quiet++; quiet == 8 {
 			return
 		}
@@ -252,16 +252,16 @@ func TestSimulatedRollouts(t *testing.T) {
 	}
 }
 
-// FuzzRollouts is the same without an end: go test -fuzz FuzzRollouts ./pkg/controller/cloneset.
+// FuzzRollouts runs the simulation without an end: go test -fuzz FuzzRollouts ./pkg/controller/cloneset.
 func FuzzRollouts(f *testing.F) {
 	f.Add(uint64(0))
 	f.Fuzz(func(t *testing.T, seed uint64) { simulate(t, seed) })
 }
 
-// spec is what the user wants now.
+// spec returns the current spec of the user.
 func (s *simulation) spec() *v1beta1.CloneSetSpec { return &s.sets.newest().Spec }
 
-// active are the Pods of the server that count towards the replicas.
+// active returns the Pods on the server that count towards the replicas.
 func (s *simulation) active() []*corev1.Pod {
 	return slices.DeleteFunc(s.server.Pods(), func(pod *corev1.Pod) bool { return !activePod(pod) || pod.Labels["app"] != "web" })
 }

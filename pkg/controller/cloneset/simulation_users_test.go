@@ -30,7 +30,7 @@ func (s *simulation) randomKnobs(spec *v1beta1.CloneSetSpec) {
 		spec.MinReadySeconds, spec.ScaleStrategy, spec.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy.GracePeriodSeconds)
 }
 
-// randomHooks chooses among hooks whose markers the template sets, so that each Pod is held.
+// randomHooks chooses hooks whose markers the template sets, so that each Pod is held.
 func (s *simulation) randomHooks(spec *v1beta1.CloneSetSpec) {
 	hook := func(key string) *pub.LifecycleHook {
 		if s.rand.IntN(4) > 0 {
@@ -43,7 +43,7 @@ func (s *simulation) randomHooks(spec *v1beta1.CloneSetSpec) {
 	s.logf("preDelete=%+v inPlaceUpdate=%+v preNormal=%+v", hooks.PreDelete, hooks.InPlaceUpdate, hooks.PreNormal)
 }
 
-// randomClaims gives each Pod claims of its own, in half of the simulations.
+// randomClaims gives each Pod its own claims, in half of the simulations.
 func (s *simulation) randomClaims(spec *v1beta1.CloneSetSpec) {
 	spec.ScaleStrategy.EnablePVCReuse = s.rand.IntN(2) == 0
 	for _, name := range []string{"data", "logs"}[:s.rand.IntN(3)*s.rand.IntN(2)] {
@@ -52,7 +52,7 @@ func (s *simulation) randomClaims(spec *v1beta1.CloneSetSpec) {
 	s.logf("claims=%d reuse=%t", len(spec.VolumeClaimTemplates), spec.ScaleStrategy.EnablePVCReuse)
 }
 
-// disturb is a user, or bad luck.
+// disturb makes a random change by a user, or a random failure.
 func (s *simulation) disturb() {
 	switch s.rand.IntN(12) {
 	case 0:
@@ -79,7 +79,7 @@ func (s *simulation) disturb() {
 	}
 }
 
-// disturbOne is the same for one Pod.
+// disturbOne makes such a change to one Pod.
 func (s *simulation) disturbOne() {
 	pod := s.anyPod()
 	if pod == nil {
@@ -108,7 +108,7 @@ func (s *simulation) disturbOne() {
 	}
 }
 
-// interfere lets a node go on, or a container end by itself, between two writes of a pass.
+// interfere lets a node make progress, or a container exit, between two writes of a pass.
 func (s *simulation) interfere() {
 	pod := s.anyPod()
 	if pod == nil || pod.DeletionTimestamp != nil {
@@ -140,7 +140,7 @@ func (s *simulation) image(image string) {
 	s.logf("image=%s", image)
 }
 
-// hostNetwork makes a change that recreates, unless the server would refuse it.
+// hostNetwork makes a change that needs recreation, unless the server would reject it.
 func (s *simulation) hostNetwork() {
 	if rollingOf(s.sets.newest()).PodUpdatePolicy == pub.InPlaceOnlyPodUpdatePolicy {
 		return
@@ -149,7 +149,7 @@ func (s *simulation) hostNetwork() {
 	s.logf("hostNetwork=%t", s.spec().Template.Spec.HostNetwork)
 }
 
-// specify picks a Pod for deletion and returns its revision.
+// specify picks a Pod for deletion and returns the Pod's revision.
 func (s *simulation) specify() string {
 	pod := s.anyPod()
 	if pod == nil {
@@ -160,7 +160,7 @@ func (s *simulation) specify() string {
 	return revisionLabel(pod)
 }
 
-// peace ends all trouble, and asks for what can be had.
+// peace ends all failures, and sets a spec that can be reached.
 func (s *simulation) peace() {
 	s.trouble, s.server.Trouble, s.server.Quota = false, false, 1000
 	s.server.Arrive()
@@ -170,7 +170,7 @@ func (s *simulation) peace() {
 	s.image("app:" + s.pick("1", "2", "3"))
 }
 
-// oneChange is what a user asks for when all is well. It returns how many Pods the user picked for deletion, by revision.
+// oneChange makes one change to the undisturbed workload. It returns how many Pods the user picked for deletion, by revision.
 func (s *simulation) oneChange() map[string]int {
 	s.logf("one change")
 	switch s.rand.IntN(5) {
@@ -189,7 +189,7 @@ func (s *simulation) oneChange() map[string]int {
 	return nil
 }
 
-// surroundings lets nodes make progress and hooks be answered: some of them, or all. It returns whether anything changed.
+// surroundings lets some or all nodes and hooks make progress. It returns whether anything changed.
 func (s *simulation) surroundings(all bool) (changed bool) {
 	s.server.Arrive()
 	for _, pod := range s.server.Pods() {
@@ -209,7 +209,7 @@ func (s *simulation) surroundings(all bool) (changed bool) {
 	return s.server.Collect() || changed
 }
 
-// progress is what a Pod's node, and whoever listens to its hooks, make of it.
+// progress lets the Pod's node and the listeners of its hooks act.
 func (s *simulation) progress(pod *corev1.Pod) {
 	s.answer(pod)
 	s.node.Run(pod)
@@ -218,7 +218,7 @@ func (s *simulation) progress(pod *corev1.Pod) {
 	}
 }
 
-// answer does what whoever listens to a hook does.
+// answer acts like the listener of a hook.
 func (s *simulation) answer(pod *corev1.Pod) {
 	switch lifecycle.Of(pod) {
 	case pub.LifecycleStatePreparingDelete:
@@ -229,6 +229,6 @@ func (s *simulation) answer(pod *corev1.Pod) {
 		pod.Labels["upd"] = "on"
 	case pub.LifecycleStatePreparingNormal:
 		pod.Labels["ok"], pod.Labels["del"] = "on", "on"
-	default: // Nobody waits.
+	default: // No hook waits.
 	}
 }

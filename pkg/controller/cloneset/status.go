@@ -15,7 +15,7 @@ import (
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
-// status computes what the pass saw, and what became of its plan.
+// status computes the status from what the pass observed and from the outcome of its plan.
 func (p *planner) status(outcome *engine.Outcome) v1beta1.CloneSetStatus {
 	old := &p.set.Status
 	status := v1beta1.CloneSetStatus{
@@ -45,7 +45,7 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.CloneSetStatus {
 	return status
 }
 
-// failure sets or clears a condition that says what failed. What did not change keeps its times.
+// failure sets or clears a condition that reports an error. An unchanged condition keeps its times.
 func failure(conditions []v1beta1.CloneSetCondition, conditionType v1beta1.CloneSetConditionType, err error,
 	now metav1.Time) []v1beta1.CloneSetCondition {
 	kept := slices.Clone(conditions)
@@ -74,15 +74,15 @@ func failure(conditions []v1beta1.CloneSetCondition, conditionType v1beta1.Clone
 }
 
 const (
-	// rewordAfter is how long a condition keeps the words of its first error. The same failure comes in other words each time,
-	// with the name of a Pod that could not be created or the port of a connection that broke, and each write of a status
-	// brings the CloneSet back to us at once: without this, a failure that lasts would never wait between two tries.
+	// rewordAfter is how long a condition keeps its first message. The message of a lasting failure differs at each attempt, for
+	// example by a Pod name or a port number. Each write of the status triggers another reconcile at once. Without this limit,
+	// retries of a lasting failure would never back off.
 	rewordAfter = 30 * time.Second
-	// maxMessage bounds what a condition says when a thousand Pods fail at once.
+	// maxMessage is the maximum length of a condition's message, because a thousand Pods can fail at once.
 	maxMessage = 1024
 )
 
-// message is the error in words that fit into a status.
+// message returns the error as a text that fits into a status.
 func message(err error) string {
 	text := err.Error()
 	if len(text) <= maxMessage {
@@ -101,7 +101,7 @@ func onlyCountsDiffer(before, after *v1beta1.CloneSetStatus) bool {
 	return sameStatus(before, &counted)
 }
 
-// settledCounts tells whether a rollout has come to where the partition ends it.
+// settledCounts reports whether the rollout has reached the end that the partition sets.
 func settledCounts(set *v1beta1.CloneSet, status *v1beta1.CloneSetStatus) bool {
 	wanted := int32(replicasOf(set))
 	return status.Replicas == wanted && status.AvailableReplicas == wanted && status.UpdatedAvailableReplicas >= status.ExpectedUpdatedReplicas

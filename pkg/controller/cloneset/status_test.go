@@ -17,7 +17,8 @@ import (
 	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
-// A failure names another Pod at each try. Were each name a write of the status, the write would bring on the next try at once.
+// The message of a failure names another Pod at each attempt. If each message were written to the status, each write would
+// trigger the next attempt at once.
 func TestAFailureThatLastsIsReportedOnce(t *testing.T) {
 	w := newWorld(t, "", newSet(5))
 	w.Kube.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {

@@ -19,19 +19,19 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// defaultHistoryLimit is how many revisions are kept where the spec does not say.
+// defaultHistoryLimit is the number of revisions to keep if the spec does not set revisionHistoryLimit.
 const defaultHistoryLimit = 10
 
-// settings are what the program's flags say for all CloneSets.
+// settings are the values of the program's flags, for all CloneSets.
 type settings struct {
 	shortHash               bool
 	rollback                bool
 	preparingUpdateAsUpdate bool
 	inPlace                 inplace.Options
 	excludePreparingDelete  bool
-	// recreateForClaims recreates Pods where claim templates changed together with the template.
+	// recreateForClaims recreates Pods if claim templates changed together with the template.
 	recreateForClaims bool
-	// fewerEvents leaves out changes of Pods that decide nothing.
+	// fewerEvents ignores changes of Pods that cannot affect a pass.
 	fewerEvents bool
 }
 
@@ -50,7 +50,7 @@ func settingsFrom(deps controller.Deps, options Options) settings {
 	}
 }
 
-// filters leave out changes of Pods that decide nothing, where the gate asks for it.
+// filters returns the filter for changes of Pods that cannot affect a pass, if the feature gate is on.
 func (s *settings) filters() []reconcile.Filter {
 	if s.fewerEvents {
 		return []reconcile.Filter{engine.WorthAPass}
@@ -58,7 +58,7 @@ func (s *settings) filters() []reconcile.Filter {
 	return nil
 }
 
-// target returns the CloneSet as the engine needs it.
+// target returns the CloneSet in the form that the engine needs.
 func (s *settings) target(set *v1beta1.CloneSet, selector labels.Selector) (*engine.Target, error) {
 	data, err := history.Data(&set.Spec.Template)
 	if err != nil {
@@ -98,7 +98,7 @@ func replicasOf(set *v1beta1.CloneSet) int {
 	return int(*set.Spec.Replicas)
 }
 
-// rollingOf returns the settings of a rolling update, never nil.
+// rollingOf returns the settings of a rolling update. It never returns nil.
 func rollingOf(set *v1beta1.CloneSet) *v1beta1.RollingUpdateCloneSetStrategy {
 	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
 		return rolling
@@ -113,14 +113,15 @@ func graceSeconds(set *v1beta1.CloneSet) int32 {
 	return 0
 }
 
-// failed tells whether the last pass that decided on updates, or on the number of Pods, could not do all of it.
+// failed reports whether the last pass that scaled, or updated, could not do so for all Pods.
 func failed(set *v1beta1.CloneSet, what v1beta1.CloneSetConditionType) bool {
 	return slices.ContainsFunc(set.Status.Conditions, func(c v1beta1.CloneSetCondition) bool {
 		return c.Type == what && c.Status == corev1.ConditionTrue
 	})
 }
 
-// compatible refuses an update in place between revisions with different claim templates, where the gate asks for it.
+// compatible returns a rule that forbids in-place updates between revisions with different claim templates. It returns nil if
+// the feature gate is off.
 func (s *settings) compatible(set *v1beta1.CloneSet) func(from, to *appsv1.ControllerRevision) bool {
 	if !s.recreateForClaims || rollingOf(set).PodUpdatePolicy != pub.InPlaceIfPossiblePodUpdatePolicy {
 		return nil
@@ -128,7 +129,7 @@ func (s *settings) compatible(set *v1beta1.CloneSet) func(from, to *appsv1.Contr
 	return func(from, to *appsv1.ControllerRevision) bool { return !claimsDiffer(from, to) }
 }
 
-// claimHash returns the hash of the set's claim templates, or nothing where it decides nothing.
+// claimHash returns the hash of the CloneSet's claim templates, or "" if the feature gate is off.
 func (s *settings) claimHash(set *v1beta1.CloneSet) (string, error) {
 	if !s.recreateForClaims {
 		return "", nil

@@ -12,7 +12,8 @@ import (
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
-// candidates are the Pods to bring to the target in the order of their update, and no more of them than are wanted there.
+// candidates returns the Pods to bring to the target revision, in the order of their update. It returns no more Pods than are
+// wanted there.
 func (p *planner) candidates() ([]*corev1.Pod, *appsv1.ControllerRevision, error) {
 	if p.diff.UpdateNum == 0 || onDelete(p.set) {
 		return nil, nil, nil
@@ -29,7 +30,7 @@ func (p *planner) candidates() ([]*corev1.Pod, *appsv1.ControllerRevision, error
 	return ordered[:min(wanted, len(ordered))], target, nil
 }
 
-// outdated are the Pods that may be brought to the target. On the way back only those at the update revision may.
+// outdated returns the Pods that may be brought to the target. In a rollback, only Pods at the update revision may.
 func (p *planner) outdated(target *appsv1.ControllerRevision) (pods []*corev1.Pod) {
 	back := target != p.Update
 	for _, pod := range p.Pods {

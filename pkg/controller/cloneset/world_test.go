@@ -23,7 +23,7 @@ import (
 
 var pods, claims = engine.PodResource.GroupResource(), engine.ClaimResource.GroupResource()
 
-// newSet makes a CloneSet named web as the server would default it.
+// newSet returns a CloneSet named web with the server's defaults.
 func newSet(replicas int32, edits ...func(*v1beta1.CloneSetSpec)) *v1beta1.CloneSet {
 	set := &v1beta1.CloneSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet"},
@@ -81,7 +81,7 @@ type world struct {
 	c     *reconcile.Controller
 	guard *consistency.Guard
 	node  *controllertest.Node
-	// most and least are the bounds that the Pods ever reached: how many there were, and how many were available.
+	// most and least are the extremes since the last edit: the largest number of Pods, and the smallest number of available Pods.
 	most, least int
 }
 
@@ -94,13 +94,13 @@ func newWorld(t *testing.T, gates string, objects ...runtime.Object) *world {
 	return &world{Fixture: f, t: t, r: r, c: c, guard: of.Guard(), node: &controllertest.Node{Now: controllertest.Now}}
 }
 
-// reconcile lets the controller work on a CloneSet once, with the caches as they are.
+// reconcile runs one reconcile of a CloneSet with the caches as they are.
 func (w *world) reconcile(name string) (reconcile.Result, error) {
 	w.t.Helper()
 	return w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
 }
 
-// step lets the controller see everything and reconcile once.
+// step brings the caches up to date and runs one reconcile.
 func (w *world) step() (requeue time.Duration) {
 	w.t.Helper()
 	w.Observe()
@@ -109,7 +109,7 @@ func (w *world) step() (requeue time.Duration) {
 	return result.RequeueAfter
 }
 
-// kubelet lets every node carry out what its Pods' specs say, and the garbage collector what follows from that.
+// kubelet lets every node carry out the specs of its Pods. The garbage collector then acts on the result.
 func (w *world) kubelet() {
 	w.collect()
 	for _, pod := range w.Pods() {
@@ -120,7 +120,7 @@ func (w *world) kubelet() {
 	w.watchBounds()
 }
 
-// collect deletes the claims whose Pod is gone.
+// collect deletes the claims whose Pod is deleted.
 func (w *world) collect() {
 	w.t.Helper()
 	alive := map[types.UID]bool{}
@@ -148,7 +148,7 @@ func (w *world) watchBounds() {
 	w.least = min(w.least, available)
 }
 
-// settle reconciles until nothing more is written, and returns what was.
+// settle reconciles until nothing more is written, and returns the writes.
 func (w *world) settle() (writes []string) {
 	w.t.Helper()
 	for range 200 {
@@ -173,7 +173,7 @@ func (w *world) set() *v1beta1.CloneSet {
 	return set
 }
 
-// edit changes the spec as a user does, and begins to watch the bounds anew.
+// edit changes the spec as a user does, and resets the watched extremes.
 func (w *world) edit(edits ...func(*v1beta1.CloneSetSpec)) {
 	w.t.Helper()
 	set := w.set()
@@ -185,7 +185,7 @@ func (w *world) edit(edits ...func(*v1beta1.CloneSetSpec)) {
 	w.most, w.least = len(w.Pods()), len(w.Pods())
 }
 
-// rolled makes a world in which a CloneSet has all its Pods.
+// rolled returns a world in which a CloneSet has all its Pods.
 func rolled(t *testing.T, gates string, set *v1beta1.CloneSet) *world {
 	t.Helper()
 	w := newWorld(t, gates, set)
@@ -231,7 +231,7 @@ func (w *world) lose(name string) {
 	require.NoError(w.t, w.Kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", name), fmt.Sprintf("delete %s", name))
 }
 
-// plan returns what the next pass would do.
+// plan returns the plan of the next pass.
 func (w *world) plan() *engine.Plan {
 	w.t.Helper()
 	w.Observe()

@@ -15,27 +15,28 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// recheck is how soon a cache is compared again, should the event that refreshes it concern no object of the owner.
+// recheck is the delay before a cache is compared again. It is needed if the event that refreshes the cache is about an object
+// of another owner.
 const recheck = 5 * time.Second
 
 // Store is the cache of one resource.
 type Store interface {
-	// LastStoreSyncResourceVersion is the version that the store has reached, or empty when it does not say.
+	// LastStoreSyncResourceVersion returns the version that the store has reached, or "" if the store does not know it.
 	LastStoreSyncResourceVersion() string
 	GetByKey(key string) (item any, exists bool, err error)
 }
 
-// Look asks the server, past every cache, for its version of a resource. With a name it also asks for that object, and returns
-// nil when there is none.
+// Look reads the version of a resource from the server, past every cache. If a name is given, it also returns the object with
+// that name, or nil if there is none.
 type Look func(ctx context.Context, resource schema.GroupResource, namespace, name string) (version string, found metav1.Object, err error)
 
 // Config is what a guard needs.
 type Config struct {
-	// Controller is its name, in logs and metrics.
+	// Controller is the controller's name in logs and metrics.
 	Controller string
-	// Kind is that of the owners.
+	// Kind is the kind of the owners.
 	Kind schema.GroupKind
-	// Timeout is how long a cache may be late before the server is asked.
+	// Timeout is how long a cache may lag before the server is asked.
 	Timeout time.Duration
 	Clock   clock.PassiveClock
 	Look    Look
@@ -43,7 +44,7 @@ type Config struct {
 	Metrics *Metrics
 }
 
-// Guard remembers writes until the caches show them.
+// Guard records writes until the caches show them.
 type Guard struct {
 	Config
 	stores map[schema.GroupResource]Store
@@ -52,15 +53,15 @@ type Guard struct {
 	records map[types.UID]*record
 }
 
-// record is what one owner waits for.
+// record holds the writes that one owner waits for.
 type record struct {
-	// since is the last write, or the time when the server was last asked.
+	// since is the time of the last write, or the time when the server was last asked.
 	since   time.Time
 	wrote   map[schema.GroupResource]string
 	deleted map[schema.GroupResource]map[types.NamespacedName]types.UID
 }
 
-// Supported returns an error when caches cannot say what they have seen.
+// Supported returns an error if caches do not report which version they have reached.
 func Supported() error {
 	if clientfeatures.FeatureGates().Enabled(clientfeatures.AtomicFIFO) {
 		return nil
@@ -69,15 +70,15 @@ func Supported() error {
 		"would act twice: remove KUBE_FEATURE_AtomicFIFO=false from the environment")
 }
 
-// New makes a guard that looks after no cache yet.
+// New returns a guard without caches.
 func New(config Config) *Guard {
 	return &Guard{Config: config, stores: map[schema.GroupResource]Store{}, records: map[types.UID]*record{}}
 }
 
-// Add makes the guard look after the cache of a resource. It is called before the first write.
+// Add adds the cache of a resource. It must be called before the first write to that resource.
 func (g *Guard) Add(resource schema.GroupResource, store Store) { g.stores[resource] = store }
 
-// Wrote records the version that a write of the owner's reconcile returned.
+// Wrote records the version that a write in the owner's reconcile returned.
 func (g *Guard) Wrote(owner types.UID, resource schema.GroupResource, version string) {
 	if version == "" {
 		return
@@ -90,7 +91,8 @@ func (g *Guard) Wrote(owner types.UID, resource schema.GroupResource, version st
 	}
 }
 
-// Deleted records an object that the owner's reconcile deleted. It is seen as soon as its deletion has begun.
+// Deleted records an object that the owner's reconcile deleted. The cache shows the deletion as soon as the object has a
+// deletion timestamp.
 func (g *Guard) Deleted(owner types.UID, resource schema.GroupResource, object metav1.Object) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
@@ -101,7 +103,7 @@ func (g *Guard) Deleted(owner types.UID, resource schema.GroupResource, object m
 	r.deleted[resource][types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}] = object.GetUID()
 }
 
-// record returns the owner's record, for a write that was made now.
+// record returns the owner's record, for a write that was just made.
 func (g *Guard) record(owner types.UID) *record {
 	r := g.records[owner]
 	if r == nil {
@@ -114,14 +116,15 @@ func (g *Guard) record(owner types.UID) *record {
 	return r
 }
 
-// Forget drops what was recorded for an owner that is gone.
+// Forget drops the records of a deleted owner.
 func (g *Guard) Forget(owner types.UID) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	delete(g.records, owner)
 }
 
-// Wait returns zero when the caches show all that was recorded for the owner, and otherwise how soon to ask again.
+// Wait returns zero if the caches show all recorded writes of the owner. Otherwise it returns the delay before it should be
+// called again.
 func (g *Guard) Wait(ctx context.Context, owner metav1.Object) time.Duration {
 	for {
 		late, since := g.late(owner.GetUID())
@@ -139,7 +142,7 @@ func (g *Guard) Wait(ctx context.Context, owner metav1.Object) time.Duration {
 	}
 }
 
-// undone asks the server about a write that a cache does not show, and drops it where the server does not have it.
+// undone asks the server about a write that a cache does not show. It drops the write if the server does not have it.
 func (g *Guard) undone(ctx context.Context, owner metav1.Object, late *write) bool {
 	logger := klog.FromContext(ctx)
 	undone, err := late.undone(ctx, g.Look)
@@ -167,7 +170,8 @@ func (g *Guard) undone(ctx context.Context, owner metav1.Object, late *write) bo
 	return false
 }
 
-// late returns a write that a cache does not show, and when the owner's last write was; nil when the caches show all.
+// late returns a write that a cache does not show, and the time of the owner's last write. It returns nil if the caches show all
+// writes.
 func (g *Guard) late(owner types.UID) (*write, time.Time) {
 	g.lock.Lock()
 	defer g.lock.Unlock()

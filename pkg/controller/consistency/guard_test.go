@@ -29,7 +29,7 @@ var (
 	set  = &metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: ours}
 )
 
-// server is what a guard asks.
+// server is the API server that a guard asks.
 type server struct {
 	version string
 	found   metav1.Object
@@ -138,7 +138,7 @@ func TestDeletions(t *testing.T) {
 	}
 }
 
-// A cache that is merely late is never acted on, however long that takes.
+// The controller never acts on a late cache, however long the cache takes.
 func TestALateCacheIsWaitedForAsLongAsTheServerHasTheWrite(t *testing.T) {
 	for name, act := range map[string]func(*world){
 		"a write":    func(w *world) { w.Wrote(ours, pods, "101"); w.server.version = "101" },
@@ -169,7 +169,7 @@ func TestALateCacheIsWaitedForAsLongAsTheServerHasTheWrite(t *testing.T) {
 	}
 }
 
-// A server that was restored from a backup does not have the write, and its caches may never show it.
+// A server that was restored from a backup does not have the write. Its caches may never show it.
 func TestAWriteThatTheServerHasLostIsNotWaitedFor(t *testing.T) {
 	for name, act := range map[string]func(*world){
 		"a write":    func(w *world) { w.Wrote(ours, pods, "101"); w.server.version = "90" },

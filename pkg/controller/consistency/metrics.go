@@ -8,14 +8,14 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// Metrics count what guards wait for. The methods of a nil pointer do nothing.
+// Metrics count the delays that guards cause. The methods of a nil pointer do nothing.
 type Metrics struct {
 	waits, rollbacks *metrics.CounterVec
-	// lates are by the kind of the owner, where dashboards know a name for it.
+	// lates holds the metrics by the kind of the owner, for kinds whose metric has a name on existing dashboards.
 	lates map[schema.GroupKind]*metrics.CounterVec
 }
 
-// NewMetrics makes the metrics; Register shows them.
+// NewMetrics returns metrics that are not registered yet.
 func NewMetrics() *Metrics {
 	const stage = metrics.ALPHA
 	m := &Metrics{
@@ -34,7 +34,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Register shows the metrics through the function of a registry.
+// Register registers the metrics. It returns the first error of register.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	all := []metrics.Registerable{m.waits, m.rollbacks}
 	for _, late := range m.lates {

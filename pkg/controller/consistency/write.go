@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// write is one that a cache does not show: of a version, or of an object that was deleted.
+// write is a write that a cache does not show yet: a version, or an object that was deleted.
 type write struct {
 	resource         schema.GroupResource
 	version, reached string
@@ -18,7 +18,7 @@ type write struct {
 	uid              types.UID
 }
 
-// String is for logs.
+// String returns a text for logs.
 func (w *write) String() string {
 	if w.uid != "" {
 		return fmt.Sprintf("deletion of %s %s", w.resource, w.deleted)
@@ -45,7 +45,7 @@ func (r *record) late(resource schema.GroupResource, store Store) *write {
 	return nil
 }
 
-// undone asks the server whether it does not have the write.
+// undone asks the server and returns whether the server does not have the write.
 func (w *write) undone(ctx context.Context, look Look) (bool, error) {
 	version, found, err := look(ctx, w.resource, w.deleted.Namespace, w.deleted.Name)
 	if err != nil {
@@ -61,7 +61,7 @@ func (w *write) undone(ctx context.Context, look Look) (bool, error) {
 	return older < 0, nil
 }
 
-// drop takes the write out of the record.
+// drop removes the write from the record.
 func (w *write) drop(r *record) {
 	if w.uid != "" {
 		delete(r.deleted[w.resource], w.deleted)
@@ -70,12 +70,12 @@ func (w *write) drop(r *record) {
 	delete(r.wrote, w.resource)
 }
 
-// alive tells whether an object is the one of the UID, and not being deleted.
+// alive reports whether the object has the UID and is not being deleted.
 func alive(object metav1.Object, uid types.UID) bool {
 	return object.GetUID() == uid && object.GetDeletionTimestamp() == nil
 }
 
-// keyOf is the key of a cache, which has no slash for an object in no namespace.
+// keyOf returns the key in a cache. The key of a cluster-scoped object has no slash.
 func keyOf(name types.NamespacedName) string {
 	if name.Namespace == "" {
 		return name.Name

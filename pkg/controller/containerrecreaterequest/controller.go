@@ -16,19 +16,19 @@ import (
 	"kruise.io/kruise/pkg/workload/readiness"
 )
 
-// Name is the controller's in logs and metrics.
+// Name is the controller's name in logs and metrics.
 const Name = "containerrecreaterequest-controller"
 
 const (
-	// podIndex finds the requests that have not ended by the UID of their Pod.
+	// podIndex finds the unfinished requests by the UID of their Pod.
 	podIndex = "unfinishedOfPod"
 	// holderIndex finds Pods by the requests that keep them out of service, as namespace/name.
 	holderIndex = "heldByRequest"
-	// userAgent is in the keys of requests in a Pod's condition.
+	// userAgent is the user agent of the readiness keys that requests add to a Pod's condition.
 	userAgent = "ContainerRecreateRequest"
 )
 
-// New makes the controller.
+// New returns the controller. It returns an error if an informer rejects an index or a handler.
 func New(deps controller.Deps) (*reconcile.Controller, error) {
 	_, c := build(deps)
 	return c.Build()
@@ -53,7 +53,7 @@ func unfinishedOfPod(obj any) ([]string, error) {
 	return []string{request.Labels[pub.ContainerRecreateRequestPodUIDKey]}, nil
 }
 
-// heldBy names the requests that keep a Pod out of service.
+// heldBy returns the names of the requests that keep a Pod out of service.
 func heldBy(obj any) (names []string, _ error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -67,17 +67,17 @@ func heldBy(obj any) (names []string, _ error) {
 	return names, nil
 }
 
-// keyOf is the request's in the condition of its Pod.
+// keyOf returns the readiness key of the request in its Pod's condition.
 func keyOf(request types.NamespacedName) readiness.Key {
 	return readiness.Key{UserAgent: userAgent, Key: request.String()}
 }
 
-// concerned names the requests that a change of a Pod matters to: those that restart its containers, and those that keep it
-// out of service, which may be gone.
+// concerned returns the requests that a change of a Pod affects: the requests that restart its containers, and the requests that
+// keep it out of service. The latter may already be deleted.
 func (r *Reconciler) concerned(obj metav1.Object) (keys []types.NamespacedName) {
 	items, err := r.requestIndex.ByIndex(podIndex, string(obj.GetUID()))
 	if err != nil {
-		return nil // The index was added before anything was watched.
+		return nil // The index is added before any watch.
 	}
 	for _, item := range items {
 		if request, ok := item.(metav1.Object); ok {
@@ -86,7 +86,7 @@ func (r *Reconciler) concerned(obj metav1.Object) (keys []types.NamespacedName) 
 	}
 	names, _ := heldBy(obj)
 	for _, name := range names {
-		// A key of another namespace is not one of ours.
+		// A key of another namespace does not belong to a request for this Pod.
 		if namespace, name, found := strings.Cut(name, "/"); found && namespace == obj.GetNamespace() {
 			keys = append(keys, types.NamespacedName{Namespace: namespace, Name: name})
 		}
@@ -94,7 +94,7 @@ func (r *Reconciler) concerned(obj metav1.Object) (keys []types.NamespacedName) 
 	return keys
 }
 
-// matters tells whether requests have to learn of a change of a Pod: not of every probe and every label.
+// matters reports whether a change of a Pod affects requests. Most probe results and labels do not.
 func matters(before, after metav1.Object) bool {
 	b, okBefore := before.(*corev1.Pod)
 	a, okAfter := after.(*corev1.Pod)

@@ -91,7 +91,7 @@ func TestTheDeadlineLeavesContainersAsTheyAre(t *testing.T) {
 	}
 }
 
-// The Pod was created a moment ago, and the watch of Pods is behind that of requests.
+// The Pod was just created, and the watch of Pods lags behind the watch of requests.
 func TestAPodThatTheCacheDoesNotHaveYetIsNotGone(t *testing.T) {
 	w := newWorld(t, nil, newRequest())
 	w.Add(newPod(runs("app", "a2", 1, true)))
@@ -126,7 +126,7 @@ func TestOldRequestsAreDeleted(t *testing.T) {
 	w.nothing("without a time it stays")
 }
 
-// The agent writes the status as well: what it said meanwhile stays, and is what is decided on.
+// The agent writes the status as well. What it wrote meanwhile is kept, and the decision is made on it.
 func TestALostRaceIsDecidedAgainOnWhatTheAgentWrote(t *testing.T) {
 	for name, tc := range map[string]struct {
 		agent    func(*request)

@@ -22,9 +22,9 @@ import (
 
 const finalizer = pub.ContainerRecreateRequestUnreadyAcquiredKey
 
-// drain takes the Pod out of service if the request asks for it, and tells whether that has just been done. The finalizer
-// comes first: whatever happens to the request from then on, the Pod is given back before it goes. The time comes last: the
-// agent counts the grace period from it.
+// drain takes the Pod out of service if the request asks for it. It returns whether it has just done so. The finalizer is added
+// first, so the Pod is put back into service before the request is deleted, whatever happens. The condition with the time is
+// written last, because the agent counts the grace period from that time.
 func (r *Reconciler) drain(
 	ctx context.Context, request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod,
 ) (_ *v1beta1.ContainerRecreateRequest, drained bool, err error) {
@@ -52,7 +52,7 @@ func isDrained(request *v1beta1.ContainerRecreateRequest) bool {
 	})
 }
 
-// drainedAt is the condition that records the time, in whole seconds: rounded up, so that no grace period is cut short.
+// drainedAt returns the condition that records the time. It has whole seconds, rounded up, so no grace period is shortened.
 func drainedAt(now time.Time) metav1.Condition {
 	return metav1.Condition{
 		Type: v1beta1.ContainerRecreateRequestConditionPreRecreateGrace, Status: metav1.ConditionTrue,
@@ -61,7 +61,7 @@ func drainedAt(now time.Time) metav1.Condition {
 	}
 }
 
-// sweep takes the key of a request that is gone off the Pods that have it still: somebody removed the finalizer.
+// sweep removes the key of a deleted request from the Pods that still have it. This is needed if somebody removed the finalizer.
 func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	held, err := r.heldPods(key)
 	if err != nil || len(held) == 0 {
@@ -69,7 +69,7 @@ func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) (recon
 	}
 	_, err = r.kruise.AppsV1beta1().ContainerRecreateRequests(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if err == nil {
-		return reconcile.Result{}, nil // The cache learns of it next.
+		return reconcile.Result{}, nil // The cache will show the request soon.
 	}
 	if !apierrors.IsNotFound(err) {
 		return reconcile.Result{}, fmt.Errorf("get request: %w", err)
@@ -77,7 +77,7 @@ func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) (recon
 	return reconcile.Result{}, r.giveBack(ctx, key, held)
 }
 
-// release gives the Pod back, and lets the request go.
+// release puts the Pod back into service and removes the finalizer.
 func (r *Reconciler) release(ctx context.Context, request *v1beta1.ContainerRecreateRequest) error {
 	key := types.NamespacedName{Namespace: request.Namespace, Name: request.Name}
 	held, err := r.heldPods(key)
@@ -86,7 +86,7 @@ func (r *Reconciler) release(ctx context.Context, request *v1beta1.ContainerRecr
 	}
 	index := slices.Index(request.Finalizers, finalizer)
 	if index >= 0 {
-		// The cache may not show yet what an earlier pass wrote.
+		// The cache may not show the write of an earlier pass yet.
 		pod, err := r.podOf(ctx, request)
 		if err != nil {
 			return err
@@ -129,7 +129,7 @@ func (r *Reconciler) giveBack(ctx context.Context, key types.NamespacedName, pod
 	return nil
 }
 
-// changeReadiness makes a change to the Pod as it is now. One that is gone, or goes, is left alone.
+// changeReadiness applies a change to the current Pod. It ignores a Pod that is deleted or terminating.
 func (r *Reconciler) changeReadiness(ctx context.Context, cached *corev1.Pod, change func(*corev1.Pod, time.Time) bool) error {
 	pods := r.kube.CoreV1().Pods(cached.Namespace)
 	pod, err := pods.Get(ctx, cached.Name, metav1.GetOptions{})
@@ -166,7 +166,7 @@ func (r *Reconciler) setFinalizers(
 	return updated, nil
 }
 
-// patch changes metadata of a request.
+// patch changes the metadata of a request.
 func (r *Reconciler) patch(
 	ctx context.Context, request *v1beta1.ContainerRecreateRequest, metadata map[string]any,
 ) (*v1beta1.ContainerRecreateRequest, error) {

@@ -75,7 +75,7 @@ func TestARequestDeletedDuringTheDrainPutsThePodBack(t *testing.T) {
 	assert.Equal(t, corev1.ConditionTrue, status)
 }
 
-// The cache of Pods does not show the key yet that an earlier pass added.
+// The cache of Pods does not yet show the key that an earlier pass added.
 func TestAKeyThatTheCacheDoesNotShowIsTakenOff(t *testing.T) {
 	w := newWorld(t, newPod(), newRequest(unready(30)))
 	w.reconcile()

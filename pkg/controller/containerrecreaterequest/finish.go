@@ -12,8 +12,8 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// finish cleans up after a request that has ended or is being deleted: one step at a time, each of which is an event that
-// brings the next.
+// finish cleans up after a request that has ended or is being deleted. It does one step per call; the event of each step
+// triggers the next.
 func (r *Reconciler) finish(ctx context.Context, request *v1beta1.ContainerRecreateRequest) (reconcile.Result, error) {
 	if err := r.release(ctx, request); err != nil || request.DeletionTimestamp != nil {
 		return reconcile.Result{}, err
@@ -25,7 +25,7 @@ func (r *Reconciler) finish(ctx context.Context, request *v1beta1.ContainerRecre
 		request.Status.CompletionTime, request.Spec.TTLSecondsAfterFinished, r.clock.Now())
 }
 
-// deactivate takes the request out of what its agent watches.
+// deactivate removes the label by which the agent watches the request.
 func (r *Reconciler) deactivate(ctx context.Context, request *v1beta1.ContainerRecreateRequest) error {
 	_, err := r.patch(ctx, request, map[string]any{
 		"uid": request.UID, "labels": map[string]any{pub.ContainerRecreateRequestActiveKey: nil},

@@ -22,7 +22,7 @@ type (
 	state   = v1beta1.ContainerRecreateRequestContainerRecreateState
 )
 
-// world is one Pod on a node, the request that restarts containers of it, and the controller.
+// world has one Pod on a node, the request that restarts its containers, and the controller.
 type world struct {
 	*controllertest.Fixture
 	*Reconciler
@@ -47,7 +47,7 @@ func newWorld(t *testing.T, pod *corev1.Pod, requests ...*request) *world {
 	return w
 }
 
-// reconcile makes one pass over the request r and returns when the next one is.
+// reconcile runs one pass over the request r and returns the delay until the next pass.
 func (w *world) reconcile() time.Duration {
 	w.t.Helper()
 	result, err := w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "r"})
@@ -55,7 +55,7 @@ func (w *world) reconcile() time.Duration {
 	return result.RequeueAfter
 }
 
-// settle reconciles until nothing is written any more, and returns what was written.
+// settle reconciles until nothing more is written, and returns the writes.
 func (w *world) settle() (writes []string) {
 	w.t.Helper()
 	for range 20 {
@@ -92,7 +92,7 @@ func (w *world) changePod(edit func(*corev1.Pod)) {
 	w.Update(pod)
 }
 
-// condition is KruisePodReady of the Pod.
+// condition returns the Pod's condition KruisePodReady.
 func (w *world) condition() (status corev1.ConditionStatus, message string) {
 	w.t.Helper()
 	for _, c := range w.Pods()[0].Status.Conditions {
@@ -103,7 +103,7 @@ func (w *world) condition() (status corev1.ConditionStatus, message string) {
 	return "", ""
 }
 
-// newRequest is a minute younger than half its deadline, for containers app and sidecar, and being worked on.
+// newRequest returns a request in phase Recreating for containers app and sidecar, created at controllertest.Now.
 func newRequest(edits ...func(*request)) *request {
 	r := &request{
 		ObjectMeta: metav1.ObjectMeta{
@@ -144,7 +144,7 @@ func unready(seconds int64) func(*request) {
 	return func(r *request) { r.Spec.Strategy.UnreadyGracePeriodSeconds = &seconds }
 }
 
-// newPod runs a1 and s1, and has the gate.
+// newPod returns a Pod with instances a1 and s1 and the readiness gate.
 func newPod(edits ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u1"},
@@ -180,7 +180,7 @@ func runs(name, id string, restarts int32, ready bool) func(*corev1.Pod) {
 	}
 }
 
-// waits is a container that the kubelet has not started again.
+// waits returns an edit for a container that the kubelet has not started again.
 func waits(name, id, reason, message string, finished time.Time) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		setStatus(pod, corev1.ContainerStatus{
@@ -199,7 +199,7 @@ func (w *world) nothing(why string) {
 	assert.Empty(w.t, w.settle(), why)
 }
 
-// gone deletes an object of a cache's server, as its owner would.
+// gone deletes an object from the server of a cache, as its owner would.
 func (w *world) gone(resource string) {
 	w.t.Helper()
 	if resource == "pods" {

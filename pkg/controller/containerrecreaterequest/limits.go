@@ -11,14 +11,15 @@ import (
 // responseTimeout is how long an agent may take to pick a request up.
 const responseTimeout = 60 * time.Second
 
-// Why a request ended that did not end by itself. Programs look for these words.
+// Messages of requests that the controller ended. Programs search for these texts, so they must stay.
 const (
 	podGone          = "pod has gone"
 	noResponse       = "daemon has not responded for a long time"
 	deadlineExceeded = "recreating has exceeded the activeDeadlineSeconds"
 )
 
-// over says why the request cannot go on, or nothing. A request that waits for its turn has been seen by its agent.
+// over returns why the request must end, or "". The response timeout does not apply to a request that waits for its turn,
+// because its agent has already seen it.
 func over(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod, now time.Time) string {
 	switch {
 	case pod == nil || pod.DeletionTimestamp != nil:
@@ -31,7 +32,7 @@ func over(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod, now time.T
 	return ""
 }
 
-// nextLimit is when a request that can go on may be over, or zero.
+// nextLimit returns the time until the request's next limit, or zero.
 func nextLimit(request *v1beta1.ContainerRecreateRequest, now time.Time) time.Duration {
 	soonest := remaining(responseLimit(request), now)
 	if limit := remaining(deadline(request), now); limit > 0 && (soonest == 0 || limit < soonest) {
@@ -40,7 +41,7 @@ func nextLimit(request *v1beta1.ContainerRecreateRequest, now time.Time) time.Du
 	return soonest
 }
 
-// remaining is positive before the limit, negative from it on, and zero where there is none.
+// remaining returns the time until the limit. It is negative from the limit on, and zero if there is no limit.
 func remaining(limit *time.Time, now time.Time) time.Duration {
 	if limit == nil {
 		return 0
@@ -66,7 +67,7 @@ func deadline(request *v1beta1.ContainerRecreateRequest) *time.Time {
 	return new(request.CreationTimestamp.Add(time.Duration(*seconds) * time.Second))
 }
 
-// failUnfinished gives every container a final state: readers of an ended request find none that seems to go on.
+// failUnfinished returns a final state for every container, so that an ended request shows no container in progress.
 func failUnfinished(request *v1beta1.ContainerRecreateRequest) []v1beta1.ContainerRecreateRequestContainerRecreateState {
 	stored := map[string]v1beta1.ContainerRecreateRequestContainerRecreateState{}
 	for _, state := range request.Status.ContainerRecreateStates {

@@ -20,7 +20,7 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// Reconciler works on one request at a time.
+// Reconciler reconciles ContainerRecreateRequests.
 type Reconciler struct {
 	kube         kubernetes.Interface
 	kruise       versioned.Interface
@@ -30,7 +30,7 @@ type Reconciler struct {
 	clock        clock.PassiveClock
 }
 
-// Reconcile moves one request on, or away.
+// Reconcile advances, ends or cleans up one request.
 func (r *Reconciler) Reconcile(ctx context.Context, request *v1beta1.ContainerRecreateRequest) (reconcile.Result, error) {
 	if request.DeletionTimestamp != nil || request.Status.CompletionTime != nil {
 		return r.finish(ctx, request)
@@ -50,8 +50,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request *v1beta1.ContainerRe
 	return result, r.progress(ctx, request, pod)
 }
 
-// podOf returns the request's Pod, or nil when it is gone. Pods and requests come from different servers, and the cache of
-// Pods may be behind: what it does not have is asked for before a request is ended for good.
+// podOf returns the request's Pod, or nil if it is deleted. Pods and requests come from different servers, so the cache of Pods
+// may lag. A Pod that the cache does not have is read from the API server before the request is ended.
 func (r *Reconciler) podOf(ctx context.Context, request *v1beta1.ContainerRecreateRequest) (*corev1.Pod, error) {
 	pod, err := r.pods.Pods(request.Namespace).Get(request.Spec.PodName)
 	if err == nil && isOf(request, pod) {
@@ -72,12 +72,12 @@ func (r *Reconciler) podOf(ctx context.Context, request *v1beta1.ContainerRecrea
 	return pod, nil
 }
 
-// isOf tells whether the Pod is the one that the request was created for, and not another one of its name.
+// isOf reports whether the Pod is the one that the request was created for, and not a later Pod of the same name.
 func isOf(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) bool {
 	return string(pod.UID) == request.Labels[pub.ContainerRecreateRequestPodUIDKey]
 }
 
-// progress tells the agent what it needs to know of the Pod, in one write.
+// progress writes what the agent needs to know about the Pod, in one write.
 func (r *Reconciler) progress(ctx context.Context, request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) error {
 	request, drained, err := r.drain(ctx, request, pod)
 	if err != nil {
@@ -95,8 +95,8 @@ func (r *Reconciler) progress(ctx context.Context, request *v1beta1.ContainerRec
 	})
 }
 
-// complete ends a request, unless its agent has moved it on meanwhile. What its agent is doing at the moment goes on, and is not
-// recorded any more.
+// complete ends a request, unless the agent's last status makes that unnecessary. What the agent is doing at that moment
+// continues, but is no longer recorded.
 func (r *Reconciler) complete(ctx context.Context, request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) error {
 	now := r.clock.Now()
 	return r.report(ctx, request, func(fresh *v1beta1.ContainerRecreateRequest) {
@@ -113,7 +113,7 @@ func (r *Reconciler) complete(ctx context.Context, request *v1beta1.ContainerRec
 	})
 }
 
-// report writes what edit makes of the status, which the agent writes too.
+// report edits the status. The agent writes the status too, so edit runs again after a conflict.
 func (r *Reconciler) report(
 	ctx context.Context, request *v1beta1.ContainerRecreateRequest, edit func(*v1beta1.ContainerRecreateRequest),
 ) error {

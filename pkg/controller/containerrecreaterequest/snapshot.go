@@ -10,11 +10,11 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// reasonBackOff is the kubelet's for a container that it does not start again yet.
+// reasonBackOff is the kubelet's reason for a container that it does not restart yet.
 const reasonBackOff = "CrashLoopBackOff"
 
-// snapshot is what the Pod says of the containers that run in place of those that are to go. What was said of a container
-// stays until there is something new: between two instances there is nothing to say, and no reason to write.
+// snapshot returns what the Pod reports about the containers that replaced the old ones. The last entry of a container is kept
+// until there is a new one: between two instances there is nothing to report and no reason to write.
 func snapshot(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) []v1beta1.ContainerRecreateRequestContainerStatus {
 	stored := map[string]v1beta1.ContainerRecreateRequestContainerStatus{}
 	for _, status := range request.Status.ContainerStatusSnapshot {
@@ -35,8 +35,8 @@ func snapshot(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) []v1be
 	return statuses
 }
 
-// replaced tells whether another instance runs than the one that the request was created for. Times say nothing of it: they
-// have whole seconds, and the request may name an instance that had gone already.
+// replaced reports whether another instance runs than the one that the request was created for. It does not compare times: they
+// have whole seconds, and the request may name an instance that had already ended.
 func replaced(context *v1beta1.ContainerRecreateRequestContainerContext, status *corev1.ContainerStatus) bool {
 	return context == nil || status.ContainerID != context.ContainerID || status.RestartCount > context.RestartCount
 }
@@ -50,7 +50,8 @@ func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	return nil
 }
 
-// backOff says of the first container that the kubelet does not start again yet, and until when; or nothing.
+// backOff returns a message about the first container that the kubelet does not restart yet, or "". The message says until when,
+// if that is known.
 func backOff(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) string {
 	for i := range request.Spec.Containers {
 		status := statusOf(pod, request.Spec.Containers[i].Name)
@@ -66,8 +67,8 @@ func backOff(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) string 
 	return ""
 }
 
-// backOffEnd is when the kubelet starts the container again, or zero when it does not say. It counts from the end of the last
-// instance, and names the time as "back-off 10s restarting failed container=…".
+// backOffEnd returns when the kubelet restarts the container, or zero if that is unknown. The kubelet counts from the end of the
+// last instance. Its message has the form "back-off 10s restarting failed container=…".
 func backOffEnd(status *corev1.ContainerStatus) time.Time {
 	last := status.LastTerminationState.Terminated
 	text, found := strings.CutPrefix(status.State.Waiting.Message, "back-off ")

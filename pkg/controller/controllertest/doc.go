@@ -1,5 +1,5 @@
-// Package controllertest lets a controller's test put objects in, reconcile, and compare what came out.
+// Package controllertest lets the test of a controller add objects, reconcile, and compare the results.
 //
-// A Fixture holds fake API servers and caches that see them only when told to (Observe), so a test decides how stale a cache
-// is. Writes and Events return what a controller did since they were last asked.
+// A Fixture holds fake API servers and caches. The caches are only updated by Observe, so a test decides how stale a cache is.
+// Writes and Events return what a controller did since they were last called.
 package controllertest

@@ -31,17 +31,17 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// Now is the time at which every fixture begins.
+// Now is the start time of every fixture.
 var Now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // eventBuffer is how many events a fixture holds before it blocks.
 const eventBuffer = 100000
 
-// Fixture is the world of one controller.
+// Fixture is the environment of one controller.
 type Fixture struct {
 	Kube   *kubefake.Clientset
 	Kruise *kruisefake.Clientset
-	// Deps are those of one controller. Caches make more of them.
+	// Deps are the Deps of one controller. Caches makes more of them.
 	Deps   controller.Deps
 	Caches *controller.Caches
 	Clock  *clocktesting.FakePassiveClock
@@ -52,7 +52,7 @@ type Fixture struct {
 	caches  []cached
 }
 
-// cached is a resource of which the fixture keeps a cache.
+// cached is a resource that the fixture caches.
 type cached struct {
 	tracker clienttesting.ObjectTracker
 	gvr     schema.GroupVersionResource
@@ -60,7 +60,8 @@ type cached struct {
 	indexer cache.Indexer
 }
 
-// namespace is the only one that the cache sees, or empty: nobody caches the Secrets of users.
+// namespace returns the only namespace that the cache watches, or "". Secrets are only cached in one namespace, because no
+// controller may cache the Secrets of users.
 func (c *cached) namespace() string {
 	if c.kind == "Secret" {
 		return pub.DaemonConfigNamespace
@@ -68,7 +69,7 @@ func (c *cached) namespace() string {
 	return ""
 }
 
-// New makes a world with objects in it, in which gates have the values of the flag. The caches are filled by Observe.
+// New returns a fixture with the objects in it. gates is a value of the feature gates flag. Observe fills the caches.
 func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 	t.Helper()
 	f := &Fixture{
@@ -89,7 +90,7 @@ func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 	return f
 }
 
-// observed are the caches that Observe fills: of the workload kinds, and of what else controllers read.
+// observed returns the caches that Observe fills: the workload kinds, and everything else that controllers read.
 func (f *Fixture) observed(deps controller.Deps) (all []cached) {
 	kube := func(gv schema.GroupVersion, resource, kind string, informer controller.Informer) {
 		all = append(all, cached{f.Kube.Tracker(), gv.WithResource(resource), kind, informer.Informer().GetIndexer()})
@@ -120,7 +121,7 @@ func (f *Fixture) observed(deps controller.Deps) (all []cached) {
 	return all
 }
 
-// nameCreated gives a created object what a server gives it.
+// nameCreated sets the fields that a server sets on a created object.
 func (f *Fixture) nameCreated(action clienttesting.Action) (bool, runtime.Object, error) {
 	if create, ok := action.(clienttesting.CreateAction); ok {
 		if object, err := meta.Accessor(create.GetObject()); err == nil {
@@ -140,7 +141,7 @@ func (f *Fixture) stamp(object metav1.Object) {
 	}
 }
 
-// Add puts objects into the servers.
+// Add adds objects to the servers.
 func (f *Fixture) Add(objects ...runtime.Object) {
 	f.t.Helper()
 	for _, object := range objects {
@@ -155,7 +156,7 @@ func (f *Fixture) Add(objects ...runtime.Object) {
 	}
 }
 
-// Observe lets the caches see what the servers have.
+// Observe brings the caches up to date with the servers.
 func (f *Fixture) Observe() {
 	f.t.Helper()
 	for _, c := range f.caches {
@@ -171,7 +172,7 @@ func (f *Fixture) Observe() {
 	}
 }
 
-// Pods returns the Pods in the server, by name.
+// Pods returns the Pods on the server, sorted by name.
 func (f *Fixture) Pods() []*corev1.Pod {
 	f.t.Helper()
 	list, err := f.Kube.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithKind("Pod"), "")
@@ -185,7 +186,7 @@ func (f *Fixture) Pods() []*corev1.Pod {
 	return all
 }
 
-// Update replaces an object in its server, as another writer would.
+// Update replaces an object on its server, as another client would.
 func (f *Fixture) Update(object runtime.Object) {
 	f.t.Helper()
 	accessor, err := meta.Accessor(object)
@@ -199,8 +200,8 @@ func (f *Fixture) Update(object runtime.Object) {
 	require.Failf(f.t, "unknown kind", "%T", object)
 }
 
-// Writes returns what was written since it was last called, as "verb resource[/subresource] name", sorted. The random part of
-// a created object's name is left out.
+// Writes returns the writes since its last call, as "verb resource[/subresource] name", sorted. The random part of a created
+// object's name is left out.
 func (f *Fixture) Writes() (writes []string) {
 	for _, action := range append(f.Kube.Actions(), f.Kruise.Actions()...) {
 		resource := action.GetResource().Resource
@@ -232,7 +233,7 @@ func nameOf(object runtime.Object) string {
 	return accessor.GetName()
 }
 
-// Events returns the events since it was last called, as "type reason message".
+// Events returns the events since its last call, as "type reason message".
 func (f *Fixture) Events() (events []string) {
 	for {
 		select {

@@ -13,18 +13,18 @@ import (
 	"kruise.io/kruise/pkg/containermeta"
 )
 
-// Node stands in for the scheduler and the kubelet of every Pod: it changes what they would change, and nothing else.
+// Node simulates the scheduler and the kubelet of every Pod. It only changes what they would change.
 type Node struct {
 	Now time.Time
-	// Broken tells whether an image never becomes ready.
+	// Broken reports whether containers with an image never become ready.
 	Broken func(image string) bool
-	// Agent is true where an agent reports on containers, and restarts those whose environment reads changed metadata.
+	// Agent is true if a node agent reports on containers, and restarts containers whose environment reads changed metadata.
 	Agent bool
-	// Small is true where a node cannot give more processor or memory than it gave.
+	// Small is true if a node cannot give more CPU or memory than it already gave.
 	Small bool
-	// starts counts the containers that were ever started, for their IDs.
+	// starts counts all started containers. It makes their IDs unique.
 	starts int
-	// created says by container ID what an instance was created from.
+	// created holds the hashes of what an instance was created from, by container ID.
 	created map[string]containermeta.Hashes
 }
 
@@ -61,7 +61,7 @@ func (n *Node) Run(pod *corev1.Pod) {
 	n.report(pod)
 }
 
-// Crash ends every container of a Pod, which its node then starts again, as it does at any time.
+// Crash ends every container of a Pod. The node restarts them.
 func (n *Node) Crash(pod *corev1.Pod) {
 	for i := range pod.Spec.Containers {
 		n.start(pod, &pod.Spec.Containers[i], containerStatusOf(pod, pod.Spec.Containers[i].Name))
@@ -69,7 +69,7 @@ func (n *Node) Crash(pod *corev1.Pod) {
 	n.Run(pod)
 }
 
-// start makes another instance of a container.
+// start starts another instance of a container.
 func (n *Node) start(pod *corev1.Pod, c *corev1.Container, status *corev1.ContainerStatus) {
 	n.starts++
 	restarts := status.RestartCount
@@ -88,7 +88,7 @@ func expectedHash(pod *corev1.Pod, c *corev1.Container) uint64 {
 	return containermeta.Expected(containermeta.VariablesOf(c), pod.Labels, pod.Annotations)
 }
 
-// restarts tells whether the agent ends the container.
+// restarts reports whether the agent restarts the container.
 func (n *Node) restarts(pod *corev1.Pod, c *corev1.Container, id string) bool {
 	held := ConditionOf(pod, pub.InPlaceUpdateReadyConditionType)
 	return n.Agent && held != nil && held.Status == corev1.ConditionFalse && n.created[id].ExtractedEnvFromMetadataHash != expectedHash(pod, c)
@@ -130,7 +130,7 @@ func containerStatusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	return &pod.Status.ContainerStatuses[len(pod.Status.ContainerStatuses)-1]
 }
 
-// ConditionOf returns the condition of a type, or nil.
+// ConditionOf returns the Pod's condition of a type, or nil.
 func ConditionOf(pod *corev1.Pod, conditionType corev1.PodConditionType) *corev1.PodCondition {
 	for i := range pod.Status.Conditions {
 		if pod.Status.Conditions[i].Type == conditionType {
@@ -140,7 +140,7 @@ func ConditionOf(pod *corev1.Pod, conditionType corev1.PodConditionType) *corev1
 	return nil
 }
 
-// SetConditionOf writes a condition. Its transition time is the node's when the status changes.
+// SetConditionOf writes a condition. Its transition time changes only when the status changes.
 func SetConditionOf(pod *corev1.Pod, conditionType corev1.PodConditionType, status corev1.ConditionStatus, now time.Time) {
 	c := ConditionOf(pod, conditionType)
 	if c == nil {

@@ -21,7 +21,7 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// errKilled is what a controller gets that was killed: none of its writes arrives.
+// errKilled is the error of every write after the controller was killed. The write does not arrive.
 var errKilled = errors.New("the controller was killed")
 
 var (
@@ -30,17 +30,18 @@ var (
 	revisions = engine.RevisionResource.GroupResource()
 )
 
-// Server is an API server in memory, for simulations. It keeps every version, so caches may lag behind it, and it does to writes
-// what networks, quotas and other writers do. It belongs to one goroutine at a time.
+// Server is an in-memory API server for simulations. It keeps every version, so caches can lag behind it. It disturbs writes the
+// way networks, quotas and other clients do. It is not safe for concurrent use.
 type Server struct {
 	Rand *rand.Rand
-	// Trouble makes requests fail: refused, answered with an error that says nothing, or carried out without an answer.
+	// Trouble makes requests fail: the server rejects them, answers with an unspecific error, or carries them out without an
+	// answer.
 	Trouble bool
-	// Quota is how many Pods the server allows.
+	// Quota is the maximum number of Pods.
 	Quota int
-	// WritesLeft is how many writes the controller makes until it is killed. Below zero it lives.
+	// WritesLeft is the number of writes until the controller is killed. If negative, the controller is not killed.
 	WritesLeft int
-	// Interfere is called between two writes now and then, in trouble, and may change what it likes.
+	// Interfere is called between some writes while Trouble is set. It may change anything.
 	Interfere func()
 	// OnWrite is called for each write that the server carries out.
 	OnWrite func(verb string, object metav1.Object)
@@ -51,7 +52,7 @@ type Server struct {
 	version   int64
 	log       []entry
 	uids      int
-	// silent is true after a write that was not answered, while the connection may still be down.
+	// silent is true after a write without an answer, while the connection may still be down.
 	silent bool
 	// late are creations whose answer was lost and that arrive later.
 	late []*corev1.Pod
@@ -59,7 +60,7 @@ type Server struct {
 
 var _ engine.Server = &Server{}
 
-// entry is one version of one object; without an object it was deleted.
+// entry is one version of one object. It has no object if the object was deleted.
 type entry struct {
 	version  int64
 	resource schema.GroupResource
@@ -67,10 +68,10 @@ type entry struct {
 	object   metav1.Object
 }
 
-// table holds the objects of one resource by name, each as it is.
+// table holds the current objects of one resource by name.
 type table[T metav1.Object] map[string]T
 
-// NewServer makes an empty server without trouble.
+// NewServer returns an empty server without trouble.
 func NewServer(r *rand.Rand) *Server {
 	return &Server{
 		Rand: r, Quota: 1000, WritesLeft: -1, version: 1,
@@ -79,10 +80,10 @@ func NewServer(r *rand.Rand) *Server {
 	}
 }
 
-// Version is the newest version of any object.
+// Version returns the newest version of any object.
 func (s *Server) Version() int64 { return s.version }
 
-// store makes the object, which the server owns from here on, the newest version of its name.
+// store makes the object the newest version of its name. The server owns the object from then on.
 func (s *Server) store(resource schema.GroupResource, object metav1.Object) {
 	s.version++
 	object.SetResourceVersion(strconv.FormatInt(s.version, 10))
@@ -110,7 +111,7 @@ func (s *Server) remove(resource schema.GroupResource, name string) {
 	s.log = append(s.log, entry{version: s.version, resource: resource, name: name})
 }
 
-// fate is what becomes of a write.
+// fate is what happens to a write.
 type fate int
 
 const (
@@ -120,10 +121,10 @@ const (
 	answerLost
 )
 
-// chance is how many writes there are to one that meets each kind of trouble.
+// chance sets the probability of each kind of trouble: one in chance writes.
 const chance = 25
 
-// fate decides what becomes of a write, and with which error.
+// fate decides what happens to a write, and returns its error.
 func (s *Server) fate() (fate, error) {
 	if s.WritesLeft == 0 {
 		return refused, errKilled
@@ -149,12 +150,12 @@ func (s *Server) fate() (fate, error) {
 	}
 }
 
-// Write carries out a write to an object that another server keeps, with the same troubles.
+// Write carries out a write to an object that another server stores, with the same troubles.
 func (s *Server) Write(change func() (metav1.Object, error)) (metav1.Object, error) {
 	return write(s, "write", change)
 }
 
-// write carries out a change, or not, and returns what the caller gets to know.
+// write carries out a change or not, and returns what the caller learns.
 func write[T metav1.Object](s *Server, verb string, change func() (T, error)) (T, error) {
 	var none T
 	fate, trouble := s.fate()
@@ -172,7 +173,7 @@ func write[T metav1.Object](s *Server, verb string, change func() (T, error)) (T
 	return object, nil
 }
 
-// read answers a GET.
+// read answers a GET request.
 func read[T metav1.Object](s *Server, objects table[T], resource schema.GroupResource, name string) (T, error) {
 	var none T
 	if s.WritesLeft == 0 {
@@ -193,7 +194,7 @@ func (s *Server) uid() types.UID {
 	return types.UID(strconv.Itoa(s.uids))
 }
 
-// CreatePod implements engine.Server. A creation whose answer is lost may arrive after the controller looked for it.
+// CreatePod implements engine.Server. A creation whose answer is lost may arrive after the controller looked for the Pod.
 func (s *Server) CreatePod(_ context.Context, pod *corev1.Pod, dryRun bool) (*corev1.Pod, error) {
 	if dryRun {
 		return pod, s.admit(pod)
@@ -225,7 +226,7 @@ func (s *Server) createPod(pod *corev1.Pod) (*corev1.Pod, error) {
 	return created, nil
 }
 
-// Arrive lets the creations arrive that were on their way.
+// Arrive lets the delayed creations arrive.
 func (s *Server) Arrive() {
 	for _, pod := range s.late {
 		if created, err := s.createPod(pod); err == nil {
@@ -283,7 +284,7 @@ func (s *Server) patched(change *engine.Change) (*corev1.Pod, error) {
 	return stored, nil
 }
 
-// merge applies a change to a Pod that others changed meanwhile.
+// merge applies a change to a Pod that others have changed since it was read.
 func merge(now *corev1.Pod, change *engine.Change) (*corev1.Pod, error) {
 	patch, err := podcontrol.Patch(change.Before, change.After, false)
 	if err != nil {
@@ -300,7 +301,7 @@ func merge(now *corev1.Pod, change *engine.Change) (*corev1.Pod, error) {
 	return merged, json.Unmarshal(text, merged)
 }
 
-// DeletePod implements engine.Server. The Pod is there until its node has stopped it.
+// DeletePod implements engine.Server. The Pod exists until its node has stopped it.
 func (s *Server) DeletePod(_ context.Context, pod *corev1.Pod) error {
 	_, err := write(s, "delete", func() (*corev1.Pod, error) {
 		now := s.pods[pod.Name]
@@ -315,7 +316,7 @@ func (s *Server) DeletePod(_ context.Context, pod *corev1.Pod) error {
 	return err
 }
 
-// Terminate begins the deletion of a Pod, as anybody may.
+// Terminate starts the deletion of a Pod, as any client may.
 func (s *Server) Terminate(pod *corev1.Pod) *corev1.Pod {
 	leaving := pod.DeepCopy()
 	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}

@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
-// Pods are those that the server has, by name. They must not be changed.
+// Pods returns the server's Pods, sorted by name. They must not be changed.
 func (s *Server) Pods() (pods []*corev1.Pod) {
 	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
 		pods = append(pods, s.pods[name])
@@ -24,7 +24,7 @@ func (s *Server) Pods() (pods []*corev1.Pod) {
 	return pods
 }
 
-// Claims are those that the server has, by name. They must not be changed.
+// Claims returns the server's claims, sorted by name. They must not be changed.
 func (s *Server) Claims() (claims []*corev1.PersistentVolumeClaim) {
 	for _, name := range slices.Sorted(maps.Keys(s.claims)) {
 		claims = append(claims, s.claims[name])
@@ -32,7 +32,7 @@ func (s *Server) Claims() (claims []*corev1.PersistentVolumeClaim) {
 	return claims
 }
 
-// ChangePod lets somebody else change a Pod, and tells whether that changed anything.
+// ChangePod changes a Pod as another client would, and returns whether anything changed.
 func (s *Server) ChangePod(name string, edit func(*corev1.Pod)) bool {
 	before := s.pods[name]
 	if before == nil {
@@ -47,10 +47,10 @@ func (s *Server) ChangePod(name string, edit func(*corev1.Pod)) bool {
 	return true
 }
 
-// Stop ends a Pod that is being deleted: its node stopped it.
+// Stop completes the deletion of a Pod, as its node does.
 func (s *Server) Stop(pod *corev1.Pod) { s.remove(pods, pod.Name) }
 
-// Collect is the garbage collector: it deletes claims whose Pod is gone.
+// Collect acts as the garbage collector: it deletes claims whose Pod is deleted. It returns whether it deleted any.
 func (s *Server) Collect() (collected bool) {
 	alive := map[types.UID]bool{}
 	for _, pod := range s.pods {
@@ -75,7 +75,7 @@ type LaggingCaches struct {
 	revisions table[*appsv1.ControllerRevision]
 }
 
-// NewLaggingCaches makes caches of the server that have seen nothing yet.
+// NewLaggingCaches returns empty caches of the server.
 func NewLaggingCaches(s *Server) *LaggingCaches {
 	return &LaggingCaches{
 		server: s, reached: 1,
@@ -83,7 +83,7 @@ func NewLaggingCaches(s *Server) *LaggingCaches {
 	}
 }
 
-// Reach lets the caches see what happened up to a version.
+// Reach brings the caches to a version.
 func (c *LaggingCaches) Reach(version int64) {
 	for ; c.next < len(c.server.log) && c.server.log[c.next].version <= version; c.next++ {
 		e := c.server.log[c.next]
@@ -107,7 +107,7 @@ func put[T metav1.Object](objects table[T], e entry) {
 	}
 }
 
-// Lag lets the caches see a random part of what they have not seen yet.
+// Lag brings the caches to a random version between their own and the newest.
 func (c *LaggingCaches) Lag() {
 	behind := c.server.version - c.reached
 	if behind > 0 {
@@ -115,7 +115,7 @@ func (c *LaggingCaches) Lag() {
 	}
 }
 
-// Pods are the cached ones, by name.
+// Pods returns the cached Pods, sorted by name.
 func (c *LaggingCaches) Pods() (pods []*corev1.Pod) {
 	for _, name := range slices.Sorted(maps.Keys(c.pods)) {
 		pods = append(pods, c.pods[name])
@@ -123,7 +123,7 @@ func (c *LaggingCaches) Pods() (pods []*corev1.Pod) {
 	return pods
 }
 
-// Caches are what an engine reads.
+// Caches returns the caches in the form that an engine reads.
 func (c *LaggingCaches) Caches() engine.Caches {
 	return engine.Caches{
 		Pods: ownedIn(c.pods), Claims: ownedIn(c.claims), Revisions: ownedIn(c.revisions),
@@ -141,7 +141,7 @@ func ownedIn[T metav1.Object](objects table[T]) engine.Owned[T] {
 	}
 }
 
-// Store is one resource of the caches, for a guard.
+// Store returns one resource of the caches, for a guard.
 func (c *LaggingCaches) Store(resource schema.GroupResource) LaggingStore {
 	return LaggingStore{caches: c, resource: resource}
 }

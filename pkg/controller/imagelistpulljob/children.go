@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// templateHash is that of where and how images are pulled. Which images they are is no part of it.
+// templateHash returns the hash of where and how images are pulled. The images themselves are not part of it.
 func templateHash(list *v1beta1.ImageListPullJob) (string, error) {
 	data, err := json.Marshal(list.Spec.ImagePullJobTemplate)
 	if err != nil {
@@ -27,16 +27,18 @@ func templateHash(list *v1beta1.ImageListPullJob) (string, error) {
 	return rand.SafeEncodeString(strconv.FormatUint(uint64(sum.Sum32()), 10)), nil
 }
 
-// plan is what is to be done about the children of a list job.
+// plan is what has to be done about the children of a list job.
 type plan struct {
-	// keep has one for each image that has one, in the order of images.
+	// keep holds the child of each image that has one, in the order of the images.
 	keep []*v1beta1.ImagePullJob
-	// create are images without a child, remove children without an image, of another template, or too many.
+	// create holds the images without a child. remove holds children without an image, children of another template, and
+	// duplicates.
 	create []string
 	remove []*v1beta1.ImagePullJob
 }
 
-// planFor compares a list job with its children. A child that is on its way out is none: its successor has another name.
+// planFor compares a list job with its children. It ignores a child that is being deleted, because the replacement has another
+// name.
 func planFor(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, hash string) plan {
 	children = slices.DeleteFunc(slices.Clone(children), func(child *v1beta1.ImagePullJob) bool { return child.DeletionTimestamp != nil })
 	slices.SortFunc(children, func(a, b *v1beta1.ImagePullJob) int {
@@ -62,8 +64,8 @@ func planFor(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, h
 	return p
 }
 
-// child is the job of one image. It stays until the list job goes or wants another: without it, the list job would take the
-// image for one that nobody pulled yet.
+// child returns the job for one image. It has no TTL: if the job were deleted early, the list job would treat the image as not
+// pulled yet.
 func child(list *v1beta1.ImageListPullJob, image, hash string) *v1beta1.ImagePullJob {
 	template := list.Spec.ImagePullJobTemplate.DeepCopy()
 	template.CompletionPolicy.TTLSecondsAfterFinished = nil
@@ -77,7 +79,8 @@ func child(list *v1beta1.ImageListPullJob, image, hash string) *v1beta1.ImagePul
 	}
 }
 
-// status is what the list job reports of the children that it keeps. One that its controller has not seen says nothing yet.
+// status returns the list job's status from the children that it keeps. A child without a start time is not counted, because its
+// controller has not seen it yet.
 func status(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, now time.Time) v1beta1.ImageListPullJobStatus {
 	moment := metav1.NewTime(now).Rfc3339Copy()
 	result := v1beta1.ImageListPullJobStatus{StartTime: list.Status.StartTime, Desired: int32(len(list.Spec.Images))}

@@ -24,11 +24,11 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// Name is the controller's in logs, events and metrics.
+// Name is the controller's name in logs, events and metrics.
 const Name = "imagelistpulljob-controller"
 
-// width is how many jobs are deleted at once. Jobs are created one first, and then twice as many each time it went well: a
-// template that no job can have is refused once and not for each image.
+// width is the maximum number of concurrent writes to jobs. Jobs are created in growing batches, starting with one, as long as
+// no creation fails. An invalid template is therefore rejected once, and not once per image.
 const width = 16
 
 var (
@@ -37,7 +37,7 @@ var (
 	jobs        = jobResource.GroupResource()
 )
 
-// Reconciler brings one ImageListPullJob at a time to its end.
+// Reconciler reconciles ImageListPullJobs.
 type Reconciler struct {
 	kruise   versioned.Interface
 	children cache.Indexer
@@ -46,7 +46,8 @@ type Reconciler struct {
 	clock    clock.PassiveClock
 }
 
-// New makes the controller. It adds an index to an informer, so it must be called before that starts.
+// New returns the controller. It adds an index to an informer, so it must be called before the informer starts. It returns an
+// error if an informer rejects an index or a handler.
 func New(deps controller.Deps) (*reconcile.Controller, error) {
 	_, c := build(deps)
 	return c.Build()
@@ -60,7 +61,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ImageList
 	return r, c
 }
 
-// Reconcile brings a list job one step on.
+// Reconcile creates and deletes the jobs of a list job, and updates its status. It deletes a finished list job after its TTL.
 func (r *Reconciler) Reconcile(ctx context.Context, list *v1beta1.ImageListPullJob) (reconcile.Result, error) {
 	switch {
 	case list.DeletionTimestamp != nil:
@@ -71,7 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, list *v1beta1.ImageListPullJ
 	return reconcile.Result{}, r.sync(ctx, list)
 }
 
-// sync makes the children what the list job says, and reports.
+// sync creates and deletes children as the list job requires, and updates the status.
 func (r *Reconciler) sync(ctx context.Context, list *v1beta1.ImageListPullJob) error {
 	hash, err := templateHash(list)
 	if err != nil {
@@ -89,7 +90,7 @@ func (r *Reconciler) sync(ctx context.Context, list *v1beta1.ImageListPullJob) e
 	return errors.Join(err, r.report(ctx, list, status(list, p.keep, r.clock.Now())))
 }
 
-// label says on the list job which template its children are of.
+// label records on the list job the hash of its children's template.
 func (r *Reconciler) label(ctx context.Context, list *v1beta1.ImageListPullJob, hash string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": list.UID, "labels": map[string]string{pub.ControllerRevisionHashKey: hash},
@@ -159,7 +160,7 @@ func (r *Reconciler) report(ctx context.Context, list *v1beta1.ImageListPullJob,
 	return err
 }
 
-// finish deletes an ended list job in its time, and with it its children. What is edited later changes nothing.
+// finish deletes a finished list job, and with it its children, after its TTL. Later edits of the spec have no effect.
 func (r *Reconciler) finish(ctx context.Context, list *v1beta1.ImageListPullJob) (reconcile.Result, error) {
 	policy := &list.Spec.CompletionPolicy
 	if policy.Type == v1beta1.CompletionPolicyNever {

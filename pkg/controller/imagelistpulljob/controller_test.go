@@ -57,7 +57,7 @@ func newWorld(t *testing.T, edits ...func(*v1beta1.ImageListPullJob)) *world {
 	return &world{Fixture: f, t: t, r: r, c: c}
 }
 
-// settle reconciles until nothing more is written, and returns what was.
+// settle reconciles until nothing more is written, and returns the writes.
 func (w *world) settle() (writes []string) {
 	w.t.Helper()
 	for range 10 {
@@ -89,7 +89,7 @@ func (w *world) edit(edit func(*v1beta1.ImageListPullJob)) {
 	w.Writes()
 }
 
-// children are the jobs by image.
+// children returns the jobs by image.
 func (w *world) children() map[string]*v1beta1.ImagePullJob {
 	w.t.Helper()
 	jobs, err := w.Kruise.AppsV1beta1().ImagePullJobs("ns").List(w.t.Context(), metav1.ListOptions{})
@@ -102,7 +102,7 @@ func (w *world) children() map[string]*v1beta1.ImagePullJob {
 	return children
 }
 
-// report lets the job of an image say how it gets on.
+// report sets the status of an image's job.
 func (w *world) report(image string, desired, active, succeeded, failed int32) {
 	w.t.Helper()
 	child := w.children()[image]
@@ -211,7 +211,7 @@ func TestTheListGoesInItsTime(t *testing.T) {
 	assert.Equal(t, []string{"delete imagelistpulljobs list"}, w.Writes())
 }
 
-// TestOneOfTwoJobsForAnImageStays is the older one.
+// TestOneOfTwoJobsForAnImageStays checks that the older of two jobs for an image stays.
 func TestOneOfTwoJobsForAnImageStays(t *testing.T) {
 	w := newWorld(t, func(list *v1beta1.ImageListPullJob) { list.Spec.Images = []string{"a"} })
 	w.settle()
@@ -222,7 +222,8 @@ func TestOneOfTwoJobsForAnImageStays(t *testing.T) {
 	assert.Equal(t, []string{"delete imagepulljobs list-z"}, w.settle())
 }
 
-// TestARefusedTemplateIsRefusedOnce and not for each of many images, and the user reads why.
+// TestARefusedTemplateIsRefusedOnce checks that an invalid template is rejected once, and not once per image, and that the user
+// gets the reason.
 func TestARefusedTemplateIsRefusedOnce(t *testing.T) {
 	w := newWorld(t, func(list *v1beta1.ImageListPullJob) {
 		list.Spec.Images = nil
@@ -237,7 +238,7 @@ func TestARefusedTemplateIsRefusedOnce(t *testing.T) {
 	})
 	key := types.NamespacedName{Namespace: "ns", Name: "list"}
 	w.Observe()
-	_, err := w.c.Reconcile(t.Context(), key) // the label
+	_, err := w.c.Reconcile(t.Context(), key) // Adds the label.
 	require.NoError(t, err)
 	w.Observe()
 	_, err = w.c.Reconcile(t.Context(), key)
@@ -249,7 +250,7 @@ func TestARefusedTemplateIsRefusedOnce(t *testing.T) {
 	assert.EqualValues(t, 100, w.list().Status.Desired, "it reports all the same")
 }
 
-// TestAStaleCacheCreatesNothingTwice holds the list job back until the cache shows what it created.
+// TestAStaleCacheCreatesNothingTwice checks that the list job waits until the cache shows what it created.
 // Case image-predownload 48.
 func TestAStaleCacheCreatesNothingTwice(t *testing.T) {
 	w := newWorld(t)

@@ -19,10 +19,11 @@ const (
 	defaultTimeout = 600
 	defaultBackoff = 3
 
-	// A tag of a job that never ends is pulled anew about once a day, and not on every node at the same time.
+	// The tag of a job that never ends is pulled again about once a day. The spread keeps the nodes from pulling at the same time.
+	// All values are in seconds.
 	daySeconds, daySpread = 86400, 600
 	endlessDeadline       = 1800
-	// endingSpread keeps the ends of the tags of one job apart.
+	// endingSpread spreads the expiry of one job's tags, in seconds.
 	endingSpread = 300
 )
 
@@ -35,11 +36,11 @@ type request struct {
 	now     time.Time
 	// random returns a number in [0, n).
 	random func(n int32) int32
-	// last is the highest version that the node is known to have had of the tag, which it has no more; -1 is none.
+	// last returns the last version of a removed tag; -1 if none.
 	last func(node string) int64
 }
 
-// assign asks a node: it changes the object given, which the caller owns, and tells whether it did.
+// assign adds the job's image to the given NodeImage, which the caller owns. It returns whether it changed anything.
 func (q *request) assign(image *v1beta1.NodeImage) bool {
 	entry := image.Spec.Images[q.ref.Name]
 	tag := q.ref.Wanted(image)
@@ -71,7 +72,8 @@ func (q *request) assign(image *v1beta1.NodeImage) bool {
 	return true
 }
 
-// firstVersion follows what the node had of the tag before: its agent must not take an old answer for the new one.
+// firstVersion returns a version higher than any that the node had for the tag. Otherwise an old status could pass for an answer
+// to the new tag.
 func (q *request) firstVersion(image *v1beta1.NodeImage) int64 {
 	last := q.last(image.Name)
 	if report := q.ref.Reported(image); report != nil {
@@ -89,7 +91,7 @@ func (q *request) addSecrets(entry *v1beta1.ImageSpec) (added bool) {
 	return added
 }
 
-// pullPolicy is the limits of the tag. It lasts as long as the job may take, and somewhat longer.
+// pullPolicy returns the limits of the tag. The tag lives somewhat longer than the job may take.
 func (q *request) pullPolicy() *v1beta1.ImageTagPullPolicy {
 	limits := ptr.Deref(q.job.Spec.PullPolicy, v1beta1.PullPolicy{})
 	timeout, backoff := ptr.Deref(limits.TimeoutSeconds, defaultTimeout), ptr.Deref(limits.BackoffLimit, defaultBackoff)
@@ -114,8 +116,8 @@ func (q *request) pullPolicy() *v1beta1.ImageTagPullPolicy {
 	return policy
 }
 
-// disown takes a job out of every tag but the one that it asks for now: its image may have been another before. It changes the
-// object given, which the caller owns, and tells whether it did.
+// disown removes the job from every tag but the one that it asks for now, because the job's image may have changed. It changes
+// the given object, which the caller owns, and returns whether anything changed.
 func disown(image *v1beta1.NodeImage, job types.UID, except imagepull.Reference) (changed bool) {
 	for name, entry := range image.Spec.Images {
 		for i := range entry.Tags {

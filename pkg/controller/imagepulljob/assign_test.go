@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// TestTagsLastAsLongAsTheirJob is the table of a tag's limits.
+// TestTagsLastAsLongAsTheirJob checks the limits of a tag.
 func TestTagsLastAsLongAsTheirJob(t *testing.T) {
 	tests := map[string]struct {
 		edit             func(*v1beta1.ImagePullJob)
@@ -44,7 +44,7 @@ func TestTagsLastAsLongAsTheirJob(t *testing.T) {
 	}
 }
 
-// TestAssignKeepsTheTagsOfOthers sorts them too, and restarts none.
+// TestAssignKeepsTheTagsOfOthers checks that the tags of others are kept and sorted, and that none is pulled again.
 func TestAssignKeepsTheTagsOfOthers(t *testing.T) {
 	image := &v1beta1.NodeImage{
 		ObjectMeta: metav1.ObjectMeta{Name: "n1"},

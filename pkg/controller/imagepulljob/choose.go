@@ -18,8 +18,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// choose returns the NodeImages that a job chooses, in the order in which it serves them: as the spec names them, as the
-// workload that owns the job updates its Pods, or by name.
+// choose returns the NodeImages that a job selects, in the order in which it asks them: the order in the spec, the update order
+// of the workload that owns the job, or by name.
 func (r *Reconciler) choose(job *v1beta1.ImagePullJob) ([]*v1beta1.NodeImage, error) {
 	selector := job.Spec.Selector
 	switch {
@@ -47,7 +47,7 @@ func (r *Reconciler) choose(job *v1beta1.ImagePullJob) ([]*v1beta1.NodeImage, er
 	return chosen, nil
 }
 
-// named are the NodeImages of these nodes. Nodes without one are passed over.
+// named returns the NodeImages of the nodes. It skips nodes without a NodeImage.
 func (r *Reconciler) named(names []string) ([]*v1beta1.NodeImage, error) {
 	chosen := make([]*v1beta1.NodeImage, 0, len(names))
 	for _, name := range names {
@@ -62,7 +62,7 @@ func (r *Reconciler) named(names []string) ([]*v1beta1.NodeImage, error) {
 	return chosen, nil
 }
 
-// nodesOfPods are the nodes where Pods run that the job selects, each once.
+// nodesOfPods returns the nodes that run Pods which the job selects, without duplicates.
 func (r *Reconciler) nodesOfPods(job *v1beta1.ImagePullJob) ([]string, error) {
 	selector, err := metav1.LabelSelectorAsSelector(&job.Spec.PodSelector.LabelSelector)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *Reconciler) nodesOfPods(job *v1beta1.ImagePullJob) ([]string, error) {
 	return nodes, nil
 }
 
-// orders know how workloads order their Pods for an update, by the kinds that have an order.
+// orders holds the caches of the workload kinds that have an update order.
 type orders map[schema.GroupKind]cache.Indexer
 
 func newOrders(deps controller.Deps) orders {
@@ -99,7 +99,7 @@ func newOrders(deps controller.Deps) orders {
 	return o
 }
 
-// order sorts Pods as the workload that owns the job updates them. Without one, nodes are served by name.
+// order sorts Pods in the update order of the workload that owns the job. Without such a workload, Pods are sorted by node name.
 func (o orders) order(job *v1beta1.ImagePullJob, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		return cmp.Or(cmp.Compare(a.Spec.NodeName, b.Spec.NodeName), cmp.Compare(a.Name, b.Name))

@@ -19,7 +19,7 @@ import (
 	"kruise.io/kruise/pkg/workload/imagepull"
 )
 
-// Name is the controller's in logs, events and metrics.
+// Name is the controller's name in logs, events and metrics.
 const Name = "imagepulljob-controller"
 
 var (
@@ -29,7 +29,7 @@ var (
 	secrets        = secretResource.GroupResource()
 )
 
-// Reconciler brings one ImagePullJob at a time to its end.
+// Reconciler reconciles ImagePullJobs.
 type Reconciler struct {
 	kruise   versioned.Interface
 	jobs     listers.ImagePullJobLister
@@ -41,22 +41,23 @@ type Reconciler struct {
 	guard    *consistency.Guard
 	recorder record.EventRecorder
 	clock    clock.PassiveClock
-	// tagTTL is how long a tag of a job that ends outlasts what the job itself asks for.
+	// tagTTL is how long a tag outlives the time that the job itself asks for. It applies to jobs that end.
 	tagTTL time.Duration
-	// versions are the versions of tags that left NodeImages, by node and reference: the next one must be higher, though
-	// nobody else remembers them.
+	// versions holds the last versions of tags that were removed from NodeImages, by node and reference. The next version must be
+	// higher, and nothing else records the old one.
 	versions *lru.Cache
 }
 
-// Options are those of this controller alone.
+// Options are the options of this controller.
 type Options struct {
-	// PullSecretsNamespace holds the copies of pull secrets that node agents get.
+	// PullSecretsNamespace is the namespace for copies of pull secrets, which node agents may read.
 	PullSecretsNamespace string
-	// TagTTL is how long a tag of a job that ends outlasts what the job itself asks for.
+	// TagTTL is how long a tag outlives the time that the job itself asks for. It applies to jobs that end.
 	TagTTL time.Duration
 }
 
-// New makes the controller. It adds indexes to informers, so it must be called before they start.
+// New returns the controller. It adds indexes to informers, so it must be called before they start. It returns an error if an
+// informer rejects an index or a handler.
 func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	_, c := build(deps, options)
 	return c.Build()
@@ -87,18 +88,18 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	return r, c
 }
 
-// running tells whether a job has not ended.
+// running reports whether a job has not ended.
 func running(job *v1beta1.ImagePullJob) bool {
 	return job.Status.CompletionTime == nil && job.DeletionTimestamp == nil
 }
 
-// ownerRef is how a NodeImage names a job.
+// ownerRef returns the reference to a job in a NodeImage.
 func ownerRef(job *v1beta1.ImagePullJob) corev1.ObjectReference {
 	return corev1.ObjectReference{
 		APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: imagepull.Kind, Namespace: job.Namespace, Name: job.Name, UID: job.UID,
 	}
 }
 
-// secretsCheck is how often the Secrets that a running job names are read again. They are in namespaces of users, which nobody
-// here may watch.
+// secretsCheck is how often the Secrets that a running job names are read again. They are in the namespaces of users, which the
+// controller must not watch.
 const secretsCheck = 15 * time.Second

@@ -15,15 +15,16 @@ import (
 	"kruise.io/kruise/pkg/workload/imagepull"
 )
 
-// census is how the nodes that a job chose stand, each kind in the order in which they are served.
+// census groups the nodes that a job selected by their state. Each group keeps the order in which nodes are asked.
 type census struct {
-	// unasked were not asked by this job. lacking were, and lack a Secret: they are among one of the other three too.
+	// unasked are nodes that the job did not ask yet. lacking are nodes that it asked but that lack a Secret; they are also in
+	// pulling, succeeded or failed.
 	unasked, lacking           []*v1beta1.NodeImage
 	pulling, succeeded, failed []string
 }
 
-// count judges every node. One that was asked and says nothing about this version of the tag counts as pulling: to count it
-// as anything less would let the job ask more nodes at once than it may.
+// count groups the nodes. A node that was asked but has not reported this version of the tag counts as pulling. Otherwise the
+// job could ask more nodes at once than its parallelism allows.
 func count(chosen []*v1beta1.NodeImage, job types.UID, ref imagepull.Reference, secrets []v1beta1.ReferenceObject) census {
 	var c census
 	for _, image := range chosen {
@@ -48,7 +49,7 @@ func count(chosen []*v1beta1.NodeImage, job types.UID, ref imagepull.Reference, 
 	return c
 }
 
-// status is what the job reports now. Its end is decided here: with it, nothing more is asked of any node.
+// status returns the job's new status. It decides whether the job has ended. An ended job asks no further nodes.
 func (c *census) status(job *v1beta1.ImagePullJob, now time.Time) v1beta1.ImagePullJobStatus {
 	moment := metav1.NewTime(now).Rfc3339Copy()
 	status := v1beta1.ImagePullJobStatus{
@@ -75,7 +76,7 @@ func (c *census) status(job *v1beta1.ImagePullJob, now time.Time) v1beta1.ImageP
 	return status
 }
 
-// expire counts every node that has not ended as failed.
+// expire counts every unfinished node as failed.
 func (c *census) expire(status *v1beta1.ImagePullJobStatus) {
 	failed := slices.Concat(c.failed, c.pulling)
 	for _, image := range c.unasked {
@@ -85,15 +86,15 @@ func (c *census) expire(status *v1beta1.ImagePullJobStatus) {
 	status.Active, status.Failed, status.FailedNodes = 0, int32(len(failed)), failed
 }
 
-// endless tells whether a job never ends.
+// endless reports whether a job never ends.
 func endless(job *v1beta1.ImagePullJob) bool {
 	return job.Spec.CompletionPolicy.Type == v1beta1.CompletionPolicyNever
 }
 
-// noDeadline is longer than any.
+// noDeadline is the longest possible duration.
 const noDeadline = time.Duration(1<<63 - 1)
 
-// deadlineIn is in how long the job has taken as long as it may.
+// deadlineIn returns the time left until activeDeadlineSeconds.
 func deadlineIn(job *v1beta1.ImagePullJob, status *v1beta1.ImagePullJobStatus, now time.Time) time.Duration {
 	seconds := job.Spec.CompletionPolicy.ActiveDeadlineSeconds
 	if seconds == nil || endless(job) || *seconds > int64(noDeadline/time.Second) {
@@ -102,8 +103,8 @@ func deadlineIn(job *v1beta1.ImagePullJob, status *v1beta1.ImagePullJobStatus, n
 	return time.Duration(*seconds)*time.Second - now.Sub(status.StartTime.Time)
 }
 
-// parallelism is on how many nodes the image may be pulled at once. What is no number pauses the job: it is refused when it is
-// written, and to guess would be worse.
+// parallelism returns how many nodes may pull the image at once. A value that is not a number pauses the job. Validation rejects
+// such a value, and any guess could be wrong.
 func parallelism(value *intstr.IntOrString) int {
 	limit := ptr.Deref(value, intstr.FromInt32(1))
 	if limit.Type == intstr.Int {
@@ -116,12 +117,12 @@ func parallelism(value *intstr.IntOrString) int {
 	return number
 }
 
-// lacks tells whether one of the wanted Secrets is not among those that are named.
+// lacks reports whether one of the wanted Secrets is not in named.
 func lacks(named, wanted []v1beta1.ReferenceObject) bool {
 	return slices.ContainsFunc(wanted, func(ref v1beta1.ReferenceObject) bool { return !names(named, ref) })
 }
 
-// names tells whether a Secret is named, for however long.
+// names reports whether a Secret is in named, in any mode.
 func names(named []v1beta1.ReferenceObject, ref v1beta1.ReferenceObject) bool {
 	return slices.ContainsFunc(named, func(n v1beta1.ReferenceObject) bool { return n.Namespace == ref.Namespace && n.Name == ref.Name })
 }

@@ -1,8 +1,8 @@
-// Package imagepulljob owns the controller of ImagePullJobs: it chooses nodes, asks as many of them at once as the job allows
-// to pull the image by writing a tag into their NodeImages, and counts what they answer.
+// Package imagepulljob owns the controller of ImagePullJobs. It selects nodes, asks as many of them at once as the job allows,
+// and counts their answers. It asks a node to pull the image by writing a tag into the node's NodeImage.
 //
-// choose.go finds the nodes, count.go judges them and assign.go decides what to write; they see nothing but objects and the
-// time. push.go and status.go write. secrets.go keeps the copies of pull secrets in the one namespace from which node agents
-// get any. events.go says whom a change concerns: a job is woken by what it asked for and by nothing else. Enter at
+// choose.go finds the nodes, count.go groups them, and assign.go decides what to write. These files use only objects and the
+// time. push.go and reconcile.go write. secrets.go keeps the copies of pull secrets in the only namespace from which node agents
+// may read them. events.go decides which jobs a change affects. A job is only woken by changes of what it asked for. Enter at
 // Reconciler.Reconcile.
 package imagepulljob

@@ -19,7 +19,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// Indexes of jobs: those that have not ended, and of them, by namespace, those that choose nodes by Pods.
+// Indexes of unfinished jobs. runningIndex holds all of them. podSelectorIndex holds those that select nodes by Pods, by
+// namespace.
 const (
 	runningIndex     = "imagepulljob/running"
 	podSelectorIndex = "imagepulljob/podSelector"
@@ -40,16 +41,16 @@ func indexPodSelector(obj any) ([]string, error) {
 	return nil, nil
 }
 
-// events say which jobs a change concerns.
+// events finds the jobs that a change affects.
 type events struct {
 	jobs   cache.Indexer
 	lister listers.ImagePullJobLister
-	// left is told of each tag that a NodeImage no longer has.
+	// left is called for each tag that was removed from a NodeImage.
 	left func(node string, ref imagepull.Reference, version int64)
 }
 
-// nodeImage names the owners of the tags that changed, in spec or status, and the jobs that choose the node now and did not
-// before, or the other way round.
+// nodeImage returns the owners of the tags whose spec or status changed, and the jobs that select the node only before or only
+// after the change.
 func (e *events) nodeImage(before, after metav1.Object) []types.NamespacedName {
 	was, _ := before.(*v1beta1.NodeImage)
 	is, _ := after.(*v1beta1.NodeImage)
@@ -94,7 +95,7 @@ func entryOf(image *v1beta1.NodeImage, name string) v1beta1.ImageSpec {
 	return image.Spec.Images[name]
 }
 
-// sameTag tells whether what is wanted of a tag, and what is reported, did not change.
+// sameTag reports whether neither the spec nor the status of a tag changed.
 func sameTag(was, is *v1beta1.NodeImage, ref imagepull.Reference) bool {
 	if was == nil || is == nil {
 		return false
@@ -103,7 +104,7 @@ func sameTag(was, is *v1beta1.NodeImage, ref imagepull.Reference) bool {
 		apiequality.Semantic.DeepEqual(ref.Reported(was), ref.Reported(is))
 }
 
-// wake adds the owner if it is a job that has not ended.
+// wake adds the owner if it is an unfinished job.
 func (e *events) wake(owner *corev1.ObjectReference, woken sets.Set[types.NamespacedName]) {
 	if !imagepull.IsJob(owner) {
 		return
@@ -114,8 +115,8 @@ func (e *events) wake(owner *corev1.ObjectReference, woken sets.Set[types.Namesp
 	}
 }
 
-// choosers adds the jobs for which the node comes or goes. Of those that choose by Pods it adds all: where their Pods are is
-// for the reconcile to find out, and nodes come and go seldom.
+// choosers adds the jobs that select the node only before or only after the change. If a node was added or removed, it adds
+// every job that selects nodes by Pods: only the reconcile looks up where those Pods run, and nodes change rarely.
 func (e *events) choosers(was, is *v1beta1.NodeImage, woken sets.Set[types.NamespacedName]) {
 	jobs, err := e.jobs.ByIndex(runningIndex, runningValue)
 	if err != nil {
@@ -133,7 +134,7 @@ func (e *events) choosers(was, is *v1beta1.NodeImage, woken sets.Set[types.Names
 	}
 }
 
-// choosesNode tells whether a job chooses the node by its name or its labels.
+// choosesNode reports whether a job selects the node by name or labels.
 func choosesNode(job *v1beta1.ImagePullJob, image *v1beta1.NodeImage) bool {
 	if image == nil || job.Spec.PodSelector != nil {
 		return false
@@ -149,7 +150,7 @@ func choosesNode(job *v1beta1.ImagePullJob, image *v1beta1.NodeImage) bool {
 	return err == nil && matches.Matches(labels.Set(image.Labels))
 }
 
-// pod names the jobs that choose nodes by this Pod, if the Pod came to a node, left one, or has other labels.
+// pod returns the jobs whose set of nodes may change because this Pod was placed on a node, left a node, or changed its labels.
 func (e *events) pod(before, after metav1.Object) (woken []types.NamespacedName) {
 	was, is := placeOf(before), placeOf(after)
 	if was.node == is.node && maps.Equal(was.labels, is.labels) {
@@ -176,7 +177,7 @@ func (e *events) pod(before, after metav1.Object) (woken []types.NamespacedName)
 	return woken
 }
 
-// place is what a Pod's node and labels are while it is active; the zero value is nowhere.
+// place is the node and the labels of an active Pod. The zero value means no node.
 type place struct {
 	namespace, node string
 	labels          labels.Set
@@ -193,7 +194,7 @@ func placeOf(obj metav1.Object) place {
 	return place{namespace: pod.Namespace, node: pod.Spec.NodeName, labels: pod.Labels}
 }
 
-// chosen is the node that a Pod with these labels chooses, or empty.
+// chosen returns the Pod's node if the selector matches the Pod, else "".
 func (p place) chosen(selector labels.Selector) string {
 	if p.node == "" || !selector.Matches(p.labels) {
 		return ""
@@ -201,7 +202,8 @@ func (p place) chosen(selector labels.Selector) string {
 	return p.node
 }
 
-// secretChanged names the jobs that use a copy, or used it: to put it right, and because they wait for what they wrote.
+// secretChanged returns the jobs that use or used a copy of a Secret. They repair the copy, and they may be waiting for their
+// own write to appear.
 func secretChanged(before, after metav1.Object) []types.NamespacedName {
 	woken := sets.New[types.NamespacedName]()
 	for _, secret := range []metav1.Object{before, after} {

@@ -24,7 +24,7 @@ func keys(names ...string) (keys []types.NamespacedName) {
 	return keys
 }
 
-// There are a thousand NodeImages, on each of which three jobs want something.
+// There are a thousand NodeImages. Three jobs have a tag on each of them.
 // Case image-predownload 43.
 func TestOnlyJobsOfTheTagAreWoken(t *testing.T) {
 	other := func(image string) func(*v1beta1.ImagePullJob) {
@@ -114,10 +114,10 @@ func TestPodsConcernWhoSelectsThem(t *testing.T) {
 	}
 }
 
-// TestConflictsAreSolvedOnTheLiveObject lets another job write between our look and our write.
+// TestConflictsAreSolvedOnTheLiveObject checks that nothing is lost if another job writes between the read and the write.
 func TestConflictsAreSolvedOnTheLiveObject(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a"), newJob("b"))...)
-	w.Observe() // what a sees
+	w.Observe() // This is what job a sees.
 	first := true
 	w.Kruise.PrependReactor("update", "nodeimages", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if !first || action.GetSubresource() != "" {
@@ -140,8 +140,8 @@ func TestConflictsAreSolvedOnTheLiveObject(t *testing.T) {
 	assert.Len(t, images["nginx"].Tags[0].OwnerReferences, 2)
 }
 
-// TestAStaleCacheAsksNobody holds a job back until the cache shows what it wrote last: by what the cache shows before, it would
-// ask one node too many.
+// TestAStaleCacheAsksNobody checks that a job waits until the cache shows its last write. By the stale cache, it would ask one
+// node too many.
 func TestAStaleCacheAsksNobody(t *testing.T) {
 	w := newWorld(t, append(nodeImages(3), newJob("a"))...)
 	w.Observe()
@@ -157,7 +157,7 @@ func TestAStaleCacheAsksNobody(t *testing.T) {
 	assert.Equal(t, []string{"n1"}, w.unfinished())
 }
 
-// TestANodeThatTakesNoMore is told to the user, and the other nodes are asked.
+// TestANodeThatTakesNoMore checks that the user is told about a full NodeImage and that the other nodes are asked.
 func TestANodeThatTakesNoMore(t *testing.T) {
 	w := newWorld(t, append(nodeImages(2), newJob("a", limit("2")))...)
 	w.Kruise.PrependReactor("update", "nodeimages", func(action clienttesting.Action) (bool, runtime.Object, error) {

@@ -145,7 +145,7 @@ func TestWhichNodesAreChosen(t *testing.T) {
 	}
 }
 
-// TestChosenAsACloneSetUpdates serves the nodes first whose Pods the CloneSet updates first.
+// TestChosenAsACloneSetUpdates checks that the nodes of Pods which the CloneSet updates first are asked first.
 func TestChosenAsACloneSetUpdates(t *testing.T) {
 	job := newJob("a", beside(map[string]string{"app": "a"}))
 	job.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Name: "web", Controller: new(true)}}
@@ -275,7 +275,7 @@ func TestAnotherJobForTheSameTagAsksAnew(t *testing.T) {
 	assert.NotNil(t, w.job("b").Status.CompletionTime)
 }
 
-// TestAnotherImage leaves nothing of the first one to be pulled.
+// TestAnotherImage checks that nothing remains of the first image when the job's image changes.
 func TestAnotherImage(t *testing.T) {
 	w := newWorld(t, append(nodeImages(2), newJob("a", limit("2")), newJob("b", limit("2")))...)
 	w.step("a")

@@ -19,20 +19,21 @@ import (
 )
 
 const (
-	// width is how many NodeImages are written to at once.
+	// width is the maximum number of concurrent writes to NodeImages.
 	width = 16
-	// rememberedVersions is how many tags are remembered that left NodeImages.
+	// rememberedVersions is the maximum number of removed tags whose versions are kept.
 	rememberedVersions = 100000
 )
 
-// push asks as many more nodes as the job allows, gives those that lack Secrets theirs, and tells how many were asked.
+// push asks as many more nodes as the job allows, and adds missing Secrets to nodes that were asked before. It returns how many
+// nodes it asked.
 func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int32, err error) {
 	budget := min(max(parallelism(q.job.Spec.Parallelism)-len(c.pulling), 0), len(c.unasked))
 	targets := slices.Concat(c.unasked[:budget], c.lacking)
 	var count atomic.Int32
 	err = podcontrol.Parallel(len(targets), width, func(i int) error {
 		written, err := r.write(ctx, q.job, targets[i], q.assign)
-		// A write whose answer was lost may have asked the node: the cache will say, and until then it counts.
+		// If the answer to the write was lost, the node may have been asked. It counts as asked until the cache shows otherwise.
 		if i < budget && (written || err != nil) {
 			count.Add(1)
 		}
@@ -44,7 +45,7 @@ func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int
 	return count.Load(), errors.Join(err, r.leaveOthers(ctx, q))
 }
 
-// leaveOthers takes the job out of tags that it asked for when its image was another.
+// leaveOthers removes the job from tags that it asked for before its image changed.
 func (r *Reconciler) leaveOthers(ctx context.Context, q *request) error {
 	if q.job.Generation <= 1 {
 		return nil
@@ -66,8 +67,8 @@ func (r *Reconciler) leaveOthers(ctx context.Context, q *request) error {
 	})
 }
 
-// write makes one change to a NodeImage and tells whether it did. It replaces the very version that the change was made to,
-// and changes the one that is there now when that is another: jobs that write at the same time lose nothing of each other's.
+// write applies a change to a NodeImage and returns whether it wrote anything. After a conflict it applies the change to the
+// newest version, so concurrent jobs do not overwrite each other.
 func (r *Reconciler) write(ctx context.Context, job *v1beta1.ImagePullJob, image *v1beta1.NodeImage,
 	change func(*v1beta1.NodeImage) bool) (written bool, err error) {
 	client := r.kruise.AppsV1beta1().NodeImages()
@@ -97,7 +98,7 @@ func (r *Reconciler) write(ctx context.Context, job *v1beta1.ImagePullJob, image
 	return written, nil
 }
 
-// remember keeps the version of a tag that a NodeImage does not have any more.
+// remember stores the last version of a tag that was removed from a NodeImage.
 func (r *Reconciler) remember(node string, ref imagepull.Reference, version int64) {
 	r.versions.Add(versionKey{node, ref}, version)
 }
@@ -113,7 +114,7 @@ func (r *Reconciler) lastVersion(ref imagepull.Reference) func(node string) int6
 	}
 }
 
-// versionKey is one tag of one node.
+// versionKey identifies one tag on one node.
 type versionKey struct {
 	node string
 	ref  imagepull.Reference

@@ -18,7 +18,7 @@ import (
 	"kruise.io/kruise/pkg/workload/imagepull"
 )
 
-// Reconcile brings a job one step on.
+// Reconcile advances, finishes or releases one job.
 func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (reconcile.Result, error) {
 	switch {
 	case job.DeletionTimestamp != nil:
@@ -34,7 +34,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (
 	}
 }
 
-// release lets go of the copies of Secrets, and then of the job.
+// release releases the job's copies of Secrets, and then removes the job's finalizer.
 func (r *Reconciler) release(ctx context.Context, job *v1beta1.ImagePullJob) error {
 	if !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer) {
 		return nil
@@ -55,7 +55,7 @@ func (r *Reconciler) update(ctx context.Context, job *v1beta1.ImagePullJob) erro
 	return nil
 }
 
-// finish lets go of what an ended job holds, and deletes the job in its time.
+// finish releases what a finished job holds, and deletes the job after its TTL.
 func (r *Reconciler) finish(ctx context.Context, job *v1beta1.ImagePullJob) (reconcile.Result, error) {
 	if err := r.release(ctx, job); err != nil {
 		return reconcile.Result{}, err
@@ -67,7 +67,7 @@ func (r *Reconciler) finish(ctx context.Context, job *v1beta1.ImagePullJob) (rec
 		job.Status.CompletionTime, job.Spec.CompletionPolicy.TTLSecondsAfterFinished, r.clock.Now())
 }
 
-// pull counts, asks more nodes, and reports.
+// pull counts the nodes, asks more of them, and updates the status.
 func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (reconcile.Result, error) {
 	ref, err := imagepull.Parse(job.Spec.Image)
 	if err != nil {
@@ -110,7 +110,8 @@ func (r *Reconciler) report(ctx context.Context, job *v1beta1.ImagePullJob, stat
 	return err
 }
 
-// recheckIn is when the job must be looked at though nothing changed: at its deadline, and for the Secrets that it names.
+// recheckIn returns the delay until the job must be reconciled even if nothing changes: for its deadline, and for the Secrets
+// that it names.
 func (r *Reconciler) recheckIn(job *v1beta1.ImagePullJob, status *v1beta1.ImagePullJobStatus, now time.Time) time.Duration {
 	if status.CompletionTime != nil {
 		return 0

@@ -20,11 +20,12 @@ const (
 	sourceKey     = pub.ImagePullJobSourceKey
 	referencesKey = pub.ImagePullJobReferencesKey
 
-	// sourceIndex finds copies by their source, referenceIndex by the jobs that use them.
+	// sourceIndex finds copies by their source. referenceIndex finds copies by the jobs that use them.
 	sourceIndex    = "imagepulljob/source"
 	referenceIndex = "imagepulljob/references"
 
-	// suffix is how many digits the name of a copy has behind that of its source, and maxName how long a name may be.
+	// suffix is the number of digits that the name of a copy has after the name of its source. maxName is the maximum length of a
+	// name.
 	suffix, maxName = 6, 253
 )
 
@@ -42,10 +43,10 @@ func indexReferences(obj any) ([]string, error) {
 	return nil, nil
 }
 
-// sourceOf is the Secret that a copy is made from, as namespace/name, or empty for a Secret that is no copy.
+// sourceOf returns the Secret that a copy was made from, as namespace/name. It returns "" if the Secret is no copy.
 func sourceOf(copied *corev1.Secret) string { return copied.Annotations[sourceKey] }
 
-// referencesOf reads the jobs that use a copy, as namespace/name.
+// referencesOf returns the jobs that use a copy, as namespace/name.
 func referencesOf(text string) (jobs []string) {
 	for job := range strings.SplitSeq(text, ",") {
 		if job = strings.TrimSpace(job); job != "" {
@@ -59,8 +60,8 @@ func refersTo(copied *corev1.Secret, job string) bool {
 	return slices.Contains(referencesOf(copied.Annotations[referencesKey]), job)
 }
 
-// copyOf returns the copy of a source, or nil. Older releases made one for each job: then it is the one that the job uses, or
-// else the first.
+// copyOf returns the copy of a source, or nil. Older releases made one copy for each job. Among several copies, it returns the
+// one that the job uses, or else the first.
 func (c *copies) copyOf(source, job string) (*corev1.Secret, error) {
 	items, err := c.indexer.ByIndex(sourceIndex, source)
 	if err != nil {
@@ -82,7 +83,8 @@ func (c *copies) copyOf(source, job string) (*corev1.Secret, error) {
 	return found[0], nil
 }
 
-// newCopy makes the copy of a source. Its name follows from the source's, so that jobs which copy it at the same time make one.
+// newCopy returns a new copy of a source. Its name is derived from the source's name, so jobs that copy the source at the same
+// time create only one copy.
 func newCopy(namespace string, source *corev1.Secret, job string) *corev1.Secret {
 	sum := sha256.Sum256([]byte(keyOf(source)))
 	name := source.Name[:min(len(source.Name), maxName-1-suffix)]
@@ -93,8 +95,9 @@ func newCopy(namespace string, source *corev1.Secret, job string) *corev1.Secret
 	return copied
 }
 
-// refresh makes a copy hold what its source holds, and name the job among those that use it. It changes the object given,
-// which the caller owns. Its type cannot change: a source that was made anew with another is copied anew once nobody uses this.
+// refresh copies the source's data into the copy and adds the job to the copy's users. It changes the given object, which the
+// caller owns. The type of a Secret cannot change. If the source was created again with another type, it is copied again once no
+// job uses this copy.
 func refresh(copied, source *corev1.Secret, job string) {
 	jobs := referencesOf(copied.Annotations[referencesKey])
 	copied.Data = maps.Clone(source.Data)

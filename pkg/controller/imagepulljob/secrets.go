@@ -23,18 +23,19 @@ import (
 	"kruise.io/kruise/pkg/controller/consistency"
 )
 
-// copies are the Secrets in the namespace from which node agents get theirs: one for each Secret that a job names, with the
-// jobs that use it. Agents have no access to the namespaces of users.
+// copies manages the Secrets in the namespace that node agents may read. There is one copy for each Secret that a job names. It
+// records the jobs that use it. Agents have no access to the namespaces of users.
 type copies struct {
 	kube kubernetes.Interface
-	// indexer is the cache of the copies. Sources are read by name, and never cached: that would take a right to list them all.
+	// indexer is the cache of the copies. Sources are read by name and never cached, because a cache would need permission to list
+	// all Secrets.
 	indexer   cache.Indexer
 	namespace string
 	guard     *consistency.Guard
 	clock     clock.PassiveClock
 
 	lock sync.Mutex
-	// checked is what was found when the sources of a job were last read.
+	// checked holds the result of the last read of a job's sources, by the UID of the job.
 	checked map[types.UID]check
 }
 
@@ -44,8 +45,8 @@ type check struct {
 	missing []string
 }
 
-// sync makes the copies of the Secrets that a job names, and returns references to them, with the names of Secrets that are
-// found missing and were not before. The sources are read again once their time has come.
+// sync creates and updates the copies of the Secrets that a job names. It returns references to the copies, and the names of
+// Secrets that are missing now, if they differ from those of the last check. It reads the sources again once per secretsCheck.
 func (c *copies) sync(ctx context.Context, job *v1beta1.ImagePullJob) (refs []v1beta1.ReferenceObject, missing []string, err error) {
 	if job.Namespace == c.namespace {
 		for _, name := range job.Spec.PullSecrets {
@@ -87,12 +88,13 @@ func (c *copies) sync(ctx context.Context, job *v1beta1.ImagePullJob) (refs []v1
 	return found.refs, found.missing, nil
 }
 
-// reference names a copy. It lasts as long as the image's entry in a NodeImage: who gave it also takes it away.
+// reference returns a reference to a copy. It lasts as long as the image's entry in a NodeImage. The party that adds the
+// reference must also remove it.
 func (c *copies) reference(name string) v1beta1.ReferenceObject {
 	return v1beta1.ReferenceObject{Namespace: c.namespace, Name: name, Mode: v1beta1.BatchReferenceMode}
 }
 
-// hold tells whether all copies are there and say that the job uses them.
+// hold reports whether all copies exist and name the job as a user.
 func (c *copies) hold(refs []v1beta1.ReferenceObject, job *v1beta1.ImagePullJob) bool {
 	for _, ref := range refs {
 		item, found, err := c.indexer.GetByKey(ref.Namespace + "/" + ref.Name)
@@ -104,7 +106,8 @@ func (c *copies) hold(refs []v1beta1.ReferenceObject, job *v1beta1.ImagePullJob)
 	return true
 }
 
-// ensure makes the copy of a source say that the job uses it, and hold what the source holds. It returns the copy's name.
+// ensure makes sure that a copy of the source exists, holds the source's data, and names the job as a user. It returns the
+// copy's name.
 func (c *copies) ensure(ctx context.Context, source *corev1.Secret, job *v1beta1.ImagePullJob) (string, error) {
 	existing, err := c.copyOf(keyOf(source), keyOf(job))
 	if err != nil {
@@ -133,7 +136,8 @@ func (c *copies) ensure(ctx context.Context, source *corev1.Secret, job *v1beta1
 	return existing.Name, err
 }
 
-// release takes a job out of the copies that it uses, but for those of the sources that are kept. A copy that nobody uses goes.
+// release removes a job from the users of its copies, except for copies of the kept sources. It deletes a copy that has no users
+// left.
 func (c *copies) release(ctx context.Context, job *v1beta1.ImagePullJob, kept []string) error {
 	items, err := c.indexer.ByIndex(referenceIndex, keyOf(job))
 	if err != nil {
@@ -155,7 +159,7 @@ func (c *copies) leave(ctx context.Context, copied *corev1.Secret, job *v1beta1.
 	if err != nil || left == nil || sourceOf(left) == "" || len(referencesOf(left.Annotations[referencesKey])) > 0 {
 		return err
 	}
-	// Somebody may use it again meanwhile: then it has another version.
+	// If another job uses the copy meanwhile, its resource version changes and the deletion is rejected.
 	err = c.kube.CoreV1().Secrets(c.namespace).Delete(ctx, left.Name,
 		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion}})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
@@ -164,7 +168,7 @@ func (c *copies) leave(ctx context.Context, copied *corev1.Secret, job *v1beta1.
 	return nil
 }
 
-// change writes a change to the copy as it is, and returns what is stored then; nil when it is gone.
+// change edits the current copy and writes it. It returns the stored copy, or nil if the copy was deleted.
 func (c *copies) change(ctx context.Context, copied *corev1.Secret, job *v1beta1.ImagePullJob,
 	edit func(*corev1.Secret)) (*corev1.Secret, error) {
 	client := c.kube.CoreV1().Secrets(c.namespace)

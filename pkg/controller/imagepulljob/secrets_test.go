@@ -36,7 +36,7 @@ func source(password string) *corev1.Secret {
 	}
 }
 
-// copies are the Secrets where node agents get theirs from.
+// copies returns the Secrets in the namespace that node agents read.
 func (w *world) copies() []corev1.Secret {
 	w.t.Helper()
 	list, err := w.Kube.CoreV1().Secrets(pub.DaemonConfigNamespace).List(w.t.Context(), metav1.ListOptions{})
@@ -159,7 +159,7 @@ func TestSecretsInTheAgentsNamespaceAreNotCopied(t *testing.T) {
 	assert.Equal(t, []v1beta1.ReferenceObject{{Namespace: "kruise-daemon-config", Name: "s", Mode: "batch"}}, w.refs("n1"))
 }
 
-// TestCopiesOfOlderReleases had one for each job.
+// TestCopiesOfOlderReleases checks copies of older releases, which had one for each job.
 func TestCopiesOfOlderReleases(t *testing.T) {
 	old := func(name, job string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: pub.DaemonConfigNamespace, Name: name, Annotations: map[string]string{
@@ -175,7 +175,7 @@ func TestCopiesOfOlderReleases(t *testing.T) {
 	assert.Len(t, w.copies(), 2)
 }
 
-// TestReleaseGoesOnAfterAFailure reports it, keeps the job, and lets the other copy go.
+// TestReleaseGoesOnAfterAFailure checks that a failure is reported and keeps the job, and that the other copy is still released.
 func TestReleaseGoesOnAfterAFailure(t *testing.T) {
 	second := source("two")
 	second.Name = "t"
@@ -207,7 +207,8 @@ func TestAMissingNamespaceIsAnErrorToRetry(t *testing.T) {
 	assert.Empty(t, w.unfinished())
 }
 
-// TestATamperedCopyIsPutRight wakes the jobs that use it, and they do not wait for their next look at the source.
+// TestATamperedCopyIsPutRight checks that a changed copy wakes the jobs that use it, and is repaired before the next check of
+// the source.
 func TestATamperedCopyIsPutRight(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
 	w.settle("a")

@@ -40,7 +40,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	return &world{Fixture: f, t: t, r: r, c: c}
 }
 
-// newJob makes a job as the server would default it.
+// newJob returns a job with the server's defaults.
 func newJob(name string, edits ...func(*v1beta1.ImagePullJob)) *v1beta1.ImagePullJob {
 	job := &v1beta1.ImagePullJob{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Generation: 1},
@@ -71,7 +71,7 @@ func beside(labels map[string]string) func(*v1beta1.ImagePullJob) {
 	}
 }
 
-// nodeImages makes n1 to n<count>.
+// nodeImages returns n1 to n<count>.
 func nodeImages(count int) (images []runtime.Object) {
 	for i := range count {
 		images = append(images, &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i+1)}})
@@ -79,7 +79,7 @@ func nodeImages(count int) (images []runtime.Object) {
 	return images
 }
 
-// step lets the controller see everything and reconcile a job once.
+// step brings the caches up to date and reconciles a job once.
 func (w *world) step(name string) time.Duration {
 	w.t.Helper()
 	w.Observe()
@@ -126,10 +126,10 @@ func (w *world) image(node string) *v1beta1.NodeImage {
 
 var ref = imagepull.Reference{Name: "nginx", Tag: "1.9.1"}
 
-// tag is what a node is asked for, or nil.
+// tag returns the tag that a node is asked for, or nil.
 func (w *world) tag(node string) *v1beta1.ImageTagSpec { return ref.Wanted(w.image(node)) }
 
-// unfinished are the nodes that were asked and have not ended.
+// unfinished returns the nodes that were asked and have not finished.
 func (w *world) unfinished() (nodes []string) {
 	w.t.Helper()
 	list, err := w.Kruise.AppsV1beta1().NodeImages().List(w.t.Context(), metav1.ListOptions{})
@@ -148,7 +148,7 @@ func (w *world) unfinished() (nodes []string) {
 	return nodes
 }
 
-// answer lets a node report about the version that it is asked for.
+// answer makes a node report on the version that it is asked for.
 func (w *world) answer(node string, phase v1beta1.ImagePullPhase) {
 	w.t.Helper()
 	image := w.image(node)
@@ -160,7 +160,7 @@ func (w *world) answer(node string, phase v1beta1.ImagePullPhase) {
 	w.Update(image)
 }
 
-// drop removes a node's tag, as the controller of NodeImages does, with its report or without.
+// drop removes a node's tag as the controller of NodeImages does, with or without its status.
 func (w *world) drop(node string, withReport bool) {
 	w.t.Helper()
 	before := w.image(node)

@@ -11,27 +11,28 @@ import (
 	"kruise.io/kruise/pkg/workload/imagepull"
 )
 
-// standing is how an owner of a tag stands.
+// standing is the state of a tag's owner.
 type standing int
 
 const (
-	// there exists, or nobody knows better.
+	// there: the owner exists, or its state is unknown.
 	there standing = iota
-	// gone does not exist any more.
+	// gone: the owner was deleted.
 	gone
-	// counting is a job that ends, has not yet, and counts the tag until then.
+	// counting: the owner is a job that will end but has not ended yet. It counts the tag until then.
 	counting
 )
 
-// cleaner drops from a spec what nobody waits for any more.
+// cleaner removes tags and Secrets from a spec that nothing needs any more.
 type cleaner struct {
 	now   time.Time
 	owner func(*corev1.ObjectReference) standing
-	// withdrawn tells whether the Secret that a reference names does not exist.
+	// withdrawn reports whether the Secret of a reference does not exist.
 	withdrawn func(*v1beta1.ReferenceObject) bool
 }
 
-// clean changes the spec of the object given, which the caller owns, and says when to look again; zero is never.
+// clean changes the spec of the given object, which the caller owns. It returns the delay until the next tag expires; zero means
+// never.
 func (c *cleaner) clean(image *v1beta1.NodeImage) (recheck time.Duration) {
 	for _, name := range slices.Sorted(maps.Keys(image.Spec.Images)) {
 		entry := image.Spec.Images[name]
@@ -58,7 +59,8 @@ func (c *cleaner) clean(image *v1beta1.NodeImage) (recheck time.Duration) {
 	return recheck
 }
 
-// forgotten tells whether a tag has no date, or had owners and has none left. One that never had any is a user's.
+// forgotten reports whether a tag must be removed: it has no creation time, or it had owners and all of them were deleted. A tag
+// that never had owners belongs to a user.
 func (c *cleaner) forgotten(tag *v1beta1.ImageTagSpec) bool {
 	if tag.CreatedAt == nil {
 		return true
@@ -71,8 +73,9 @@ func (c *cleaner) disown(tag *v1beta1.ImageTagSpec) {
 	tag.OwnerReferences = slices.DeleteFunc(tag.OwnerReferences, func(ref corev1.ObjectReference) bool { return c.owner(&ref) == gone })
 }
 
-// expiry tells whether a finished tag expires, and in how long. Not while a job counts it: the job would find the node without
-// the tag, begin there anew, and a job that takes longer than the tag lasts would never end.
+// expiry returns the time until a finished tag expires, and whether it expires at all. A tag that a job still counts does not
+// expire. Otherwise the job would find the node without the tag and ask it again. A job that takes longer than the TTL would
+// then never end.
 func (c *cleaner) expiry(image *v1beta1.NodeImage, ref imagepull.Reference, tag *v1beta1.ImageTagSpec) (time.Duration, bool) {
 	answer := ref.Answer(image, tag.Version)
 	if answer == nil || answer.CompletionTime == nil || tag.PullPolicy == nil || tag.PullPolicy.TTLSecondsAfterFinished == nil {
@@ -86,7 +89,7 @@ func (c *cleaner) expiry(image *v1beta1.NodeImage, ref imagepull.Reference, tag 
 	return answer.CompletionTime.Add(ttl).Sub(c.now), true
 }
 
-// sooner is the shorter of two times, where zero is never.
+// sooner returns the shorter of two delays, where zero means never.
 func sooner(a, b time.Duration) time.Duration {
 	switch {
 	case a <= 0:

@@ -20,13 +20,13 @@ import (
 	"kruise.io/kruise/pkg/workload/imagepull"
 )
 
-// Name is the controller's in logs, events and metrics.
+// Name is the controller's name in logs, events and metrics.
 const Name = "nodeimage-controller"
 
-// goneJobs is how many jobs are remembered that do not exist any more.
+// goneJobs is the maximum number of deleted jobs that are remembered.
 const goneJobs = 10000
 
-// Reconciler brings one NodeImage at a time to what its node and its owners say.
+// Reconciler reconciles NodeImages.
 type Reconciler struct {
 	kube     kubernetes.Interface
 	kruise   versioned.Interface
@@ -34,19 +34,20 @@ type Reconciler struct {
 	jobs     listers.ImagePullJobLister
 	recorder record.EventRecorder
 	clock    clock.PassiveClock
-	// delay is how long a node is ready before it gets a NodeImage.
+	// delay is how long a node must be ready before it gets a NodeImage.
 	delay time.Duration
-	// gone are UIDs of jobs that do not exist any more, which no other job will ever have.
+	// gone caches UIDs of deleted jobs. UIDs are never reused, so an entry never becomes wrong.
 	gone *lru.Cache
 }
 
-// Options are those of this controller alone.
+// Options are the options of this controller.
 type Options struct {
-	// CreationDelay is how long a node is ready before it gets a NodeImage.
+	// CreationDelay is how long a node must be ready before it gets a NodeImage.
 	CreationDelay time.Duration
 }
 
-// New makes the controller. It adds an index to an informer, so it must be called before that starts.
+// New returns the controller. It adds an index to an informer, so it must be called before the informer starts. It returns an
+// error if an informer rejects an index or a handler.
 func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	_, c := build(deps, options)
 	return c.Build()
@@ -68,7 +69,8 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	return r, c
 }
 
-// concerned are the NodeImages in which a job is an owner that went, or that ended: it counts their tags no longer.
+// concerned returns the NodeImages that have a job as an owner, if that job was deleted or ended. It no longer counts their
+// tags.
 func (r *Reconciler) concerned(images cache.Indexer, before, after metav1.Object) (names []types.NamespacedName) {
 	was, _ := before.(*v1beta1.ImagePullJob)
 	is, _ := after.(*v1beta1.ImagePullJob)
@@ -92,7 +94,7 @@ func (r *Reconciler) concerned(images cache.Indexer, before, after metav1.Object
 	return names
 }
 
-// running tells whether a job has not ended.
+// running reports whether a job has not ended.
 func running(job *v1beta1.ImagePullJob) bool {
 	return job.Status.CompletionTime == nil && job.DeletionTimestamp == nil
 }

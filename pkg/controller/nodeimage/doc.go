@@ -1,7 +1,7 @@
-// Package nodeimage owns the controller of NodeImages: there is one for each node that has been ready for a while, it has the
-// node's labels, and it goes with the node. What is in it comes from others: ImagePullJobs and users write its spec, and the
-// node's agent its status. The controller drops what nobody waits for any more, and speaks for a node that does not answer.
+// Package nodeimage owns the controller of NodeImages. It creates one for each node that has been ready for some time, copies
+// the node's labels to it, and deletes it with the node. ImagePullJobs and users write a NodeImage's spec. The node agent writes
+// its status. The controller removes what nothing needs any more, and reports failures for a node that does not answer.
 //
-// clean.go decides what is left of a spec, report.go what of a status, and both see nothing but the object and the time. Enter
+// clean.go decides what remains of a spec, and report.go what remains of a status. Both use only the object and the time. Enter
 // at Reconciler.Reconcile.
 package nodeimage

@@ -11,15 +11,15 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// virtual is the value of the node label "type" of nodes that have no runtime of their own.
+// virtual is the value of the node label "type" of nodes without a container runtime of their own.
 const virtual = "virtual-kubelet"
 
-// present tells whether a node is there and can have a NodeImage.
+// present reports whether a node exists and can have a NodeImage.
 func present(node *corev1.Node) bool {
 	return node != nil && node.DeletionTimestamp == nil && node.Labels["type"] != virtual
 }
 
-// readyIn is in how long a node will have been ready for the delay, if it stays ready.
+// readyIn returns the time until the node will have been ready for the delay, if it is ready now.
 func readyIn(node *corev1.Node, delay time.Duration, now time.Time) (wait time.Duration, ready bool) {
 	condition := readiness(node)
 	if condition == nil || condition.Status != corev1.ConditionTrue {
@@ -37,13 +37,13 @@ func readiness(node *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// fake tells whether a NodeImage may exist without a node.
+// fake reports whether a NodeImage may exist without a node.
 func fake(image *v1beta1.NodeImage) bool {
 	_, found := image.Labels[pub.FakeNodeImageKey]
 	return found
 }
 
-// worthAPass leaves out what nodes write of themselves all the time.
+// worthAPass ignores changes that nodes make to their own status all the time.
 func worthAPass(before, after metav1.Object) bool {
 	b, ok := before.(*corev1.Node)
 	a, okAfter := after.(*corev1.Node)

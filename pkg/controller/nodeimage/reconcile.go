@@ -21,7 +21,7 @@ import (
 	"kruise.io/kruise/pkg/workload/imagepull"
 )
 
-// Reconcile cleans a NodeImage, and deletes it with its node.
+// Reconcile cleans a NodeImage, and deletes it if its node was deleted.
 func (r *Reconciler) Reconcile(ctx context.Context, image *v1beta1.NodeImage) (reconcile.Result, error) {
 	node, err := r.node(image.Name)
 	if err != nil {
@@ -33,7 +33,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, image *v1beta1.NodeImage) (r
 	return r.sync(ctx, node, image)
 }
 
-// node is the node of the name, or nil.
+// node returns the node with the name, or nil.
 func (r *Reconciler) node(name string) (*corev1.Node, error) {
 	node, err := r.nodes.Get(name)
 	if apierrors.IsNotFound(err) {
@@ -45,7 +45,7 @@ func (r *Reconciler) node(name string) (*corev1.Node, error) {
 	return node, nil
 }
 
-// create gives a node its NodeImage.
+// create creates the NodeImage of a node.
 func (r *Reconciler) create(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	node, err := r.node(key.Name)
 	if err != nil || !present(node) {
@@ -81,7 +81,7 @@ func (r *Reconciler) remove(ctx context.Context, image *v1beta1.NodeImage) error
 	return nil
 }
 
-// sync writes the spec if it changes, and else the status: what the status must say follows from the spec that is stored.
+// sync writes the spec if it changes. Otherwise it writes the status, because the status depends on the stored spec.
 func (r *Reconciler) sync(ctx context.Context, node *corev1.Node, image *v1beta1.NodeImage) (reconcile.Result, error) {
 	now := r.clock.Now()
 	after := image.DeepCopy()
@@ -105,7 +105,8 @@ func (r *Reconciler) sync(ctx context.Context, node *corev1.Node, image *v1beta1
 	return reconcile.Result{RequeueAfter: spread(sooner(recheck, expires))}, owners.err
 }
 
-// report writes the status, and says which pulls it failed. It returns when the next one may be.
+// report writes the status, and sends events for the pulls that it marked as failed. It returns the delay until the next pull
+// may be overdue.
 func (r *Reconciler) report(ctx context.Context, image *v1beta1.NodeImage, now time.Time) (expires time.Duration, err error) {
 	var failures []failure
 	stored, err := controller.UpdateStatus(ctx, r.kruise.AppsV1beta1().NodeImages(), image, func(fresh *v1beta1.NodeImage) error {
@@ -125,7 +126,7 @@ func (r *Reconciler) report(ctx context.Context, image *v1beta1.NodeImage, now t
 	return expires, nil
 }
 
-// spread keeps many NodeImages that are due at about the same time apart.
+// spread adds jitter to short delays, so that many NodeImages are not due at the same time.
 func spread(recheck time.Duration) time.Duration {
 	const least, wider = 3 * time.Second, 2.0 / 3
 	if recheck <= 0 || recheck >= least {
@@ -134,7 +135,7 @@ func spread(recheck time.Duration) time.Duration {
 	return wait.Jitter(least, wider)
 }
 
-// owners looks up what a cleaner asks, once each, and remembers what went wrong: then the tag stays as it is.
+// owners looks up the owners for a cleaner, once each. It collects errors; a tag whose owner cannot be read is kept.
 type owners struct {
 	reconciler *Reconciler
 	ctx        context.Context
@@ -161,7 +162,7 @@ func (o *owners) look(ref *corev1.ObjectReference) standing {
 	}
 	job, err := r.jobs.ImagePullJobs(ref.Namespace).Get(ref.Name)
 	if err != nil || job.UID != ref.UID {
-		// Another replica may have made this owner a moment ago, so a cache is no proof.
+		// Another replica may have created this owner just now, so a missing cache entry proves nothing.
 		job, err = r.kruise.AppsV1beta1().ImagePullJobs(ref.Namespace).Get(o.ctx, ref.Name, metav1.GetOptions{})
 	}
 	switch {

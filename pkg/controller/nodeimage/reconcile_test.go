@@ -45,7 +45,7 @@ func (w *world) step() time.Duration {
 	return result.RequeueAfter
 }
 
-// settle reconciles until nothing more is written, and returns what was.
+// settle reconciles until nothing more is written, and returns the writes.
 func (w *world) settle() (writes []string) {
 	w.t.Helper()
 	for range 10 {
@@ -60,7 +60,7 @@ func (w *world) settle() (writes []string) {
 	return nil
 }
 
-// image reads the NodeImage, or nil.
+// image returns the NodeImage, or nil.
 func (w *world) image() *v1beta1.NodeImage {
 	w.t.Helper()
 	list, err := w.Kruise.AppsV1beta1().NodeImages().List(w.t.Context(), metav1.ListOptions{})
@@ -198,7 +198,7 @@ func refTo(name string) corev1.ObjectReference {
 	}
 }
 
-// nginx makes a NodeImage with a tag that was asked for a minute ago, of which the node said what it says.
+// nginx returns a NodeImage with a tag that was asked for a minute ago and the given status.
 func nginx(owners []corev1.ObjectReference, report *v1beta1.ImageTagStatus, edits ...func(*v1beta1.ImageTagSpec)) *v1beta1.NodeImage {
 	tag := v1beta1.ImageTagSpec{
 		Tag: "1", Version: 3, OwnerReferences: owners, CreatedAt: new(metav1.NewTime(now.Add(-time.Minute))),
@@ -219,7 +219,7 @@ func nginx(owners []corev1.ObjectReference, report *v1beta1.ImageTagStatus, edit
 	return image
 }
 
-// succeeded is the report of a pull that ended this long ago.
+// succeeded returns the status of a pull that ended this long ago.
 func succeeded(ago time.Duration) *v1beta1.ImageTagStatus {
 	return &v1beta1.ImageTagStatus{
 		Phase: v1beta1.ImagePhaseSucceeded, Version: 3, CompletionTime: new(metav1.NewTime(now.Add(-ago))), ImageID: "nginx@sha256:1",
@@ -332,7 +332,7 @@ func TestANodeThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestCountsAreTheAgentsFirst leaves the agent the first word about a new tag.
+// TestCountsAreTheAgentsFirst checks that the agent reports on a new tag before the controller counts it.
 func TestCountsAreTheAgentsFirst(t *testing.T) {
 	image := nginx(nil, nil, func(tag *v1beta1.ImageTagSpec) { tag.CreatedAt = new(metav1.NewTime(now)) })
 	image.Status = v1beta1.NodeImageStatus{}
@@ -356,7 +356,8 @@ func TestRefsWhoseSecretIsGone(t *testing.T) {
 	assert.Equal(t, []v1beta1.ReferenceObject{entry.PullSecrets[0], entry.PullSecrets[2]}, w.image().Spec.Images["nginx"].PullSecrets)
 }
 
-// TestJobsThatGoWakeTheirNodeImages does not depend on what the process remembers: the index has it.
+// TestJobsThatGoWakeTheirNodeImages checks that a deleted job wakes its NodeImages through the index, even if the process has
+// just started.
 func TestJobsThatGoWakeTheirNodeImages(t *testing.T) {
 	w := newWorld(t, nginx([]corev1.ObjectReference{refTo("a")}, nil), &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{Name: "n2"}})
 	w.Observe()

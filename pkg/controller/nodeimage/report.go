@@ -15,12 +15,13 @@ import (
 )
 
 const (
-	// responseTimeout is how long a node may take to say anything about a tag.
+	// responseTimeout is how long a node may take to report on a tag.
 	responseTimeout = 10 * time.Minute
-	// countsPatience leaves the counts of a new tag to the node's agent, which counts with its first report. Two writers of one
-	// status at the same time would only hold each other up.
+	// countsPatience is how long the controller leaves the counts of a new tag to the node agent, which counts with its first
+	// report. Two concurrent writers of one status would only cause conflicts.
 	countsPatience = 5 * time.Second
-	// pause is the longest that an agent waits between two attempts, and attempts are how many it makes without a number.
+	// pause is the maximum delay between two attempts of an agent. attempts is the number of attempts if the tag sets no backoff
+	// limit.
 	pause    = 30 * time.Second
 	attempts = 4
 	timeout  = 600 * time.Second
@@ -29,15 +30,15 @@ const (
 	late   = "pulling exceeds the activeDeadlineSeconds"
 )
 
-// failure is a tag that failed without the node's own word.
+// failure is a tag that the controller marked as failed.
 type failure struct {
 	ref     imagepull.Reference
 	message string
 	owners  []corev1.ObjectReference
 }
 
-// report decides what becomes of the status: entries of what nobody wants any more go, what the node did not do in time
-// failed, and the counts are those of the rest. recheck is when to look again; zero is never.
+// report computes the new status: it removes entries that the spec no longer has, marks overdue tags as failed, and counts the
+// rest. recheck is the delay until the next call is due; zero means never.
 func report(image *v1beta1.NodeImage, now time.Time) (status v1beta1.NodeImageStatus, failures []failure, recheck time.Duration) {
 	after := image.DeepCopy()
 	status = after.Status
@@ -74,7 +75,7 @@ func report(image *v1beta1.NodeImage, now time.Time) (status v1beta1.NodeImageSt
 	return status, failures, recheck
 }
 
-// overdue is when an unfinished tag counts as failed, and why. Zero is never.
+// overdue returns when an unfinished tag counts as failed, and why. The zero time means never.
 func overdue(tag *v1beta1.ImageTagSpec, answer *v1beta1.ImageTagStatus) (due time.Time, message string) {
 	if answer == nil {
 		return tag.CreatedAt.Add(responseTimeout), silent
@@ -89,7 +90,7 @@ func overdue(tag *v1beta1.ImageTagSpec, answer *v1beta1.ImageTagStatus) (due tim
 	if answer.StartTime == nil {
 		return time.Time{}, ""
 	}
-	// An agent that lives says how it ended after its last attempt, whatever became of it.
+	// A live agent reports the end of a pull after its last attempt, whatever the result.
 	tries := int64(attempts)
 	if limit := policy.BackoffLimit; limit != nil && *limit >= 0 {
 		tries = int64(*limit) + 1
@@ -101,7 +102,7 @@ func overdue(tag *v1beta1.ImageTagSpec, answer *v1beta1.ImageTagStatus) (due tim
 	return answer.StartTime.Add(time.Duration(tries)*(each+pause) + responseTimeout), silent
 }
 
-// fail writes that a tag failed.
+// fail marks a tag as failed in the status.
 func fail(image *v1beta1.NodeImage, ref imagepull.Reference, version int64, message string, now time.Time) {
 	entry := image.Status.ImageStatuses[ref.Name]
 	ended := new(metav1.NewTime(now).Rfc3339Copy())
@@ -121,7 +122,7 @@ func fail(image *v1beta1.NodeImage, ref imagepull.Reference, version int64, mess
 	image.Status.ImageStatuses[ref.Name] = entry
 }
 
-// prune drops reports of what the spec does not want, and tells whether there were any.
+// prune removes status entries that the spec does not have, and returns whether there were any.
 func prune(image *v1beta1.NodeImage) (pruned bool) {
 	for name, entry := range image.Status.ImageStatuses {
 		before := len(entry.Tags)
@@ -138,7 +139,7 @@ func prune(image *v1beta1.NodeImage) (pruned bool) {
 	return pruned
 }
 
-// count fills the counts.
+// count sets the counts.
 func count(status *v1beta1.NodeImageStatus, spec *v1beta1.NodeImageSpec) {
 	status.Desired, status.Succeeded, status.Failed, status.Pulling, status.Waiting = 0, 0, 0, 0, 0
 	for _, entry := range spec.Images {

@@ -18,16 +18,16 @@ import (
 	"kruise.io/kruise/pkg/workload/readiness"
 )
 
-// Name is the controller's in logs and metrics.
+// Name is the controller's name in logs and metrics.
 const Name = "podreadiness-controller"
 
-// Reconciler gives one Pod at a time its condition.
+// Reconciler sets the first readiness condition of Pods.
 type Reconciler struct {
 	kube  kubernetes.Interface
 	clock clock.PassiveClock
 }
 
-// New makes the controller.
+// New returns the controller. It returns an error if an informer rejects an index or a handler.
 func New(deps controller.Deps) (*reconcile.Controller, error) {
 	r := &Reconciler{kube: deps.Kube, clock: deps.Clock}
 	c := controller.For(deps, Name, deps.KubeInformers.Core().V1().Pods(), r.Reconcile)
@@ -35,7 +35,7 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
-// due tells whether the Pod lacks a condition that nobody else gives it.
+// due reports whether the Pod lacks the condition and no other controller sets it.
 func due(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp != nil || !readiness.Unset(pod) {
 		return false
@@ -44,7 +44,7 @@ func due(pod *corev1.Pod) bool {
 	return kind == nil || !kind.SetsReadiness
 }
 
-// Reconcile writes the condition for the version of the Pod that it read: another party may have added a key since.
+// Reconcile writes the condition only if the Pod is unchanged since it was read, because another party may have added a key.
 func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.Result, error) {
 	after := pod.DeepCopy()
 	readiness.Begin(after, r.clock.Now())

@@ -16,11 +16,11 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// width is how many Pods are written to at once.
+// width is the maximum number of concurrent writes to Pods.
 const width = 16
 
-// annotate says on each Pod of a budget that it governs it, and takes that back from Pods that say so and have none or
-// another one.
+// annotate writes the name of the budget on each Pod that it governs. It corrects Pods that name this budget but have another
+// one or none.
 func (r *Reconciler) annotate(ctx context.Context, key types.NamespacedName, governed []*corev1.Pod) error {
 	wanted := map[string]string{}
 	due := make([]*corev1.Pod, 0, len(governed))
@@ -52,7 +52,7 @@ func (r *Reconciler) annotate(ctx context.Context, key types.NamespacedName, gov
 	return podcontrol.Parallel(len(due), width, func(i int) error { return r.annotatePod(ctx, due[i], wanted[due[i].Name]) })
 }
 
-// names tells whether a Pod says that it has this budget, or none, under both names of the annotation.
+// names reports whether both annotations of the Pod name the budget. If budget is empty, both annotations must be absent.
 func names(pod *corev1.Pod, budget string) bool {
 	for _, key := range []string{pub.RelatedPubKey, pub.RelatedPubKeyNew} {
 		if value, found := pod.Annotations[key]; value != budget || found != (budget != "") {
@@ -80,7 +80,7 @@ func (r *Reconciler) annotatePod(ctx context.Context, pod *corev1.Pod, budget st
 	return nil
 }
 
-// labelNamespace keeps the label on a namespace while it has a budget.
+// labelNamespace keeps the label on a namespace while the namespace has a budget.
 func (r *Reconciler) labelNamespace(ctx context.Context, name string) error {
 	namespace, err := r.namespaces.Get(name)
 	if apierrors.IsNotFound(err) || err == nil && namespace.DeletionTimestamp != nil {

@@ -17,7 +17,7 @@ import (
 	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
-// Name is the controller's in logs, events and metrics.
+// Name is the controller's name in logs, events and metrics.
 const Name = "podunavailablebudget-controller"
 
 const (
@@ -25,7 +25,7 @@ const (
 	hintIndex  = "podBudget"
 )
 
-// Reconciler counts one budget at a time, and labels one namespace at a time.
+// Reconciler counts budgets and labels namespaces.
 type Reconciler struct {
 	kube       kubernetes.Interface
 	kruise     versioned.Interface
@@ -38,7 +38,8 @@ type Reconciler struct {
 	pacer      *pacer
 }
 
-// New makes the controller. It adds indexes to the informers, so it must be called before they start.
+// New returns the controller. It adds indexes to the informers, so it must be called before they start. It returns an error if
+// an informer rejects an index or a handler.
 func New(deps controller.Deps) (*reconcile.Controller, error) {
 	_, c := build(deps)
 	return c.Build()

@@ -43,7 +43,7 @@ func TestCountsAndAnnotationsOfACoveredCloneSet(t *testing.T) {
 	assert.Empty(t, w.Writes(), "nothing changed, nothing is written")
 }
 
-// grant is what admission does beside the controller.
+// grant writes a grant as admission does.
 func (w *world) grant(name string, at time.Time) {
 	w.t.Helper()
 	budget := w.budget("b").DeepCopy()
@@ -74,7 +74,7 @@ func TestAGrantWhoseDeletionNeverComesIsDropped(t *testing.T) {
 	assert.Contains(t, events[0], "ns/b")
 }
 
-// A grant of which nothing is seen stands on while the cache does not show what the server has.
+// A grant without an observed disruption stands as long as the cache does not show what the server has.
 func TestAGrantEndsByTheLivePodAlone(t *testing.T) {
 	w := base(t)
 	w.grant("p-0", controllertest.Now)
@@ -242,7 +242,7 @@ func TestAGrantBesideACountIsNotLost(t *testing.T) {
 	assert.Len(t, status.DisruptedPods, 2)
 }
 
-// A count that loses against many grants makes progress: it does not read the Pods that are gone again.
+// A recount that conflicts with many grants makes progress: it does not read deleted Pods again.
 func TestACountThatLosesLooksOnce(t *testing.T) {
 	w := base(t)
 	w.grant("p-8", controllertest.Now)
@@ -288,7 +288,7 @@ func TestABudgetThatReplacesAnotherTakesItsPods(t *testing.T) {
 	}
 }
 
-// Only one of two budgets that match a Pod counts it.
+// If two budgets match a Pod, only one of them counts it.
 func TestAPodHasOneBudget(t *testing.T) {
 	cloneSet := owner("apps.kruise.io/v1beta1", "CloneSet", "c")
 	w := newWorld(t, append(append(newPods(4, "p", cloneSet), newPods(2, "q")...), newCloneSet(4),

@@ -1,8 +1,8 @@
 // Package podunavailablebudget owns the controller that counts, for each PodUnavailableBudget, how many Pods may become
-// unavailable, and publishes which budget governs a Pod: by annotation on the Pod, and by a label on each namespace that has
-// a budget. kube-apiserver asks admission only where it finds those.
+// unavailable. It also publishes which budget governs a Pod, by an annotation on the Pod, and labels each namespace that has a
+// budget. kube-apiserver calls the admission webhooks only where it finds these.
 //
-// The arithmetic is in pkg/workload/disruption. This package finds Pods and replicas, in caches and by index, and writes.
-// A count is written over the very budget that it was made for: what admission granted meanwhile makes the write fail, and
-// the count is made again. Enter at Reconciler.Reconcile.
+// The arithmetic is in pkg/workload/disruption. This package finds Pods and replicas, in caches and by index, and writes. A
+// count is written only if the budget is unchanged since it was read. If admission granted something meanwhile, the write fails
+// and the budget is counted again. Enter at Reconciler.Reconcile.
 package podunavailablebudget

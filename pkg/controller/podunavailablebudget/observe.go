@@ -19,14 +19,14 @@ import (
 	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
-// observation is what a budget is counted by.
+// observation is the input for counting a budget.
 type observation struct {
 	disruption.Observation
-	// unseen is true where a change of the replicas brings no event.
+	// unseen is true if changes of the replicas cause no event.
 	unseen bool
 }
 
-// observe reads the caches. It must come after the budget was read.
+// observe reads the caches. The budget must have been read before.
 func (r *Reconciler) observe(
 	ctx context.Context, budget *v1beta1.PodUnavailableBudget, server *disruption.Server,
 ) (*observation, error) {
@@ -42,7 +42,7 @@ func (r *Reconciler) observe(
 	return seen, err
 }
 
-// observeTarget takes the Pods and replicas of the target.
+// observeTarget reads the Pods and replicas of the budget's target.
 func (r *Reconciler) observeTarget(ctx context.Context, budget *v1beta1.PodUnavailableBudget, seen *observation) error {
 	target, _ := disruption.TargetOf(budget)
 	version := schema.FromAPIVersionAndKind(budget.Spec.TargetRef.APIVersion, target.Kind).Version
@@ -63,7 +63,7 @@ func (r *Reconciler) observeTarget(ctx context.Context, budget *v1beta1.PodUnava
 	return nil
 }
 
-// podsOf are the Pods that a workload owns, else those that its scale subresource selects.
+// podsOf returns the Pods that a workload owns. If it owns none, podsOf returns the Pods that its scale subresource selects.
 func (r *Reconciler) podsOf(namespace string, kind schema.GroupKind, found *size) ([]*corev1.Pod, error) {
 	pods, err := r.ownedPods(kind, found.uid)
 	if err != nil || len(pods) > 0 || found.selector == "" {
@@ -76,7 +76,7 @@ func (r *Reconciler) podsOf(namespace string, kind schema.GroupKind, found *size
 	return r.selectedPods(namespace, selectorindex.Parse(parsed))
 }
 
-// ownedPods are the Pods of a workload, of a Deployment those of all its ReplicaSets.
+// ownedPods returns the Pods of a workload. For a Deployment, these are the Pods of all its ReplicaSets.
 func (r *Reconciler) ownedPods(kind schema.GroupKind, uid types.UID) ([]*corev1.Pod, error) {
 	known := kinds.Of(kind)
 	if known == nil || known.Through == nil {
@@ -100,7 +100,7 @@ func (r *Reconciler) ownedPods(kind schema.GroupKind, uid types.UID) ([]*corev1.
 	return all, nil
 }
 
-// selectedPods finds Pods by one of the selector's requirements, and then judges those by all of them.
+// selectedPods finds Pods by one of the selector's requirements, and then matches them against the whole selector.
 func (r *Reconciler) selectedPods(namespace string, selector labels.Selector) (pods []*corev1.Pod, err error) {
 	for _, anchor := range selectorindex.Anchors(namespace, selector) {
 		items, err := r.pods.ByIndex(labelIndex, anchor)
@@ -116,7 +116,7 @@ func (r *Reconciler) selectedPods(namespace string, selector labels.Selector) (p
 	return pods, nil
 }
 
-// observeSelected takes the Pods that the selector selects, and the replicas of each workload that has any of them.
+// observeSelected reads the Pods that match the selector, and the replicas of every workload that controls one of them.
 func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUnavailableBudget, seen *observation) error {
 	pods, err := r.selectedPods(budget.Namespace, selectorindex.Parse(budget.Spec.Selector))
 	if err != nil {
@@ -148,7 +148,7 @@ func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUna
 	return nil
 }
 
-// topOf is the workload that counts for a Pod: the Deployment of its ReplicaSet, else what controls it.
+// topOf returns the workload whose replicas count for a Pod: the Deployment of its ReplicaSet, else its controller.
 func (r *Reconciler) topOf(pod *corev1.Pod, ref *metav1.OwnerReference) (workload disruption.Workload, version string) {
 	chain := r.workloads.above(pod)
 	if len(chain) > 1 {
@@ -159,7 +159,7 @@ func (r *Reconciler) topOf(pod *corev1.Pod, ref *metav1.OwnerReference) (workloa
 	return chain[0], schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Version
 }
 
-// governed leaves the active Pods that this budget governs.
+// governed returns the active Pods that this budget governs.
 func (r *Reconciler) governed(budget *v1beta1.PodUnavailableBudget, pods []*corev1.Pod) (ours []*corev1.Pod) {
 	for _, pod := range pods {
 		if !podstate.Active(pod) {
@@ -173,7 +173,7 @@ func (r *Reconciler) governed(budget *v1beta1.PodUnavailableBudget, pods []*core
 	return ours
 }
 
-// free tells whether a Pod that nobody governs by what it is has not been claimed by another budget's scale subresource.
+// free reports whether a Pod that no budget governs directly is not claimed through another budget's scale subresource.
 func (r *Reconciler) free(budget *v1beta1.PodUnavailableBudget, pod *corev1.Pod) bool {
 	hint := disruption.Hinted(pod.Annotations)
 	if hint == "" || hint == budget.Name {
@@ -192,7 +192,7 @@ func (r *Reconciler) governing(pod *corev1.Pod) *v1beta1.PodUnavailableBudget {
 	return budget
 }
 
-// claimed are the Pods that a budget would govern if there were no other.
+// claimed returns the Pods that a budget would govern if there were no other budgets.
 func (r *Reconciler) claimed(budget *v1beta1.PodUnavailableBudget) []*corev1.Pod {
 	if budget.Spec.Selector != nil {
 		pods, err := r.selectedPods(budget.Namespace, selectorindex.Parse(budget.Spec.Selector))

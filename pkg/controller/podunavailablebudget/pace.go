@@ -7,10 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// pace is the time between two counts of a budget. Where many Pods come and go, one count serves for all that did so since the last.
+// pace is the minimum time between two counts of a budget. If many Pods change, one count covers all changes since the last
+// count.
 const pace = 100 * time.Millisecond
 
-// pacer knows when budgets were counted.
+// pacer records when budgets were counted.
 type pacer struct {
 	every time.Duration
 	lock  sync.Mutex
@@ -21,7 +22,7 @@ func newPacer(every time.Duration) *pacer {
 	return &pacer{every: every, last: map[types.NamespacedName]time.Time{}}
 }
 
-// wait returns how long it is too early for another count, or zero when it is time: then it counts as made.
+// wait returns how long the next count must wait. Zero means that the budget may be counted now; wait then records the count.
 func (p *pacer) wait(key types.NamespacedName, now time.Time) time.Duration {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -34,7 +35,7 @@ func (p *pacer) wait(key types.NamespacedName, now time.Time) time.Duration {
 	return 0
 }
 
-// forget drops a budget that is gone.
+// forget drops a deleted budget.
 func (p *pacer) forget(key types.NamespacedName) {
 	p.lock.Lock()
 	defer p.lock.Unlock()

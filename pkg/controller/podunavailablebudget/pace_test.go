@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Many Pods that go one after another are counted together, and the first of them at once.
+// If many Pods are deleted one after another, the first is counted at once and the others together.
 func TestCountsKeepTheirPace(t *testing.T) {
 	w := base(t)
 	w.r.pacer = newPacer(pace)

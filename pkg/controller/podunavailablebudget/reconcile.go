@@ -18,10 +18,11 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// unseenPeriod is how often a workload of a kind without events is looked at.
+// unseenPeriod is how often a workload without events is read.
 const unseenPeriod = 15 * time.Second
 
-// absent labels one namespace, for a key without a name, or cleans up after a budget that is gone.
+// absent handles keys without a budget. A key without a name stands for a namespace to label. Any other key is a deleted budget
+// to clean up after.
 func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	if key.Name == "" {
 		return reconcile.Result{}, r.labelNamespace(ctx, key.Namespace)
@@ -49,7 +50,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, budget *v1beta1.PodUnavailab
 	return reconcile.Result{RequeueAfter: recheck}, r.annotate(ctx, key, seen.Pods)
 }
 
-// count counts, and writes the count over the very budget that it was made for. It returns nothing for a budget that is gone.
+// count computes the budget's status and writes it if the budget is unchanged since it was read. It returns nil for a deleted
+// budget.
 func (r *Reconciler) count(ctx context.Context, budget *v1beta1.PodUnavailableBudget) (*observation, time.Duration, error) {
 	server := disruption.NewServer(r.livePod(ctx, budget.Namespace))
 	var seen *observation
@@ -76,7 +78,7 @@ func (r *Reconciler) count(ctx context.Context, budget *v1beta1.PodUnavailableBu
 	return seen, count.Recheck, nil
 }
 
-// tell says what a new count shows.
+// tell logs a new count and sends its events.
 func (r *Reconciler) tell(ctx context.Context, budget *v1beta1.PodUnavailableBudget, seen *observation, count *disruption.Count) {
 	klog.FromContext(ctx).V(2).Info("Counted", "total", count.Status.TotalReplicas, "desired", count.Status.DesiredAvailable,
 		"current", count.Status.CurrentAvailable, "allowed", count.Status.UnavailableAllowed)
@@ -89,8 +91,8 @@ func (r *Reconciler) tell(ctx context.Context, budget *v1beta1.PodUnavailableBud
 	}
 }
 
-// notCounted reports what keeps a budget from being counted. Its last count stands. What a retry does not cure is looked at
-// again from time to time: a kind may come to be served, and a rule to be added.
+// notCounted reports why a budget cannot be counted. The last count stays. A failure that needs a user's action is retried every
+// unseenPeriod: the missing kind may be installed, or the missing permission granted.
 func (r *Reconciler) notCounted(budget *v1beta1.PodUnavailableBudget, err error) (reconcile.Result, error) {
 	var remedy string
 	switch {

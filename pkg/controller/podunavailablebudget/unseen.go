@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// ask reads a workload of a kind that is not cached from its server.
+// ask reads a workload of an uncached kind from the API server.
 func (w *workloads) ask(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
 	if kind := kinds.Of(workload.GroupKind); kind == nil || !kind.HasPods() {
 		return w.askForScale(ctx, namespace, version, workload)
@@ -24,7 +24,7 @@ func (w *workloads) ask(ctx context.Context, namespace, version string, workload
 	return sizeOf(object, replicasOf(object)), nil
 }
 
-// sizeOf is nil for a workload that goes. Without replicas it is to have as many Pods as it has.
+// sizeOf returns the size of a workload, or nil if it is being deleted. If replicas is nil, every existing Pod counts as wanted.
 func sizeOf(object metav1.Object, replicas *int32) *size {
 	if object.GetDeletionTimestamp() != nil {
 		return nil
@@ -32,7 +32,7 @@ func sizeOf(object metav1.Object, replicas *int32) *size {
 	return &size{uid: object.GetUID(), replicas: ptr.Deref(replicas, 0), uncounted: replicas == nil}
 }
 
-// askForScale asks the scale subresource of any kind. What has none wants as many Pods as it has.
+// askForScale reads the scale subresource of a workload of any kind. If there is none, every existing Pod counts as wanted.
 func (w *workloads) askForScale(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
 	mapping, err := w.mapper.RESTMapping(workload.GroupKind, version)
 	if err != nil {

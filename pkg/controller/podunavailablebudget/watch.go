@@ -15,7 +15,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// itsNamespace names the namespace that a budget may be the first or the last of: a key without a name.
+// itsNamespace returns a key without a name, for the budget's namespace. The budget may be the first or the last of that
+// namespace.
 func itsNamespace(obj metav1.Object) []types.NamespacedName {
 	return []types.NamespacedName{{Namespace: obj.GetNamespace()}}
 }
@@ -28,7 +29,8 @@ func labelChanged(before, after metav1.Object) bool {
 	return before.GetLabels()[pub.BudgetNamespaceKey] != after.GetLabels()[pub.BudgetNamespaceKey]
 }
 
-// rivals are the other budgets that a new or deleted one takes Pods from, or leaves Pods to.
+// rivals returns the other budgets that also match the Pods of a budget. When the budget is created or deleted, Pods move
+// between it and them.
 func (r *Reconciler) rivals(obj metav1.Object) (keys []types.NamespacedName) {
 	budget, ok := obj.(*v1beta1.PodUnavailableBudget)
 	if !ok {
@@ -48,7 +50,7 @@ func (r *Reconciler) rivals(obj metav1.Object) (keys []types.NamespacedName) {
 	return keys
 }
 
-// governingPod names the budget that governs a Pod, and the one that it says it has.
+// governingPod returns the budget that governs a Pod, unless the Pod already names it, and the budget that the Pod names.
 func (r *Reconciler) governingPod(obj metav1.Object) (keys []types.NamespacedName) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -64,7 +66,7 @@ func (r *Reconciler) governingPod(obj metav1.Object) (keys []types.NamespacedNam
 	return keys
 }
 
-// governingWorkload names the budget whose target a workload is, and the one that selects the Pods of its template.
+// governingWorkload returns the budget that targets the workload or selects the Pods of its template.
 func (r *Reconciler) governingWorkload(obj metav1.Object) []types.NamespacedName {
 	workload, template, known := identify(obj)
 	if !known {
@@ -77,12 +79,12 @@ func (r *Reconciler) governingWorkload(obj metav1.Object) []types.NamespacedName
 	return []types.NamespacedName{{Namespace: budget.Namespace, Name: budget.Name}}
 }
 
-// resized tells whether a change of a workload may change what a budget counts from.
+// resized reports whether a change of a workload may change the replicas that a budget counts from.
 func resized(before, after metav1.Object) bool {
 	return !ptr.Equal(replicasOf(before), replicasOf(after)) || (before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil)
 }
 
-// worthACount tells whether a change of a Pod may change what its budget allows, or which budget it has.
+// worthACount reports whether a change of a Pod may change what its budget allows, or which budget governs it.
 func worthACount(before, after metav1.Object) bool {
 	b, ok := before.(*corev1.Pod)
 	a, okAfter := after.(*corev1.Pod)

@@ -19,7 +19,7 @@ import (
 	"kruise.io/kruise/pkg/workloadclient"
 )
 
-// workloads finds what budgets count from: in caches where the kind is watched, else on the server.
+// workloads finds the workloads that budgets count from. It reads caches if the kind is watched, else the API server.
 type workloads struct {
 	informers map[schema.GroupKind]controller.Informer
 	cached    map[schema.GroupKind]cache.Indexer
@@ -39,12 +39,12 @@ func newWorkloads(deps controller.Deps) *workloads {
 	return w
 }
 
-// through tells whether objects of a kind own Pods for those of another.
+// through reports whether objects of a kind own Pods on behalf of another kind.
 func through(kind schema.GroupKind) bool {
 	return len(kinds.Names(func(above *kinds.Kind) bool { return above.Through != nil && *above.Through == kind })) > 0
 }
 
-// identify names a workload whose changes are seen, and returns the labels of its Pods.
+// identify returns the workload for a watched object, and the labels of its Pods.
 func identify(obj metav1.Object) (workload disruption.Workload, template map[string]string, known bool) {
 	kind := kinds.OfObject(obj)
 	object, ok := obj.(kinds.Object)
@@ -57,7 +57,7 @@ func identify(obj metav1.Object) (workload disruption.Workload, template map[str
 	return disruption.Workload{GroupKind: kind.GroupKind, Name: obj.GetName()}, template, true
 }
 
-// replicasOf is how many Pods a workload is to have, or nil where that is as many as there are.
+// replicasOf returns the wanted number of Pods, or nil if every existing Pod counts as wanted.
 func replicasOf(obj any) *int32 {
 	kind := kinds.OfObject(obj)
 	object, ok := obj.(kinds.Object)
@@ -67,7 +67,7 @@ func replicasOf(obj any) *int32 {
 	return kind.Replicas(object)
 }
 
-// above returns what controls a Pod, and what controls that, as far as the caches know.
+// above returns the controller of a Pod, followed by the controller of that controller, if the caches have it.
 func (w *workloads) above(pod *corev1.Pod) []disruption.Workload {
 	ref := metav1.GetControllerOfNoCopy(pod)
 	if ref == nil {
@@ -83,7 +83,7 @@ func (w *workloads) above(pod *corev1.Pod) []disruption.Workload {
 	return chain
 }
 
-// lookUp returns a workload of a kind that is cached, or nil.
+// lookUp returns a workload of a cached kind, or nil.
 func (w *workloads) lookUp(kind schema.GroupKind, namespace, name string) metav1.Object {
 	indexer, cached := w.cached[kind]
 	if !cached {
@@ -97,17 +97,17 @@ func (w *workloads) lookUp(kind schema.GroupKind, namespace, name string) metav1
 	return object
 }
 
-// size is what a budget counts from, of one workload.
+// size is what a budget counts from, for one workload.
 type size struct {
 	uid      types.UID
 	replicas int32
-	// uncounted is true where the workload does not say how many it wants: it is as many as there are.
+	// uncounted is true if the workload has no number of replicas. Every existing Pod then counts as wanted.
 	uncounted bool
 	// selector selects the Pods of a workload that does not own them.
 	selector string
 }
 
-// find returns the size of a workload, or nil when it is gone or goes.
+// find returns the size of a workload, or nil if the workload is deleted or being deleted.
 func (w *workloads) find(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
 	if _, cached := w.cached[workload.GroupKind]; cached {
 		object := w.lookUp(workload.GroupKind, namespace, workload.Name)

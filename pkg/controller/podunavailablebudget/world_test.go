@@ -53,7 +53,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	return w
 }
 
-// game adds an object of a kind without types, and its scale.
+// game adds an object of a kind without Go types, and its scale.
 func (w *world) game(replicas int64, selector string) {
 	w.t.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{
@@ -77,7 +77,7 @@ func (w *world) game(replicas int64, selector string) {
 	})
 }
 
-// reconcile lets the controller see everything and work on the budget.
+// reconcile brings the caches up to date and reconciles the budget.
 func (w *world) reconcile() policyv1beta1.PodUnavailableBudgetStatus {
 	w.t.Helper()
 	require.NoError(w.t, w.try("b"))
@@ -90,7 +90,7 @@ func (w *world) try(name string) (err error) {
 	return err
 }
 
-// budget asks the server past its client: reactors may.
+// budget reads the budget from the server without its client, because reactors may call it.
 func (w *world) budget(name string) *policyv1beta1.PodUnavailableBudget {
 	w.t.Helper()
 	object, err := w.Kruise.Tracker().Get(policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), "ns", name)
@@ -193,7 +193,7 @@ func called(name string) func(*policyv1beta1.PodUnavailableBudget) {
 
 var ofCloneSet = target("apps.kruise.io/v1alpha1", "CloneSet", "c")
 
-// base is the world of the cases.
+// base returns the world that most cases start from.
 func base(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, append(newPods(10, "p", owner("apps.kruise.io/v1beta1", "CloneSet", "c")), newCloneSet(10), newBudget(ofCloneSet))...)
@@ -202,7 +202,7 @@ func base(t *testing.T) *world {
 	return w
 }
 
-// newFresh returns what a constructor is given, with no index made yet.
+// newFresh returns Deps on which no index has been added yet.
 func newFresh(t *testing.T) controller.Deps {
 	t.Helper()
 	return controllertest.New(t, "").Deps

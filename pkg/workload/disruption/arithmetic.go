@@ -8,7 +8,8 @@ import (
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 )
 
-// Total is the number of replicas that a budget counts from, where the workloads have so many.
+// Total returns the number of replicas that a budget is computed from. It is spec.protectTotalReplicas if that is set, else the
+// given number of replicas.
 func Total(spec *v1beta1.PodUnavailableBudgetSpec, replicas int32) int32 {
 	if spec.ProtectTotalReplicas != nil {
 		return *spec.ProtectTotalReplicas
@@ -16,7 +17,8 @@ func Total(spec *v1beta1.PodUnavailableBudgetSpec, replicas int32) int32 {
 	return replicas
 }
 
-// Desired is how many Pods of so many must stay available. Percentages are rounded up, whichever of the two they bound.
+// Desired returns how many of total Pods must stay available. Percentages are rounded up, in maxUnavailable as well as in
+// minAvailable. It returns an error if the spec sets neither field, or a value that is neither a number nor a percentage.
 func Desired(spec *v1beta1.PodUnavailableBudgetSpec, total int32) (int32, error) {
 	switch {
 	case spec.MaxUnavailable != nil:

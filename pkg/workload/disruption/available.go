@@ -9,19 +9,20 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// Available tells whether a Pod counts towards what must stay available. A Pod whose node has not seen its newest spec does
-// not: what the node will make of it is not known.
+// Available reports whether a Pod counts as available. A Pod whose node has not observed its newest spec does not count, because
+// the node may still restart its containers.
 func Available(pod *corev1.Pod) bool {
 	seen := pod.Status.ObservedGeneration == 0 || pod.Status.ObservedGeneration >= pod.Generation
 	return seen && Serving(pod)
 }
 
-// Serving tells whether the loss of the Pod would be a loss: it is ready, and not in the middle of an update.
+// Serving reports whether the Pod serves now: it is active, ready, not marked unavailable by a label, and not being updated in
+// place.
 func Serving(pod *corev1.Pod) bool {
 	return podstate.Active(pod) && podstate.Ready(pod) && !markedUnavailable(pod) && Consistent(pod)
 }
 
-// markedUnavailable tells whether a label says that the Pod is not available.
+// markedUnavailable reports whether a label marks the Pod as unavailable.
 func markedUnavailable(pod *corev1.Pod) bool {
 	for key := range pod.Labels {
 		if strings.HasPrefix(key, pub.UnavailablePodKeyPrefix) {

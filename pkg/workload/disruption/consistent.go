@@ -11,7 +11,7 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-// Consistent tells whether the Pod's containers are those of its spec: no update in place is on its way.
+// Consistent reports whether the Pod's running containers match its spec, so no in-place update is in progress.
 func Consistent(pod *corev1.Pod) bool {
 	digests := 0
 	for i := range pod.Spec.Containers {
@@ -34,8 +34,8 @@ func Consistent(pod *corev1.Pod) bool {
 	return err == nil && progress.Complete
 }
 
-// sidecarsConsistent is Consistent for containers that SidecarSets injected. A record that nobody can read says that an
-// update is on its way.
+// sidecarsConsistent is Consistent for containers that SidecarSets injected. If the record of the last update cannot be read, an
+// update is assumed to be in progress.
 func sidecarsConsistent(pod *corev1.Pod) bool {
 	if pod.Annotations[pub.SidecarSetInjectedListKey] == "" {
 		return true

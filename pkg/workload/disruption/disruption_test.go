@@ -84,7 +84,7 @@ func granted(at time.Time) func(*v1beta1.PodUnavailableBudget) {
 	}
 }
 
-// decide asks a budget as admission does.
+// decide asks a budget the way admission does.
 func decide(budget *v1beta1.PodUnavailableBudget, request *Request) error {
 	if Exempt(request) {
 		return nil
@@ -103,7 +103,7 @@ func TestDecisions(t *testing.T) {
 		budget  *v1beta1.PodUnavailableBudget
 		request Request
 		refused []string
-		// spent is by how much the budget shrinks.
+		// spent is how much unavailableAllowed decreases.
 		spent int32
 	}{
 		"a deletion":                    {budget: newBudget(), spent: 1},

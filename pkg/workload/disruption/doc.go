@@ -1,10 +1,11 @@
-// Package disruption owns the arithmetic of PodUnavailableBudgets: which budget governs a Pod, which Pods count as
-// available, how many more may go, whether a request may have one of them, and what becomes of what was granted.
+// Package disruption owns the arithmetic of PodUnavailableBudgets: which budget governs a Pod, which Pods count as available,
+// how many more disruptions are allowed, whether a request is granted, and when a grant ends.
 //
-// All functions are pure; "now" comes from the caller. Admission enters at Governing and Spend, the controller at Governing
-// and Recount. Both run inside a write that succeeds only over the very budget that they read, so that whatever the order of
-// grants and recounts, never more is granted than allowed.
+// All functions are pure; the caller passes the current time. Admission enters at Governing and Spend. The controller enters at
+// Governing and Recount. Both write their result only if the budget is unchanged since they read it. Therefore the grants never
+// exceed what is allowed, in whatever order grants and recounts happen.
 //
-// A grant is an entry in the status: the Pod's name with the time. While it stands its Pod counts as gone, whatever a cache
-// shows of it. It ends when the Pod was looked at on its server and the cache shows the same.
+// A grant is an entry in the budget's status: the name of the Pod and the time. While a grant stands, its Pod counts as
+// unavailable, whatever a cache shows. A grant ends when the Pod has been read from the API server and the cache shows the same
+// version.
 package disruption

@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
-// Workload names what controls a Pod, or what controls that.
+// Workload names the controller of a Pod, or the controller of that controller.
 type Workload struct {
 	schema.GroupKind
 	Name string
@@ -25,7 +25,8 @@ func WorkloadOf(apiVersion, kind, name string) Workload {
 	return Workload{GroupKind: schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind(), Name: name}
 }
 
-// ControllerOf returns what controls an object, and the reference to it, or nil.
+// ControllerOf returns the controller of an object and the reference to it. The reference is nil if the object has no
+// controller.
 func ControllerOf(object metav1.Object) (Workload, *metav1.OwnerReference) {
 	ref := metav1.GetControllerOfNoCopy(object)
 	if ref == nil {
@@ -34,7 +35,7 @@ func ControllerOf(object metav1.Object) (Workload, *metav1.OwnerReference) {
 	return WorkloadOf(ref.APIVersion, ref.Kind, ref.Name), ref
 }
 
-// TargetOf returns the workload that a budget names.
+// TargetOf returns the workload that the budget's targetRef names, and false if there is no targetRef.
 func TargetOf(budget *v1beta1.PodUnavailableBudget) (Workload, bool) {
 	if ref := budget.Spec.TargetRef; ref != nil {
 		return WorkloadOf(ref.APIVersion, ref.Kind, ref.Name), true
@@ -42,7 +43,7 @@ func TargetOf(budget *v1beta1.PodUnavailableBudget) (Workload, bool) {
 	return Workload{}, false
 }
 
-// Budgets is an index of budgets, made with Indexers.
+// Budgets is an index of budgets. It must have the indexes of Indexers.
 type Budgets interface {
 	ByIndex(name, value string) ([]any, error)
 }
@@ -52,8 +53,8 @@ const (
 	anchorIndex = "budgetAnchor"
 )
 
-// Indexers are the indexes by which budgets are found. A selector is indexed by one of its requirements, which a Pod must meet
-// to be selected.
+// Indexers returns the indexes that Governing and Matching look up. A selector is indexed by one of its requirements: a Pod must
+// meet that requirement to be selected.
 func Indexers() cache.Indexers {
 	return cache.Indexers{
 		targetIndex: func(obj any) ([]string, error) {
@@ -73,8 +74,7 @@ func Indexers() cache.Indexers {
 	}
 }
 
-// Index adds the indexers to an informer that several parties share, unless one of them did before. It is no function to call
-// from two goroutines at once.
+// Index adds the indexers to a shared informer, except those that it already has. It must not be called concurrently.
 func Index(informer cache.SharedIndexInformer) error {
 	missing := Indexers()
 	for name := range informer.GetIndexer().GetIndexers() {
@@ -87,8 +87,8 @@ func targetKey(namespace string, w Workload) string {
 	return strings.Join([]string{namespace, w.Group, w.Kind, w.Name}, "/")
 }
 
-// Governing returns the one budget that governs a Pod with the labels and workloads given, or nil: the first by name of those
-// whose target is one of the workloads, else the first by name of those that select it.
+// Governing returns the one budget that governs a Pod with the given labels and workloads, or nil. Budgets that target one of
+// the workloads take precedence over budgets that select the labels. Among several, the first by name governs.
 func Governing(
 	budgets Budgets, namespace string, podLabels map[string]string, workloads []Workload,
 ) (*v1beta1.PodUnavailableBudget, error) {
@@ -100,7 +100,7 @@ func Governing(
 	return firstByName(selecting), err
 }
 
-// Matching returns every budget whose target is one of the workloads, or that selects the labels.
+// Matching returns every budget that targets one of the workloads or selects the labels. A budget can appear twice.
 func Matching(
 	budgets Budgets, namespace string, podLabels map[string]string, workloads []Workload,
 ) ([]*v1beta1.PodUnavailableBudget, error) {
@@ -161,7 +161,7 @@ func lookUp(budgets Budgets, index, value string) ([]*v1beta1.PodUnavailableBudg
 	return found, nil
 }
 
-// Hinted returns the budget that a Pod's annotations name, or nothing.
+// Hinted returns the name of the budget in the Pod's annotations, or "".
 func Hinted(annotations map[string]string) string {
 	if name := annotations[pub.RelatedPubKeyNew]; name != "" {
 		return name
@@ -169,8 +169,8 @@ func Hinted(annotations map[string]string) string {
 	return annotations[pub.RelatedPubKey]
 }
 
-// FoundByScale tells whether the Pods of a budget's target may be ones that it does not own: of a kind that nobody knows here,
-// its scale subresource says which they are.
+// FoundByScale reports whether the Pods of the budget's target must be found through the target's scale subresource. This is so
+// for kinds that this server does not know or that do not own Pods themselves.
 func FoundByScale(budget *v1beta1.PodUnavailableBudget) bool {
 	target, found := TargetOf(budget)
 	if !found {

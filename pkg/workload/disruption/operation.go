@@ -9,10 +9,10 @@ import (
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 )
 
-// usualOperations are what a budget bounds that names none.
+// usualOperations are the operations that a budget protects when its spec names none.
 var usualOperations = []v1beta1.PubOperation{v1beta1.PubDeleteOperation, v1beta1.PubUpdateOperation, v1beta1.PubEvictOperation}
 
-// UpdateOf says what kind of disruption an update of a Pod is, and false when it is none.
+// UpdateOf returns which operation an update of a Pod is. It returns false if the update is no disruption.
 func UpdateOf(before, after *corev1.Pod) (v1beta1.PubOperation, bool) {
 	switch {
 	case !markedUnavailable(before) && markedUnavailable(after):
@@ -26,8 +26,8 @@ func UpdateOf(before, after *corev1.Pod) (v1beta1.PubOperation, bool) {
 	}
 }
 
-// restartsNothing tells whether nothing differs but amounts that the node can change in a running container. That the class of
-// service stays what it is, kube-apiserver sees to.
+// restartsNothing reports whether the update only changes resources that the node can change in a running container.
+// kube-apiserver already rejects an update that changes the QoS class.
 func restartsNothing(before, after *corev1.Pod) bool {
 	if _, static := before.Annotations[corev1.MirrorPodAnnotationKey]; static || len(before.Spec.Containers) != len(after.Spec.Containers) {
 		return false
@@ -43,7 +43,7 @@ func restartsNothing(before, after *corev1.Pod) bool {
 	return apiequality.Semantic.DeepEqual(before.Spec, *rest)
 }
 
-// changesRestart tells whether the container cannot have other resources without a restart.
+// changesRestart reports whether the container must restart to get the wanted resources.
 func changesRestart(container *corev1.Container, wanted corev1.ResourceRequirements) bool {
 	for _, lists := range [][2]corev1.ResourceList{
 		{container.Resources.Limits, wanted.Limits}, {container.Resources.Requests, wanted.Requests},
@@ -77,8 +77,8 @@ func changedNames(before, after corev1.ResourceList) (names []corev1.ResourceNam
 	return names
 }
 
-// protects tells whether a budget bounds an operation. A resize that restarts nothing is bounded where updates are, unless
-// the administrator rules that such a resize is none.
+// protects reports whether the budget limits the operation. With resizeIsUpdate, a budget that limits updates also limits
+// resizes that restart nothing.
 func protects(spec *v1beta1.PodUnavailableBudgetSpec, operation v1beta1.PubOperation, resizeIsUpdate bool) bool {
 	operations := spec.ProtectOperations
 	if len(operations) == 0 {

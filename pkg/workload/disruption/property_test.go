@@ -15,9 +15,9 @@ import (
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 )
 
-// TestWhateverTheOrderNeverMoreIsGrantedThanAllowed lets clients ask, requests arrive late or never, nodes act, a cache lag
-// behind and controllers count by what they read long before. At every moment the Pods that serve, less those that somebody
-// has leave to disrupt, are as many as must stay.
+// TestWhateverTheOrderNeverMoreIsGrantedThanAllowed simulates clients that ask, requests that arrive late or never, nodes that
+// act, a cache that lags, and controllers that write counts from old reads. At every moment, enough Pods serve even if every
+// granted disruption happens.
 func TestWhateverTheOrderNeverMoreIsGrantedThanAllowed(t *testing.T) {
 	granted := 0
 	for seed := range int64(2000) {
@@ -31,14 +31,14 @@ func TestWhateverTheOrderNeverMoreIsGrantedThanAllowed(t *testing.T) {
 	require.Greater(t, granted, 2000*5, "the budget was spent again and again")
 }
 
-// lifeOfARequest bounds the time from a grant to the disruption.
+// lifeOfARequest is the maximum time from a grant to the disruption.
 const lifeOfARequest = 4 * time.Second
 
 type simulation struct {
 	random  *rand.Rand
 	now     time.Time
 	version int
-	// server is the truth, changes are on the way to the cache.
+	// server holds the actual Pods. changes are on their way to the cache.
 	server, cache map[string]*corev1.Pod
 	changes       []*corev1.Pod
 	budget        *v1beta1.PodUnavailableBudget
@@ -46,11 +46,11 @@ type simulation struct {
 	requests      []inFlight
 	counts        []pendingCount
 	granted       int
-	// looks are those of the counts since one was last given up.
+	// looks caches the answers for the current recount. It is replaced when a recount is given up.
 	looks *Server
 }
 
-// inFlight is a request that was granted and has not come to its end.
+// inFlight is a granted request that has neither been carried out nor lost.
 type inFlight struct {
 	uid       types.UID
 	name      string
@@ -58,7 +58,7 @@ type inFlight struct {
 	until     time.Time
 }
 
-// pendingCount is a count that was made and is not written.
+// pendingCount is a computed count that is not written yet.
 type pendingCount struct {
 	over   int
 	status v1beta1.PodUnavailableBudgetStatus
@@ -132,7 +132,7 @@ func (w *simulation) ask() {
 	w.requests = append(w.requests, inFlight{uid: pod.UID, name: pod.Name, operation: request.Operation, until: w.now.Add(lifeOfARequest)})
 }
 
-// change writes to the server; the cache will see it in its turn.
+// change writes to the server. The cache receives the change later.
 func (w *simulation) change(name string, edit func(*corev1.Pod)) {
 	w.version++
 	pod := w.server[name].DeepCopy()
@@ -142,7 +142,7 @@ func (w *simulation) change(name string, edit func(*corev1.Pod)) {
 	w.changes = append(w.changes, pod)
 }
 
-// act carries a request out, or loses it.
+// act carries out a granted request, or loses it.
 func (w *simulation) act() {
 	if len(w.requests) == 0 {
 		return
@@ -163,7 +163,7 @@ func (w *simulation) act() {
 	})
 }
 
-// nodes end Pods that go, replace them under the same name, start what was updated and report what runs.
+// nodes end terminating Pods, replace them under the same name, finish updates, and report what runs.
 func (w *simulation) nodes() {
 	pod := w.any()
 	switch {
@@ -189,7 +189,7 @@ func (w *simulation) lag() {
 	}
 }
 
-// count makes a count by the budget as it is stored now, to be written later. It may be one that lost and is made again.
+// count computes a count from the stored budget, to be written later. It may repeat a count whose write failed.
 func (w *simulation) count() {
 	if w.random.Intn(4) == 0 {
 		w.lookAnew()
@@ -209,7 +209,7 @@ func (w *simulation) count() {
 	w.counts = append(w.counts, pendingCount{over: w.stored, status: count.Status})
 }
 
-// write writes a count, if the budget is still the one that it was made for.
+// write writes a count if the budget is unchanged since the count was computed.
 func (w *simulation) write() {
 	if len(w.counts) == 0 {
 		return
@@ -233,7 +233,7 @@ func (w *simulation) giveUp() {
 	w.requests = alive
 }
 
-// available counts the Pods that serve and that nobody has leave to disrupt.
+// available counts the Pods that serve and that no granted request may still disrupt.
 func (w *simulation) available() (n int) {
 	leave := map[types.UID]bool{}
 	for _, request := range w.requests {

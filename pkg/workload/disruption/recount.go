@@ -12,32 +12,33 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// lookAgain is when a Pod is looked at once more of which the cache shows another version than the server.
+// lookAgain is the delay before a Pod is read from the server again, after the cache and the server showed different versions.
 const lookAgain = time.Second
 
-// Observation is what a recount goes by. It must be made after the budget was read, not before: a grant that was recorded and
-// ended in between would be missed.
+// Observation is the input of a recount. It must be made after the budget was read. Otherwise a grant that was recorded and
+// ended in between is missed.
 type Observation struct {
-	// Pods are those that the budget governs, as a cache has them.
+	// Pods are the Pods that the budget governs, from a cache.
 	Pods []*corev1.Pod
-	// Replicas are what their workloads want.
+	// Replicas is the sum of the replicas that their workloads want.
 	Replicas int32
 	Now      time.Time
-	// Cached is a Pod of the budget's namespace in the same cache, or nil.
+	// Cached returns a Pod of the budget's namespace from the same cache, or nil.
 	Cached func(name string) *corev1.Pod
 	Server *Server
 }
 
-// Count is what a recount comes to.
+// Count is the result of a recount.
 type Count struct {
 	Status v1beta1.PodUnavailableBudgetStatus
-	// Recheck is when to count again though nothing happens, or zero.
+	// Recheck is the delay until the next recount is due even if nothing changes. Zero means none is due.
 	Recheck time.Duration
-	// NotDeleted are Pods whose deletion was granted and never came.
+	// NotDeleted are the Pods whose deletion was granted but did not happen before the grant expired.
 	NotDeleted []*corev1.Pod
 }
 
-// Recount counts anew what a budget allows. Grants that stand hold back their Pods.
+// Recount computes the status of a budget from the observed Pods. A Pod with a standing grant counts as unavailable. It returns
+// an error if the budget is invalid or a Pod cannot be read.
 func Recount(budget *v1beta1.PodUnavailableBudget, seen *Observation) (*Count, error) {
 	total := Total(&budget.Spec, seen.Replicas)
 	desired, err := Desired(&budget.Spec, total)
@@ -78,7 +79,7 @@ type recount struct {
 	count  *Count
 }
 
-// grant is one that was made, beside the Pod as the cache has it.
+// grant is an entry in the budget's status, together with the cached Pod.
 type grant struct {
 	name      string
 	at        metav1.Time
@@ -97,10 +98,10 @@ func (r *recount) grants(made map[string]metav1.Time, expiry time.Duration) []gr
 	return all
 }
 
-// ends tells whether a grant ends by what the cache shows: its Pod is gone, or it expired.
+// ends reports whether the grant ends according to the cache: its Pod is gone or terminating, or the grant expired.
 func (g *grant) ends() bool { return g.remaining <= 0 || g.cached == nil || !podstate.Active(g.cached) }
 
-// doubtful are the grants that end if the server has what the cache shows.
+// doubtful returns the grants that end if the server confirms what the cache shows.
 func doubtful(grants []grant) (ends []grant) {
 	for _, g := range grants {
 		if g.ends() {
@@ -110,8 +111,8 @@ func doubtful(grants []grant) (ends []grant) {
 	return ends
 }
 
-// standing returns the grants that stand. One ends only when the cache, by which the Pod counts from then on, shows what the
-// server has.
+// standing returns the grants that stand. A grant ends only when the cache shows the same version as the server, because the Pod
+// then counts by what the cache shows.
 func (r *recount) standing(grants []grant, live map[string]*metav1.ObjectMeta, expired func(string)) (standing map[string]metav1.Time) {
 	for _, g := range grants {
 		if g.ends() {
@@ -135,7 +136,7 @@ func (r *recount) standing(grants []grant, live map[string]*metav1.ObjectMeta, e
 	return standing
 }
 
-// cached is a Pod as this recount counts it, else as the cache has it.
+// cached returns the Pod that this recount counts, if there is one, else the Pod from the cache.
 func (r *recount) cached(name string) (pod *corev1.Pod, counted bool) {
 	if pod, counted = r.active[name]; counted {
 		return pod, true
@@ -143,7 +144,7 @@ func (r *recount) cached(name string) (pod *corev1.Pod, counted bool) {
 	return r.Cached(name), false
 }
 
-// shows tells whether the cache has a Pod as the server has it.
+// shows reports whether the cache has the same version of the Pod as the server.
 func shows(live *metav1.ObjectMeta, cached *corev1.Pod) bool {
 	if live == nil || cached == nil {
 		return live == nil && cached == nil

@@ -13,7 +13,7 @@ import (
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 )
 
-// seenIn is an observation by a cache, while the server has something else.
+// seenIn returns an observation whose cache differs from the server.
 func seenIn(cached, live []*corev1.Pod, at time.Time) *Observation {
 	return &Observation{
 		Pods: cached, Replicas: 10, Now: at,
@@ -43,7 +43,7 @@ func tenPods() (pods []*corev1.Pod) {
 	return pods
 }
 
-// but returns the Pods with one changed.
+// but returns a copy of the Pods in which one Pod is changed.
 func but(pods []*corev1.Pod, name string, edit func(*corev1.Pod)) []*corev1.Pod {
 	changed := make([]*corev1.Pod, 0, len(pods))
 	for _, pod := range pods {
@@ -145,7 +145,7 @@ func TestFewerReplicasNeedFewerPods(t *testing.T) {
 	assert.EqualValues(t, 7, count.Status.UnavailableAllowed)
 }
 
-// countAgain counts with the server of a count before.
+// countAgain recounts with the Server of an earlier recount.
 func countAgain(t *testing.T, server *Server, cached []*corev1.Pod, grantedAt, at time.Time) *Count {
 	t.Helper()
 	seen := seenIn(cached, nil, at)
@@ -157,7 +157,7 @@ func countAgain(t *testing.T, server *Server, cached []*corev1.Pod, grantedAt, a
 	return count
 }
 
-// What was seen of a Pod that is gone holds for the grant for which somebody looked, and for no other.
+// A cached answer about a deleted Pod applies only to the grant that it was read for.
 func TestACountThatIsMadeAgain(t *testing.T) {
 	pods := tenPods()
 	going := but(pods, "a", goes)
@@ -223,7 +223,7 @@ func TestTwoGrantsOfOneNameDifferInTime(t *testing.T) {
 	}
 }
 
-// A grant leaves the status as the next count finds it, so that no count is written for a grant.
+// A grant updates the status exactly as the next count will, so that count has nothing to write.
 func TestACountAfterAGrantHasNothingToWrite(t *testing.T) {
 	for _, operation := range []v1beta1.PubOperation{"DELETE", "EVICT", "UPDATE"} {
 		t.Run(string(operation), func(t *testing.T) {

@@ -10,25 +10,25 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// Cause is the type of the cause in a Status that says that a budget refused.
+// Cause is the type of the status cause in a refusal by a budget.
 const Cause metav1.CauseType = "PodUnavailableBudget"
 
-// Reason is why a budget refuses.
+// Reason is why a budget refuses a request.
 type Reason int
 
 const (
-	// Exhausted is a budget of which nothing is left.
+	// Exhausted means that the budget allows no further disruption now.
 	Exhausted Reason = iota
-	// TooManyGrants is a budget with as many grants as fit.
+	// TooManyGrants means that the status already holds the maximum number of grants.
 	TooManyGrants
-	// NotObserved is a budget whose newest form nobody has counted for yet.
+	// NotObserved means that the controller has not yet counted for the budget's current generation.
 	NotObserved
 )
 
-// Refusal is the answer of a budget that does not let a Pod go.
+// Refusal is the error of a request that a budget refuses.
 type Refusal struct {
 	Reason Reason
-	// Namespace and Name are the budget's.
+	// Namespace and Name identify the budget.
 	Namespace, Name string
 	status          v1beta1.PodUnavailableBudgetStatus
 }
@@ -37,8 +37,8 @@ func refuse(budget *v1beta1.PodUnavailableBudget, reason Reason) error {
 	return &Refusal{Reason: reason, Namespace: budget.Namespace, Name: budget.Name, status: budget.Status}
 }
 
-// RetryAfter is when the same request may be answered otherwise, or zero where nobody knows. Client libraries ask again by themselves
-// when a time is named, instead of telling their users of the refusal.
+// RetryAfter returns the delay after which a retry may succeed, or zero if it is unknown. Client libraries retry silently when
+// the answer names a delay. They report the refusal to the user when it does not.
 func (r *Refusal) RetryAfter() time.Duration {
 	if r.Reason == NotObserved {
 		return time.Second
@@ -46,7 +46,8 @@ func (r *Refusal) RetryAfter() time.Duration {
 	return 0
 }
 
-// Error says which budget refused, how much of it is left, and what to do. Users' programs look for the phrases in it.
+// Error says which budget refused, how much of it is left, and what to do. Programs of users search for phrases in this text, so
+// the phrases must stay.
 func (r *Refusal) Error() string {
 	budget := r.Namespace + "/" + r.Name
 	switch r.Reason {

@@ -18,10 +18,10 @@ import (
 	"kruise.io/kruise/pkg/workload/groupcommit"
 )
 
-// reserveAttempts is how often a grant is tried at once that lost against another writer of its budget.
+// reserveAttempts is how often a write is retried at once after a conflict on the budget.
 const reserveAttempts = 10
 
-// errContended is a budget that changed at each attempt to write it.
+// errContended means that the budget changed at every attempt to write it.
 var errContended = errors.New("another client changed the PodUnavailableBudget at every attempt")
 
 // Reserver reserves budget before a workload takes a Pod out of service. A container changes only after its Pod is out of service,
@@ -30,19 +30,19 @@ type Reserver struct {
 	budgets Budgets
 	client  policyclient.PodUnavailableBudgetsGetter
 	clock   clock.PassiveClock
-	// writer takes what several Pods reserve of one budget at once in one write.
+	// writer combines concurrent reservations of one budget into one write.
 	writer *groupcommit.Writer[types.NamespacedName, *v1beta1.PodUnavailableBudget]
 }
 
-// NewReserver makes a Reserver over cached budgets, which have the indexes of Indexers.
+// NewReserver returns a Reserver over cached budgets. The cache must have the indexes of Indexers.
 func NewReserver(budgets Budgets, client policyclient.PodUnavailableBudgetsGetter, clock clock.PassiveClock) *Reserver {
 	r := &Reserver{budgets: budgets, client: client, clock: clock}
 	r.writer = groupcommit.New(r.write)
 	return r
 }
 
-// Reserve takes the Pod's part of the budget that governs it, if there is one. It returns an error for which Refused is true when
-// the Pod has to wait.
+// Reserve reserves the Pod's share of the budget that governs it. It returns nil if no budget governs the Pod. If the Pod has to
+// wait, it returns an error for which Refused is true.
 func (r *Reserver) Reserve(ctx context.Context, workload metav1.Object, kind schema.GroupKind, pod *corev1.Pod) error {
 	request := &Request{Operation: v1beta1.PubUpdateOperation, Pod: pod}
 	if Exempt(request) {
@@ -62,7 +62,7 @@ func (r *Reserver) Reserve(ctx context.Context, workload metav1.Object, kind sch
 	})
 }
 
-// write stores grants over the very version of the budget that gave them. A budget that was deleted bounds nothing.
+// write stores grants only if the budget is unchanged since it was read. A deleted budget limits nothing.
 func (r *Reserver) write(ctx context.Context, key types.NamespacedName, spend func(*v1beta1.PodUnavailableBudget) error) error {
 	client := r.client.PodUnavailableBudgets(key.Namespace)
 	for range reserveAttempts {
@@ -91,13 +91,14 @@ func (r *Reserver) write(ctx context.Context, key types.NamespacedName, spend fu
 	return fmt.Errorf("reserve of PodUnavailableBudget %s: %w", key.Name, errContended)
 }
 
-// Refused tells whether a budget holds the Pod: it said so here, or to the server that was asked, or others always wrote it first.
+// Refused reports whether a budget caused the error: the budget refused here, the API server answered with a budget's refusal,
+// or every attempt to write the budget conflicted.
 func Refused(err error) bool {
 	var refusal *Refusal
 	return errors.As(err, &refusal) || apierrors.HasStatusCause(err, Cause) || errors.Is(err, errContended)
 }
 
-// WithoutRefusals returns whether a budget was the reason of any of the joined errors, and the errors with another reason.
+// WithoutRefusals splits joined errors. It returns whether any of them was a refusal by a budget, and the errors that were not.
 func WithoutRefusals(err error) (refused bool, rest error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var failures []error

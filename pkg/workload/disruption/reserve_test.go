@@ -38,7 +38,7 @@ func budgetOf(allowed int32) *policyv1beta1.PodUnavailableBudget {
 	}
 }
 
-// Pods that reserve while another request is under way are answered together.
+// Reservations that arrive while a write is in progress share the next write.
 func TestPodsThatReserveAtOnceShareOneWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := kruisefake.NewClientset(budgetOf(10))

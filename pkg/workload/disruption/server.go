@@ -8,19 +8,19 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// looksAtOnce is how many Pods are read from the server at once.
+// looksAtOnce is the maximum number of concurrent Pod reads.
 const looksAtOnce = 16
 
-// Server reads Pods past the cache, and remembers those that are gone or go, which a Pod stays, and those whose grant was over when
-// they were read, which nothing follows from any more. A count that lost against a grant is made again with the same Server, so
-// that it need not look at every Pod again while more is granted.
+// Server reads Pods from the API server, past the cache. It caches final answers for one recount: the Pod is deleted or
+// terminating, or the grant had expired. A recount whose write conflicts with a new grant is repeated with the same Server, so
+// it does not read every Pod again.
 type Server struct {
 	live func(name string) (*metav1.ObjectMeta, error)
 	over map[look]*metav1.ObjectMeta
 }
 
-// look is what was looked at: a grant. Of one name no two have the same time, so what was seen after the one is never taken for
-// what comes of the next, of another Pod of that name.
+// look identifies the grant that a Pod was read for. Two grants for the same Pod name never have the same time. A cached answer
+// is therefore never used for a later Pod of the same name.
 type look struct {
 	name   string
 	second int64
@@ -28,14 +28,14 @@ type look struct {
 
 func lookFor(g grant) look { return look{name: g.name, second: g.at.Unix()} }
 
-// NewServer returns one that remembers nothing. Live returns a Pod's metadata on the server, or nil, and is called from several
-// goroutines.
+// NewServer returns a Server with an empty cache. live returns the metadata of a Pod on the API server, or nil if there is no
+// such Pod. It is called concurrently.
 func NewServer(live func(name string) (*metav1.ObjectMeta, error)) *Server {
 	return &Server{live: live, over: map[look]*metav1.ObjectMeta{}}
 }
 
-// look returns the Pods of grants as they are on the server, or were when they were looked at, if the cache shows that. The cache
-// must have been read before.
+// look returns the Pods of the grants as the API server has them, by name. It uses a cached answer only if the informer cache
+// shows the same. The informer cache must be read before look is called.
 func (s *Server) look(grants []grant) (map[string]*metav1.ObjectMeta, error) {
 	shown := make(map[string]*metav1.ObjectMeta, len(grants))
 	var due []grant

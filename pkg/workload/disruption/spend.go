@@ -15,28 +15,28 @@ import (
 )
 
 const (
-	// DeletionExpiry is how long a granted deletion may take to be seen.
+	// DeletionExpiry is how long a granted deletion may take to appear in the cache.
 	DeletionExpiry = 20 * time.Second
-	// UpdateExpiry is how long a granted update may take to be seen.
+	// UpdateExpiry is how long a granted update may take to appear in the cache.
 	UpdateExpiry = 10 * time.Second
-	// mostGrants is beyond how many grants that were not seen yet there are no more. They are in one object.
+	// mostGrants caps the unobserved grants per budget, because all of them are stored in one object.
 	mostGrants = 2000
-	// clockPrecision is by how much two times of the API are surely one after the other: each has whole seconds.
+	// clockPrecision is the difference from which one API time is certainly later than another. API times have whole seconds.
 	clockPrecision = 2 * time.Second
 )
 
-// Request is a disruption that somebody asks for.
+// Request is a disruption that a client asks for.
 type Request struct {
 	Operation v1beta1.PubOperation
 	// Pod is the Pod as it is before the request.
 	Pod *corev1.Pod
-	// DryRun asks, and takes nothing.
+	// DryRun only checks; nothing is granted.
 	DryRun bool
-	// ResizeIsUpdate bounds a resize that restarts nothing where updates are bounded.
+	// ResizeIsUpdate makes budgets that limit updates also limit resizes that restart nothing.
 	ResizeIsUpdate bool
 }
 
-// Exempt tells whether a Pod may go whatever its budget says. It is what can be decided before the budget is known.
+// Exempt reports whether the Pod may be disrupted whatever its budget says. It decides what can be decided without the budget.
 func Exempt(request *Request) bool {
 	free, err := strconv.ParseBool(request.Pod.Annotations[pub.PubNoProtectKey])
 	if err == nil && free || !podstate.Active(request.Pod) {
@@ -45,13 +45,14 @@ func Exempt(request *Request) bool {
 	return !Serving(request.Pod) && !evictedUnhealthy(request)
 }
 
-// evictedUnhealthy tells whether the budget has a say although the Pod does not serve.
+// evictedUnhealthy reports whether the request is an eviction of a running Pod. The budget can limit it even if the Pod does not
+// serve.
 func evictedUnhealthy(request *Request) bool {
 	return request.Operation == v1beta1.PubEvictOperation && request.Pod.Status.Phase == corev1.PodRunning
 }
 
 // Spend decides on a request that is not exempt, by the budget as it is stored now. It records a grant in the status of the
-// budget given, which the caller owns and must store unless nothing changed. The error is a Refusal.
+// given budget. The caller owns the budget, and must store it if the status changed. A returned error is a *Refusal.
 func Spend(budget *v1beta1.PodUnavailableBudget, request *Request, now time.Time) error {
 	spec, status := &budget.Spec, &budget.Status
 	ignored := selectorindex.Parse(spec.IgnoredPodSelector)
@@ -82,7 +83,7 @@ func Spend(budget *v1beta1.PodUnavailableBudget, request *Request, now time.Time
 	return nil
 }
 
-// take counts the Pod no more, as the next count will: that count then has nothing to write.
+// take stops counting the Pod as available, exactly as the next recount will. That recount then has nothing to write.
 func take(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time.Time) {
 	status.UnavailableAllowed--
 	if Available(request.Pod) {
@@ -91,14 +92,14 @@ func take(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time
 	enter(status, request, now)
 }
 
-// judgesUnhealthy tells whether the budget lets Pods that run without being ready be evicted only while enough others are.
+// judgesUnhealthy reports whether the budget limits the eviction of running Pods that are not ready.
 func judgesUnhealthy(spec *v1beta1.PodUnavailableBudgetSpec, request *Request) bool {
 	policy := spec.UnhealthyPodEvictionPolicy
 	return policy != nil && *policy == v1beta1.IfHealthyBudget && evictedUnhealthy(request)
 }
 
-// grantOf returns when the Pod was granted. A grant has the name of its Pod alone, and is none of another Pod that came under
-// that name since.
+// grantOf returns the time of the Pod's grant. A grant holds only the name of its Pod. It does not apply to a Pod that was
+// created under that name later.
 func grantOf(status *v1beta1.PodUnavailableBudgetStatus, pod *corev1.Pod) (time.Time, bool) {
 	at, found := status.DisruptedPods[pod.Name]
 	if !found {
@@ -107,15 +108,16 @@ func grantOf(status *v1beta1.PodUnavailableBudgetStatus, pod *corev1.Pod) (time.
 	return at.Time, found && !pod.CreationTimestamp.After(at.Add(-clockPrecision))
 }
 
-// renew lets a grant that is used again live on. It must not expire while the request that uses it is under way.
+// renew extends a grant that is used again, so that it does not expire during the request that uses it.
 func renew(status *v1beta1.PodUnavailableBudgetStatus, request *Request, granted, now time.Time) {
 	if !request.DryRun && now.Sub(granted) > UpdateExpiry/2 {
 		enter(status, request, now)
 	}
 }
 
-// enter notes a grant, of a Pod that may go as one that may: that takes longer to be seen. The status holds whole seconds: a
-// grant never lives shorter than it should. Two grants of one name never have the same time: see Server.
+// enter records a grant. A Pod whose deletion was granted keeps a deletion grant, because a deletion takes longer to appear in
+// the cache. API times have whole seconds, so the time is rounded up: a grant never expires too early. Two grants for the same
+// Pod name never have the same time, which Server relies on.
 func enter(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time.Time) {
 	at := now.Truncate(time.Second)
 	if at.Before(now) {

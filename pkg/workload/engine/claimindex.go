@@ -9,18 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// claimIndex finds the claims of instances. A claim belongs to the workload, or was handed to the Pod that goes with it.
+// claimIndex finds the claims of instances. A claim is controlled by the workload or by a Pod. A claim that a Pod controls is
+// garbage collected with that Pod.
 type claimIndex struct {
-	// byInstance are those that the workload controls, terminating ones included, by the ID of their instance.
+	// byInstance holds the claims that the workload controls, including terminating ones, by instance ID.
 	byInstance map[string][]*corev1.PersistentVolumeClaim
-	// byPod are those that a Pod controls, by its UID.
+	// byPod holds the claims that a Pod controls, by the UID of the Pod.
 	byPod map[types.UID][]*corev1.PersistentVolumeClaim
 	names map[string]bool
 }
 
 func (c *claimIndex) instances() []string { return slices.Sorted(maps.Keys(c.byInstance)) }
 
-// terminating tells whether any claim of the instance is being deleted. Its name cannot be used until it is gone.
+// terminating reports whether any claim of the instance is being deleted. Its name cannot be used until the deletion is
+// complete.
 func (c *claimIndex) terminating(id string) bool {
 	return slices.ContainsFunc(c.byInstance[id], func(claim *corev1.PersistentVolumeClaim) bool { return claim.DeletionTimestamp != nil })
 }
@@ -38,13 +40,14 @@ func (c *claimIndex) of(id string) (live []*corev1.PersistentVolumeClaim) {
 	return live
 }
 
-// ClaimsOf returns the claims that the workload holds for the Pod's instance.
+// ClaimsOf returns the claims of the Pod's instance that the workload controls and that are not being deleted.
 func (v *View) ClaimsOf(pod *corev1.Pod) []*corev1.PersistentVolumeClaim {
 	return v.claims.of(v.Instance(pod))
 }
 
-// Returning is how many lost Pods come back with their claims, but not yet: until the lost Pod is gone, no Pod of its name can
-// be created, and its node may still write to its volume. A Pod created meanwhile would get claims of its own.
+// Returning returns the number of lost Pods that will be replaced with their claims, but cannot be replaced yet. Until a lost
+// Pod is deleted, no Pod with its name can be created, and its node may still write to its volume. A Pod created meanwhile would
+// get new claims.
 func (v *View) Returning() (pods int) {
 	if !v.ReuseClaims {
 		return 0
@@ -57,7 +60,8 @@ func (v *View) Returning() (pods int) {
 	return pods
 }
 
-// finished returns the Pods that ended and whose claims are kept for their replacements. They must go first.
+// finished returns the Pods that ended but are not deleted, and whose claims are kept for their replacements. They must be
+// deleted before the replacements are created.
 func (v *View) finished() (pods []*corev1.Pod) {
 	if !v.ReuseClaims {
 		return nil
@@ -70,19 +74,19 @@ func (v *View) finished() (pods []*corev1.Pod) {
 	return pods
 }
 
-// claimMove gives a claim to another owner, or deletes it.
+// claimMove changes the owner of a claim, or deletes the claim.
 type claimMove struct {
 	claim *corev1.PersistentVolumeClaim
-	// to is the Pod that gets the claim. Without it the claim goes back to the workload, or is deleted.
+	// to is the Pod that gets the claim. If it is nil, the claim returns to the workload or is deleted.
 	to     *corev1.Pod
 	delete bool
 	from   types.UID
 }
 
-// claimMoves are the moves that are due, whatever else the pass does, given the Pods that it deletes.
+// claimMoves returns the moves that are due whatever else the pass does. deleted are the Pods that the pass deletes.
 //
-// Where claims are not reused, a claim of a Pod that is terminating or finished goes with that Pod, and one without a Pod is
-// deleted. Where they are, a claim comes back to the workload from a Pod that was to be deleted and is wanted after all.
+// If claims are not reused, the claim of a terminating or finished Pod moves to that Pod, and a claim without a Pod is deleted.
+// If claims are reused, a claim returns to the workload when its Pod is no longer to be deleted.
 func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
 	if v.ReuseClaims {
 		for _, pod := range v.Pods {
@@ -112,7 +116,7 @@ func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
 	return moves
 }
 
-// claimsWait is when to look again at claims that are kept for a Pod that may still arrive, or zero.
+// claimsWait returns the delay until claims kept for a Pod that may still be created must be checked again, or zero.
 func (v *View) claimsWait() (wait time.Duration) {
 	if v.ReuseClaims {
 		return 0
@@ -125,7 +129,7 @@ func (v *View) claimsWait() (wait time.Duration) {
 	return wait
 }
 
-// mounted tells whether an active Pod uses a claim, whichever instance its label names.
+// mounted reports whether an active Pod uses the claim, whatever instance the Pod's label names.
 func (v *View) mounted(claim string) bool {
 	return slices.ContainsFunc(v.Pods, func(pod *corev1.Pod) bool {
 		return slices.ContainsFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {

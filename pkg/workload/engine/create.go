@@ -10,10 +10,10 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// largestBatch is how many Pods a slow start creates at once in the end.
+// largestBatch is the maximum number of Pods that a slow start creates at once.
 const largestBatch = 64
 
-// create creates instances in batches that grow for as long as none fails.
+// create creates instances in batches that grow until a creation fails.
 func (x *execution) create(ctx context.Context, creations []Creation) error {
 	return podcontrol.SlowStart(len(creations), largestBatch, func(begin, end int) error {
 		if begin > 0 && x.spent() {
@@ -23,7 +23,7 @@ func (x *execution) create(ctx context.Context, creations []Creation) error {
 	})
 }
 
-// createInstance creates an instance's claims, except those that exist, and then its Pod.
+// createInstance creates the missing claims of an instance, and then its Pod.
 func (x *execution) createInstance(ctx context.Context, creation *Creation) error {
 	pod := creation.Blueprint.Build(creation.ID, x.view.Now)
 	var missing []*corev1.PersistentVolumeClaim
@@ -56,8 +56,9 @@ func (x *execution) createInstance(ctx context.Context, creation *Creation) erro
 	return nil
 }
 
-// tryCreate asks the server whether it would take a Pod, before claims are created for it, where creations failed before. Claims
-// without a Pod are deleted again where they are not reused. Both would cause the next pass at once, without end.
+// tryCreate sends the Pod as a dry run before its claims are created, if creations failed in an earlier pass. Without the dry
+// run, claims would be created for a Pod that the server rejects, and deleted again where claims are not reused. Each of these
+// writes would trigger the next pass at once, forever.
 func (x *execution) tryCreate(ctx context.Context, pod *corev1.Pod, claims int) error {
 	if claims == 0 || !x.view.CreateFailed {
 		return nil
@@ -80,7 +81,8 @@ func (x *execution) createClaim(ctx context.Context, claim *corev1.PersistentVol
 	return nil
 }
 
-// failedCreate says why nothing was created, except in a namespace that is being deleted with all that is in it.
+// failedCreate reports a failed creation as an event, and returns it as an error. It sends no event if the namespace is being
+// deleted, because all objects in it go away.
 func (x *execution) failedCreate(what, name string, err error) error {
 	if !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		x.eventf(corev1.EventTypeWarning, "FailedCreate", "failed to create %s: %v", what, err)

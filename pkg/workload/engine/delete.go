@@ -11,8 +11,8 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// delete deletes Pods. Each Pod gets its claims first, so garbage collection deletes them with it whatever happens to us between
-// the two writes.
+// delete deletes Pods. A Pod becomes the owner of its claims first, so garbage collection deletes the claims with it even if
+// this process ends between the two writes.
 func (x *execution) delete(ctx context.Context, deletions []Deletion) error {
 	return x.each(len(deletions), func(i int) error {
 		pod := deletions[i].Pod
@@ -44,7 +44,7 @@ func (x *execution) moveClaims(ctx context.Context, moves []claimMove) error {
 	return x.each(len(moves), func(i int) error { return x.moveClaim(ctx, moves[i]) })
 }
 
-// moveClaim gives a claim to another owner, or deletes it.
+// moveClaim changes the owner of a claim, or deletes the claim. A claim that no longer exists is no error.
 func (x *execution) moveClaim(ctx context.Context, move claimMove) error {
 	owner, claim := x.view.Object.GetUID(), move.claim
 	if move.delete {
@@ -71,7 +71,8 @@ func (x *execution) moveClaim(ctx context.Context, move claimMove) error {
 	return nil
 }
 
-// podRef makes a Pod the controller of a claim. It does not block the Pod's deletion, which would need another right.
+// podRef returns a reference that makes the Pod the controller of a claim. It does not set blockOwnerDeletion, which needs
+// another permission.
 func podRef(pod *corev1.Pod) metav1.OwnerReference {
 	ref := *metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))
 	ref.BlockOwnerDeletion = nil

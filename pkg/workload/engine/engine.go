@@ -15,52 +15,53 @@ import (
 )
 
 const (
-	// defaultWidth is how many requests a pass has under way at once.
+	// defaultWidth is the maximum number of concurrent requests of a pass.
 	defaultWidth = 16
-	// defaultPassTime is how long a pass starts new writes. It bounds how late a pause or a rollback is seen, and how long one
-	// workload keeps a worker from the others.
+	// defaultPassTime is how long a pass starts new writes. It limits how late a pause or a rollback takes effect, and how long one
+	// workload occupies a worker.
 	defaultPassTime = time.Second
 )
 
-// Resources that the engine writes, as the Guard knows them.
+// Resources that the engine writes. Guard gets their GroupResource.
 var (
 	PodResource      = corev1.SchemeGroupVersion.WithResource("pods")
 	ClaimResource    = corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")
 	RevisionResource = appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 )
 
-// Guard learns of writes, so that no pass begins before the caches show them.
+// Guard records writes, so that no pass begins before the caches show them.
 type Guard interface {
 	Wrote(owner types.UID, resource schema.GroupResource, version string)
 	Deleted(owner types.UID, resource schema.GroupResource, object metav1.Object)
 }
 
-// Budget bounds how many Pods are out of service at once.
+// Budget limits how many Pods are out of service at once.
 type Budget interface {
-	// Reserve takes the Pod's part of its budget before the workload takes the Pod out of service. It returns an error for which
-	// disruption.Refused is true when the Pod has to wait.
+	// Reserve reserves the Pod's share of its budget before the workload takes the Pod out of service. If the Pod has to wait, it
+	// returns an error for which disruption.Refused is true.
 	Reserve(ctx context.Context, workload metav1.Object, kind schema.GroupKind, pod *corev1.Pod) error
 }
 
-// Engine carries out passes over workloads of one kind. Its fields are set before its first pass.
+// Engine executes passes over workloads of one kind. Its fields must be set before the first pass.
 type Engine struct {
 	Server Server
 	Caches Caches
 	Guard  Guard
-	// Budget may be nil: then nothing bounds updates but the workload itself.
+	// Budget may be nil. Then only the workload itself limits its updates.
 	Budget   Budget
 	Recorder record.EventRecorder
 	Clock    clock.PassiveClock
-	// Width is how many requests are under way at once, and PassTime how long a pass starts new ones. Zero is the default.
+	// Width is the maximum number of concurrent requests, and PassTime is how long a pass starts new ones. Zero means the default:
+	// 16 requests and one second.
 	Width    int
 	PassTime time.Duration
-	// Random makes the random part of a name; the default is that of Kubernetes.
+	// Random returns the random part of a name. The default is rand.String of Kubernetes.
 	Random func(length int) string
 
 	memories memories
 }
 
-// Forget drops what is remembered of a workload that is gone.
+// Forget drops the state that is kept in memory for a deleted workload.
 func (e *Engine) Forget(owner types.UID) { e.memories.forget(owner) }
 
 func (e *Engine) random() func(int) string {

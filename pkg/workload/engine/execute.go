@@ -12,8 +12,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// passContinues is how soon a pass that stopped for its time is followed by another. The guard makes that one wait until the
-// caches show what this one wrote.
+// passContinues is the delay before the next pass, after a pass ran out of time. The guard then makes that pass wait until the
+// caches show the writes of this one.
 const passContinues = 10 * time.Millisecond
 
 // execution is one pass over a View.
@@ -21,18 +21,18 @@ type execution struct {
 	*Engine
 	view     *View
 	deadline time.Time
-	// changed and unknown tell of the writes to Pods, more that there was no time for all of them.
+	// changed: a Pod was written. unknown: the outcome of a write to a Pod is unknown. more: the pass ran out of time.
 	changed, unknown, more atomic.Bool
 
 	lock sync.Mutex
-	// attempted are the IDs of this pass whose creation may still arrive, created those whose creation did. Unresolved are Pods with
-	// a write of unknown outcome.
+	// attempted are the instance IDs of this pass whose creation may still arrive. created are the IDs whose creation succeeded.
+	// unresolved are the names of Pods with a write of unknown outcome.
 	attempted  map[string]time.Time
 	unresolved []string
 	created    map[string]bool
 }
 
-// Execute settles the Pods and carries out the plan of the View. Failures are in the Outcome, for the workload's status.
+// Execute settles the Pods and executes the plan for the View. Errors are returned in the Outcome, for the workload's status.
 func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	x := &execution{
 		Engine: e, view: v, deadline: e.Clock.Now().Add(e.passTime()), created: map[string]bool{}, attempted: map[string]time.Time{},
@@ -60,8 +60,8 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	return outcome
 }
 
-// stages carries out stages until one of them changes something. Settling makes Pods serve and never takes them out of service,
-// so scaling may go on beside it. Updates begin where nothing else was done.
+// stages executes the stages until one of them changes something. Settling only puts Pods into service, so a stage that scales
+// may run in the same pass. A stage that updates runs only if nothing else changed in this pass.
 func (x *execution) stages(ctx context.Context, plan *Plan, outcome *Outcome) {
 	settled := x.changed.Swap(false)
 	for i := range plan.Stages {
@@ -94,7 +94,7 @@ func (x *execution) stage(ctx context.Context, stage *Stage) error {
 	return failures.Update
 }
 
-// each calls f for 0..n-1, several at once, and starts no more of them once the pass had its time.
+// each calls f for 0..n-1, several at once. It starts no further calls once the pass has run out of time.
 func (x *execution) each(n int, f func(i int) error) error {
 	return podcontrol.Parallel(n, x.width(), func(i int) error {
 		if i > 0 && x.spent() {
@@ -104,7 +104,7 @@ func (x *execution) each(n int, f func(i int) error) error {
 	})
 }
 
-// spent tells whether the pass had its time.
+// spent reports whether the pass has run out of time.
 func (x *execution) spent() bool {
 	if x.Clock.Now().Before(x.deadline) {
 		return false
@@ -113,7 +113,7 @@ func (x *execution) spent() bool {
 	return true
 }
 
-// remember leaves to the next pass what it needs to know.
+// remember stores what the next pass must know.
 func (x *execution) remember() {
 	v := x.view
 	kept := v.memory
@@ -126,7 +126,7 @@ func (x *execution) remember() {
 	x.memories.keep(v.Object.GetUID(), kept)
 }
 
-// arrived tells whether there is a Pod of the instance, whatever became of it since.
+// arrived reports whether the caches show a Pod of the instance, in any state.
 func (v *View) arrived(id string) bool {
 	has := func(pod *corev1.Pod) bool { return v.Instance(pod) == id }
 	return slices.ContainsFunc(v.Pods, has) || slices.ContainsFunc(v.Leaving, has) || slices.ContainsFunc(v.Inactive, has)

@@ -14,8 +14,9 @@ import (
 	"kruise.io/kruise/pkg/workload/readiness"
 )
 
-// WorthAPass tells whether a change of a Pod may change what a pass does. Much of what the kubelet writes into a status decides
-// nothing. While something is under way in a Pod, each of its changes may be the one that is waited for.
+// WorthAPass reports whether a change of a Pod may change what a pass does. Most of what the kubelet writes into a status
+// changes nothing. While an update, a hook or a grace period is in progress in a Pod, every change of the Pod counts, because
+// the pass may wait for it.
 func WorthAPass(before, after metav1.Object) bool {
 	b, ok := before.(*corev1.Pod)
 	a, okAfter := after.(*corev1.Pod)
@@ -27,7 +28,7 @@ func WorthAPass(before, after metav1.Object) bool {
 		!apiequality.Semantic.DeepEqual(b.OwnerReferences, a.OwnerReferences)
 }
 
-// settled tells whether nothing is under way in a Pod.
+// settled reports whether no update, hook or grace period is in progress in a Pod.
 func settled(pod *corev1.Pod) bool {
 	state := lifecycle.Of(pod)
 	return lifecycle.Serves(state) && inplace.Released(pod) && !inplace.Delayed(pod) && !readiness.Unset(pod) &&

@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// lost tells whether a write that failed may have been carried out: its answer did not arrive, or tells of trouble in a server.
+// lost reports whether a failed write may have succeeded: its answer did not arrive, or it is a server error.
 func lost(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -23,7 +23,7 @@ func lost(err error) bool {
 	return err != nil
 }
 
-// createdAfterAll looks for the Pod of a creation that failed. It returns the failure when there is none: then nothing was created.
+// createdAfterAll looks for the Pod of a failed creation. If the workload's Pod is not found, it returns the failure.
 func (x *execution) createdAfterAll(ctx context.Context, pod *corev1.Pod, id string, failure error) (*corev1.Pod, error) {
 	if !lost(failure) && !apierrors.IsAlreadyExists(failure) {
 		return nil, failure
@@ -40,7 +40,7 @@ func (x *execution) createdAfterAll(ctx context.Context, pod *corev1.Pod, id str
 	return nil, failure
 }
 
-// deletedAfterAll looks for the Pod of a deletion that failed, and returns the failure when it is still there.
+// deletedAfterAll looks for the Pod of a failed deletion, and returns the failure if the Pod still exists.
 func (x *execution) deletedAfterAll(ctx context.Context, pod *corev1.Pod, failure error) error {
 	if apierrors.IsNotFound(failure) {
 		return nil
@@ -55,8 +55,8 @@ func (x *execution) deletedAfterAll(ctx context.Context, pod *corev1.Pod, failur
 	return failure
 }
 
-// patchedAfterAll looks for the Pod of a patch that failed, and returns the failure when the Pod is as it was. Whoever changed a
-// Pod that is not, the next pass decides on what it is then.
+// patchedAfterAll looks for the Pod of a failed patch, and returns the failure if the Pod is unchanged. If the Pod changed, it
+// does not matter who changed it: the next pass decides on the Pod as it is then.
 func (x *execution) patchedAfterAll(ctx context.Context, change *Change, failure error) error {
 	if apierrors.IsNotFound(failure) || apierrors.IsConflict(failure) && change.Exact {
 		return nil
@@ -71,7 +71,7 @@ func (x *execution) patchedAfterAll(ctx context.Context, change *Change, failure
 	return failure
 }
 
-// lookUp makes sure that the next pass sees what became of a write to the Pod that failed. It returns the failure.
+// lookUp makes sure that the next pass sees the outcome of a failed write to the Pod. It returns the failure.
 func (x *execution) lookUp(ctx context.Context, pod *corev1.Pod, failure error) error {
 	if lost(failure) {
 		_, _ = x.find(ctx, pod)
@@ -79,8 +79,8 @@ func (x *execution) lookUp(ctx context.Context, pod *corev1.Pod, failure error) 
 	return failure
 }
 
-// find asks the server for a Pod after a write whose answer was lost. What it finds the caches must show before the next pass.
-// Where even that is not answered, the pass creates, deletes and updates nothing more, and the next one asks again.
+// find reads a Pod from the API server after the answer to a write was lost. The next pass waits until the caches show what was
+// read. If the read fails too, this pass makes no further creations, deletions or updates, and the next pass reads again.
 func (x *execution) find(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	found, err := x.Server.GetPod(ctx, pod.Namespace, pod.Name)
 	switch {
@@ -95,8 +95,8 @@ func (x *execution) find(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, err
 	return found, err
 }
 
-// resolve asks again for the Pods that the last pass could not find out about. Where the caches are behind the answer, the pass
-// only settles.
+// resolve reads again the Pods that the last pass failed to read after a lost answer. If the caches lag behind the answer, the
+// pass only settles.
 func (x *execution) resolve(ctx context.Context) error {
 	v := x.view
 	var failures []error
@@ -117,7 +117,7 @@ func (x *execution) resolve(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// claimAfterAll looks for the claim of a creation that failed. One that is there and ours serves as well.
+// claimAfterAll looks for the claim of a failed creation. An existing claim that the workload controls counts as created.
 func (x *execution) claimAfterAll(
 	ctx context.Context, claim *corev1.PersistentVolumeClaim, failure error,
 ) (*corev1.PersistentVolumeClaim, error) {

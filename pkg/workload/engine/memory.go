@@ -7,30 +7,31 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// sighting is what was seen of a Pod since a time, without a break.
+// sighting is what was seen of a Pod without a break, and since when.
 type sighting struct {
 	what  string
 	since time.Time
 }
 
-// memory is what one pass leaves to the next. It is a help and no more: a controller that restarts has none.
+// memory is what one pass hands to the next. It is an optimization: a controller that restarts begins with none.
 type memory struct {
-	// sightings are of Pods whose update only time will show to be complete, by UID. They are of this process and its clock.
+	// sightings are of Pods whose update can only be judged complete by elapsed time, by Pod UID. Times are by the clock of this
+	// process.
 	sightings map[types.UID]sighting
-	// attempted are the IDs of instances whose creation may still arrive, and when that was tried. The next creations use the same
-	// names, so one that arrives late is no Pod too many, and their claims are kept.
+	// attempted are the IDs of instances whose creation may still arrive, with the time of the attempt. The next creations use the
+	// same names, so a creation that arrives late adds no Pod. Their claims are kept.
 	attempted map[string]time.Time
-	// unresolved are the names of Pods with a write of which not even a later look told what became of it.
+	// unresolved are the names of Pods for which both a write and the read after it got no answer.
 	unresolved []string
 }
 
-// arrivesWithin is how long a request may be under way. Kubernetes ends requests after a minute.
+// arrivesWithin is how long a request can take to arrive. Kubernetes ends requests after one minute.
 const arrivesWithin = 65 * time.Second
 
-// mayArrive tells whether the creation of an instance may still arrive.
+// mayArrive reports whether the creation of an instance may still arrive.
 func (m *memory) mayArrive(id string, now time.Time) bool { return m.arrivesFor(id, now) > 0 }
 
-// arrivesFor is how long the creation of an instance may still arrive.
+// arrivesFor returns how long the creation of an instance may still take to arrive, or zero.
 func (m *memory) arrivesFor(id string, now time.Time) time.Duration {
 	if tried, found := m.attempted[id]; found {
 		return max(0, arrivesWithin-now.Sub(tried))
@@ -38,7 +39,7 @@ func (m *memory) arrivesFor(id string, now time.Time) time.Duration {
 	return 0
 }
 
-// memories are those of all workloads by UID.
+// memories holds the memory of every workload, by UID.
 type memories struct {
 	lock sync.Mutex
 	all  map[types.UID]memory

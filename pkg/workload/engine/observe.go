@@ -28,8 +28,8 @@ type Caches struct {
 	Pods      Owned[*corev1.Pod]
 	Claims    Owned[*corev1.PersistentVolumeClaim]
 	Revisions Owned[*appsv1.ControllerRevision]
-	// Orphans lists the Pods of a namespace that the selector matches and that have no controller, through an index. It may be nil for
-	// kinds that adopt nothing.
+	// Orphans lists the Pods of a namespace that match the selector and have no controller, through an index. It may be nil for
+	// kinds that adopt no Pods.
 	Orphans func(namespace string, selector labels.Selector) ([]*corev1.Pod, error)
 }
 
@@ -91,7 +91,8 @@ func (v *View) findOrphans(caches *Caches) error {
 	return nil
 }
 
-// indexClaims leaves out the claims of Pods that leave: they leave with them, and are neither reused nor deleted here.
+// indexClaims indexes the claims of the workload and of its Pods. It omits claims that Pods in Leaving control: those are
+// neither reused nor deleted here.
 func (v *View) indexClaims(caches *Caches) error {
 	v.claims = claimIndex{byInstance: map[string][]*corev1.PersistentVolumeClaim{}, byPod: map[types.UID][]*corev1.PersistentVolumeClaim{},
 		names: map[string]bool{}}
@@ -154,7 +155,7 @@ func (v *View) resolveRevisions(existing []*appsv1.ControllerRevision) {
 	}
 }
 
-// judgeUpdates asks of each Pod whose last update was not judged yet how far it has come.
+// judgeUpdates evaluates the progress of every in-place update that was not judged before.
 func (v *View) judgeUpdates() {
 	before := v.memory.sightings
 	v.memory.sightings = map[types.UID]sighting{}
@@ -172,7 +173,8 @@ func (v *View) judgeUpdates() {
 	v.unreadable = errors.Join(failures...)
 }
 
-// underUpdate tells whether an update of the Pod may still be under way. Released Pods had theirs judged before.
+// underUpdate reports whether an in-place update of the Pod may still be in progress. The update of a released Pod was judged
+// before.
 func (v *View) underUpdate(pod *corev1.Pod) bool {
 	if inplace.Delayed(pod) || lifecycle.SpecifiedDelete(pod) {
 		return false
@@ -181,7 +183,7 @@ func (v *View) underUpdate(pod *corev1.Pod) bool {
 	return lifecycle.Of(pod) == pub.LifecycleStateUpdating || gated && !inplace.Released(pod) || !gated && record.Exists(pod)
 }
 
-// watch continues what was seen of the Pod before, or begins now.
+// watch returns how long the same thing has been seen of the Pod. A new sighting starts at zero.
 func (v *View) watch(pod *corev1.Pod, before map[types.UID]sighting) inplace.Watched {
 	return func(what string) time.Duration {
 		seen, known := before[pod.UID]
@@ -193,8 +195,8 @@ func (v *View) watch(pod *corev1.Pod, before map[types.UID]sighting) inplace.Wat
 	}
 }
 
-// Trim returns the revisions beyond the limit that nothing uses. A revision that a Pod is at stays: without it the Pod could not
-// be updated in place.
+// Trim returns the revisions beyond the limit that nothing uses. A revision that a Pod uses is kept, because the Pod cannot be
+// updated in place without it.
 func (v *View) Trim() []*appsv1.ControllerRevision {
 	live := map[string]bool{v.Update.Name: true, v.Current.Name: true, v.Revisions.Current: true}
 	labels := map[string]bool{}

@@ -9,13 +9,13 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// refusedRetry is how soon a Pod is tried again that a budget held.
+// refusedRetry is the delay before a Pod is tried again after a budget refused it.
 const refusedRetry = time.Second
 
-// Failures are what went wrong, by the condition that tells of it.
+// Failures are the errors of a pass, one for each condition that reports them.
 type Failures struct{ Scale, Update error }
 
-// Add joins an error to those of an aim.
+// Add joins an error to the errors of an aim.
 func (f *Failures) Add(aim Aim, err error) {
 	if aim == Scale {
 		f.Scale = errors.Join(f.Scale, err)
@@ -24,20 +24,21 @@ func (f *Failures) Add(aim Aim, err error) {
 	}
 }
 
-// Outcome is what became of a Plan.
+// Outcome is the result of executing a Plan.
 type Outcome struct {
 	Failures
-	// ScaleDecided and UpdatesDecided are true when the pass came to that, so that no failure there means that all is well again.
+	// ScaleDecided and UpdatesDecided report whether scaling and update planning ran. Only then does a nil error clear the failure
+	// condition.
 	ScaleDecided, UpdatesDecided bool
-	// Revision is the update revision as the server has it, or nil when it could not be written.
+	// Revision is the update revision as stored on the server, or nil if it could not be written.
 	Revision *appsv1.ControllerRevision
-	// CollisionCount is the number to put into the workload's status.
+	// CollisionCount is the value for the workload's status.
 	CollisionCount *int32
-	// Recheck is when to look again though nothing changes, or zero.
+	// Recheck is the delay until the next pass is due even if nothing changes. Zero means none is due.
 	Recheck time.Duration
 }
 
-// withoutRefusals drops what budgets refused: that is no failure, the Pod's turn comes.
+// withoutRefusals drops errors that are refusals by a budget. A refusal is no failure: the Pod is tried again.
 func (o *Outcome) withoutRefusals() {
 	var scale, update bool
 	scale, o.Scale = disruption.WithoutRefusals(o.Scale)

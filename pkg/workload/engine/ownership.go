@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// disown removes the owner from Pods that the selector no longer matches. Their claims go with them.
+// disown removes the owner from Pods that the selector no longer matches. Their claims move to the Pods first.
 func (x *execution) disown(ctx context.Context) error {
 	leaving, owner := x.view.Leaving, x.view.Object.GetUID()
 	return x.each(len(leaving), func(i int) error {
@@ -32,8 +32,8 @@ func (x *execution) disown(ctx context.Context) error {
 	})
 }
 
-// adopt makes the workload the controller of Pods that have none. The workload is read from its server first: the cache may show one
-// that is being deleted, whose Pods somebody wants to keep.
+// adopt makes the workload the controller of Pods that have none. It reads the workload from the API server first. The cache may
+// show a workload that is already being deleted with its Pods orphaned on purpose.
 func (x *execution) adopt(ctx context.Context) error {
 	orphans, owner := x.view.Orphans, x.view.Object
 	if len(orphans) == 0 {

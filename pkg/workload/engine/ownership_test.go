@@ -16,13 +16,13 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// noGuard learns of writes and waits for nothing.
+// noGuard is a Guard that never makes a pass wait.
 type noGuard struct{}
 
 func (noGuard) Wrote(types.UID, schema.GroupResource, string)          {}
 func (noGuard) Deleted(types.UID, schema.GroupResource, metav1.Object) {}
 
-// A workload that adopts takes Pods without a controller, unless its server says that it is being deleted or is another one by now.
+// A workload adopts Pods without a controller, unless the API server shows that the workload is being deleted or was replaced.
 func TestAdoptionAsksTheServerForTheWorkloadFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		edit    func(*metav1.ObjectMeta)

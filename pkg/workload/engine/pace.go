@@ -9,35 +9,36 @@ import (
 )
 
 const (
-	// largeWorkload is a number of Pods. A workload with fewer has a pass at each event.
+	// largeWorkload is the number of Pods from which passes and reports are delayed. A smaller workload gets a pass for each event.
 	largeWorkload = 50
-	// pausePerPod makes the pause between two passes: each looks at every Pod, and each Pod brings several events along.
+	// pausePerPod times the number of Pods is the pause between two passes. A pass looks at every Pod, and every Pod causes several
+	// events.
 	pausePerPod  = 200 * time.Microsecond
 	longestPause = time.Second
-	// reportEvery is how often counts that keep changing are reported, when nothing else changed.
+	// reportEvery is the minimum interval between reports of counts that keep changing, if nothing else changed.
 	reportEvery = time.Second
 )
 
-// Pace spares large workloads the passes and reports that the very next event makes out of date. Without it both would grow with
-// the number of Pods, and each report would be an event that causes another pass. What a user changed, and the end of a rollout,
-// never waits.
+// Pace delays passes and reports of large workloads that the next event would make obsolete. Without it, both would grow with
+// the number of Pods, and each report would be an event that triggers another pass. A change by a user and the end of a rollout
+// are never delayed.
 type Pace struct {
 	clock clock.PassiveClock
-	// Large is from how many Pods on a workload has a pace.
+	// Large is the number of Pods from which a workload is delayed.
 	Large int
 	lock  sync.Mutex
 	last  map[types.UID]moments
 }
 
-// moments are when a workload last had a pass, and a report.
+// moments holds when a workload last had a pass and a report.
 type moments struct{ passed, reported time.Time }
 
-// NewPace makes the pace of all workloads of a controller.
+// NewPace returns the pace for all workloads of a controller.
 func NewPace(c clock.PassiveClock) *Pace {
 	return &Pace{clock: c, Large: largeWorkload, last: map[types.UID]moments{}}
 }
 
-// PassIn returns how long the next pass over a workload with so many Pods has to wait.
+// PassIn returns how long the next pass over a workload with this number of Pods must wait.
 func (p *Pace) PassIn(owner types.UID, pods int) time.Duration {
 	if pods < p.Large {
 		return 0
@@ -48,12 +49,12 @@ func (p *Pace) PassIn(owner types.UID, pods int) time.Duration {
 	return max(0, pause-p.clock.Since(p.last[owner].passed))
 }
 
-// Passed notes the end of a pass.
+// Passed records the end of a pass.
 func (p *Pace) Passed(owner types.UID, pods int) {
 	p.change(owner, pods, func(m *moments) { m.passed = p.clock.Now() })
 }
 
-// ReportIn returns how long the next report has to wait. One that is urgent never does.
+// ReportIn returns how long the next report must wait. An urgent report never waits.
 func (p *Pace) ReportIn(owner types.UID, pods int, urgent bool) time.Duration {
 	if pods < p.Large || urgent {
 		return 0
@@ -63,7 +64,7 @@ func (p *Pace) ReportIn(owner types.UID, pods int, urgent bool) time.Duration {
 	return max(0, reportEvery-p.clock.Since(p.last[owner].reported))
 }
 
-// Reported notes a report.
+// Reported records a report.
 func (p *Pace) Reported(owner types.UID, pods int) {
 	p.change(owner, pods, func(m *moments) { m.reported = p.clock.Now() })
 }
@@ -79,7 +80,7 @@ func (p *Pace) change(owner types.UID, pods int, edit func(*moments)) {
 	p.last[owner] = m
 }
 
-// Forget drops what is remembered of a workload that is gone.
+// Forget drops the times that are kept for a deleted workload.
 func (p *Pace) Forget(owner types.UID) {
 	p.lock.Lock()
 	defer p.lock.Unlock()

@@ -9,21 +9,23 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// Plan is what a kind's planner decides. A planner is a pure function of a View.
+// Plan is the decision of a kind's planner. A planner is a pure function of a View.
 type Plan struct {
-	// Awaited are the Pods in state PreparingUpdate whose update is still wanted. The others go back to what they were.
+	// Awaited are the Pods in state PreparingUpdate whose update is still wanted. The other Pods in that state return to their
+	// previous state.
 	Awaited map[types.UID]bool
-	// Stages are carried out in turn until one of them changed something. What was changed is seen before more is decided.
+	// Stages are executed in order until one of them changes something. A later stage is decided again after the caches show that
+	// change.
 	Stages []Stage
-	// Err is why the planner could not decide everything. It is reported, and holds up nothing that was decided.
+	// Err says why the planner could not decide everything. It is reported, and does not stop the decided stages.
 	Err Failures
 }
 
-// Aim says what a stage is about, and so which condition tells of its failures.
+// Aim is the purpose of a stage. It selects the condition that reports the stage's errors.
 type Aim int
 
 const (
-	// Scale changes how many Pods there are.
+	// Scale changes the number of Pods.
 	Scale Aim = iota
 	// Update brings Pods to their revision.
 	Update
@@ -32,7 +34,7 @@ const (
 // Stage is a set of changes that may be made at the same time.
 type Stage struct {
 	Aim Aim
-	// Warn is said before the stage is carried out.
+	// Warn are events to send before the stage is executed.
 	Warn    []Notice
 	Create  []Creation
 	Changes []Change
@@ -40,7 +42,7 @@ type Stage struct {
 	Updates []PodUpdate
 }
 
-// Empty tells whether the stage changes nothing.
+// Empty reports whether the stage changes nothing.
 func (s *Stage) Empty() bool { return len(s.Create)+len(s.Changes)+len(s.Delete)+len(s.Updates) == 0 }
 
 // Creation is a Pod to create, with its claims.
@@ -49,7 +51,7 @@ type Creation struct {
 	ID        string
 }
 
-// Deletion is a Pod to delete. Its claims go with it, unless they are kept for the Pod that replaces it.
+// Deletion is a Pod to delete. Its claims are deleted with it, unless KeepClaims keeps them for the replacement Pod.
 type Deletion struct {
 	Pod        *corev1.Pod
 	KeepClaims bool
@@ -59,11 +61,11 @@ type Deletion struct {
 type PodUpdate struct {
 	Pod    *corev1.Pod
 	Target *appsv1.ControllerRevision
-	// Change is made in place. Without one the Pod is marked for deletion, and replaced by a later pass.
+	// Change is the in-place change. If it is nil, the Pod is marked for deletion and a later pass replaces it.
 	Change *inplace.Change
 }
 
-// Part is what a write to a Pod reaches.
+// Part is the part of a Pod that a write reaches.
 type Part int
 
 const (
@@ -79,14 +81,14 @@ const (
 type Change struct {
 	Before, After *corev1.Pod
 	Part          Part
-	// Exact refuses the write when the Pod changed meanwhile.
+	// Exact rejects the write if the Pod changed since Before was read.
 	Exact bool
 }
 
 // Notice is an event of type Warning about the workload.
 type Notice struct{ Reason, Message string }
 
-// deleted returns the Pods that the plan's stages delete on purpose.
+// deleted returns the UIDs of the Pods that the plan's stages delete.
 func (p *Plan) deleted() map[types.UID]bool {
 	deleted := map[types.UID]bool{}
 	for i := range p.Stages {

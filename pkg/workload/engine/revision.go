@@ -13,9 +13,9 @@ import (
 	"kruise.io/kruise/pkg/workload/history"
 )
 
-// writeRevision makes the View's update revision the newest one. It returns the revision as the server has it, and the collision
-// count to report. A name that is taken by something else is tried again by the next pass, with a higher count: then there is no
-// revision and no error.
+// writeRevision stores the View's update revision as the newest one. It returns the stored revision and the collision count to
+// report. If another object has the revision's name, it returns no revision and no error, and the next pass retries with a
+// higher collision count.
 func (x *execution) writeRevision(ctx context.Context) (stored *appsv1.ControllerRevision, collisions *int32, err error) {
 	v := x.view
 	collisions = v.Revisions.CollisionCount
@@ -41,8 +41,8 @@ func (x *execution) writeRevision(ctx context.Context) (stored *appsv1.Controlle
 	return stored, collisions, nil
 }
 
-// createRevision creates a revision. When its name is taken by the same data of the same owner, that one is it. When it is taken by
-// anything else, there is none.
+// createRevision creates a revision. If its name is taken by a revision of the same owner with the same data, it returns that
+// revision. If the name is taken by anything else, it returns nil.
 func (x *execution) createRevision(ctx context.Context, wanted *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
 	revision, err := x.Server.CreateRevision(ctx, wanted)
 	if apierrors.IsAlreadyExists(err) {
@@ -62,7 +62,7 @@ func (x *execution) createRevision(ctx context.Context, wanted *appsv1.Controlle
 	return revision, nil
 }
 
-// Label writes a label onto a revision of the owner, so that what it says is decided once.
+// Label adds a label with the value "true" to a revision of the owner, so that a decision about the revision is made only once.
 func (e *Engine) Label(ctx context.Context, owner types.UID, revision *appsv1.ControllerRevision, key string) error {
 	labelled := revision.DeepCopy()
 	metav1.SetMetaDataLabel(&labelled.ObjectMeta, key, "true")

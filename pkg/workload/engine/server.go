@@ -16,7 +16,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// Server is the API that the engine writes to. Errors are those of the API machinery. Deletions hold for the very object given.
+// Server is the API that the engine writes to. Errors are those of the API machinery. A deletion applies only to the object with
+// the given UID.
 type Server interface {
 	CreatePod(ctx context.Context, pod *corev1.Pod, dryRun bool) (*corev1.Pod, error)
 	GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
@@ -29,7 +30,7 @@ type Server interface {
 
 	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error)
 	GetClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error)
-	// MoveClaim replaces one owner of a claim by another.
+	// MoveClaim replaces one owner of a claim with another.
 	MoveClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim, from types.UID, to metav1.OwnerReference) (
 		*corev1.PersistentVolumeClaim, error)
 	DeleteClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
@@ -40,13 +41,13 @@ type Server interface {
 	DeleteRevision(ctx context.Context, revision *appsv1.ControllerRevision) error
 }
 
-// NewServer returns the Server behind a client.
+// NewServer returns the Server that writes through a client.
 func NewServer(client kubernetes.Interface) Server { return &server{client: client} }
 
 type server struct {
 	client kubernetes.Interface
-	// noResize is set for a host without the subresource for resources, which Kubernetes has since 1.32. There they are written with
-	// the rest of the Pod.
+	// noResize is set once the API server turned out to lack the resize subresource, which exists since Kubernetes 1.32. Resources
+	// are then written with the rest of the Pod.
 	noResize atomic.Bool
 }
 
@@ -90,7 +91,7 @@ func (s *server) PatchPod(ctx context.Context, change *Change, dryRun bool) (*co
 	return pod, err
 }
 
-// noSuchPath tells a path that the server does not serve from an object that does not exist.
+// noSuchPath distinguishes a path that the server does not serve from an object that does not exist.
 func noSuchPath(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
@@ -115,7 +116,8 @@ func (s *server) changeOwners(ctx context.Context, pod *corev1.Pod, from types.U
 	return s.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 }
 
-// ownersPatch removes one owner from the object with the UID, and adds another, if there is one.
+// ownersPatch returns a patch for the object with the given UID. The patch removes the owner from, if it is set, and adds the
+// owner to, if it is not nil.
 func ownersPatch(object, from types.UID, to *metav1.OwnerReference) ([]byte, error) {
 	var owners []any
 	if from != "" {

@@ -15,16 +15,16 @@ import (
 	"kruise.io/kruise/pkg/workload/readiness"
 )
 
-// settlement is what is due for Pods whatever else the pass does.
+// settlement holds the changes that are due whatever else the pass does.
 type settlement struct {
 	changes []Change
-	// recheck is when to look again though nothing changes.
+	// recheck is the delay until the next pass is due even if nothing changes.
 	recheck time.Duration
 	err     error
 }
 
-// settle decides what is due for each Pod: its lifecycle moves on, a finished in-place update puts it back into service, a grace
-// period ends, and the next containers get their turn. It takes no Pod out of service.
+// settle decides what is due for each Pod: advance its lifecycle, release a finished in-place update, end a grace period, or
+// start the next batch of containers. It takes no Pod out of service.
 func (v *View) settle(plan *Plan) (s settlement) {
 	failures := []error{v.unreadable}
 	for _, pod := range v.Pods {
@@ -52,8 +52,8 @@ func (v *View) settle(plan *Plan) (s settlement) {
 	return s
 }
 
-// Overdue tells whether the change that waits in the Pod for its grace period is due. Settling makes it before anything else, so
-// where a stage is carried out at all, the server refused it.
+// Overdue reports whether the change that waits in the Pod for its grace period is due. Settling writes that change before any
+// stage runs. If a stage runs and the change is still due, the server rejected it.
 func (v *View) Overdue(pod *corev1.Pod) bool {
 	if !inplace.Delayed(pod) {
 		return false
@@ -62,7 +62,8 @@ func (v *View) Overdue(pod *corev1.Pod) bool {
 	return err == nil && change != nil
 }
 
-// resume makes the change that waited in a Pod for its grace period, when that is over.
+// resume returns the change that waited in a Pod for its grace period, if that period is over. Otherwise it returns the
+// remaining time.
 func (v *View) resume(pod *corev1.Pod) (*Change, time.Duration, error) {
 	after := pod.DeepCopy()
 	remaining, err := inplace.Resume(after, func(revision string) bool {
@@ -74,7 +75,7 @@ func (v *View) resume(pod *corev1.Pod) (*Change, time.Duration, error) {
 	return inSteps(pod, after), 0, nil
 }
 
-// advance changes the containers whose turn is next.
+// advance changes the next batch of containers.
 func (v *View) advance(pod *corev1.Pod) (*Change, error) {
 	after := pod.DeepCopy()
 	if err := inplace.Advance(after, v.Now); err != nil {
@@ -83,7 +84,7 @@ func (v *View) advance(pod *corev1.Pod) (*Change, error) {
 	return inSteps(pod, after), nil
 }
 
-// inSteps writes other resources first, where there are any: the next pass makes the rest of the change.
+// inSteps returns the change of resources first, if there is one. The next pass writes the rest.
 func inSteps(before, after *corev1.Pod) *Change {
 	if resized, _ := inplace.Split(before, after); resized != nil {
 		return &Change{Before: before, After: resized, Part: Resize}
@@ -91,7 +92,7 @@ func inSteps(before, after *corev1.Pod) *Change {
 	return &Change{Before: before, After: after, Exact: true}
 }
 
-// giveUp replaces a Pod that its node will never update, unless the user ruled that out.
+// giveUp replaces a Pod whose node will never complete the update. It returns an error if the user only allows in-place updates.
 func (v *View) giveUp(pod *corev1.Pod, progress inplace.Progress) (*Change, error) {
 	if v.Policy == pub.InPlaceOnlyPodUpdatePolicy {
 		return nil, fmt.Errorf("pod %s cannot be updated in place: %s; set podUpdatePolicy to InPlaceIfPossible, or delete the Pod",
@@ -110,7 +111,7 @@ func markForDeletion(pod *corev1.Pod) *Change {
 	return &Change{Before: pod, After: after}
 }
 
-// moveOn moves the Pod's lifecycle and conditions, in one write.
+// moveOn changes the Pod's lifecycle state and conditions in one write, or returns nil.
 func (v *View) moveOn(pod *corev1.Pod, complete, awaited bool) *Change {
 	scheduled := podstate.Scheduled(pod)
 	state := lifecycle.Next(v.Lifecycle, pod, lifecycle.Progress{Scheduled: scheduled, AtTarget: !awaited, Complete: complete})
@@ -136,8 +137,8 @@ func (v *View) moveOn(pod *corev1.Pod, complete, awaited bool) *Change {
 	return &Change{Before: pod, After: after}
 }
 
-// conditionWrites are what is due in the Pod's conditions. A new Pod cannot be ready before it has a node, so its conditions wait
-// for the write that its state needs then.
+// conditionWrites returns the changes that are due in the Pod's conditions. A Pod without a node cannot be ready, so its first
+// conditions wait until it is scheduled. They are then part of the write of its lifecycle state.
 func (v *View) conditionWrites(pod *corev1.Pod, state lifecycle.State, scheduled, complete bool) (writes []func(*corev1.Pod)) {
 	if scheduled && readiness.Unset(pod) {
 		writes = append(writes, func(after *corev1.Pod) { readiness.Begin(after, v.Now) })
@@ -151,7 +152,7 @@ func (v *View) conditionWrites(pod *corev1.Pod, state lifecycle.State, scheduled
 	return writes
 }
 
-// Move brings a Pod into a state. A hook that drains the Pod does so in the same write, which then goes to the status.
+// Move brings a Pod into a lifecycle state. If a hook drains the Pod, the same write does so, and it goes to the status.
 func (v *View) Move(pod *corev1.Pod, state lifecycle.State) Change {
 	after := pod.DeepCopy()
 	lifecycle.Set(after, state, v.Now)

@@ -21,52 +21,53 @@ type Object interface {
 	metav1.Object
 }
 
-// Target is a workload as the engine needs it. The kind makes it from its object.
+// Target is a workload in the form that the engine needs. Each kind makes it from its object.
 type Target struct {
 	Object   Object
 	Kind     schema.GroupVersionKind
 	Selector labels.Selector
-	// Replicas is how many Pods are wanted.
+	// Replicas is the wanted number of Pods.
 	Replicas        int
 	MinReadySeconds int32
 	Lifecycle       *pub.Lifecycle
-	// Policy says whether Pods are updated in place, GraceSeconds how long they are out of service before, and InPlace what may
-	// change in them.
+	// Policy says whether Pods are updated in place. GraceSeconds is how long a Pod is out of service before an in-place update.
+	// InPlace says what may change in place.
 	Policy       pub.PodUpdatePolicyType
 	GraceSeconds int32
 	InPlace      inplace.Options
-	// Compatible tells whether Pods may be updated in place between two revisions, as far as the kind has a rule of its own.
+	// Compatible reports whether Pods may be updated in place between two revisions, by a rule of the kind. It may be nil.
 	Compatible func(from, to *appsv1.ControllerRevision) bool
 	// Stamp writes a revision's name into a Pod's labels.
 	Stamp func(pod *corev1.Pod, revision string)
-	// Picked tells whether the user asks for the Pod's deletion in another way than by its label. It may be nil.
+	// Picked reports whether the user asked for the Pod's deletion by other means than its label. It may be nil.
 	Picked func(pod *corev1.Pod) bool
-	// Adopts tells whether the workload adopts a Pod that its selector matches and that has no controller. Without it there is no
-	// adoption. Fresh reads the workload from its server: one that is being deleted, or was replaced, adopts nothing.
+	// Adopts reports whether the workload adopts a Pod that matches its selector and has no controller. If it is nil, the workload
+	// adopts nothing. Fresh reads the workload from the API server, because a workload that is being deleted or was replaced must
+	// not adopt.
 	Adopts func(pod *corev1.Pod) bool
 	Fresh  func(ctx context.Context) (metav1.Object, error)
 	// InstanceLabel is the label that holds the ID of an instance on its Pod and its claims.
 	InstanceLabel string
-	// ReuseClaims keeps the claims of Pods that were lost for the Pods that replace them.
+	// ReuseClaims keeps the claims of lost Pods for their replacements.
 	ReuseClaims bool
 	// Revisions says how the workload stores its revisions.
 	Revisions Revisions
-	// CreateFailed and UpdateFailed tell that the last pass could not create, or update, all Pods. The engine then asks the server
-	// by a dry run before it does anything that a refusal would leave half done.
+	// CreateFailed and UpdateFailed report that the last pass could not create or update all Pods. The engine then sends a dry run
+	// before any write that a later rejection would leave half done.
 	CreateFailed, UpdateFailed bool
 }
 
-// Revisions is a workload's history.
+// Revisions describes a workload's history.
 type Revisions struct {
 	Format history.Format
-	// Content is that of the revision that the workload wants now.
+	// Content is the content of the revision that the workload wants now.
 	Content history.Content
-	// Current is the name of the revision that was last rolled out, as the status says.
+	// Current is the name of the last revision that was rolled out completely, from the status.
 	Current        string
 	CollisionCount *int32
-	// Limit is how many revisions are kept that no Pod uses.
+	// Limit is the number of unused revisions to keep.
 	Limit int
-	// Annotate adds to a revision that is created, or made the newest one again. It may be nil.
+	// Annotate adds annotations to a revision that is created or becomes the newest again. It may be nil.
 	Annotate func(*appsv1.ControllerRevision)
 }
 

@@ -13,12 +13,12 @@ import (
 	"kruise.io/kruise/pkg/workload/readiness"
 )
 
-// DeletePod moves the Pod one step towards its deletion: a hook holds it first.
+// DeletePod moves the Pod one step towards its deletion. A preDelete hook holds the Pod first.
 func (v *View) DeletePod(stage *Stage, pod *corev1.Pod) {
 	v.deletePod(stage, Deletion{Pod: pod})
 }
 
-// DeleteFinished deletes the Pods that ended and whose claims wait for the Pods that replace them.
+// DeleteFinished deletes the Pods that ended and whose claims are kept for their replacements.
 func (v *View) DeleteFinished(stage *Stage) {
 	for _, pod := range v.finished() {
 		v.deletePod(stage, Deletion{Pod: pod, KeepClaims: true})
@@ -34,17 +34,18 @@ func (v *View) deletePod(stage *Stage, deletion Deletion) {
 	}
 }
 
-// Specified tells whether the user, or an update that recreates, picked the Pod for deletion.
+// Specified reports whether the user, or an update by recreation, picked the Pod for deletion.
 func (v *View) Specified(pod *corev1.Pod) bool {
 	return lifecycle.SpecifiedDelete(pod) || v.Picked != nil && v.Picked(pod)
 }
 
-// leavesOnPurpose tells whether the Pod is on its way to a deletion that somebody asked for.
+// leavesOnPurpose reports whether somebody asked for the Pod's deletion.
 func (v *View) leavesOnPurpose(pod *corev1.Pod) bool {
 	return PreparingDelete(pod) || v.Specified(pod)
 }
 
-// UpdatePod moves the Pod one step towards the revision: through its hook, and then in place or by recreation.
+// UpdatePod moves the Pod one step towards the revision: first through its hook, then in place or by recreation. It returns an
+// error if the policy only allows in-place updates and the change is not possible in place.
 func (v *View) UpdatePod(stage *Stage, pod *corev1.Pod, target *appsv1.ControllerRevision) error {
 	if v.Policy == pub.InPlaceIfPossiblePodUpdatePolicy || v.Policy == pub.InPlaceOnlyPodUpdatePolicy {
 		change, err := v.inPlaceChange(pod, target)
@@ -63,7 +64,7 @@ func (v *View) UpdatePod(stage *Stage, pod *corev1.Pod, target *appsv1.Controlle
 	return nil
 }
 
-// inPlaceChange returns what changes in the Pod, or nil when it must be recreated.
+// inPlaceChange returns the in-place change of the Pod, or nil if the Pod must be recreated.
 func (v *View) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision) (*inplace.Change, error) {
 	from := v.RevisionOf(pod)
 	if from == nil || v.Compatible != nil && !v.Compatible(from, target) {
@@ -84,7 +85,7 @@ func (v *View) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision)
 	return change, nil
 }
 
-// updateInPlace moves the Pod one step on the way from its state through the hook to the update.
+// updateInPlace moves the Pod one step from its lifecycle state through the hook to the update.
 func (v *View) updateInPlace(stage *Stage, update PodUpdate) error {
 	hook, pod := v.inPlaceHook(), update.Pod
 	held := lifecycle.Hooked(hook, pod)
@@ -111,12 +112,12 @@ func (v *View) updateInPlace(stage *Stage, update PodUpdate) error {
 	return nil
 }
 
-// delays tells whether the update waits in the Pod for a grace period.
+// delays reports whether the update waits in the Pod for a grace period.
 func (v *View) delays(update *PodUpdate) bool {
 	return v.GraceSeconds > 0 && update.Change.Interrupts(update.Pod)
 }
 
-// applied returns the Pod as the update writes it. The Pod given must be the version that the write replaces.
+// applied returns the Pod with the update in it. The given Pod must be the version that the write replaces.
 func (v *View) applied(pod *corev1.Pod, update *PodUpdate) (*corev1.Pod, error) {
 	after := pod.DeepCopy()
 	var err error
@@ -131,7 +132,7 @@ func (v *View) applied(pod *corev1.Pod, update *PodUpdate) (*corev1.Pod, error) 
 	v.Stamp(after, update.Target.Name)
 	state := pub.LifecycleStateUpdating
 	progress, err := inplace.Evaluate(after, nil)
-	// A Pod that was drained before its update is put back into service by settling, with a write to its status.
+	// If the Pod was drained before its update, settling puts it back into service with a write to its status.
 	if err == nil && progress.Complete && !update.Change.TouchesContainers() && !readiness.Has(after, readiness.PreUpdate) {
 		state = lifecycle.AfterUpdate(v.Lifecycle, after)
 	}
@@ -139,7 +140,7 @@ func (v *View) applied(pod *corev1.Pod, update *PodUpdate) (*corev1.Pod, error) 
 	return after, nil
 }
 
-// wholeUpdate returns the Pod with all that the update will change in it, whether or not a grace period comes first.
+// wholeUpdate returns the Pod with the complete update in it, as if there were no grace period.
 func (v *View) wholeUpdate(update *PodUpdate) (*corev1.Pod, error) {
 	after := update.Pod.DeepCopy()
 	if err := update.Change.Apply(after, update.Target.Name, v.Now); err != nil {
@@ -150,7 +151,7 @@ func (v *View) wholeUpdate(update *PodUpdate) (*corev1.Pod, error) {
 	return after, nil
 }
 
-// Blueprint returns what new Pods of a revision have in common. The kind adds what is its own.
+// Blueprint returns what all new Pods of a revision have in common. The kind adds its own parts.
 func (v *View) Blueprint(revision *appsv1.ControllerRevision) (*podcontrol.Blueprint, error) {
 	template, err := v.Template(revision)
 	if err != nil {

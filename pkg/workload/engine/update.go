@@ -13,13 +13,13 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace"
 )
 
-// updateAttempts is how often an update is written over a Pod that others change at the same time.
+// updateAttempts is how often an update is retried after a conflict with another writer of the Pod.
 const updateAttempts = 5
 
-// errGone is the end of an update whose Pod was deleted meanwhile. It is no failure.
+// errGone ends the update of a Pod that was deleted meanwhile. It is no failure.
 var errGone = errors.New("pod is gone")
 
-// writeAll makes changes to Pods. One that lost against another writer is decided again when that write arrives.
+// writeAll writes changes to Pods. A change that conflicts with another writer is decided again when the caches show that write.
 func (x *execution) writeAll(ctx context.Context, changes []Change) error {
 	return x.each(len(changes), func(i int) error { return x.writeOne(ctx, &changes[i]) })
 }
@@ -87,8 +87,8 @@ func (x *execution) updateInPlace(ctx context.Context, update *PodUpdate) error 
 	return nil
 }
 
-// takeAndUpdate takes the Pod out of service, if a container must end, and then changes it. The last write replaces the very
-// version that the one before it returned, so that it records the instances that it ends.
+// takeAndUpdate takes the Pod out of service, if a container must restart, and then changes the Pod. The last write replaces
+// exactly the version that the previous write returned, so it records the container instances that it ends.
 func (x *execution) takeAndUpdate(ctx context.Context, update *PodUpdate) error {
 	base, interrupts := update.Pod, update.Change.Interrupts(update.Pod)
 	if interrupts && x.Budget != nil {
@@ -110,7 +110,7 @@ func (x *execution) takeAndUpdate(ctx context.Context, update *PodUpdate) error 
 	return x.writeOverFresh(ctx, base, update)
 }
 
-// writeOverFresh writes the update over the newest version of the Pod.
+// writeOverFresh writes the update. After a conflict it reads the newest version of the Pod and retries.
 func (x *execution) writeOverFresh(ctx context.Context, base *corev1.Pod, update *PodUpdate) (err error) {
 	for range updateAttempts {
 		if err = x.writeUpdate(ctx, &base, update); !apierrors.IsConflict(err) {
@@ -135,8 +135,8 @@ func gone(err error) error {
 	return err
 }
 
-// writeUpdate writes the update over the very version of base. A change that waits for its grace period is metadata alone, so
-// the write that takes the Pod out of service takes it along. Other resources come first.
+// writeUpdate writes the update only if the Pod is still at the version of base. A change that waits for its grace period is
+// only metadata, so it goes into the write that takes the Pod out of service. A change of resources is written before the rest.
 func (x *execution) writeUpdate(ctx context.Context, base **corev1.Pod, update *PodUpdate) error {
 	after, err := x.view.applied(*base, update)
 	if err != nil {
@@ -161,8 +161,8 @@ func (x *execution) writeUpdate(ctx context.Context, base **corev1.Pod, update *
 	return err
 }
 
-// tryUpdate asks the server whether it would take the change, where updates failed before. A Pod whose change is refused must not
-// go out of service at each try; and taking it out would cause the next try at once.
+// tryUpdate sends the change as a dry run, if updates failed in an earlier pass. A Pod whose change is rejected must not go out
+// of service at each attempt. Taking it out of service would also trigger the next attempt at once.
 func (x *execution) tryUpdate(ctx context.Context, update *PodUpdate) error {
 	if !x.view.UpdateFailed || !update.Change.Interrupts(update.Pod) {
 		return nil

@@ -17,52 +17,54 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// View is what a pass observed. Its objects belong to the caches: nobody changes them.
+// View is what a pass observed. Its objects belong to the caches and must not be changed.
 type View struct {
 	*Target
 	Now time.Time
-	// Pods are the active ones by name. Inactive are terminating or finished. Leaving no longer match the selector.
-	// Orphans are to be adopted.
+	// Pods are the active Pods that match the selector, sorted by name. Inactive are terminating or finished. Leaving no longer
+	// match the selector. Orphans are to be adopted.
 	Pods, Inactive, Leaving, Orphans []*corev1.Pod
-	// Update is the revision of the wanted template, Current the one that was last rolled out. Update may still have to be written.
+	// Update is the revision of the wanted template. It may not be stored yet. Current is the last revision that was rolled out
+	// completely.
 	Update, Current *appsv1.ControllerRevision
-	// History holds all revisions, the oldest first, with Update as it will be.
+	// History holds all revisions, oldest first, including Update.
 	History []*appsv1.ControllerRevision
 
 	revision history.Action
 	claims   claimIndex
-	// progress is how far in-place updates have come; Pods whose updates were judged before have no entry.
+	// progress is the progress of in-place updates, by Pod UID. Pods whose updates were judged before have no entry.
 	progress map[types.UID]inplace.Progress
-	// unreadable is why the updates of some Pods could not be judged.
+	// unreadable says why the updates of some Pods could not be judged.
 	unreadable error
 	memory     memory
 	random     func(length int) string
 	templates  map[string]*corev1.PodTemplateSpec
 }
 
-// At tells whether the Pod is at the revision.
+// At reports whether the Pod is at the revision.
 func At(pod *corev1.Pod, revision *appsv1.ControllerRevision) bool {
 	return history.Matches(pod.Labels[pub.ControllerRevisionHashKey], revision.Name)
 }
 
-// Updated tells whether the Pod is at the wanted revision.
+// Updated reports whether the Pod is at the wanted revision.
 func (v *View) Updated(pod *corev1.Pod) bool { return At(pod, v.Update) }
 
-// RolledOut tells whether all replicas are there and at the wanted revision.
+// RolledOut reports whether all replicas exist and are at the wanted revision.
 func (v *View) RolledOut() bool {
 	return len(v.Pods) == v.Replicas && !slices.ContainsFunc(v.Pods, func(pod *corev1.Pod) bool { return !v.Updated(pod) })
 }
 
-// complete tells whether no in-place update is under way in the Pod. It is what tells where Pods lack the readiness gate.
+// complete reports whether no in-place update is in progress in the Pod. It is needed for Pods without the readiness gate, which
+// the kubelet reports ready during an update.
 func (v *View) complete(pod *corev1.Pod) bool {
 	progress, judged := v.progress[pod.UID]
 	return !judged || progress.Complete
 }
 
-// Ready tells whether the Pod serves, and not only until the node carries out an update.
+// Ready reports whether the Pod is ready and no in-place update is in progress.
 func (v *View) Ready(pod *corev1.Pod) bool { return podstate.Ready(pod) && v.complete(pod) }
 
-// Available tells whether the Pod has been ready for minReadySeconds and its lifecycle lets it serve.
+// Available reports whether the Pod has been ready for minReadySeconds and no in-place update is in progress.
 func (v *View) Available(pod *corev1.Pod) bool { return v.availableAfter(pod, v.MinReadySeconds) }
 
 // Serving is Available without minReadySeconds.
@@ -72,7 +74,7 @@ func (v *View) availableAfter(pod *corev1.Pod, minReadySeconds int32) bool {
 	return podstate.Available(pod, minReadySeconds, v.Now) && v.complete(pod)
 }
 
-// AvailableIn returns when the next ready Pod will have been ready for long enough, or zero.
+// AvailableIn returns the time until the next ready Pod becomes available, or zero.
 func (v *View) AvailableIn() (soonest time.Duration) {
 	for _, pod := range v.Pods {
 		soonest = Sooner(soonest, podstate.AvailableIn(pod, v.MinReadySeconds, v.Now))
@@ -80,7 +82,7 @@ func (v *View) AvailableIn() (soonest time.Duration) {
 	return soonest
 }
 
-// RevisionOf returns the revision that the Pod's label names, or nil when it was trimmed.
+// RevisionOf returns the revision that the Pod's label names, or nil if that revision was deleted.
 func (v *View) RevisionOf(pod *corev1.Pod) *appsv1.ControllerRevision {
 	for _, revision := range v.History {
 		if At(pod, revision) {
@@ -90,7 +92,7 @@ func (v *View) RevisionOf(pod *corev1.Pod) *appsv1.ControllerRevision {
 	return nil
 }
 
-// Template returns the Pod template that a revision holds. It is decoded once in a pass.
+// Template returns the Pod template that a revision holds. It is decoded once per pass.
 func (v *View) Template(revision *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
 	if template, found := v.templates[revision.Name]; found {
 		return template, nil
@@ -103,13 +105,13 @@ func (v *View) Template(revision *appsv1.ControllerRevision) (*corev1.PodTemplat
 	return template, nil
 }
 
-// Instance returns the ID of the instance that a Pod or a claim belongs to, or nothing.
+// Instance returns the ID of the instance that a Pod or a claim belongs to, or "".
 func (v *View) Instance(object interface{ GetLabels() map[string]string }) string {
 	return object.GetLabels()[v.InstanceLabel]
 }
 
-// NewIDs returns n instance IDs for Pods to create: those of creations whose answer was lost, those of claims that lost their
-// Pod where claims are reused, and random ones.
+// NewIDs returns n instance IDs for Pods to create. It takes the IDs of creations whose answer was lost first, then, if claims
+// are reused, the IDs of claims without a Pod, and then random IDs.
 func (v *View) NewIDs(n int) (ids []string) {
 	taken := map[string]bool{}
 	for _, pods := range [][]*corev1.Pod{v.Pods, v.Inactive, v.Leaving} {
@@ -137,12 +139,12 @@ func (v *View) NewIDs(n int) (ids []string) {
 	return ids
 }
 
-// PreparingDelete tells whether a hook holds the Pod before its deletion.
+// PreparingDelete reports whether a hook holds the Pod before its deletion.
 func PreparingDelete(pod *corev1.Pod) bool {
 	return lifecycle.Of(pod) == pub.LifecycleStatePreparingDelete
 }
 
-// Sooner returns the shorter of two delays. Zero is no delay at all.
+// Sooner returns the shorter of two delays. Zero means no delay is set.
 func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)

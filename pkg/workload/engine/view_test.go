@@ -55,7 +55,7 @@ func servingPod(name string) *corev1.Pod {
 	}
 }
 
-// Where a Pod lacks the readiness gate, the kubelet reports it Ready until it ends the container. It is not available before the
+// Without the readiness gate, the kubelet reports a Pod as ready until its container ends. The Pod is not available until the
 // update is complete.
 func TestAPodWithoutTheGateIsAvailableOnceItsUpdateIsComplete(t *testing.T) {
 	pod := servingPod("a")

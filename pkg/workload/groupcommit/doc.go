@@ -1,10 +1,10 @@
-// Package groupcommit has those who wait to change one record decided together, in its next write.
+// Package groupcommit combines concurrent changes of one record into a single write.
 //
-// A record that many want to change at once is written once for each, and each loses against the others and tries again. With a
-// Writer one of them writes; who comes meanwhile waits, and all who wait are decided one after another inside the next single
-// write, each on what those before it left. So the cost of a change falls as more want one, and each still has an answer of its
-// own, that is true only once the write is stored.
+// Without it, every client that changes a popular record writes it once, and most writes fail with a conflict and are retried.
+// With a Writer, one goroutine writes the record. Requests that arrive during that write wait. The next write then applies all
+// waiting changes one after another, each on the result of the previous ones. The cost per change falls as more requests arrive.
+// Each request still gets its own answer, and a nil answer means that its change is stored.
 //
-// It owns the order of requests in this process. The write itself is its caller's, and so is what happens when another process
-// writes the same record: decide anew on what that one stored. Enter at Writer.Do.
+// The package orders the requests of this process. The caller owns the write itself. If another process writes the same record,
+// the caller must apply the changes again to what that process stored. Enter at Writer.Do.
 package groupcommit

@@ -11,36 +11,37 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Write stores a record after change has changed it, or returns why it could not. It calls change again, on what is stored then,
-// whenever somebody else was faster. An error of change it returns as it is, and stores nothing.
+// Write applies change to the stored record and stores the result. If the record changed meanwhile, Write calls change again on
+// the newly stored record. If change returns an error, Write stores nothing and returns that error unchanged.
 type Write[K comparable, R any] func(ctx context.Context, key K, change func(record R) error) error
 
-// Writer writes each record once at a time. It is made with New.
+// Writer runs at most one write per record at a time. Use New to create one.
 type Writer[K comparable, R any] struct {
 	write Write[K, R]
 
 	lock sync.Mutex
-	// waiting are the requests that are in no write yet. A record has an entry as long as it has a goroutine that writes it.
+	// waiting holds the requests that are not part of a write yet. A record has an entry exactly while a goroutine writes it.
 	waiting map[K][]*request[R]
 }
 
-// request is one change. Its error is the writing goroutine's until the answer is given.
+// request is one change. The writing goroutine owns err until it sends the answer.
 type request[R any] struct {
-	ctx    context.Context // it waits with the request
+	ctx    context.Context // Kept in a struct because it waits with the request.
 	change func(R) error
 	err    error
 	answer chan error
 }
 
-// New returns a Writer that stores records so.
+// New returns a Writer that stores records with write.
 func New[K comparable, R any](write Write[K, R]) *Writer[K, R] {
 	return &Writer[K, R]{write: write, waiting: map[K][]*request[R]{}}
 }
 
-// Do has change called in the next write of the record. Its error is the answer to this request alone, and then it must have left
-// the record as it was. No error means that the change is stored. Change may be called more than once, each time on a record
-// of its own, and from another goroutine, even after the context has ended and Do has returned with the context's error; but
-// only in a write that was under way by then.
+// Do includes change in the next write of the record. A nil error means that the change is stored.
+//
+// An error from change is the answer to this request only; change must then leave the record as it was. change may be called
+// more than once, each time on a fresh record, and from another goroutine. If ctx ends, Do returns its error, but a write that
+// is already in progress may still call change and store the result.
 func (w *Writer[K, R]) Do(ctx context.Context, key K, change func(record R) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -61,7 +62,7 @@ func (w *Writer[K, R]) Do(ctx context.Context, key K, change func(record R) erro
 	}
 }
 
-// run writes a record as long as somebody waits for it.
+// run writes a record until no request waits for it.
 func (w *Writer[K, R]) run(key K) {
 	for group := w.next(key); len(group) > 0; group = w.next(key) {
 		err := w.commit(key, group)
@@ -74,7 +75,7 @@ func (w *Writer[K, R]) run(key K) {
 	}
 }
 
-// next takes those who wait. When there are none, the record is forgotten.
+// next returns the waiting requests. If there are none, it removes the entry of the record.
 func (w *Writer[K, R]) next(key K) []*request[R] {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -87,8 +88,8 @@ func (w *Writer[K, R]) next(key K) []*request[R] {
 	return group
 }
 
-// commit writes the record once for the whole group. No request of the server's is behind this goroutine that would catch a
-// panic, so it becomes the answer.
+// commit writes the record once for the whole group. It turns a panic into an error, because this goroutine does not belong to a
+// server request that would recover it.
 func (w *Writer[K, R]) commit(key K, group []*request[R]) (err error) {
 	ctx, cancel := whileAnyWaits(group)
 	defer cancel()
@@ -101,10 +102,10 @@ func (w *Writer[K, R]) commit(key K, group []*request[R]) (err error) {
 	return w.write(ctx, key, func(record R) error { return decide(group, record) })
 }
 
-// errNobody ends a write that nobody waits for any more.
+// errNobody ends a write that no request waits for any more.
 var errNobody = errors.New("every request was given up")
 
-// decide lets each change the record in its turn. Who has given up changes nothing.
+// decide applies the changes in order. It skips requests whose context has ended.
 func decide[R any](group []*request[R], record R) error {
 	asked := false
 	for _, r := range group {
@@ -119,7 +120,8 @@ func decide[R any](group []*request[R], record R) error {
 	return nil
 }
 
-// whileAnyWaits returns a context that ends with the last of the group's. Its values are those of the first.
+// whileAnyWaits returns a context that ends when the contexts of all requests have ended. It carries the values of the first
+// request's context.
 func whileAnyWaits[R any](group []*request[R]) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(group[0].ctx))
 	var waiting atomic.Int64

@@ -21,15 +21,15 @@ var (
 	errNoRoute     = errors.New("no route")
 )
 
-// account is a record that says how much is left.
+// account is a record that holds how much is left.
 type account struct{ left, version int }
 
-// store has accounts. A write decides, takes its time, and decides anew where another was stored meanwhile.
+// store holds accounts. A write takes time, and starts over if another write was stored meanwhile.
 type store struct {
 	lock     sync.Mutex
 	accounts map[string]account
 	fails    error
-	// tried counts writes with those that lost, written those that were stored.
+	// tried counts all write attempts. written counts the stored writes.
 	tried, written int
 }
 
@@ -86,7 +86,8 @@ func spend(a *account) error {
 	return nil
 }
 
-// requireForgotten holds when nothing is kept of what is over. The bubble itself sees that no goroutine is left.
+// requireForgotten asserts that the Writer keeps nothing of finished records. The synctest bubble checks that no goroutine is
+// left.
 func requireForgotten(t *testing.T, w *Writer[string, *account]) {
 	t.Helper()
 	synctest.Wait()
@@ -144,7 +145,7 @@ func TestRecordsDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// start has a request on its way, and returns where its answer comes.
+// start starts a request and returns the channel for its answer.
 func start(ctx context.Context, w *Writer[string, *account], change func(*account) error) <-chan error {
 	answer := make(chan error, 1)
 	go func() { answer <- w.Do(ctx, "a", change) }()
@@ -183,7 +184,7 @@ func TestAWriteGoesOnWhileAnyoneWaits(t *testing.T) {
 		impatient := start(ctx, w, spend)
 		patient := start(t.Context(), w, spend)
 		require.NoError(t, <-occupied)
-		synctest.Wait() // the others are in a write
+		synctest.Wait() // The other requests are part of a write.
 		cancel()
 		require.ErrorIs(t, <-impatient, context.Canceled)
 		require.NoError(t, <-patient)
@@ -207,7 +208,7 @@ func TestAWriteEndsWithTheLastWhoWaits(t *testing.T) {
 	})
 }
 
-// A write that lost is decided anew without those who have given up since.
+// A retried write skips the requests whose context has ended meanwhile.
 func TestWhoGivesUpIsLeftOutOfTheNextAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(10)
@@ -218,7 +219,7 @@ func TestWhoGivesUpIsLeftOutOfTheNextAttempt(t *testing.T) {
 		impatient := start(ctx, w, spend)
 		patient := start(t.Context(), w, spend)
 		require.NoError(t, <-occupied)
-		synctest.Wait() // the others are in a write
+		synctest.Wait() // The other requests are part of a write.
 		stored, err := s.swap("a", s.read("a"), account{left: 5, version: 1})
 		require.NoError(t, err)
 		require.True(t, stored, "another process was faster")

@@ -15,27 +15,28 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// maxOwnerName is how many characters of the workload's name go into the name of a revision.
+// maxOwnerName is how many characters of the workload's name are used in the name of a revision.
 const maxOwnerName = 223
 
-// Format is how a kind stores its revisions. Kinds differ in what a revision holds, so each says what makes two of them equal.
+// Format is how a kind stores its revisions. What a revision holds depends on the kind, so each kind defines when two revisions
+// are equal.
 type Format struct {
 	// HashLabel is the label of a revision that holds its hash.
 	HashLabel string
-	// Hash returns the hash of a revision's data. The collision count is nil until a name was taken.
+	// Hash returns the hash of a revision's data. The collision count is nil until a revision's name was already taken.
 	Hash func(data []byte, collisionCount *int32) string
-	// Same tells whether the data of two revisions mean the same.
+	// Same reports whether the data of two revisions mean the same.
 	Same func(a, b []byte) bool
 }
 
-// PodTemplates stores a Pod template under spec.template. Templates that decode to the same value are equal, so a release that
-// writes a field in another form starts no rollout.
+// PodTemplates stores a Pod template under spec.template. Templates that decode to the same value are equal. A new release that
+// encodes a field differently therefore starts no rollout.
 var PodTemplates = Format{HashLabel: pub.ControllerRevisionDataHashKey, Hash: DataHash, Same: SamePodTemplate}
 
-// ExactPodTemplates is PodTemplates with revisions that are equal only byte by byte.
+// ExactPodTemplates is PodTemplates, but revisions are equal only if their bytes are equal.
 var ExactPodTemplates = Format{HashLabel: pub.ControllerRevisionDataHashKey, Hash: DataHash, Same: bytes.Equal}
 
-// DataHash is FNV-32 over the data and the collision count, encoded in letters that form no words.
+// DataHash returns the FNV-32 hash of the data and the collision count, encoded in characters that cannot form words.
 func DataHash(data []byte, collisionCount *int32) string {
 	h := fnv.New32()
 	_, _ = h.Write(data)
@@ -45,7 +46,8 @@ func DataHash(data []byte, collisionCount *int32) string {
 	return rand.SafeEncodeString(strconv.FormatUint(uint64(h.Sum32()), 10))
 }
 
-// SamePodTemplate tells whether two revisions store the same Pod template. Data that holds no Pod template equals only itself.
+// SamePodTemplate reports whether two revisions store the same Pod template. Data without a Pod template equals only identical
+// data.
 func SamePodTemplate(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -55,7 +57,7 @@ func SamePodTemplate(a, b []byte) bool {
 	return errA == nil && errB == nil && len(templateA.Spec.Containers) > 0 && apiequality.Semantic.DeepEqual(templateA, templateB)
 }
 
-// Content is what a new revision is made from.
+// Content is the content of a new revision.
 type Content struct {
 	Data []byte
 	// Labels let the owner's selector find the revision.
@@ -64,7 +66,7 @@ type Content struct {
 	Annotations map[string]string
 }
 
-// New builds a revision of the owner.
+// New returns a new revision of the owner.
 func (f *Format) New(owner metav1.Object, ref metav1.OwnerReference, content *Content, number int64,
 	collisionCount *int32) *appsv1.ControllerRevision {
 	sum := f.Hash(content.Data, collisionCount)

@@ -97,7 +97,7 @@ func TestNewNamesAndLabels(t *testing.T) {
 	assert.NotContains(t, content.Labels, pub.ControllerRevisionDataHashKey)
 }
 
-// Two kinds' data may both decode to an empty Pod template. They are not the same for that.
+// Data of two different kinds may both decode to an empty Pod template. They are still different.
 func TestDataWithoutAPodTemplateEqualsOnlyItself(t *testing.T) {
 	a, b := []byte(`{"spec":{"containers":[{"name":"a"}]}}`), []byte(`{"spec":{"containers":[{"name":"b"}]}}`)
 	assert.False(t, SamePodTemplate(a, b))
@@ -105,7 +105,7 @@ func TestDataWithoutAPodTemplateEqualsOnlyItself(t *testing.T) {
 }
 
 func TestHashIsThatOfBuiltInRevisions(t *testing.T) {
-	// FNV-32 of "abc" is 1134309195, each digit of which stands for a letter.
+	// FNV-32 of "abc" is 1134309195. Each digit is encoded as one character.
 	assert.Equal(t, "557874f5f9", DataHash([]byte("abc"), nil))
 	assert.NotEqual(t, DataHash([]byte("abc"), nil), DataHash([]byte("abc"), ptr.To[int32](0)))
 }

@@ -7,7 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// Action is what must be written so that the revision of some data is the newest one.
+// Action is the write that makes the revision of the wanted data the newest one.
 type Action int
 
 const (
@@ -22,20 +22,20 @@ const (
 // Resolution says which revision stores some data.
 type Resolution struct {
 	Action Action
-	// Revision is the one to reuse or to bump, and nil when one must be created.
+	// Revision is the revision to reuse or to bump. It is nil if a revision must be created.
 	Revision *appsv1.ControllerRevision
-	// Number is the revision number that it must have.
+	// Number is the revision number that the revision must have.
 	Number int64
 }
 
-// Sort orders revisions by number, the oldest first.
+// Sort sorts revisions by number, oldest first.
 func Sort(revisions []*appsv1.ControllerRevision) {
 	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int {
 		return cmp.Or(cmp.Compare(a.Revision, b.Revision), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// Resolve finds the revision of the data among the existing ones, which must be sorted.
+// Resolve finds the revision of the data among the existing revisions, which must be sorted.
 func (f *Format) Resolve(data []byte, revisions []*appsv1.ControllerRevision) Resolution {
 	if len(revisions) == 0 {
 		return Resolution{Action: Create, Number: 1}
@@ -62,7 +62,7 @@ func Find(revisions []*appsv1.ControllerRevision, name string) *appsv1.Controlle
 	return nil
 }
 
-// Trim returns the oldest revisions beyond the limit that are not live, given sorted ones.
+// Trim returns the oldest revisions beyond the limit that are not live. The revisions must be sorted.
 func Trim(revisions []*appsv1.ControllerRevision, live func(*appsv1.ControllerRevision) bool, limit int) []*appsv1.ControllerRevision {
 	var spare []*appsv1.ControllerRevision
 	for _, revision := range revisions {

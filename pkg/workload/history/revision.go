@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Data returns what a revision stores of a template: a patch that replaces the template as a whole.
+// Data returns what a revision stores of a template: a patch that replaces the whole template.
 func Data(template *corev1.PodTemplateSpec) ([]byte, error) {
 	encoded, err := json.Marshal(template)
 	if err != nil {
@@ -40,10 +40,11 @@ func Template(revision *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, err
 	return &stored.Spec.Template, nil
 }
 
-// ShortHash returns what follows the last dash: the hash of a revision, from its name or from a Pod's label in either form.
+// ShortHash returns the part after the last dash. This is the hash of a revision, both for a revision's name and for a Pod's
+// label in either form.
 func ShortHash(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }
 
-// Matches tells whether a Pod's revision label, full or short, names the revision.
+// Matches reports whether a Pod's revision label, full or short, names the revision.
 func Matches(label, revisionName string) bool {
 	return label != "" && (label == revisionName || ShortHash(label) == ShortHash(revisionName))
 }

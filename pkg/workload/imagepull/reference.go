@@ -7,15 +7,15 @@ import (
 	"github.com/distribution/reference"
 )
 
-// Reference is an image as NodeImages name it: two ways to write one image are one Reference.
+// Reference is an image as NodeImages name it. Two spellings of the same image are equal References.
 type Reference struct {
-	// Name is what users write, without what every runtime adds: "nginx" for "docker.io/library/nginx".
+	// Name is the name as users write it, without the parts that every runtime adds: "nginx" for "docker.io/library/nginx".
 	Name string
-	// Tag is a tag, or a digest like "sha256:…", which wins over a tag.
+	// Tag is a tag, or a digest like "sha256:…". A digest takes precedence over a tag.
 	Tag string
 }
 
-// Parse reads an image as users write it.
+// Parse parses an image as users write it. It returns an error if the image is no valid reference.
 func Parse(image string) (Reference, error) {
 	named, err := reference.ParseNormalizedNamed(image)
 	if err != nil {
@@ -32,7 +32,7 @@ func Parse(image string) (Reference, error) {
 	return parsed, nil
 }
 
-// String is the reference as a runtime takes it.
+// String returns the reference in the form that a runtime accepts.
 func (r Reference) String() string {
 	if strings.Contains(r.Tag, ":") {
 		return r.Name + "@" + r.Tag

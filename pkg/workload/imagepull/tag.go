@@ -10,10 +10,10 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// Kind is the kind of the owners of tags.
+// Kind is the kind of a tag's owner.
 const Kind = "ImagePullJob"
 
-// Wanted returns the tag that a NodeImage has for the reference, or nil. The pointer is into the NodeImage.
+// Wanted returns the tag of the NodeImage's spec for the reference, or nil. The pointer points into the NodeImage.
 func (r Reference) Wanted(image *v1beta1.NodeImage) *v1beta1.ImageTagSpec {
 	tags := image.Spec.Images[r.Name].Tags
 	for i := range tags {
@@ -24,7 +24,7 @@ func (r Reference) Wanted(image *v1beta1.NodeImage) *v1beta1.ImageTagSpec {
 	return nil
 }
 
-// Reported returns what the node said last about the reference, whatever version it answers, or nil.
+// Reported returns the last status that the node reported for the reference, for any version, or nil.
 func (r Reference) Reported(image *v1beta1.NodeImage) *v1beta1.ImageTagStatus {
 	tags := image.Status.ImageStatuses[r.Name].Tags
 	for i := range tags {
@@ -35,7 +35,7 @@ func (r Reference) Reported(image *v1beta1.NodeImage) *v1beta1.ImageTagStatus {
 	return nil
 }
 
-// Answer returns what the node said about this version of the tag, or nil.
+// Answer returns the status that the node reported for this version of the tag, or nil.
 func (r Reference) Answer(image *v1beta1.NodeImage, version int64) *v1beta1.ImageTagStatus {
 	if report := r.Reported(image); report != nil && report.Version == version {
 		return report
@@ -43,21 +43,21 @@ func (r Reference) Answer(image *v1beta1.NodeImage, version int64) *v1beta1.Imag
 	return nil
 }
 
-// OwnedBy tells whether the object with this UID asked for the tag.
+// OwnedBy reports whether the object with this UID asked for the tag.
 func OwnedBy(tag *v1beta1.ImageTagSpec, uid types.UID) bool {
 	return slices.ContainsFunc(tag.OwnerReferences, func(ref corev1.ObjectReference) bool { return ref.UID == uid })
 }
 
-// IsJob tells whether the owner of a tag is an ImagePullJob, in whatever version.
+// IsJob reports whether the owner of a tag is an ImagePullJob, in any API version.
 func IsJob(ref *corev1.ObjectReference) bool {
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
 	return ref.Kind == Kind && group == v1beta1.SchemeGroupVersion.Group
 }
 
-// OwnersIndex finds NodeImages by the UIDs of those who asked for a tag of theirs.
+// OwnersIndex is the index of NodeImages by the UIDs of the objects that asked for their tags.
 const OwnersIndex = "imagepull/owners"
 
-// IndexOwners is the function of OwnersIndex.
+// IndexOwners is the index function of OwnersIndex.
 func IndexOwners(obj any) ([]string, error) {
 	image, ok := obj.(*v1beta1.NodeImage)
 	if !ok {

@@ -11,14 +11,14 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-// Apply makes the change in the object given, which the caller owns, and records in it what ran before. The object must be
-// the version that the write replaces, else the record is not of the very instance that the write puts an end to. What
-// containers of a lower launch priority are to become is recorded too, for Advance.
+// Apply changes the given object, which the caller owns, and records in it what ran before. The object must be the version that
+// the write replaces. Otherwise the record may name another instance than the one that the write ends. Changes for containers of
+// a lower launch priority are recorded too, for Advance.
 func (c *Change) Apply(pod *corev1.Pod, revision string, now time.Time) error {
 	return c.apply(pod, revision, now, now)
 }
 
-// apply makes the change of an update that started earlier.
+// apply makes the change of an update that may have started earlier.
 func (c *Change) apply(pod *corev1.Pod, revision string, started, now time.Time) error {
 	c = c.withWaiting(pod)
 	state := &record.State{
@@ -33,8 +33,8 @@ func (c *Change) apply(pod *corev1.Pod, revision string, started, now time.Time)
 	return record.Write(pod, state)
 }
 
-// Advance makes the change of the containers whose turn is next in the object given, which the caller owns. It is due when
-// Evaluate says so.
+// Advance changes the next batch of containers in the given object, which the caller owns. It is due when Evaluate returns Next.
+// It returns an error if no container waits.
 func Advance(pod *corev1.Pod, now time.Time) error {
 	state, err := record.Read(pod)
 	if err != nil {
@@ -48,7 +48,7 @@ func Advance(pod *corev1.Pod, now time.Time) error {
 	return record.Write(pod, state)
 }
 
-// applyTurn changes the containers whose turn it is, and leaves the others in the state.
+// applyTurn changes the containers of the current batch, and stores the changes of the others in the state.
 func (c *Change) applyTurn(pod *corev1.Pod, state *record.State, now time.Time) {
 	turn, later := c.split(pod)
 	recordTurn(state, pod, turn)
@@ -75,8 +75,8 @@ func (c *Change) applyTurn(pod *corev1.Pod, state *record.State, now time.Time) 
 	}
 }
 
-// recordTurn adds what runs in the containers whose image changes. That of the others stays: their instances are judged by what
-// they were given.
+// recordTurn records what runs in the containers whose image changes. It does not touch the records of other containers: they
+// stay valid for the instances that those containers were given.
 func recordTurn(s *record.State, pod *corev1.Pod, turn *Change) {
 	report, err := containermeta.Read(pod)
 	if err != nil {
@@ -88,7 +88,7 @@ func recordTurn(s *record.State, pod *corev1.Pod, turn *Change) {
 			continue
 		}
 		if _, found := s.LastContainerStatuses[container.Name]; found && len(s.ContainerBatchesRecord) == 0 {
-			continue // of an earlier update that is still under way
+			continue // Recorded by an earlier update that is still in progress.
 		}
 		if s.LastContainerStatuses == nil {
 			s.LastContainerStatuses = map[string]record.ContainerStatus{}
@@ -97,7 +97,7 @@ func recordTurn(s *record.State, pod *corev1.Pod, turn *Change) {
 	}
 }
 
-// Record returns what runs in a container, as its spec stands. It is taken of the very version of the Pod that a write replaces.
+// Record returns what runs in a container and the image in its spec. The Pod must be the version that a write replaces.
 func Record(pod *corev1.Pod, container *corev1.Container, report *containermeta.Report) record.ContainerStatus {
 	before := record.ContainerStatus{Image: container.Image}
 	if status := containerStatus(pod, container.Name); status != nil {
@@ -109,9 +109,9 @@ func Record(pod *corev1.Pod, container *corev1.Container, report *containermeta.
 	return before
 }
 
-// unfinished returns what to record of containers that an earlier update is still changing, whether or not this one changes
-// them too. While the instance that the earlier update put an end to still runs, what it was created from is in that update's
-// record and no longer in the spec.
+// unfinished returns the records of containers that an earlier update is still changing, whether or not this update changes them
+// too. While the instance that the earlier update ended still runs, only the record of that update says what the instance was
+// created from; the spec does not.
 func (c *Change) unfinished(pod *corev1.Pod) map[string]record.ContainerStatus {
 	previous, err := record.Read(pod)
 	if err != nil || previous == nil {
@@ -132,7 +132,7 @@ func (c *Change) unfinished(pod *corev1.Pod) map[string]record.ContainerStatus {
 		if recorded.ContainerID == before.ContainerID {
 			before.Image, before.PlainHash = recorded.Image, recorded.PlainHash
 		} else if recorded.ContainerID != "" {
-			// An instance between the two: whether it came before or after the node saw the spec, nobody knows.
+			// A third instance runs. It is unknown whether it was created before or after the node observed the spec.
 			before.Image, before.PlainHash = "", 0
 		}
 		if records == nil {

@@ -13,10 +13,11 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-// priorityPrefix begins the key that a container's barrier waits for; its priority follows.
+// priorityPrefix starts the key that a container's launch barrier waits for. The priority follows it.
 const priorityPrefix = "p_"
 
-// priority returns the launch priority of a container, if it has one. It is the barrier that tells, not what the user wrote.
+// priority returns the launch priority of a container, if it has one. It reads the barrier variable, which is what takes effect,
+// and not the user's variable.
 func priority(container *corev1.Container) (int, bool) {
 	for i := len(container.Env) - 1; i >= 0; i-- {
 		env := &container.Env[i]
@@ -33,8 +34,9 @@ func priority(container *corev1.Container) (int, bool) {
 	return 0, false
 }
 
-// split takes the containers whose turn it is out of the change: those without a priority, and of the others those with the
-// highest. Containers that read metadata of theirs come along whatever their priority: a label changes once for all.
+// split takes the containers of the next batch out of the change: containers without a priority, and the containers with the
+// highest priority. Containers that read the same metadata as these are included whatever their priority, because the metadata
+// changes only once.
 func (c *Change) split(pod *corev1.Pod) (first, later *Change) {
 	var turn []string
 	highest, ordered := 0, map[string]int{}
@@ -96,7 +98,7 @@ func shareKeys(a, b metav1.ObjectMeta) bool {
 	return false
 }
 
-// only returns the part of the change that is about containers of some names.
+// only returns the part of the change for the wanted containers.
 func (c *Change) only(wanted func(name string) bool) *Change {
 	return &Change{Images: pick(c.Images, wanted), Env: pick(c.Env, wanted), Resources: pick(c.Resources, wanted)}
 }
@@ -115,8 +117,8 @@ func pick[V any](all map[string]V, wanted func(name string) bool) map[string]V {
 	return picked
 }
 
-// withWaiting adds what an earlier update left for containers whose turn never came. The change is the difference from that
-// update's revision, so it does not know of them; where it does, its own word counts.
+// withWaiting adds the changes that an earlier update left for containers whose batch was never reached. This change is the
+// difference from that update's revision, so it does not contain them. Where both set a value, this change takes precedence.
 func (c *Change) withWaiting(pod *corev1.Pod) *Change {
 	previous, err := record.Read(pod)
 	if err != nil || previous == nil || !waits(previous) {
@@ -144,7 +146,7 @@ func (c *Change) withWaiting(pod *corev1.Pod) *Change {
 	return all
 }
 
-// overlaid is a map with the entries of both, where both have one that of over.
+// overlaid merges two maps. Entries of over take precedence.
 func overlaid[M ~map[K]V, K comparable, V any](under, over M) M {
 	if len(under)+len(over) == 0 {
 		return nil
@@ -178,7 +180,7 @@ func (m MapChange) decides(key string) bool {
 	return sets || slices.Contains(m.Remove, key)
 }
 
-// names are the containers that the change touches, sorted.
+// names returns the containers that the change touches, sorted.
 func (c *Change) names() []string {
 	touched := map[string]bool{}
 	for name := range c.Images {

@@ -22,7 +22,7 @@ func reads(name, path string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 }
 
-// podOf runs an instance of each container, of which the environments are given.
+// podOf returns a Pod that runs one instance of each container, with the given environments.
 func podOf(containers map[string][]corev1.EnvVar) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
 	for name, env := range containers {
@@ -35,7 +35,7 @@ func podOf(containers map[string][]corev1.EnvVar) *corev1.Pod {
 	return pod
 }
 
-// restart runs another instance, of the image in the spec.
+// restart replaces an instance with one that runs the image in the spec.
 func restart(pod *corev1.Pod, name, id string, ready bool) {
 	for i := range pod.Spec.Containers {
 		if pod.Spec.Containers[i].Name == name {
@@ -176,7 +176,7 @@ func TestSharedMetadataIsOneTurn(t *testing.T) {
 	}
 }
 
-// A later turn that only has other amounts, or only metadata, is a turn as well.
+// A later batch that only changes resources, or only metadata, is a batch as well.
 func TestEveryKindOfChangeHasItsTurn(t *testing.T) {
 	pod := podOf(map[string][]corev1.EnvVar{
 		"side": {barrier("p_5")}, "main": {barrier("p_1"), reads("K", "metadata.labels['k']")}, "slow": {barrier("p_0")},
@@ -208,7 +208,7 @@ func TestEveryKindOfChangeHasItsTurn(t *testing.T) {
 	assert.True(t, next().Complete)
 }
 
-// An update that comes while a container still waits for its turn is the difference from a revision that the container never
+// An update that arrives while a container waits for its batch is the difference from a revision that the container never
 // reached.
 func TestWhatWaitsIsNotForgotten(t *testing.T) {
 	start := func() *corev1.Pod {

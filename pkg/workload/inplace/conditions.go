@@ -12,8 +12,8 @@ import (
 
 const reasonStart = "StartInPlaceUpdate"
 
-// Hold takes the Pod out of service in the object given, which the caller owns: before a container changes, endpoints must
-// have lost it. A Pod without the readiness gate gets no condition, as nothing would ever set it back.
+// Hold takes the Pod out of service in the given object, which the caller owns. Endpoints must remove the Pod before a container
+// changes. A Pod without the readiness gate gets no condition, because nothing would set the condition back to True.
 func Hold(pod *corev1.Pod, now time.Time) {
 	if !podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType) {
 		return
@@ -24,7 +24,7 @@ func Hold(pod *corev1.Pod, now time.Time) {
 	podstate.Withdraw(pod, now)
 }
 
-// Released tells whether the Pod is in service as far as in-place updates go, or has no gate that would keep it out.
+// Released reports whether in-place updates let the Pod serve. A Pod without the readiness gate is always released.
 func Released(pod *corev1.Pod) bool {
 	if !podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType) {
 		return true
@@ -33,7 +33,7 @@ func Released(pod *corev1.Pod) bool {
 	return c != nil && c.Status == corev1.ConditionTrue && c.Reason == "" && c.Message == ""
 }
 
-// Release puts the Pod back into service in the object given, which the caller owns. Ready stays with the kubelet.
+// Release puts the Pod back into service in the given object, which the caller owns. The kubelet then sets Ready.
 func Release(pod *corev1.Pod, now time.Time) {
 	podstate.SetCondition(pod, corev1.PodCondition{
 		Type: pub.InPlaceUpdateReadyConditionType, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now),

@@ -13,30 +13,32 @@ import (
 )
 
 const (
-	// settleMargin is added to the grace period of a Pod, within which a node must have stopped what it was told to stop.
+	// settleMargin is added to the grace period of a Pod. Within the sum, the node must have stopped a container that it was told
+	// to stop.
 	settleMargin = 10 * time.Second
-	// defaultGracePeriod is that of a Pod which names none.
+	// defaultGracePeriod is the grace period of a Pod that sets none.
 	defaultGracePeriod = 30 * time.Second
-	// agentPatience is how long a node's agent may take to report on an instance that the kubelet has reported.
+	// agentPatience is how long the node agent may take to report an instance that the kubelet has reported.
 	agentPatience = 10 * time.Second
 )
 
-// Progress is how far an in-place update has come.
+// Progress is the progress of an in-place update.
 type Progress struct {
 	Complete bool
-	// Next is true when the containers whose turn it was are done and those whose turn is next may change.
+	// Next is true when the current batch of containers is complete and ready, and the next batch may change.
 	Next bool
-	// Hopeless is why the node will never carry the update out, or empty.
+	// Hopeless says why the node will never complete the update. It is empty otherwise.
 	Hopeless string
-	// Recheck is when the same Pod may evaluate otherwise though nothing about it changed; zero when it will not.
+	// Recheck is the delay after which the result may differ even if the Pod does not change. Zero means it will not differ.
 	Recheck time.Duration
 }
 
-// Watched tells for how long the caller has seen the same sighting without a break, and by a clock of its own. It may be nil
-// where nobody watches.
+// Watched returns how long the caller has seen the same sighting without a break, by the caller's own clock. It may be nil if
+// the caller keeps no sightings.
 type Watched func(sighting string) time.Duration
 
-// Evaluate tells whether the node has carried out the Pod's last in-place update. A Pod that was never updated is complete.
+// Evaluate returns whether the node has completed the Pod's last in-place update. A Pod that was never updated is complete. It
+// returns an error if the record in the Pod's annotations cannot be read.
 func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
 	grace, err := record.ReadGrace(pod)
 	if err != nil {
@@ -54,7 +56,7 @@ func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
 	}
 	report, err := containermeta.Read(pod)
 	if err != nil {
-		report = nil // it will be replaced
+		report = nil // The agent will replace the report.
 	}
 	findings := examine(pod, state, report)
 	if findings.hopeless != "" {
@@ -78,8 +80,8 @@ func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
 	return Progress{Complete: true}, nil
 }
 
-// sightedFor is how long what needs patience has been seen. Since the node first reported on this spec, and for these
-// instances: others begin anew.
+// sightedFor returns how long the doubtful findings have been seen. The time starts when the node first reports on this spec
+// with these instances. It starts again when an instance changes.
 func sightedFor(pod *corev1.Pod, state *record.State, findings *findings, watched Watched) time.Duration {
 	if findings.patience == 0 || watched == nil {
 		return 0
@@ -87,7 +89,7 @@ func sightedFor(pod *corev1.Pod, state *record.State, findings *findings, watche
 	return watched(fmt.Sprintf("%d %s %s", pod.Generation, state.Revision, strings.Join(findings.doubts, " ")))
 }
 
-// waits tells whether a later batch of containers is still to change.
+// waits reports whether a later batch of containers still has to change.
 func waits(s *record.State) bool {
 	return len(s.NextContainerImages) > 0 || len(s.NextContainerMetadata) > 0 || len(s.NextContainerResources) > 0
 }
@@ -99,14 +101,14 @@ func readyForNext(pod *corev1.Pod, state *record.State) bool {
 	})
 }
 
-// findings are what the node's reports say of the containers whose turn it was.
+// findings summarizes what the node reports about the containers that were changed so far.
 type findings struct {
-	// pending is true when something is known not to be done.
+	// pending is true if a container is known to be incomplete.
 	pending  bool
 	hopeless string
-	// agentless is true when only an agent could carry the update out, and none has reported on the Pod.
+	// agentless is true if only a node agent could complete the update, and no agent has reported on the Pod.
 	agentless bool
-	// doubts are what only time decides, and patience how long.
+	// doubts are the findings that only elapsed time decides. patience is the time they need.
 	doubts   []string
 	patience time.Duration
 }
@@ -142,17 +144,17 @@ func examine(pod *corev1.Pod, state *record.State, report *containermeta.Report)
 	return f
 }
 
-// touched tells whether the update changes a container. Others may be changed by another controller at the same time, a SidecarSet
-// for example: neither waits for the other.
+// touched reports whether the update changes a container. Another controller, such as the one for SidecarSets, may change other
+// containers at the same time. Neither update waits for the other.
 func touched(s *record.State, container string) bool {
 	if len(s.ContainerBatchesRecord) == 0 {
-		return true // Early releases recorded no batches.
+		return true // Records of early releases have no batches.
 	}
 	return slices.ContainsFunc(s.ContainerBatchesRecord, func(b record.Batch) bool { return slices.Contains(b.Containers, container) })
 }
 
-// examineEnvironment asks of each container of the update that reads metadata whether its instance was started with what the Pod has
-// now. Nothing but the agent's report proves that.
+// examineEnvironment checks every container of the update that reads metadata: was its instance started with the Pod's current
+// values? Only the node agent's report proves this.
 func (f *findings) examineEnvironment(pod *corev1.Pod, state *record.State, report *containermeta.Report) {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
@@ -173,11 +175,12 @@ func (f *findings) examineEnvironment(pod *corev1.Pod, state *record.State, repo
 	}
 }
 
-// replacedWithin is the time within which a node has put an end to what it was told to.
+// replacedWithin is the time within which a node has stopped a container that it was told to stop.
 //
-// A runtime names one tag of an image that has several, and not always the one asked for; but an instance without the spec's
-// name may also be one that crashed and came back before the node knew better. The node puts an end to that one within the
-// grace period. So what we have watched run for longer is the new one: an update never hangs on a name.
+// If an image has several tags, a runtime may report another tag than the one in the spec. An instance whose reported image does
+// not match may therefore be the new one. It may also be an old instance that crashed and restarted before the node observed the
+// new spec; the node stops such an instance within the grace period. An instance that runs longer than that is the new one. An
+// update therefore never hangs because of a tag.
 func replacedWithin(pod *corev1.Pod) time.Duration {
 	if seconds := pod.Spec.TerminationGracePeriodSeconds; seconds != nil {
 		return time.Duration(*seconds)*time.Second + settleMargin
@@ -185,7 +188,8 @@ func replacedWithin(pod *corev1.Pod) time.Duration {
 	return defaultGracePeriod + settleMargin
 }
 
-// nodeSawSpec is true as well where a node does not say which generation it reports on.
+// nodeSawSpec reports whether the node has observed the Pod's newest spec. It is also true if the node does not report a
+// generation.
 func nodeSawSpec(pod *corev1.Pod) bool {
 	return pod.Status.ObservedGeneration == 0 || pod.Status.ObservedGeneration >= pod.Generation
 }

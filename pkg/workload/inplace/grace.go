@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-// metadataPatch is the form in which a change of metadata waits; null removes a key.
+// metadataPatch is a stored change of metadata. A null value removes the key.
 type metadataPatch struct {
 	Metadata struct {
 		Labels      map[string]*string `json:"labels,omitempty"`
@@ -20,8 +20,8 @@ type metadataPatch struct {
 	} `json:"metadata"`
 }
 
-// Delay records the change in the object given, which the caller owns, to be made after so many seconds: the Pod is out of
-// service from now on, and endpoints have that long to lose it.
+// Delay takes the change into the record of the given object, which the caller owns, to be made after the grace period in
+// seconds. The caller takes the Pod out of service now, so endpoints have that time to remove the Pod.
 func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time.Time) error {
 	c = c.withWaiting(pod)
 	var patch metadataPatch
@@ -37,10 +37,10 @@ func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time
 	if err != nil {
 		return fmt.Errorf("encode annotation %q of Pod %q: %w", pub.InPlaceUpdateGraceKey, pod.Name, err)
 	}
-	// Nothing of this change is under way yet, but something of an earlier one may be.
+	// No part of this change is in progress yet, but an earlier change may be.
 	pending := c.unfinished(pod)
 	dropGrace(pod)
-	// The record has whole seconds. Rounded up, they never shorten the grace period.
+	// The record has whole seconds. Rounding up never shortens the grace period.
 	begin := now.Add(time.Second - 1).UTC().Truncate(time.Second)
 	if err := record.Write(pod, &record.State{
 		Revision: revision, UpdateTimestamp: metav1.NewTime(begin), LastContainerStatuses: pending,
@@ -51,9 +51,9 @@ func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time
 	return nil
 }
 
-// Resume makes the change that waits in the object given, which the caller owns, when its time has come; until then it
-// returns how long that takes, in whole seconds. atRevision tells whether the Pod still is at a revision. A change that
-// another update overtook, or that cannot be read, is dropped: the Pod is then updated anew.
+// Resume makes the stored change in the given object, which the caller owns, if its time has come. Otherwise it returns the
+// remaining time, rounded up to whole seconds. atRevision reports whether the Pod is still at a revision. A stored change is
+// dropped if another update replaced it or if it cannot be read; the Pod is then updated again.
 func Resume(pod *corev1.Pod, atRevision func(string) bool, now time.Time) (remaining time.Duration, err error) {
 	grace, graceErr := record.ReadGrace(pod)
 	state, stateErr := record.Read(pod)
@@ -77,7 +77,7 @@ func Resume(pod *corev1.Pod, atRevision func(string) bool, now time.Time) (remai
 	return 0, change.apply(pod, grace.Revision, state.UpdateTimestamp.Time, now)
 }
 
-// Delayed tells whether a change waits in the Pod.
+// Delayed reports whether a change waits in the Pod.
 func Delayed(pod *corev1.Pod) bool {
 	_, today := pod.Annotations[pub.InPlaceUpdateGraceKey]
 	_, once := pod.Annotations[pub.InPlaceUpdateGraceKeyOld]

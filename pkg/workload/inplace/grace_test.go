@@ -60,7 +60,7 @@ func TestGraceThatIsOvertakenOrBrokenIsDropped(t *testing.T) {
 	}
 }
 
-// The record has whole seconds, and endpoints have the whole period all the same.
+// The record has whole seconds, but endpoints still get the whole grace period.
 func TestGraceIsNoShorterThanAskedFor(t *testing.T) {
 	for _, begin := range []time.Duration{0, time.Millisecond, 999 * time.Millisecond} {
 		pod, began := runningPod("A"), now.Truncate(time.Second).Add(begin)

@@ -78,7 +78,7 @@ func TestTemplatesWithoutMetadataCanBePlanned(t *testing.T) {
 	assert.Contains(t, pod.Annotations, pub.InPlaceUpdateStateKey)
 }
 
-// runningPod builds a Pod whose containers run what their spec says, as instances with the suffix.
+// runningPod returns a Pod whose containers run what their spec says. The suffix identifies the instances.
 func runningPod(instance string) *corev1.Pod {
 	tpl := template(nil)
 	pod := &corev1.Pod{ObjectMeta: tpl.ObjectMeta, Spec: tpl.Spec}
@@ -246,7 +246,7 @@ func TestEvaluateRecordsOfOtherReleases(t *testing.T) {
 	}
 }
 
-// An instance that came between is of either image: an update of something else must not call it the new one.
+// An instance that restarted in between may run either image. An update of something else must not treat it as the new instance.
 func TestAnotherChangeWhileACrashedInstanceIsBack(t *testing.T) {
 	for name, later := range map[string]*Change{
 		"metadata": {Labels: MapChange{Set: map[string]string{"new": "1"}}},

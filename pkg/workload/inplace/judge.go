@@ -7,28 +7,28 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-// Verdict is what the node's reports say of one container whose image changed.
+// Verdict is what the node's reports say about one container whose image changed.
 type Verdict int
 
 const (
-	// Pending is an instance that the node has not replaced yet.
+	// Pending: the node has not replaced the instance yet.
 	Pending Verdict = iota
-	// Unnamed is an instance that must be the new one unless the node is about to replace it.
+	// Unnamed: the instance is the new one, unless the node is about to replace it.
 	Unnamed
-	// Unreported is an instance that by the kubelet's word is the new one, and of which the agent has not said so yet.
+	// Unreported: the kubelet reports the new instance, but the agent has not reported it yet.
 	Unreported
-	// Done is the instance that the write asked for.
+	// Done: the instance is the one that the write asked for.
 	Done
 )
 
-// Judge decides by the instance that the node reports whether it is the one that a write to its container asked for. The record is
-// what Record returned for the version that the write replaced.
+// Judge decides whether the instance that the node reports is the one that a write to its container asked for. recorded must be
+// the result of Record for the version that the write replaced.
 //
-// Another instance than the recorded one that was created from the spec's image is the new one. The recorded instance itself
-// is right only when the update came back to what it was created from before the node saw anything else. Whatever the node
-// reports counts once it has seen the spec as we wrote it, where it says what it saw.
+// An instance other than the recorded one is the new instance if it was created from the spec's image. The recorded instance is
+// right only if the update returned to the image that it was created from, before the node observed anything else. A report of
+// the node counts only after the node has observed the newest spec, if the node reports a generation.
 //
-// What an instance was created from the node's agent says. Where no agent reports, the image in the status says it.
+// The node agent reports what an instance was created from. Without an agent's report, the image in the status decides.
 func Judge(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus, report *containermeta.Report) Verdict {
 	status := containerStatus(pod, container.Name)
 	if status == nil || status.ContainerID == "" || !nodeSawSpec(pod) {
@@ -55,7 +55,7 @@ func Judge(pod *corev1.Pod, container *corev1.Container, recorded record.Contain
 	}
 }
 
-// reported is what the agent says of the instance in the status, or nil.
+// reported returns what the agent reports about the instance in the status, or nil.
 func reported(report *containermeta.Report, status *corev1.ContainerStatus) *containermeta.Container {
 	entry := report.Find(status.Name)
 	if entry != nil && entry.ContainerID != status.ContainerID {
@@ -64,7 +64,7 @@ func reported(report *containermeta.Report, status *corev1.ContainerStatus) *con
 	return entry
 }
 
-// judgeRecorded decides on an instance that ran already when the spec changed.
+// judgeRecorded decides on an instance that already ran when the spec changed.
 func judgeRecorded(container *corev1.Container, status *corev1.ContainerStatus, recorded record.ContainerStatus, runsImage bool) Verdict {
 	switch {
 	case status.State.Running == nil:
@@ -85,7 +85,7 @@ func doneIf(condition bool) Verdict {
 	return Pending
 }
 
-// origin is what the agent's report proves of an instance.
+// origin is what the agent's report proves about an instance.
 type origin int
 
 const (
@@ -94,9 +94,9 @@ const (
 	fromAnother
 )
 
-// createdFrom compares an instance other than the recorded one with the spec, by the agent's report on it. The kubelet's hash
-// is compared with that of the recorded instance alone: one that differs shows another spec, and between the record and
-// the spec as it stands there is none in between, or the record says that nobody knows.
+// createdFrom compares an instance, which is not the recorded one, with the spec, using the agent's report. The kubelet's hash
+// is only compared with the hash of the recorded instance. A different hash proves a different spec. There is no third spec
+// between the record and the current spec; if there was one, the record has no hash.
 func createdFrom(container *corev1.Container, recorded record.ContainerStatus, entry *containermeta.Container) origin {
 	switch {
 	case entry == nil:
@@ -116,6 +116,6 @@ func createdFrom(container *corev1.Container, recorded record.ContainerStatus, e
 	case same:
 		return fromAnother
 	default:
-		return unknown // a kubelet of another release hashes otherwise
+		return unknown // Kubelets of other releases compute another hash.
 	}
 }

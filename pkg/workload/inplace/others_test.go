@@ -11,8 +11,8 @@ import (
 	"kruise.io/kruise/pkg/containermeta"
 )
 
-// Two controllers update containers of one Pod at the same time: a workload its own, and a SidecarSet the sidecar. Each keeps its own
-// record and judges its own container, so neither waits for the other.
+// Two controllers update containers of one Pod at the same time: a workload updates its own container, and a SidecarSet updates
+// the sidecar. Each keeps its own record and judges its own container, so neither waits for the other.
 // Case inplace-update 11c.
 func TestContainersOfAnotherControllerAreNotWaitedFor(t *testing.T) {
 	pod := runningPod("A")
@@ -42,7 +42,7 @@ func TestContainersOfAnotherControllerAreNotWaitedFor(t *testing.T) {
 	assert.Equal(t, Done, Judge(pod, sidecar, recorded, nil))
 }
 
-// A sidecar that reads metadata of its own was not restarted by this update, and what it was started with is not its concern.
+// This update did not restart the sidecar, so the values that the sidecar was started with do not matter.
 func TestEnvironmentsOfOtherContainersAreNotWaitedFor(t *testing.T) {
 	pod := runningPod("A")
 	reads := func(key string) []corev1.EnvVar {
@@ -65,7 +65,7 @@ func TestEnvironmentsOfOtherContainersAreNotWaitedFor(t *testing.T) {
 	assert.True(t, progress.Complete)
 }
 
-// A condition without its readiness gate would stay False: nothing sets it back.
+// A condition without its readiness gate would stay False, because nothing sets it back to True.
 func TestHoldWithoutTheGateWritesNoCondition(t *testing.T) {
 	pod := runningPod("A")
 	Hold(pod, now)

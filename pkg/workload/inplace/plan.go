@@ -10,35 +10,36 @@ import (
 	"kruise.io/kruise/pkg/containermeta"
 )
 
-// Options say what beside images and metadata may change in place.
+// Options say what may change in place besides images and metadata.
 type Options struct {
-	// EnvFromMetadata restarts containers whose environment reads changed metadata; without it they keep what they have.
+	// EnvFromMetadata restarts containers whose environment reads changed metadata. Without it, the containers keep their old
+	// values.
 	EnvFromMetadata bool
-	// Resources allows other amounts of processor and memory.
+	// Resources allows changes of CPU and memory.
 	Resources bool
 }
 
-// Change is what an in-place update makes of a Pod.
+// Change is what an in-place update changes in a Pod.
 type Change struct {
-	// Images are the new references by container name.
+	// Images are the new image references, by container name.
 	Images map[string]string
-	// Env is the metadata that containers' environments read, by container name. It changes with the containers' turn, and the
-	// node agent restarts them.
+	// Env is the metadata that containers' environments read, by container name. It changes when the container's batch is due. The
+	// node agent then restarts the container.
 	Env map[string]metav1.ObjectMeta
-	// Resources are the amounts that change, by container name.
+	// Resources are the resources that change, by container name.
 	Resources map[string]corev1.ResourceRequirements
-	// Labels and Annotations are the other metadata, which change at once.
+	// Labels and Annotations are the other metadata. They change at once.
 	Labels      MapChange
 	Annotations MapChange
 }
 
-// MapChange is the difference of two maps.
+// MapChange is the difference between two maps.
 type MapChange struct {
 	Set    map[string]string
 	Remove []string
 }
 
-// Interrupts tells whether the update ends a container of the Pod: then the Pod must be out of service before.
+// Interrupts reports whether the update restarts a container of the Pod. The Pod must then be out of service first.
 func (c *Change) Interrupts(pod *corev1.Pod) bool {
 	if len(c.Images) > 0 || len(c.Env) > 0 {
 		return true
@@ -52,11 +53,12 @@ func (c *Change) Interrupts(pod *corev1.Pod) bool {
 	return false
 }
 
-// TouchesContainers tells whether the node has anything to do.
+// TouchesContainers reports whether the node has anything to do.
 func (c *Change) TouchesContainers() bool { return len(c.Images)+len(c.Env)+len(c.Resources) > 0 }
 
-// Plan compares the templates of two revisions and returns the change between them when it can be made in place: images of
-// containers, metadata, and what the options allow. Anything else, a container that comes, goes or moves included, is refused.
+// Plan compares the templates of two revisions. If the change is possible in place, it returns the change and true. Images of
+// containers and metadata may change, and what the options allow. Any other change is refused, including a container that is
+// added, removed or moved.
 func Plan(from, to *corev1.PodTemplateSpec, options Options) (*Change, bool) {
 	if len(from.Spec.Containers) != len(to.Spec.Containers) {
 		return nil, false
@@ -96,8 +98,8 @@ func Plan(from, to *corev1.PodTemplateSpec, options Options) (*Change, bool) {
 	return change, true
 }
 
-// takeEnv moves metadata that environments read from what changes at once to what changes with a container. A key that goes
-// restarts nothing.
+// takeEnv moves metadata that environments read out of the metadata that changes at once, so that it changes with its container.
+// A removed key restarts nothing.
 func (c *Change) takeEnv(to *corev1.PodSpec) {
 	taken := metav1.ObjectMeta{Labels: map[string]string{}, Annotations: map[string]string{}}
 	for i := range to.Containers {

@@ -6,8 +6,8 @@ import (
 	"github.com/distribution/reference"
 )
 
-// sameImage tells whether a container that reports image and imageID runs the reference in the spec. A digest in the spec is
-// all that counts; a short name is the one that a runtime makes of it.
+// sameImage reports whether a container that reports image and imageID runs the reference in the spec. If the spec has a digest,
+// only the digest counts. A short name equals the full name that a runtime makes of it.
 func sameImage(spec, image, imageID string) bool {
 	if spec == image {
 		return true

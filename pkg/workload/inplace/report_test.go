@@ -15,7 +15,7 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-// report lets the agent say that every instance was started with what the Pod has now, unless edits say otherwise.
+// report writes a report in which every instance was started with the Pod's current values, unless edits change it.
 func report(t *testing.T, pod *corev1.Pod, edits ...func(*containermeta.Container)) {
 	t.Helper()
 	var r containermeta.Report
@@ -41,7 +41,7 @@ func from(image string) func(*containermeta.Container) {
 	return func(c *containermeta.Container) { c.Image = image }
 }
 
-// instanceID says which instance an entry is of.
+// instanceID sets the instance of an entry.
 func instanceID(id string) func(*containermeta.Container) {
 	return func(c *containermeta.Container) { c.ContainerID = "containerd://main" + id }
 }
@@ -51,9 +51,9 @@ func TestEvaluateWithAReport(t *testing.T) {
 	type entry = []func(*containermeta.Container)
 	tests := map[string]struct {
 		update string
-		// before and after are the reports on the instances A and B.
+		// before and after are the reports on instances A and B.
 		before, after entry
-		// image is the status's of B.
+		// image is the image in the status of instance B.
 		image   string
 		watched time.Duration
 		want    Progress
@@ -84,7 +84,7 @@ func TestEvaluateWithAReport(t *testing.T) {
 	}
 }
 
-// The hash of an instance proves nothing against a spec that came after the one it was recorded for.
+// The hash of an instance proves nothing about a spec that is newer than the one it was recorded for.
 func TestAHashOfAnEarlierUpdateProvesNothing(t *testing.T) {
 	pod := runningPod("A")
 	report(t, pod, hashed(1))
@@ -173,7 +173,7 @@ func TestEnvFromMetadataIsPlainMetadataWithTheGateOff(t *testing.T) {
 	assert.Equal(t, map[string]string{"v": "2"}, change.Annotations.Set)
 }
 
-// A grace period keeps all of the change.
+// A grace period keeps every part of the change.
 func TestGraceKeepsEveryKindOfChange(t *testing.T) {
 	pod := podOf(map[string][]corev1.EnvVar{"main": {reads("K", "metadata.labels['k']")}})
 	change := &Change{

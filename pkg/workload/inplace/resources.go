@@ -10,11 +10,11 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-// resizable are the resources whose amount a running container can change.
+// resizable are the resources that can change in a running container.
 var resizable = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
-// takeResources moves other amounts of what a container has into the change, and refuses an amount that comes or goes: whether
-// there is one at all decides more than how much the container gets.
+// takeResources moves changed resources into the change. It returns false if a limit or request is added or removed, because
+// that can change more than an amount, such as the QoS class.
 func (c *Change) takeResources(before, after *corev1.Container) bool {
 	amounts := corev1.ResourceRequirements{}
 	for _, name := range resizable {
@@ -45,7 +45,7 @@ func takeAmount(before, after corev1.ResourceList, name corev1.ResourceName, int
 	return true
 }
 
-// restartsToResize tells whether a container must start anew to get other amounts.
+// restartsToResize reports whether a container must restart to get the new resources.
 func restartsToResize(container *corev1.Container, amounts corev1.ResourceRequirements) bool {
 	for _, policy := range container.ResizePolicy {
 		_, limit := amounts.Limits[policy.ResourceName]
@@ -70,8 +70,8 @@ func merged(into, from corev1.ResourceList) corev1.ResourceList {
 	return into
 }
 
-// Split tells apart what two requests must write: resized is the Pod before with the amounts of the Pod after, nil when they
-// are the same; rest is the Pod after with the amounts of the Pod before. Amounts have a subresource of their own.
+// Split separates the change into two requests, because resources have their own subresource. resized is the Pod before with the
+// resources of the Pod after, or nil if the resources are equal. rest is the Pod after with the resources of the Pod before.
 func Split(before, after *corev1.Pod) (resized, rest *corev1.Pod) {
 	for i := range after.Spec.Containers {
 		if i >= len(before.Spec.Containers) ||
@@ -90,7 +90,7 @@ func Split(before, after *corev1.Pod) (resized, rest *corev1.Pod) {
 	return resized, rest
 }
 
-// resized tells whether the node has given each container of the update what its spec says.
+// resized reports whether the node has given each container of the update the resources in its spec.
 func resized(pod *corev1.Pod, state *record.State) bool {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
@@ -120,7 +120,7 @@ func given(spec, status corev1.ResourceList) bool {
 	return true
 }
 
-// infeasible returns why the node will never give what the spec says, or nothing.
+// infeasible returns why the node will never give the resources in the spec, or "".
 func infeasible(pod *corev1.Pod) string {
 	for i := range pod.Status.Conditions {
 		c := &pod.Status.Conditions[i]
@@ -131,7 +131,7 @@ func infeasible(pod *corev1.Pod) string {
 	return ""
 }
 
-// qosClass is the class of Pods with the spec. A running Pod cannot change it.
+// qosClass returns the QoS class of Pods with the spec. The QoS class of a running Pod cannot change.
 func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	guaranteed, any := true, false
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
@@ -140,7 +140,7 @@ func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 			for _, name := range resizable {
 				limit, request := positive(resources.Limits, name), positive(resources.Requests, name)
 				any = any || limit != nil || request != nil
-				// A request that is not there is what the limit is.
+				// A missing request defaults to the limit.
 				guaranteed = guaranteed && limit != nil && (request == nil || request.Equal(*limit))
 			}
 		}

@@ -21,7 +21,7 @@ func cpu(amount string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: list("cpu", amount)}
 }
 
-// setResources lets the node give what the spec says.
+// setResources reports the resources in the spec as the node's status.
 func setResources(pod *corev1.Pod) {
 	for i := range pod.Spec.Containers {
 		containerStatus(pod, pod.Spec.Containers[i].Name).Resources = pod.Spec.Containers[i].Resources.DeepCopy()

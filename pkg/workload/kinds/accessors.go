@@ -23,7 +23,7 @@ func empty[T any, P interface {
 	return P(new(T))
 }
 
-// replicas reads a number that is 1 where the object does not say.
+// replicas reads a number that defaults to 1.
 func replicas[T any](of func(*T) *int32) func(runtime.Object) *int32 {
 	return func(object runtime.Object) *int32 {
 		typed, ok := any(object).(*T)
@@ -37,7 +37,7 @@ func replicas[T any](of func(*T) *int32) func(runtime.Object) *int32 {
 	}
 }
 
-// either takes what the first accessor returns, or else the second.
+// either returns what the first accessor returns, or what the second returns if that is nil.
 func either(first, second func(runtime.Object) *int32) func(runtime.Object) *int32 {
 	return func(object runtime.Object) *int32 { return cmp.Or(first(object), second(object)) }
 }
@@ -70,7 +70,7 @@ func replicasOfInternalSubsets(united *apps.UnitedDeployment) *int32 {
 	return sum(united.Spec.Replicas, len(subsets), func(i int) *intstr.IntOrString { return subsets[i].Replicas })
 }
 
-// sum is the number that the user gave, or the sum of the subsets' when each of them has one.
+// sum returns the given number. If it is nil, every subset is expected to have a number, and sum returns their total.
 func sum(given *int32, subsets int, of func(int) *intstr.IntOrString) *int32 {
 	if given != nil {
 		return given
@@ -84,7 +84,7 @@ func sum(given *int32, subsets int, of func(int) *intstr.IntOrString) *int32 {
 	return &total
 }
 
-// asCloneSet is what serves least first, as the CloneSet's strategies ask.
+// asCloneSet sorts Pods in the order in which the CloneSet's update strategy updates them.
 func asCloneSet(object runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	set, ok := object.(*v1beta1.CloneSet)
 	if !ok || set.Spec.UpdateStrategy.RollingUpdate == nil {
@@ -94,14 +94,14 @@ func asCloneSet(object runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error
 	return ordering.ByStrategy(ordering.ForUpdate(pods), pods, rolling.PriorityStrategy, rolling.ScatterStrategy)
 }
 
-// lastOrdinalFirst is the order of a StatefulSet.
+// lastOrdinalFirst sorts Pods in the update order of a StatefulSet.
 func lastOrdinalFirst(_ runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	sorted := slices.Clone(pods)
 	slices.SortStableFunc(sorted, func(a, b *corev1.Pod) int { return cmp.Compare(ordinal(b), ordinal(a)) })
 	return sorted, nil
 }
 
-// ordinal is the number at the end of the name of a StatefulSet's Pod, or -1.
+// ordinal returns the number at the end of the name of a StatefulSet's Pod, or -1.
 func ordinal(pod *corev1.Pod) int {
 	number, err := strconv.Atoi(pod.Name[strings.LastIndexByte(pod.Name, '-')+1:])
 	if err != nil {

@@ -1,7 +1,8 @@
-// Package kinds says what the workload kinds are: those of Kubernetes and ours that have Pods. One row of its table says all that
-// the rest of the program asks about a kind: what its replicas, Pod template and claims are, whether it owns Pods, in which order
-// it updates them. Nothing else lists workload kinds; a test reads the source for lists.
+// Package kinds describes the workload kinds, those of Kubernetes and of this project, that have Pods. One row of its table
+// holds everything that the rest of the program needs to know about a kind: what its replicas, Pod template and claims are,
+// whether it owns Pods, and in which order it updates them. No other list of workload kinds is allowed; a test checks the source
+// for such lists.
 //
-// The package knows no client. Package workloadclient reads a workload of any kind of the table from its server, and package
-// controller keeps caches of those that are watched. Enter at Of and All.
+// The package uses no client. Package workloadclient reads a workload of any kind from the API server. Package controller caches
+// the kinds that are watched. Enter at Of and All.
 package kinds

@@ -9,54 +9,56 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Object is a workload of a kind of the table, in the version of the row's Resource.
+// Object is a workload of a kind in the table, in the version of the row's Resource.
 type Object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// Kind is what the program knows of a workload kind. Its accessors take objects of the kind alone, and return nothing for others.
+// Kind is what the program knows about a workload kind. Its accessors return nil for objects of other kinds.
 type Kind struct {
 	schema.GroupKind
-	// Resource is what it is read by.
+	// Resource is the resource through which objects are read.
 	Resource schema.GroupVersionResource
 	// New returns an empty object.
 	New func() Object
 
-	// Replicas is how many Pods the object is to have; nil where that is as many as there are. Kinds of ours take the internal
-	// type too.
+	// Replicas returns the wanted number of Pods, or nil if every Pod that exists is wanted. For kinds of this project it also
+	// accepts the internal type.
 	Replicas func(object runtime.Object) *int32
-	// Template is the template of the object's Pods. It belongs to the object. Nil where a kind has none of its own.
+	// Template returns the template of the object's Pods. The template belongs to the object. The function is nil for kinds without
+	// a template of their own.
 	Template func(object runtime.Object) *corev1.PodTemplateSpec
-	// Claims are the templates of the claims that each Pod gets for itself. Nil where a kind has none.
+	// Claims returns the templates of the claims that each Pod gets. It is nil for kinds without claims.
 	Claims func(object runtime.Object) []corev1.PersistentVolumeClaim
-	// UpdateOrder returns the object's Pods in the order in which it updates them, as far as that is known without an object
-	// where it is nil. The Pods are sorted, by name or what they were chosen by. Nil where there is no order.
+	// UpdateOrder returns the Pods in the order in which the object updates them. If object is nil, the order is only as exact as
+	// it can be without the object. The given Pods must be sorted by name or by the order they were chosen in. It is nil for kinds
+	// without an order.
 	UpdateOrder func(object runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error)
 
-	// OwnsPods says that its objects are the controllers of their Pods.
+	// OwnsPods is true if the kind's objects are the controllers of their Pods.
 	OwnsPods bool
-	// Through is the kind of the objects that own the Pods for it, or nil.
+	// Through is the kind of the objects that own the Pods on behalf of this kind, or nil.
 	Through *schema.GroupKind
-	// StableNames says that a new Pod takes the name, and the place, of the one before.
+	// StableNames is true if a replacement Pod takes the name and the identity of the Pod that it replaces.
 	StableNames bool
-	// Spread says that a WorkloadSpread may name it.
+	// Spread is true if a WorkloadSpread may target the kind.
 	Spread bool
-	// AbsencePermits says that a request is allowed because an object of the kind is not there: its Pods are bound to go. Who
-	// answers "not found" for such a kind must be sure of it.
+	// AbsencePermits is true if a request about a Pod is allowed because its owner of this kind does not exist: the Pod will be
+	// garbage collected. An answer "not found" for such a kind must therefore be certain.
 	AbsencePermits bool
-	// Protected says that the deletion of an object with the protection label is refused while it has replicas, by the API
-	// server that stores it.
+	// Protected is true if the API server that stores the kind rejects the deletion of an object that has the protection label and
+	// replicas.
 	Protected bool
-	// SetsReadiness says that its controller gives its Pods the readiness condition, together with what else it writes.
+	// SetsReadiness is true if the kind's controller sets the readiness condition of its Pods together with its other writes.
 	SetsReadiness bool
-	// Watched says that controllers have a cache of it.
+	// Watched is true if controllers have a cache of the kind.
 	Watched bool
-	// LateWrites is the metric of writes that a cache did not show in time, where dashboards have a name for it.
+	// LateWrites is the name of the metric of writes that a cache did not show in time, or empty if the kind has no such metric.
 	LateWrites string
 }
 
-// All returns the table. It must not be changed.
+// All returns the table. Callers must not change it.
 func All() []*Kind { return table }
 
 // Of returns the row of a kind, or nil.
@@ -83,10 +85,10 @@ func OfController(object metav1.Object) *Kind {
 	return nil
 }
 
-// HasPods says that the Pods of the kind's objects are found by their owners.
+// HasPods reports whether the Pods of the kind's objects can be found by their owners.
 func (k *Kind) HasPods() bool { return k.OwnsPods || k.Through != nil }
 
-// Names are the kinds for which the condition holds, in the order of the table.
+// Names returns the kinds for which holds returns true, in the order of the table.
 func Names(holds func(*Kind) bool) (names []schema.GroupKind) {
 	for _, kind := range table {
 		if holds(kind) {

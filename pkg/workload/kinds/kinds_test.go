@@ -24,7 +24,7 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// TestKindsAreThoseOfTheClients holds each row to what the clients say of its kind.
+// TestKindsAreThoseOfTheClients compares each row with what the clients know about its kind.
 func TestKindsAreThoseOfTheClients(t *testing.T) {
 	for _, kind := range kinds.All() {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -79,11 +79,11 @@ func TestReplicas(t *testing.T) {
 	assert.EqualValues(t, 7, count(united))
 }
 
-// keyed are the two tables beside the one of this package: what they reach informers and clients by is not known here. Tests
-// beside them hold them to the rows.
+// keyed are the two other tables of workload kinds that are allowed. They map kinds to informers and clients, which this package
+// does not know. Tests beside them compare them with the rows.
 var keyed = sets.New("controller/workloads.go", "workloadclient/client.go")
 
-// TestNothingElseListsWorkloadKinds reads the source for a list, map or switch that names two kinds or more.
+// TestNothingElseListsWorkloadKinds checks the source for a list, map or switch that names two or more kinds.
 func TestNothingElseListsWorkloadKinds(t *testing.T) {
 	names := sets.New[string]()
 	for _, kind := range kinds.All() {
@@ -119,7 +119,7 @@ func TestNothingElseListsWorkloadKinds(t *testing.T) {
 	assert.Greater(t, read, 100, "the source was found")
 }
 
-// listed are the kinds that a list or switch names.
+// listed returns the kinds that a list or switch names.
 func listed(node ast.Node, names sets.Set[string]) sets.Set[string] {
 	found := sets.New[string]()
 	switch node.(type) {

@@ -28,7 +28,7 @@ var (
 	UnitedDeployment    = apps.Kind("UnitedDeployment")
 )
 
-// table is every workload kind. Names that are listed to users have the order of the table.
+// table holds every workload kind. Messages to users list kinds in this order.
 var table = []*Kind{
 	{
 		GroupKind: Deployment, Resource: appsv1.SchemeGroupVersion.WithResource("deployments"), New: empty[appsv1.Deployment],

@@ -1,5 +1,6 @@
-// Package lifecycle owns the state machine that a Pod carries in a label while a workload creates, updates and deletes it.
+// Package lifecycle owns the state machine of a Pod while a workload creates, updates and deletes it. The state is stored in a
+// label of the Pod.
 //
-// It reads and names states and decides transitions; it writes nothing. Enter at Of to read a Pod's state, and at
-// Next for the transition that is due. Who writes the label, and when, is the workload controller's business.
+// The package reads states and decides transitions; it makes no API requests. Enter at Of to read a Pod's state, and at Next for
+// the transition that is due. The workload controller decides when to write the label.
 package lifecycle

@@ -8,15 +8,16 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// Hooked tells whether any marker of the hook is on the Pod. A Pod stays where preDelete or the beginning of an in-place
-// update found it while it is hooked: the user removes the markers to let it go.
+// Hooked reports whether any marker of the hook is on the Pod. While it is, preDelete and the start of an in-place update hold
+// the Pod. The user removes the markers to let the Pod continue.
 func Hooked(hook *pub.LifecycleHook, pod *corev1.Pod) bool {
 	present, _ := markers(hook, pod)
 	return present > 0
 }
 
-// AllHooked tells whether every marker of the hook is on the Pod; an empty hook has them all, an absent one never. A Pod
-// passes preNormal and the end of an in-place update when it is all hooked: the user adds the markers to let it go.
+// AllHooked reports whether every marker of the hook is on the Pod. It is true for an empty hook and false for a nil hook. A Pod
+// passes preNormal and the end of an in-place update when all markers are present. The user adds the markers to let the Pod
+// continue.
 func AllHooked(hook *pub.LifecycleHook, pod *corev1.Pod) bool {
 	present, total := markers(hook, pod)
 	return hook != nil && present == total
@@ -47,7 +48,7 @@ func markers(hook *pub.LifecycleHook, pod *corev1.Pod) (present, total int) {
 	return present, total
 }
 
-// Mark puts every marker of the hook onto the object given, which the caller owns.
+// Mark adds every marker of the hook to the given object, which the caller owns.
 func Mark(hook *pub.LifecycleHook, pod *corev1.Pod) {
 	if hook == nil {
 		return

@@ -6,16 +6,16 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// Progress is what a transition depends on beside the Pod's own markers.
+// Progress is what a transition depends on besides the Pod's own markers.
 type Progress struct {
 	Scheduled bool
-	// AtTarget is true when the Pod is to be updated no more: it is where it is wanted.
+	// AtTarget is true if no further update of the Pod is wanted.
 	AtTarget bool
-	// Complete is true when no in-place update is under way in the Pod's containers.
+	// Complete is true if no in-place update is in progress in the Pod's containers.
 	Complete bool
 }
 
-// Next returns the state that the Pod is due, which is its own when nothing changes.
+// Next returns the Pod's next state, or its current state if no transition is due.
 func Next(hooks *pub.Lifecycle, pod *corev1.Pod, p Progress) State {
 	state := Of(pod)
 	var preNormal, inPlaceUpdate *pub.LifecycleHook
@@ -34,7 +34,7 @@ func Next(hooks *pub.Lifecycle, pod *corev1.Pod, p Progress) State {
 	}
 }
 
-// AfterUpdate returns the state in which a finished in-place update leaves the Pod.
+// AfterUpdate returns the state of a Pod after a finished in-place update.
 func AfterUpdate(hooks *pub.Lifecycle, pod *corev1.Pod) State {
 	if hooks != nil && hooks.InPlaceUpdate != nil && !AllHooked(hooks.InPlaceUpdate, pod) {
 		return pub.LifecycleStateUpdated

@@ -13,10 +13,10 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// rule orders two Pods: below zero when the first comes first, zero when the rule has no opinion.
+// rule orders two Pods. The result is negative if a comes first, and zero if the rule does not decide.
 type rule func(a, b *corev1.Pod) int
 
-// inOrder asks one rule after the other, and last the names.
+// inOrder applies the rules one after another, and then compares the names.
 func inOrder(rules ...rule) rule {
 	return func(a, b *corev1.Pod) int {
 		for _, r := range rules {
@@ -68,7 +68,8 @@ func notReadyFirst(a, b *corev1.Pod) int {
 
 func cheapestFirst(a, b *corev1.Pod) int { return cmp.Compare(DeletionCost(a), DeletionCost(b)) }
 
-// DeletionCost reads the Pod's cost. What is not a plain int32, with a sign "+" or leading zeros too, counts as zero.
+// DeletionCost returns the Pod's deletion cost. A value that is not a plain int32 counts as zero, as does a value with a "+"
+// sign or leading zeros.
 func DeletionCost(pod *corev1.Pod) int32 {
 	text := pod.Annotations[pub.PodDeletionCostKey]
 	value, err := strconv.ParseInt(text, 10, 32)
@@ -82,7 +83,7 @@ func highestRankFirst(ranks map[string]float64) rule {
 	return func(a, b *corev1.Pod) int { return cmp.Compare(ranks[b.Name], ranks[a.Name]) }
 }
 
-// latestReadyFirst has an opinion on two ready Pods only.
+// latestReadyFirst only decides between two ready Pods.
 func latestReadyFirst(a, b *corev1.Pod) int {
 	if !podstate.ConditionReady(a) || !podstate.ConditionReady(b) {
 		return 0
@@ -94,7 +95,7 @@ func readySince(pod *corev1.Pod) metav1.Time {
 	return podstate.Condition(pod, corev1.PodReady).LastTransitionTime
 }
 
-// newerFirst puts an unknown time before any other.
+// newerFirst sorts an unknown time before any other time.
 func newerFirst(a, b metav1.Time) int {
 	if a.IsZero() || b.IsZero() {
 		return compareBool(!a.IsZero(), !b.IsZero())

@@ -8,18 +8,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Deletion is what the scale-down order needs beside the Pods.
+// Deletion is what the scale-down order needs besides the Pods.
 type Deletion struct {
 	MinReadySeconds int32
 	Now             time.Time
-	// TopologyKeys are those of the template's spread constraints; empty means that only the node counts.
+	// TopologyKeys are the keys of the template's spread constraints. If there are none, Pods are spread by node.
 	TopologyKeys []string
-	// NodeLabels returns the labels of a node. It is asked only for topology keys.
+	// NodeLabels returns the labels of a node. It is only called if there are topology keys.
 	NodeLabels func(node string) map[string]string
 }
 
-// ForDeletion returns the Pods in the order in which a scale-down deletes them. The candidates given decide each other's
-// spread, so callers pass the group that they choose from and nothing else.
+// ForDeletion returns the Pods in the order in which a scale-down deletes them. The spread is computed over exactly the given
+// Pods, so callers must pass only the group that they choose from.
 func (d Deletion) ForDeletion(pods []*corev1.Pod) []*corev1.Pod {
 	sorted := slices.Clone(pods)
 	if len(sorted) < 2 {
@@ -36,7 +36,7 @@ func (d Deletion) compare(ranks map[string]float64) rule {
 	)
 }
 
-// ranks gives Pods that share a place a higher number than those that stand alone.
+// ranks gives Pods that share a node or topology domain a higher number than Pods that are alone in one.
 func (d Deletion) ranks(pods []*corev1.Pod) map[string]float64 {
 	sameNode := d.sameNodeRanks(pods)
 	if len(d.TopologyKeys) == 0 {
@@ -71,7 +71,7 @@ func (d Deletion) sameNodeRanks(pods []*corev1.Pod) map[string]float64 {
 	return ranks
 }
 
-// groupBy leaves out what has no place: Pods without a node, or on nodes without the label.
+// groupBy omits Pods without a place: Pods without a node, or on nodes without the label.
 func groupBy(pods []*corev1.Pod, place func(*corev1.Pod) string) map[string][]*corev1.Pod {
 	groups := map[string][]*corev1.Pod{}
 	for _, pod := range pods {

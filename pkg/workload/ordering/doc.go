@@ -1,6 +1,6 @@
-// Package ordering owns which Pod comes first: when a workload scales down (ForDeletion), and when it updates (ForUpdate,
-// then Priority and Scatter).
+// Package ordering owns the order of Pods: when a workload scales down (ForDeletion), and when it updates (ForUpdate, then
+// ByWeight or ByOrderedKeys, and Scatter).
 //
-// Every order is total: what remains equal is decided by name, so that two passes over the same Pods agree. The functions
-// sort copies and write nothing.
+// Every order is total. Pods that are otherwise equal are sorted by name, so two passes over the same Pods agree. The functions
+// sort copies and make no API requests.
 package ordering

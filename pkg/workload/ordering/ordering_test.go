@@ -146,7 +146,7 @@ func TestWeightsAddUp(t *testing.T) {
 	assert.Equal(t, "both a b none", names(ByWeight(pods, weights)))
 }
 
-// series builds n Pods named prefix1..n, labelled when the prefix is "m".
+// series returns n Pods named prefix1..n. They are labelled if the prefix is "m".
 func series(prefix string, n int) (pods []*corev1.Pod) {
 	for i := range n {
 		p := pod(fmt.Sprintf("%s%d", prefix, i+1))

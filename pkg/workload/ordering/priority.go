@@ -15,7 +15,7 @@ type Weight struct {
 	Selector labels.Selector
 }
 
-// ByWeight sorts by the sum of the matching weights, the highest first, and keeps the order of equals.
+// ByWeight sorts by the sum of the matching weights, highest first. The sort is stable.
 func ByWeight(pods []*corev1.Pod, weights []Weight) []*corev1.Pod {
 	total := func(pod *corev1.Pod) (sum int64) {
 		for _, w := range weights {
@@ -30,8 +30,8 @@ func ByWeight(pods []*corev1.Pod, weights []Weight) []*corev1.Pod {
 	return sorted
 }
 
-// ByOrderedKeys sorts by the first of the keys that a Pod's labels carry, then by the number at the end of its value, the
-// largest first. Pods with none of the keys come first of all: so it always was, and rollouts depend on it.
+// ByOrderedKeys sorts by the first of the keys that a Pod's labels contain, then by the number at the end of the label's value,
+// largest first. Pods with none of the keys come first. Existing rollouts depend on this, so it must not change.
 func ByOrderedKeys(pods []*corev1.Pod, keys []string) []*corev1.Pod {
 	level := func(pod *corev1.Pod) (int, int64) {
 		for i, key := range keys {

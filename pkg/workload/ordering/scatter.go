@@ -8,13 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ScatterTerm names a label whose Pods are to be spread over the whole update.
+// ScatterTerm is a label. Its Pods are spread evenly over the whole update.
 type ScatterTerm struct{ Key, Value string }
 
 func (t ScatterTerm) matches(pod *corev1.Pod) bool { return pod.Labels[t.Key] == t.Value }
 
-// Scatter spreads the matching candidates evenly, one term after the other, those that match most first. All are the
-// workload's Pods, candidates or not: what was updated before counts towards an even spread.
+// Scatter spreads the matching candidates evenly. It applies one term after another, starting with the term that most Pods
+// match. all are all Pods of the workload: Pods that were updated before count towards an even spread.
 func Scatter(candidates, all []*corev1.Pod, terms []ScatterTerm) []*corev1.Pod {
 	matched := map[ScatterTerm]int{}
 	for _, term := range terms {
@@ -36,7 +36,7 @@ func Scatter(candidates, all []*corev1.Pod, terms []ScatterTerm) []*corev1.Pod {
 	return sorted
 }
 
-// scatterOne interleaves groups of matching and other candidates. The last matching one ends the update.
+// scatterOne interleaves groups of matching and other candidates. The last matching candidate ends the update.
 func scatterOne(candidates, all []*corev1.Pod, term ScatterTerm) []*corev1.Pod {
 	matched, others := split(candidates, term)
 	if len(matched) <= 1 || len(others) <= 1 {
@@ -61,12 +61,12 @@ func scatterOne(candidates, all []*corev1.Pod, term ScatterTerm) []*corev1.Pod {
 	return append(result, last)
 }
 
-// behindTotals tells whether fewer matching candidates are left, by proportion, than the workload has over all.
+// behindTotals reports whether the share of matching Pods among the candidates is lower than among all Pods.
 func behindTotals(matched, others, allMatched, allOthers int) bool {
 	return allOthers*matched < others*allMatched
 }
 
-// shape returns how many groups there are, and how many matching and other Pods stand in each.
+// shape returns the number of groups, and the number of matching and other Pods in each group.
 func shape(matched, others, allMatched, allOthers int) (groups, matchedSize, othersSize int) {
 	if !behindTotals(matched, others, allMatched, allOthers) {
 		return group(matched, others)

@@ -9,8 +9,8 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// ByStrategy sorts candidates, which come in their base order, as users ask: by priority, and scattered among all Pods of the
-// workload. Without wishes, it changes nothing.
+// ByStrategy sorts candidates as the update strategy asks: by priority, and scattered among all Pods of the workload. The
+// candidates must be in their base order, which is kept if the strategy sets neither.
 func ByStrategy(
 	candidates, all []*corev1.Pod, priority *pub.UpdatePriorityStrategy, scatter []pub.UpdateScatterTerm,
 ) ([]*corev1.Pod, error) {

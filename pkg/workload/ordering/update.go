@@ -9,7 +9,7 @@ import (
 	"kruise.io/kruise/pkg/workload/lifecycle"
 )
 
-// ForUpdate returns the Pods in the base order of an update: what serves least goes first.
+// ForUpdate returns the Pods in the base order of an update: Pods whose loss costs least come first.
 func ForUpdate(pods []*corev1.Pod) []*corev1.Pod {
 	sorted := slices.Clone(pods)
 	slices.SortFunc(sorted, inOrder(
@@ -18,7 +18,7 @@ func ForUpdate(pods []*corev1.Pod) []*corev1.Pod {
 	return sorted
 }
 
-// PreparingFirst moves Pods that already wait for their update's hook to the front and keeps the order otherwise.
+// PreparingFirst moves Pods that already wait for their update's hook to the front. The order is otherwise kept.
 func PreparingFirst(pods []*corev1.Pod) []*corev1.Pod {
 	sorted := slices.Clone(pods)
 	slices.SortStableFunc(sorted, func(a, b *corev1.Pod) int {

@@ -14,10 +14,10 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// idLength is that of an instance's random name part.
+// idLength is the length of the random part of an instance's name.
 const idLength = 5
 
-// NewID returns a random instance ID that is not taken, and marks it as taken.
+// NewID returns a random instance ID that is not taken, and adds it to taken.
 func NewID(random func(length int) string, taken map[string]bool) string {
 	for {
 		if id := random(idLength); !taken[id] {
@@ -27,23 +27,23 @@ func NewID(random func(length int) string, taken map[string]bool) string {
 	}
 }
 
-// Blueprint is what Pods of one revision have in common.
+// Blueprint is what all Pods of one revision have in common.
 type Blueprint struct {
 	// Owner is the controller of the Pods.
 	Owner metav1.OwnerReference
 	// Name and Namespace are the workload's.
 	Name, Namespace string
 	Template        *corev1.PodTemplateSpec
-	// Revision is the name of the revision that Template belongs to, and Stamp writes it into a Pod's labels.
+	// Revision is the name of the revision that Template belongs to. Stamp writes it into a Pod's labels.
 	Revision string
 	Stamp    func(pod *corev1.Pod, revision string)
-	// State is the lifecycle state of new Pods; empty writes none.
+	// State is the lifecycle state of new Pods. If it is empty, no state is written.
 	State lifecycle.State
-	// Gates are the readiness gates that new Pods get beside those of the template.
+	// Gates are the readiness gates that new Pods get in addition to those in the template.
 	Gates []corev1.PodConditionType
-	// InstanceLabel holds an instance's ID on its Pod and its claims; empty writes none.
+	// InstanceLabel is the label for the ID of an instance on its Pod and its claims. If it is empty, no label is written.
 	InstanceLabel string
-	// ClaimTemplates are the volume claims that every Pod has for itself, and ClaimLabels what they carry beside their own labels.
+	// ClaimTemplates are the volume claims that every Pod gets. ClaimLabels are added to the labels of each claim.
 	ClaimTemplates []corev1.PersistentVolumeClaim
 	ClaimLabels    map[string]string
 }
@@ -51,7 +51,7 @@ type Blueprint struct {
 // PodName returns the name of an instance's Pod.
 func (b *Blueprint) PodName(id string) string { return b.Name + "-" + id }
 
-// Build makes the Pod of an instance.
+// Build returns the Pod of an instance.
 func (b *Blueprint) Build(id string, now time.Time) *corev1.Pod {
 	template := b.Template.DeepCopy()
 	pod := &corev1.Pod{
@@ -80,10 +80,10 @@ func (b *Blueprint) Build(id string, now time.Time) *corev1.Pod {
 	return pod
 }
 
-// StampFullName writes the revision's name and its hash into the object given, which the caller owns.
+// StampFullName writes the revision's name and its hash into the given object, which the caller owns.
 func StampFullName(pod *corev1.Pod, revision string) { stamp(pod, revision, revision) }
 
-// StampShortHash writes the revision's hash alone, so that long names of workloads fit into a label.
+// StampShortHash writes only the revision's hash, so that long workload names fit into a label.
 func StampShortHash(pod *corev1.Pod, revision string) {
 	stamp(pod, revision, history.ShortHash(revision))
 }
@@ -93,7 +93,7 @@ func stamp(pod *corev1.Pod, revision, label string) {
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, pub.ControllerRevisionHashKey, label)
 }
 
-// mountClaim replaces the Pod's volume of the name, or adds it.
+// mountClaim replaces the Pod's volume with this name, or adds it.
 func mountClaim(pod *corev1.Pod, volume, claim string) {
 	pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume })
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{
@@ -108,7 +108,7 @@ func (b *Blueprint) claimName(template *corev1.PersistentVolumeClaim, id string)
 	return template.Name + "-" + b.Name + "-" + id
 }
 
-// Claims makes the volume claims of an instance.
+// Claims returns the volume claims of an instance.
 func (b *Blueprint) Claims(id string) []*corev1.PersistentVolumeClaim {
 	claims := make([]*corev1.PersistentVolumeClaim, 0, len(b.ClaimTemplates))
 	for i := range b.ClaimTemplates {

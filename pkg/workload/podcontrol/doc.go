@@ -1,5 +1,5 @@
-// Package podcontrol owns how a workload makes Pods: building one from a template (Build), its volume claims (Claims), and
-// in which steps many are created (SlowStart).
+// Package podcontrol owns how a workload makes Pods: building a Pod from a template (Build), its volume claims (Claims), and the
+// batches in which many Pods are created (SlowStart).
 //
-// It makes no request of its own.
+// The package makes no API requests.
 package podcontrol

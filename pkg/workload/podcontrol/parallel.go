@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Parallel calls f for 0..n-1, at most width at once, and returns what failed. A failure stops nothing else.
+// Parallel calls f for 0..n-1, at most width calls at once, and returns all errors joined. An error does not stop the other
+// calls.
 func Parallel(n, width int, f func(i int) error) error {
 	failures := make([]error, n)
 	free := make(chan struct{}, max(1, width))

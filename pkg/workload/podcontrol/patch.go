@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// Patch returns the strategic merge patch from one form of a Pod to another. It holds for the very Pod that was read, and
-// when exact, for its very version.
+// Patch returns the strategic merge patch from before to after. The patch applies only to the Pod with the same UID. If exact is
+// set, it applies only to the same resource version.
 func Patch(before, after *corev1.Pod, exact bool) ([]byte, error) {
 	version := before.ResourceVersion
 	before, after = before.DeepCopy(), after.DeepCopy()

@@ -1,8 +1,8 @@
 package podcontrol
 
-// SlowStart calls run for the indexes 0..n-1 in batches of 1, 2, 4 and so on, up to largest at once. The first batch that fails
-// is the last: what made it fail, a quota for example, will make the others fail as well. Run gets the half-open range of a
-// batch. It returns the error of that batch.
+// SlowStart calls run for the indexes 0..n-1 in batches of 1, 2, 4 and so on, up to largest. run gets the half-open range of a
+// batch. SlowStart stops at the first batch that fails and returns its error, because the cause, for example a quota, would make
+// the other batches fail too.
 func SlowStart(n, largest int, run func(begin, end int) error) error {
 	for begin, size := 0, 1; begin < n; begin, size = begin+size, min(size*2, largest) {
 		size = min(size, n-begin)

@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// reasonGatesNotReady is the kubelet's own reason for a Pod that its readiness gates keep out of service.
+// reasonGatesNotReady is the reason that the kubelet sets on a Pod whose readiness gates are not all True.
 const reasonGatesNotReady = "ReadinessGatesNotReady"
 
-// SetCondition writes a condition into the object given, which the caller owns.
+// SetCondition writes a condition into the given object, which the caller owns.
 func SetCondition(pod *corev1.Pod, condition corev1.PodCondition) {
 	existing := Condition(pod, condition.Type)
 	if existing == nil {
@@ -24,8 +24,8 @@ func SetCondition(pod *corev1.Pod, condition corev1.PodCondition) {
 	*existing = condition
 }
 
-// Withdraw turns Ready False in the object given, which the caller owns, once one of its gates is not True. The kubelet
-// computes Ready too, but only after it has seen the gate's condition, and endpoints would have the Pod until then.
+// Withdraw sets Ready to False in the given object, which the caller owns, if one of the Pod's readiness gates is not True. The
+// kubelet does this too, but only after it has observed the gate's condition. Until then, endpoints would keep the Pod.
 func Withdraw(pod *corev1.Pod, now time.Time) {
 	waiting := unmetGates(pod)
 	if !ConditionReady(pod) || waiting == "" {

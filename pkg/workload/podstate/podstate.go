@@ -9,12 +9,12 @@ import (
 	"kruise.io/kruise/pkg/workload/lifecycle"
 )
 
-// Active tells whether the Pod counts towards its workload's replicas: neither terminating nor finished.
+// Active reports whether the Pod counts towards its workload's replicas: it is neither terminating nor finished.
 func Active(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// Condition returns the Pod's condition of a type, or nil. The pointer is into the Pod's own list.
+// Condition returns the Pod's condition of a type, or nil. The pointer points into the Pod's list.
 func Condition(pod *corev1.Pod, conditionType corev1.PodConditionType) *corev1.PodCondition {
 	for i := range pod.Status.Conditions {
 		if pod.Status.Conditions[i].Type == conditionType {
@@ -24,7 +24,7 @@ func Condition(pod *corev1.Pod, conditionType corev1.PodConditionType) *corev1.P
 	return nil
 }
 
-// HasGate tells whether the Pod lists the condition type among its readiness gates.
+// HasGate reports whether the Pod lists the condition type among its readiness gates.
 func HasGate(pod *corev1.Pod, conditionType corev1.PodConditionType) bool {
 	for _, gate := range pod.Spec.ReadinessGates {
 		if gate.ConditionType == conditionType {
@@ -34,7 +34,7 @@ func HasGate(pod *corev1.Pod, conditionType corev1.PodConditionType) bool {
 	return false
 }
 
-// Scheduled tells whether the Pod has a node, or is said to have one.
+// Scheduled reports whether the Pod has a node name or a PodScheduled condition that is True.
 func Scheduled(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName != "" {
 		return true
@@ -43,14 +43,14 @@ func Scheduled(pod *corev1.Pod) bool {
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
-// ConditionReady tells whether the Ready condition is True, and nothing more.
+// ConditionReady reports whether the Ready condition is True. It checks nothing else.
 func ConditionReady(pod *corev1.Pod) bool {
 	c := Condition(pod, corev1.PodReady)
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
-// Ready tells whether the Pod runs, is Ready, and is not held by an in-place update. The kubelet learns of a
-// readiness gate only after us, so the gate's condition is read beside Ready.
+// Ready reports whether the Pod runs, is Ready, and is not held by an in-place update. The kubelet updates Ready only after it
+// has observed the condition of a readiness gate, so the gate's condition is checked too.
 func Ready(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodRunning || !ConditionReady(pod) {
 		return false
@@ -59,12 +59,13 @@ func Ready(pod *corev1.Pod) bool {
 	return c == nil || c.Status == corev1.ConditionTrue
 }
 
-// Available tells whether the Pod has been ready for minReadySeconds and its lifecycle lets it serve.
+// Available reports whether the Pod has been ready for minReadySeconds and its lifecycle state lets it serve.
 func Available(pod *corev1.Pod, minReadySeconds int32, now time.Time) bool {
 	return lifecycle.Serves(lifecycle.Of(pod)) && Ready(pod) && readyRemainder(pod, minReadySeconds, now) <= 0
 }
 
-// AvailableIn returns how long a ready Pod must still wait to count as available, zero when time is not what it waits for.
+// AvailableIn returns how long a ready Pod must still wait to count as available. It returns zero if the Pod does not wait for
+// time to pass.
 func AvailableIn(pod *corev1.Pod, minReadySeconds int32, now time.Time) time.Duration {
 	if !Ready(pod) {
 		return 0

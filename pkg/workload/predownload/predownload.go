@@ -22,17 +22,17 @@ const (
 	keepSeconds    = 600
 )
 
-// Settings are what users say about pulls ahead of an update.
+// Settings are the user's settings for image pulls before an update.
 type Settings struct {
-	// Parallelism is on how many nodes an image is pulled at once; nil is one.
+	// Parallelism is the number of nodes that pull an image at once. Nil means one.
 	Parallelism *intstr.IntOrString
-	// TimeoutSeconds is how long one pull may take.
+	// TimeoutSeconds is the time limit of one pull.
 	TimeoutSeconds *int32
-	// MinUpdatedReadyPods is how many Pods must be updated and ready first.
+	// MinUpdatedReadyPods is the number of Pods that must be updated and ready before images are pulled.
 	MinUpdatedReadyPods *intstr.IntOrString
 }
 
-// FromAnnotations reads the settings of workloads that have them as annotations. What cannot be read is not set.
+// FromAnnotations reads the settings of workloads that store them in annotations. Values that cannot be parsed are ignored.
 func FromAnnotations(annotations map[string]string) Settings {
 	var s Settings
 	if number, err := strconv.ParseInt(annotations[pub.ImagePreDownloadParallelismKey], 10, 32); err == nil && number >= 0 {
@@ -50,46 +50,46 @@ func FromAnnotations(annotations map[string]string) Settings {
 	return s
 }
 
-// Due tells whether enough Pods are updated and ready.
+// Due reports whether enough Pods are updated and ready.
 func (s Settings) Due(updatedReady, replicas int) bool {
 	least, err := intstr.GetScaledValueFromIntOrPercent(new(ptr.Deref(s.MinUpdatedReadyPods, intstr.FromInt32(0))), replicas, true)
 	return err != nil || updatedReady >= least
 }
 
-// Decided tells whether jobs were made for the revision, or were decided not to be.
+// Decided reports whether it was already decided for the revision whether to create jobs.
 func Decided(revision *appsv1.ControllerRevision) bool {
 	return revision.Labels[pub.ImagePreDownloadCreatedKey] == "true" || revision.Labels[pub.ImagePreDownloadIgnoredKey] == "true"
 }
 
-// Rollout is what decides whether pulls ahead are worth it.
+// Rollout is what decides whether pulling images before the update is worthwhile.
 type Rollout struct {
 	Replicas, Partition, MaxUnavailable int
-	// Few is up to how many replicas an update is done before a pull ahead of it would be. The kind says.
+	// Few is the number of replicas up to which an update finishes before an earlier pull would. Each kind sets its own.
 	Few int
-	// InPlace tells whether Pods are updated where they are.
+	// InPlace is true if Pods are updated in place.
 	InPlace bool
 }
 
-// Worthwhile tells whether an image that is pulled now would be there before the update needs it, and where it does.
+// Worthwhile reports whether images pulled now would be on the right nodes before the update needs them.
 func (r Rollout) Worthwhile() bool {
 	oneBatch := r.Partition == 0 && r.MaxUnavailable >= r.Replicas
 	return r.InPlace && r.Replicas > r.Few && !oneBatch
 }
 
-// Workload is what the jobs are for.
+// Workload is the workload that the jobs are for.
 type Workload struct {
-	// Owner is the workload as the controller of its jobs.
+	// Owner refers to the workload as the controller of its jobs.
 	Owner     metav1.OwnerReference
 	Namespace string
 	Selector  *metav1.LabelSelector
-	// From are the templates of the Pods that are to be updated, To that of the revision Update.
+	// From are the templates of the Pods that are to be updated. To is the template of the revision Update.
 	From     []*corev1.PodTemplateSpec
 	To       *corev1.PodTemplateSpec
 	Update   *appsv1.ControllerRevision
 	Settings Settings
 }
 
-// Jobs has one for each container that some Pods do not have with its image.
+// Jobs returns one job for each container whose image some Pods do not have yet.
 func Jobs(w *Workload) (jobs []*v1beta1.ImagePullJob) {
 	for i := range w.To.Spec.Containers {
 		container := &w.To.Spec.Containers[i]
@@ -100,7 +100,7 @@ func Jobs(w *Workload) (jobs []*v1beta1.ImagePullJob) {
 	return jobs
 }
 
-// runs tells whether the template has the container with its image.
+// runs reports whether the template has the container with the same image.
 func runs(template *corev1.PodTemplateSpec, container *corev1.Container) bool {
 	return slices.ContainsFunc(template.Spec.Containers, func(c corev1.Container) bool {
 		return c.Name == container.Name && c.Image == container.Image
@@ -137,7 +137,7 @@ func (w *Workload) job(container *corev1.Container) *v1beta1.ImagePullJob {
 	return job
 }
 
-// outdated selects the Pods of the workload that the revision has not reached, whichever form their label has.
+// outdated selects the Pods of the workload that are not at the revision. It matches both forms of the revision label.
 func (w *Workload) outdated() *metav1.LabelSelector {
 	selector := w.Selector.DeepCopy()
 	selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{

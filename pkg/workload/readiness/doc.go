@@ -1,6 +1,7 @@
-// Package readiness owns the condition KruisePodReady: a readiness gate by which several parties keep a Pod out of service at
-// the same time, each under a key of its own. The Pod is back when the last key is gone.
+// Package readiness owns the condition KruisePodReady, which is a readiness gate. Several parties use it to keep a Pod out of
+// service at the same time, each under its own key. The Pod is back in service when the last key is removed.
 //
-// It changes objects that the caller owns and writes nothing. The keys stand together in the condition's message, so a write
-// of theirs must be refused when the Pod changed meanwhile, or a key of another party would be lost. Enter at Add and Remove.
+// The package changes objects that the caller owns; it makes no API requests. All keys are stored in the condition's message. A
+// write of a key must therefore be rejected if the Pod changed meanwhile; otherwise it could remove another party's key. Enter
+// at Add and Remove.
 package readiness

@@ -9,9 +9,9 @@ import (
 	"kruise.io/kruise/pkg/workload/lifecycle"
 )
 
-// Drain brings the keys of lifecycle hooks into line with the state that the Pod carries: a hook that marks Pods not ready
-// keeps them out of service from the state in which they wait for it on, and the state in which they serve again ends that.
-// A key that stands stays for as long as its state lasts, also when the hook no longer marks. It tells whether anything changed.
+// Drain adds and removes the keys of lifecycle hooks as the Pod's lifecycle state requires. A hook with markPodNotReady keeps
+// the Pod out of service from the state in which the Pod waits for the hook until a state in which the Pod serves again. An
+// existing key stays for as long as its state lasts, even if markPodNotReady is removed. Drain returns whether anything changed.
 func Drain(hooks *pub.Lifecycle, pod *corev1.Pod, now time.Time) (changed bool) {
 	for _, d := range dueTo(hooks, lifecycle.Of(pod)) {
 		switch {
@@ -24,7 +24,7 @@ func Drain(hooks *pub.Lifecycle, pod *corev1.Pod, now time.Time) (changed bool) 
 	return changed
 }
 
-// DrainDue tells whether Drain would change anything, were the Pod in the state.
+// DrainDue reports whether Drain would change anything if the Pod were in the state.
 func DrainDue(hooks *pub.Lifecycle, pod *corev1.Pod, state lifecycle.State) bool {
 	for _, d := range dueTo(hooks, state) {
 		if d.add && Gated(pod) && !Has(pod, d.key) || d.remove && Has(pod, d.key) {
@@ -34,7 +34,7 @@ func DrainDue(hooks *pub.Lifecycle, pod *corev1.Pod, state lifecycle.State) bool
 	return false
 }
 
-// due is what a state asks for a key.
+// due says whether a state requires a key to be added or removed.
 type due struct {
 	key         Key
 	add, remove bool

@@ -13,7 +13,7 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// Key is one party's reason to keep a Pod out of service.
+// Key identifies a party and its reason to keep a Pod out of service.
 type Key struct {
 	UserAgent string `json:"userAgent"`
 	Key       string `json:"key"`
@@ -25,22 +25,22 @@ var (
 	PreUpdate = Key{UserAgent: "Lifecycle", Key: "preUpdateHook"}
 )
 
-// Gated tells whether the Pod has the gate. Without it keys have no effect, and none is written.
+// Gated reports whether the Pod has the readiness gate. Without the gate, keys have no effect and are not written.
 func Gated(pod *corev1.Pod) bool { return podstate.HasGate(pod, pub.KruisePodReadyConditionType) }
 
-// Unset tells whether the Pod has the gate and waits for its first condition.
+// Unset reports whether the Pod has the gate but no condition yet.
 func Unset(pod *corev1.Pod) bool {
 	return Gated(pod) && podstate.Condition(pod, pub.KruisePodReadyConditionType) == nil
 }
 
-// Begin gives the Pod its first condition: nobody keeps it out of service.
+// Begin sets the Pod's first condition, with no keys.
 func Begin(pod *corev1.Pod, now time.Time) {
 	podstate.SetCondition(pod, corev1.PodCondition{
 		Type: pub.KruisePodReadyConditionType, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now),
 	})
 }
 
-// Keys are those that keep the Pod out of service.
+// Keys returns the keys that keep the Pod out of service.
 func Keys(pod *corev1.Pod) []Key {
 	c := podstate.Condition(pod, pub.KruisePodReadyConditionType)
 	if c == nil || c.Status == corev1.ConditionTrue {
@@ -49,12 +49,12 @@ func Keys(pod *corev1.Pod) []Key {
 	return keys(c)
 }
 
-// Has tells whether the key keeps the Pod out of service.
+// Has reports whether the key keeps the Pod out of service.
 func Has(pod *corev1.Pod, key Key) bool {
 	return slices.Contains(Keys(pod), key)
 }
 
-// Add keeps the Pod out of service for the key, at once: Ready turns False too. It tells whether that changed anything.
+// Add adds the key and takes the Pod out of service at once by setting Ready to False too. It returns whether anything changed.
 func Add(pod *corev1.Pod, key Key, now time.Time) bool {
 	if !Gated(pod) || Has(pod, key) {
 		return false
@@ -68,7 +68,7 @@ func Add(pod *corev1.Pod, key Key, now time.Time) bool {
 	return true
 }
 
-// Remove ends what Add began, and tells whether that changed anything. Ready stays with the kubelet.
+// Remove removes the key, and returns whether anything changed. The kubelet then sets Ready.
 func Remove(pod *corev1.Pod, key Key, now time.Time) bool {
 	c := podstate.Condition(pod, pub.KruisePodReadyConditionType)
 	if !Gated(pod) || !slices.Contains(keys(c), key) {
@@ -78,8 +78,8 @@ func Remove(pod *corev1.Pod, key Key, now time.Time) bool {
 	return true
 }
 
-// keys are those in a condition's message. A message that cannot be read holds none: whoever keeps the Pod out of service
-// adds the key again.
+// keys returns the keys in a condition's message. A message that cannot be parsed holds no keys. A party that still keeps the
+// Pod out of service then adds its key again.
 func keys(c *corev1.PodCondition) (held []Key) {
 	if c == nil || json.Unmarshal([]byte(c.Message), &held) != nil {
 		return nil

@@ -17,7 +17,7 @@ var (
 	restart = Key{UserAgent: "ContainerRecreateRequest", Key: "ns/again"}
 )
 
-// serving is a ready Pod with the gate, and with the condition in the form given, if any.
+// serving returns a ready Pod with the gate, and with the given condition if status is set.
 func serving(status corev1.ConditionStatus, message string) *corev1.Pod {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{ReadinessGates: []corev1.PodReadinessGate{{ConditionType: pub.KruisePodReadyConditionType}}}}
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}

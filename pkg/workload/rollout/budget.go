@@ -3,22 +3,27 @@ package rollout
 // Candidate is one Pod that an update may choose.
 type Candidate struct{ Available bool }
 
-// Census is how the Pods stand that an update does not choose from, or that limit it.
+// Census counts the Pods that limit an update but are not candidates of it.
 type Census struct {
-	// Unavailable is how many of all Pods do not serve, UnavailableAtTarget how many of those are at the target revision.
+	// Unavailable is how many of all Pods are not available. UnavailableAtTarget is how many of those are at the target revision.
 	Unavailable, UnavailableAtTarget int
-	// Picked is how many Pods at another revision already wait for their deletion, PickedAvailable how many of those serve.
+	// Picked is how many Pods at another revision already wait for their deletion. PickedAvailable is how many of those are
+	// available.
 	Picked, PickedAvailable int
-	// InOrder stops at the first candidate that has to wait, for kinds whose order is a promise.
+	// InOrder stops at the first candidate that has to wait. It is set for kinds that guarantee an order.
 	InOrder bool
 }
 
-// SelectUpdates walks the first UpdateNum candidates in their order and returns the indexes of those to update now.
+// SelectUpdates goes through the first UpdateNum candidates in order, and returns the indexes of the candidates to update now.
 //
-// A serving Pod is chosen while fewer than UpdateMaxUnavailable are unavailable, or about to be deleted; one that does not
-// serve costs nothing there, and is not held up by a serving one before it. Both together stay below the bound at the target
-// revision, so that a revision which never becomes available stops after as many Pods as the user risked. One Pod that does
-// not serve may go even where the bound is zero, because Pods are missing: it loses nothing, and may be the only way out.
+// An available Pod is chosen while fewer than UpdateMaxUnavailable Pods are unavailable or about to be deleted. Choosing an
+// unavailable Pod makes no further Pod unavailable, so it does not wait for an available Pod before it.
+//
+// At the target revision, chosen and unavailable Pods together stay below the limit. A revision that never becomes available
+// therefore stops after as many Pods as the user allowed.
+//
+// If the limit is zero because Pods are missing, one unavailable Pod may still be updated. This makes nothing worse and may be
+// the only way to recover.
 func (d Diff) SelectUpdates(candidates []Candidate, census Census) (chosen []int) {
 	wanted := abs(d.UpdateNum)
 	unavailable := census.Unavailable + census.PickedAvailable
@@ -43,8 +48,8 @@ func (d Diff) SelectUpdates(candidates []Candidate, census Census) (chosen []int
 	return chosen
 }
 
-// SelectDeletes walks Pods in their order and returns the indexes that may be deleted now: each that does not serve, and
-// as many that do as the limit allows. It returns what is left of the limit.
+// SelectDeletes goes through Pods in order, and returns the indexes of the Pods that may be deleted now: every Pod that is not
+// ready, and as many ready Pods as the limit allows. It also returns the rest of the limit.
 func SelectDeletes(ready []bool, limit int) (chosen []int, rest int) {
 	for i, serves := range ready {
 		if serves {

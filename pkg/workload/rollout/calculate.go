@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Spec is what the user asked for, with percentages still unresolved.
+// Spec is what the user asked for. Percentages are not resolved yet.
 type Spec struct {
 	Replicas            int
 	Partition           *intstr.IntOrString
@@ -15,42 +15,43 @@ type Spec struct {
 	MaxSurge            *intstr.IntOrString
 	ScaleMaxUnavailable *intstr.IntOrString
 	Paused              bool
-	// SameRevision is true when the update revision is the current one.
+	// SameRevision is true if the update revision is the current revision.
 	SameRevision bool
 	// Rollback allows updates from the update revision back to the current one.
 	Rollback bool
-	// ExcludePreparingDelete leaves Pods that a hook holds before their deletion out of the replicas.
+	// ExcludePreparingDelete does not count Pods that a preDelete hook holds as replicas.
 	ExcludePreparingDelete bool
 	// PreparingUpdateAsUpdate counts Pods that wait for their update's hook as updated when scaling.
 	PreparingUpdateAsUpdate bool
 }
 
-// Pod is what the arithmetic must know of one active Pod.
+// Pod is what the arithmetic needs to know about one active Pod.
 type Pod struct {
-	// New is true at the update revision.
+	// New is true if the Pod is at the update revision.
 	New             bool
 	PreparingUpdate bool
 	PreparingDelete bool
-	// SpecifiedDelete is true when the user, or a recreating update, picked this Pod for deletion.
+	// SpecifiedDelete is true if the user, or an update by recreation, picked the Pod for deletion.
 	SpecifiedDelete bool
 	Available       bool
 }
 
-// Diff is what is to be done. All counts are zero or more, except UpdateNum.
+// Diff is what has to be done. All counts are zero or more, except UpdateNum.
 type Diff struct {
-	// Up is how many Pods are missing, UpOld of them at the current revision, UpLimit how many may be created now.
+	// Up is how many Pods are missing. UpOld is how many of them belong to the current revision. UpLimit is how many may be created
+	// now.
 	Up, UpOld, UpLimit int
-	// Down is how many Pods are too many beside those already picked for deletion (specified, or held by a hook before it),
-	// DownOld of them at the current revision.
+	// Down is how many Pods are surplus, besides Pods that are already picked for deletion (specified, or held by a preDelete
+	// hook). DownOld is how many of them are at the current revision.
 	Down, DownOld int
-	// DeleteReadyLimit is how many Pods that serve may be deleted now. A Pod picked for deletion that does not serve counts
-	// against it: it goes too, and what goes at once must stay within maxUnavailable together.
+	// DeleteReadyLimit is how many ready Pods may be deleted now. Pods that are picked for deletion but not available count against
+	// it, because they are deleted too, and all Pods that are unavailable at once must stay within maxUnavailable.
 	DeleteReadyLimit int
-	// UpdateNum is how many Pods are to be updated; below zero, how many go back to the current revision.
+	// UpdateNum is how many Pods are to be updated. If negative, that many Pods return to the current revision.
 	UpdateNum int
-	// UpdateMaxUnavailable bounds the unavailable Pods while updating.
+	// UpdateMaxUnavailable limits the unavailable Pods during the update.
 	UpdateMaxUnavailable int
-	// UseSurge is how many Pods above the replicas are wanted for now.
+	// UseSurge is how many Pods above the replicas are wanted at the moment.
 	UseSurge int
 	// Partition is the resolved partition.
 	Partition int
@@ -84,12 +85,12 @@ func (s *Spec) resolve() (k knobs, err error) {
 	return k, nil
 }
 
-// counts are the Pods, grouped. The names that end in New and Old split by revision.
+// counts are numbers of Pods. Names that end in New and Old split a number by revision.
 type counts struct {
 	total, scaleTotal, scaleOld        int
 	activeNew, activeOld               int
 	toDelete, toDeleteNew, toDeleteOld int
-	// unavailable leaves Pods picked for deletion out, unavailablePicked counts only those.
+	// unavailable excludes Pods picked for deletion. unavailablePicked counts only those.
 	unavailable, unavailablePicked int
 	preparing, preparingOld        int
 }
@@ -130,7 +131,8 @@ func one(b bool) int {
 	return 0
 }
 
-// Calculate decides how many Pods to create, delete and update.
+// Calculate decides how many Pods to create, delete and update. It returns an error if a number or percentage in the spec cannot
+// be resolved.
 func Calculate(spec Spec, pods []Pod) (Diff, error) {
 	k, err := spec.resolve()
 	if err != nil {
@@ -158,9 +160,9 @@ func Calculate(spec Spec, pods []Pod) (Diff, error) {
 	return d, nil
 }
 
-// surge decides how many Pods above the replicas are wanted, and how many of those at the current revision: to replace
-// Pods picked for deletion, or to make room for an update, whichever is more. A pause stops updates and their surge, and
-// nothing else: were maxSurge zero meanwhile, maxUnavailable would round up, and a pause would cost Pods that serve.
+// surge decides how many Pods above the replicas are wanted (use), and how many of those at the current revision (useOld). Surge
+// replaces Pods picked for deletion or makes room for an update, whichever needs more. A pause only stops the surge for updates.
+// It does not set maxSurge to zero: maxUnavailable would then be rounded up, and a pause would make available Pods unavailable.
 func surge(k knobs, c counts, oldDiff, newDiff int, paused bool) (use, useOld int) {
 	if k.maxSurge <= 0 {
 		return 0, 0
@@ -185,8 +187,9 @@ func surge(k knobs, c counts, oldDiff, newDiff int, paused bool) (use, useOld in
 	return use, min(use, useOld)
 }
 
-// updateNum is the smaller of what is too much on one side and missing on the other, with its sign. Where both miss Pods, or
-// both have too many, that is for scaling to put right: an update would only move what is wrong to the other side.
+// updateNum returns the smaller of the surplus on one side and the shortage on the other, with its sign. If both revisions are
+// short of Pods, or both have a surplus, it returns zero. Scaling corrects that; an update would only move the problem to the
+// other revision.
 func updateNum(oldDiff, newDiff int) int {
 	if oldDiff*newDiff > 0 {
 		return 0

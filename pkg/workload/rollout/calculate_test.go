@@ -10,7 +10,7 @@ import (
 
 func value(text string) *intstr.IntOrString { return new(intstr.Parse(text)) }
 
-// pods builds n Pods of each given shape.
+// pods concatenates groups of Pods.
 func pods(groups ...[]Pod) (all []Pod) {
 	for _, group := range groups {
 		all = append(all, group...)
@@ -171,7 +171,7 @@ func TestCalculateWorkedExamples(t *testing.T) {
 			got, err := Calculate(tc.spec, tc.pods)
 			require.NoError(t, err)
 			if tc.spec.SameRevision || tc.want.DownOld == 0 {
-				// Without an old Pod to delete, how many old ones are missing or spare says nothing.
+				// With no old Pod to delete, DownOld has no meaning.
 				got.DownOld = 0
 			}
 			assert.Equal(t, tc.want, got)

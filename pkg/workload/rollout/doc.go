@@ -1,9 +1,9 @@
-// Package rollout owns the arithmetic of a rollout: how many Pods to create, delete and update, of which revision, and
-// how many of them at once.
+// Package rollout owns the arithmetic of a rollout: how many Pods to create, delete and update, at which revision, and how many
+// at once.
 //
-// It counts; it never picks a Pod by name (package ordering sorts them) and writes nothing. Enter at Calculate; the
-// walk that spends the update's budget over sorted candidates is Diff.SelectUpdates.
+// The package only counts. It does not pick Pods by name (package ordering sorts them), and it makes no API requests. Enter at
+// Calculate. Diff.SelectUpdates then selects among sorted candidates.
 //
-// Invariants that its tests hold: no more Pods than replicas + maxSurge are asked for, the Pods made unavailable by
-// choice never exceed maxUnavailable, and no step asks for what the next one must undo.
+// Its tests check these invariants: never more Pods than replicas + maxSurge are requested, the Pods made unavailable on purpose
+// never exceed maxUnavailable, and no step requests what the next step must undo.
 package rollout

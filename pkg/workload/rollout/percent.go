@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// rounding says what becomes of the fraction that a percentage leaves.
+// rounding rounds the fraction of a percentage.
 type rounding func(float64) float64
 
 // scaled resolves a number or a percentage of total. Decimal percentages such as "0.5%" are allowed.
@@ -36,7 +36,7 @@ func parsePercent(text string) (float64, error) {
 	return percent, nil
 }
 
-// nearInteger removes the noise of binary fractions: 29 percent of 100 is 29, not 29.000000000000004.
+// nearInteger removes rounding errors of binary fractions: 29 percent of 100 is 29, not 29.000000000000004.
 func nearInteger(v float64) float64 {
 	if nearest := math.Round(v); math.Abs(v-nearest) < 1e-9 {
 		return nearest
@@ -44,8 +44,8 @@ func nearInteger(v float64) float64 {
 	return v
 }
 
-// Partition resolves how many of the replicas stay at the current revision. A percentage below 100 % always lets one
-// of several replicas go.
+// Partition returns how many of the replicas stay at the current revision. If there is more than one replica, a percentage below
+// 100% always leaves at least one of them to update.
 func Partition(value *intstr.IntOrString, replicas int) (int, error) {
 	partition, err := scaled(value, replicas, 0, math.Ceil)
 	if err != nil {
@@ -57,7 +57,7 @@ func Partition(value *intstr.IntOrString, replicas int) (int, error) {
 	return max(0, min(partition, replicas)), nil
 }
 
-// MaxUnavailable resolves how many Pods may be unavailable at the same time, rounded down; absent is a fifth of them.
+// MaxUnavailable returns how many Pods may be unavailable at once, rounded down. The default is 20% of the replicas.
 func MaxUnavailable(value *intstr.IntOrString, replicas int) (int, error) {
 	if value == nil {
 		value = new(intstr.FromString("20%"))

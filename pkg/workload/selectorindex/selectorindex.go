@@ -1,6 +1,7 @@
-// Package selectorindex finds the selectors that select an object, and the objects that a selector selects, through an index and
-// not by a scan. A selector is indexed by one of its requirements, which an object must meet to be selected; an object by every
-// requirement that its labels meet. What an index finds has to be matched with the whole selector still.
+// Package selectorindex finds the selectors that select an object, and the objects that a selector selects, through an index
+// instead of a scan. A selector is indexed by one of its requirements, which an object must meet to be selected. An object is
+// indexed by every requirement that its labels meet. Callers must still match the objects that the index finds against the whole
+// selector.
 package selectorindex
 
 import (
@@ -9,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// Parse returns the selector of an object. None, an empty one and one that is no selector select nothing.
+// Parse returns the parsed selector. A nil, empty or invalid selector selects nothing.
 func Parse(selector *metav1.LabelSelector) labels.Selector {
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil || parsed.Empty() {
@@ -18,8 +19,9 @@ func Parse(selector *metav1.LabelSelector) labels.Selector {
 	return parsed
 }
 
-// Anchors are the index values of a selector. An object that it selects has exactly one of them among its Values. There are as few
-// as the selector allows: one for a label with one value, and the namespace itself where every requirement is negative.
+// Anchors returns the index values of a selector. An object that the selector selects has exactly one of them among its Values.
+// There are as few anchors as the selector allows: one for a label with one value, and the namespace itself if every requirement
+// is negative.
 func Anchors(namespace string, selector labels.Selector) []string {
 	requirements, selectable := selector.Requirements()
 	if !selectable {
@@ -44,7 +46,7 @@ func Anchors(namespace string, selector labels.Selector) []string {
 	return anchors
 }
 
-// Values are the index values of an object with the labels.
+// Values returns the index values of an object with the labels.
 func Values(namespace string, set map[string]string) []string {
 	values := make([]string, 0, 2*len(set)+1)
 	for key, value := range set {

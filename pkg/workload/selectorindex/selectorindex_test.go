@@ -11,7 +11,8 @@ import (
 	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
-// Every object that a selector selects is found under exactly one of the selector's anchors, so none is missed and none comes twice.
+// Every object that a selector selects is found under exactly one of the selector's anchors. So no object is missed and none is
+// found twice.
 func TestSelectedObjectsAreFoundOnce(t *testing.T) {
 	objects := []map[string]string{
 		nil, {"app": "web"}, {"app": "db"}, {"app": "web", "tier": "a"}, {"app": "", "tier": "b"}, {"tier": "c"}, {"size": "3"},
@@ -40,7 +41,7 @@ func TestSelectedObjectsAreFoundOnce(t *testing.T) {
 	}
 }
 
-// The fewer anchors a selector has and the rarer they are, the less an index finds that the selector does not select.
+// The fewer and rarer the anchors of a selector are, the fewer objects the index finds that the selector does not select.
 func TestAnchorsAreAsFewAsPossible(t *testing.T) {
 	for text, want := range map[string][]string{
 		"a in (x,y),b=z,c": {"ns b=z"},

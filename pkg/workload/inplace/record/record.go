@@ -1,6 +1,6 @@
-// Package record owns the record of an update in place, which travels in annotations of the Pod that was updated: what ran in each
-// container before, and what is still to come. Old Pods carry it too, so its fields never change. Whoever reads or writes one of
-// these annotations does so here.
+// Package record owns the record of an in-place update, which is stored in annotations of the updated Pod: what ran in each
+// container before, and what still has to change. Pods that were updated by earlier releases carry the same record, so its
+// fields must never change. All code that reads or writes these annotations uses this package.
 package record
 
 import (
@@ -17,7 +17,7 @@ import (
 type State struct {
 	Revision        string      `json:"revision"`
 	UpdateTimestamp metav1.Time `json:"updateTimestamp"`
-	// LastContainerStatuses holds, for each container that the update touched, what ran before.
+	// LastContainerStatuses holds what ran before in each container that the update touched.
 	LastContainerStatuses  map[string]ContainerStatus             `json:"lastContainerStatuses"`
 	UpdateEnvFromMetadata  bool                                   `json:"updateEnvFromMetadata,omitempty"`
 	UpdateResources        bool                                   `json:"updateResources,omitempty"`
@@ -34,9 +34,9 @@ type ContainerStatus struct {
 	ImageID string `json:"imageID,omitempty"`
 	// ContainerID is the instance that the update must replace. Records of other releases lack it.
 	ContainerID string `json:"containerID,omitempty"`
-	// Image is the reference in the spec that the instance was created from, empty when that is not known.
+	// Image is the reference in the spec that the instance was created from, or empty if unknown.
 	Image string `json:"image,omitempty"`
-	// PlainHash is what the node's agent reported of the instance, zero when that is not known.
+	// PlainHash is the hash that the node agent reported for the instance, or zero if unknown.
 	PlainHash uint64 `json:"plainHash,omitempty"`
 }
 
@@ -51,7 +51,7 @@ type Batch struct {
 	Containers []string    `json:"containers"`
 }
 
-// Grace is the change that waits while endpoints drain.
+// Grace is a change that waits while endpoints drain.
 type Grace struct {
 	Revision              string                                 `json:"revision"`
 	ContainerImages       map[string]string                      `json:"containerImages,omitempty"`
@@ -69,7 +69,7 @@ func Read(pod *corev1.Pod) (*State, error) {
 	return read[State](pod, pub.InPlaceUpdateStateKey, pub.InPlaceUpdateStateKeyOld)
 }
 
-// Exists tells whether the Pod was ever updated in place.
+// Exists reports whether the Pod was ever updated in place.
 func Exists(pod *corev1.Pod) bool {
 	_, today := pod.Annotations[pub.InPlaceUpdateStateKey]
 	_, once := pod.Annotations[pub.InPlaceUpdateStateKeyOld]
@@ -81,7 +81,7 @@ func ReadGrace(pod *corev1.Pod) (*Grace, error) {
 	return read[Grace](pod, pub.InPlaceUpdateGraceKey, pub.InPlaceUpdateGraceKeyOld)
 }
 
-// ReadSidecars returns the records of the Pod's sidecars by the SidecarSet that updated them, or nil when none were.
+// ReadSidecars returns the records of the Pod's sidecars by SidecarSet name, or nil if no sidecar was updated.
 func ReadSidecars(pod *corev1.Pod) (map[string]State, error) {
 	records, err := read[map[string]State](pod, pub.SidecarSetInPlaceUpdateStateKey)
 	if records == nil {
@@ -105,7 +105,7 @@ func read[T any](pod *corev1.Pod, keys ...string) (*T, error) {
 	return nil, nil
 }
 
-// Write stores the record in the object given, under today's name alone.
+// Write stores the record in the given object, under the current annotation only.
 func Write(pod *corev1.Pod, state *State) error {
 	text, err := json.Marshal(state)
 	if err != nil {
