@@ -7,9 +7,9 @@ import (
 
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/component-base/cli"
-	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
-	_ "k8s.io/component-base/metrics/prometheus/clientgo" // client metrics
-	_ "k8s.io/component-base/metrics/prometheus/version"  // version metric
+	_ "k8s.io/component-base/logs/json/register"          // Registers --logging-format=json.
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // Registers client metrics.
+	_ "k8s.io/component-base/metrics/prometheus/version"  // Registers the version metric.
 
 	"kruise.io/kruise/cmd/apiserver/app"
 )

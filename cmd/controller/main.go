@@ -1,4 +1,4 @@
-// Command controller runs the controllers of Kruise.
+// Command controller runs the Kruise controllers.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command node-agent runs on every node, beside the kubelet, and talks to the node's container runtime.
+// Command node-agent runs on every node and controls its containers through the container runtime.
 package main
 
 import (
@@ -14,8 +14,8 @@ import (
 	"kruise.io/kruise/cmd/node-agent/app"
 )
 
-// gcPercent is by how much the heap may outgrow what is in use, where GOGC does not say. One agent runs on each node, has a few
-// MiB in use, and mostly waits: collecting twice as often costs nothing, and each node has 2 MiB more.
+// gcPercent is how much the heap may grow between two collections, in percent of the memory in use. GOGC overrides it.
+// An agent uses a few MiB and mostly waits. So it can collect twice as often at no cost, which saves 2 MiB on each node.
 const gcPercent = 50
 
 func main() {

@@ -37,14 +37,15 @@ import (
 
 const (
 	node = "node-1"
-	// pods is how many a kubelet allows, unless told otherwise.
+	// pods is the default maximum number of Pods of a kubelet.
 	pods = 110
-	// limit is on what is resident of the idle agent, its program's pages included: it runs on every node.
+	// limit is the maximum resident memory of the idle agent in bytes, including the pages of its program. It matters
+	// because an agent runs on every node.
 	limit = 30 << 20
 )
 
-// TestMemoryOfAnIdleAgent runs the program as its image has it, on a node full of Pods. What is resident of a process is no
-// matter of how fast the machine is: the agent asks for the same pages everywhere.
+// TestMemoryOfAnIdleAgent runs the program as in its image, on a node full of Pods. The result does not depend on the
+// speed of the machine, because the agent requests the same pages everywhere.
 func TestMemoryOfAnIdleAgent(t *testing.T) {
 	program := build(t)
 	runDir, err := os.MkdirTemp("", "run") //nolint:usetesting // A socket's path has at most 107 bytes.
@@ -79,7 +80,7 @@ func TestMemoryOfAnIdleAgent(t *testing.T) {
 		assert.NoError(c, response.Body.Close())
 		assert.Equal(c, http.StatusOK, response.StatusCode, "%s", text)
 	}, time.Minute, 50*time.Millisecond)
-	// What was needed to begin is given back at the latest when Go's runtime collects though nothing happens, every 2 minutes.
+	// The Go runtime forces a collection at least every 2 minutes. It then returns the memory that only the start needed.
 	assert.Eventually(t, func() bool { return resident(t, agent.Process.Pid, "VmRSS") < limit }, 3*time.Minute, time.Second)
 	for _, kind := range []string{"VmRSS", "RssAnon", "RssFile"} {
 		t.Logf("%s: %.1f MiB", kind, float64(resident(t, agent.Process.Pid, kind))/(1<<20))
@@ -113,7 +114,7 @@ func kubeconfig(t *testing.T, server *httptest.Server) string {
 	return path
 }
 
-// resident reads a figure of a process in bytes.
+// resident returns a memory figure of a process, in bytes.
 func resident(t *testing.T, pid int, kind string) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -129,7 +130,7 @@ func resident(t *testing.T, pid int, kind string) int {
 	return 0
 }
 
-// cluster answers as an API server with one full node: watches that begin with what there is, in protobuf, and events.
+// cluster acts as an API server with one full node. It serves events, and protobuf watches that begin with the existing objects.
 func cluster(t *testing.T) http.Handler {
 	t.Helper()
 	require.NoError(t, corev1.AddToScheme(scheme.Scheme))
@@ -183,7 +184,7 @@ func cluster(t *testing.T) http.Handler {
 	return mux
 }
 
-// pod is one of a CloneSet, as large as Pods are that a server completed and several wrote to.
+// pod returns a Pod of a CloneSet. It is as large as a real Pod with defaults and several writers.
 func pod(i int) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

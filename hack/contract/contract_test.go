@@ -15,7 +15,7 @@ import (
 
 const checkout = "../.."
 
-// TestPagesNameTheTestsOfTheirCases holds docs/contract to the comments of the tests.
+// TestPagesNameTheTestsOfTheirCases checks that docs/contract matches the comments of the tests.
 func TestPagesNameTheTestsOfTheirCases(t *testing.T) {
 	t.Parallel()
 	tests, problems, err := readTests(checkout)
@@ -33,7 +33,7 @@ func TestPagesNameTheTestsOfTheirCases(t *testing.T) {
 	assert.NoError(t, errors.Join(append(problems, unknown(checkout, files, tests)...)...))
 }
 
-// TestDocumentsNameTestsThatExist looks for the tests that documents tell of.
+// TestDocumentsNameTestsThatExist checks the test names in all documents.
 func TestDocumentsNameTestsThatExist(t *testing.T) {
 	t.Parallel()
 	defined := map[string]bool{}
@@ -43,7 +43,7 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 	}, "docs", "README.md", "CONTRIBUTING.md")
 }
 
-// read calls found with each match in the files below the tops whose name ends so.
+// read calls found for each match in the files below tops whose names end with suffix.
 func read(t *testing.T, suffix string, form *regexp.Regexp, found func(file, match string), tops ...string) {
 	t.Helper()
 	for _, top := range tops {
@@ -68,7 +68,7 @@ const page = `# Web
 | 1a | it starts twice | ` + "`pkg/web`" + ` TestGone |
 `
 
-// newCheckout has one page, one kind without a page, and one file of tests.
+// newCheckout creates a checkout with one page, one kind without a page, and one file of tests.
 func newCheckout(t *testing.T, tests string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// pages holds the contract, relative to the checkout.
+// pages is the folder of the contract, relative to the checkout.
 const pages = "docs/contract"
 
 func main() {
@@ -17,7 +17,7 @@ func main() {
 	}
 }
 
-// run writes every page of the checkout anew, and says what is wrong with the comments.
+// run rewrites every page of the checkout, and returns an error for invalid comments.
 func run(root string) error {
 	tests, problems, err := readTests(root)
 	if err != nil {

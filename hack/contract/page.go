@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// row is a case in the table of a page: its number, what happens, the tests.
+// row matches a case in the table of a page: its number, its description and its tests.
 var row = regexp.MustCompile(`^\| (\d+[a-z]?) \| (.*) \| ([^|]*) \|$`)
 
 const noTest = "no test yet"
 
-// pageOf is the name of a page: its file's, without the ending.
+// pageOf returns the name of a page, which is its file name without the extension.
 func pageOf(file string) string { return strings.TrimSuffix(filepath.Base(file), ".md") }
 
-// fill writes into each row of a page which tests show its case, and takes them out of tests. A number that is there twice is a
-// problem.
+// fill writes the tests of each case into the rows of a page, and deletes those cases from tests. A duplicate number is a problem.
 func fill(content, page string, tests map[caseID][]test) (filled string, problems []error) {
 	lines := strings.Split(content, "\n")
 	seen := map[string]bool{}
@@ -38,7 +37,7 @@ func fill(content, page string, tests map[caseID][]test) (filled string, problem
 	return strings.Join(lines, "\n"), problems
 }
 
-// cell lists tests by their folders.
+// cell formats tests, grouped by folder.
 func cell(tests []test) string {
 	if len(tests) == 0 {
 		return noTest
@@ -62,8 +61,8 @@ func cell(tests []test) string {
 	return strings.Join(parts, "<br>")
 }
 
-// unknown is what is left of the tests' cases once all pages are filled: cases that no page has. Kinds whose page is not written
-// yet may be named.
+// unknown returns an error for each remaining case, because no page has it. The caller fills all pages first. A case
+// may name a kind whose page does not exist yet.
 func unknown(root string, files []string, tests map[caseID][]test) []error {
 	var problems []error
 	for id, named := range tests {
@@ -77,7 +76,7 @@ func unknown(root string, files []string, tests map[caseID][]test) []error {
 	return problems
 }
 
-// isKind reports whether a kind of that name has types.
+// isKind returns true if the kind has API types.
 func isKind(root, name string) bool {
 	found, err := filepath.Glob(filepath.Join(root, "pkg", "apis", "*", "types_"+name+".go"))
 	return err == nil && len(found) > 0

@@ -11,25 +11,25 @@ import (
 	"strings"
 )
 
-// caseID names a case: "cloneset 12".
+// caseID identifies a case, for example "cloneset 12".
 type caseID struct{ page, number string }
 
-// test is a test function and the folder that it is in.
+// test is a test function and its folder.
 type test struct{ folder, name string }
 
-// tops are the folders that hold tests.
+// tops lists the folders that contain tests.
 var tops = []string{"artifacts", "cmd", "hack", "pkg", "test"}
 
 var (
-	// naming is the form of a comment's line that names cases.
+	// naming matches a comment line that names cases.
 	naming = regexp.MustCompile(`^Cases? ([a-z-]+) (\d+[a-z]?(?:, \d+[a-z]?)*)[.:]`)
-	// meant is what looks as if it should name cases.
+	// meant matches a comment line that seems to name cases.
 	meant = regexp.MustCompile(`^Cases? [a-z-]+ \d`)
-	// numbered is a test's name that tells a number of a table, not a behaviour.
+	// numbered matches a test name that contains the number of a case instead of a behaviour.
 	numbered = regexp.MustCompile(`(Row|Case)\d`)
 )
 
-// readTests reads which tests of a checkout name which cases. The problems are comments and names that are not as they should be.
+// readTests returns the tests of each case in a checkout. problems lists invalid comments and test names.
 func readTests(root string) (tests map[caseID][]test, problems []error, err error) {
 	tests = map[caseID][]test{}
 	for _, top := range tops {
@@ -87,7 +87,7 @@ func readFile(path, folder string, tests map[caseID][]test) (problems []error, e
 	return problems, nil
 }
 
-// testAt is the test that a comment stands above or in; empty is none.
+// testAt returns the test that contains or follows a comment, or an empty string.
 func testAt(file *ast.File, group *ast.CommentGroup) string {
 	for _, declaration := range file.Decls {
 		function, ok := declaration.(*ast.FuncDecl)

@@ -13,20 +13,20 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// The annotation that containerd names an imported image by.
+// nameAnnotation is the annotation that gives an imported image its name in containerd.
 const nameAnnotation = "io.containerd.image.name"
 
-// Image is one image of an archive.
+// Image is one image in an archive.
 type Image struct {
-	// Ref is the full reference, Repository and Tag its two parts.
+	// Ref is the full reference. Repository and Tag are its two parts.
 	Ref, Repository, Tag string
-	// Digest is the manifest's.
+	// Digest is the digest of the manifest.
 	Digest string
 	// Archive is the path of the OCI archive.
 	Archive string
 }
 
-// archive writes the program's image to path, unless it is there already.
+// archive writes the image of the program to path, unless the file already contains it.
 func archive(program Program, binary, path, architecture string) (Image, error) {
 	image, err := newImage(program, binary, architecture)
 	if err != nil {
@@ -57,7 +57,7 @@ type file struct {
 	content []byte
 }
 
-// writeArchive writes an OCI image layout as a tar file, index first, so that Inspect reads a few bytes.
+// writeArchive writes an OCI image layout as a tar file. The index comes first, so that Inspect reads only a few bytes.
 func writeArchive(path, ref string, image v1.Image, architecture string) error {
 	files, err := layoutFiles(ref, image, architecture)
 	if err != nil {
@@ -157,7 +157,7 @@ func layerFile(layer v1.Layer) (file, error) {
 
 func blobName(digest v1.Hash) string { return "blobs/" + digest.Algorithm + "/" + digest.Hex }
 
-// Inspect reads which image an archive of this package holds.
+// Inspect returns the image in an archive of this package.
 func Inspect(path string) (Image, error) {
 	index, err := readIndex(path)
 	if err != nil {

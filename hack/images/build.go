@@ -15,18 +15,18 @@ import (
 
 // Builder builds the programs of one checkout.
 type Builder struct {
-	// ModuleRoot is the checkout.
+	// ModuleRoot is the root of the checkout.
 	ModuleRoot string
-	// Dir takes the archives, <Dir>/<program>.tar, and below it the programs.
+	// Dir is the folder for the archives, <Dir>/<program>.tar, and the programs.
 	Dir string
-	// Arch is the architecture to build for, as Go calls it; empty is this machine's.
+	// Arch is the target architecture in Go's notation. Empty means the architecture of this machine.
 	Arch string
-	// Version is a release's: what the programs print, also those with a fixed tag. Empty makes one of the last commit that changed
-	// their sources, for programs without a tag.
+	// Version is the version of a release. All programs print it, even those with a fixed tag. If it is empty,
+	// programs without a tag get a version from the last commit that changed their sources.
 	Version string
 }
 
-// Build makes the archive of each program and returns their images in the same order.
+// Build creates the archive of each program and returns the images in the same order.
 func (b Builder) Build(ctx context.Context, programs ...Program) ([]Image, error) {
 	list := make([]Image, 0, len(programs))
 	for _, program := range programs {
@@ -43,7 +43,7 @@ func (b Builder) Build(ctx context.Context, programs ...Program) ([]Image, error
 	return list, nil
 }
 
-// Compile builds one program for Linux to the path, with the flags that its image has.
+// Compile builds one program for Linux, with the same flags as in its image.
 func (b Builder) Compile(ctx context.Context, program Program, out string) error {
 	variables := program.Variables
 	if program.Tag == "" || b.Version != "" {
@@ -60,31 +60,31 @@ func (b Builder) Compile(ctx context.Context, program Program, out string) error
 
 func (b Builder) arch() string { return cmp.Or(b.Arch, runtime.GOARCH) }
 
-// Binary is the path of a compiled program.
+// Binary returns the path of a compiled program.
 func (b Builder) Binary(program Program) string {
 	return filepath.Join(b.Dir, "bin", program.file())
 }
 
-// Archive is the path of a program's archive.
+// Archive returns the path of a program's archive.
 func (b Builder) Archive(program Program) string {
 	return filepath.Join(b.Dir, program.file()+".tar")
 }
 
-// Compilation is a Go package to build.
+// Compilation describes one Go build.
 type Compilation struct {
-	// Dir is where the package's path is resolved.
+	// Dir is the folder in which the package path is resolved.
 	Dir, Package string
-	// Out is the program's path.
+	// Out is the path of the program.
 	Out string
-	// Variables are set at link time, by their full name.
+	// Variables are set at link time, by their full names.
 	Variables map[string]string
-	// Tags are those of the build.
+	// Tags are the build tags.
 	Tags []string
-	// GOOS and GOARCH are the operating system and the architecture to build for; empty is this machine's.
+	// GOOS and GOARCH are the target platform. Empty means the platform of this machine.
 	GOOS, GOARCH string
 }
 
-// Compile builds a static program that depends on nothing but the source, the toolchain and the variables.
+// Compile builds a static program. The result depends only on the source, the toolchain and the variables.
 func Compile(ctx context.Context, c Compilation) error {
 	flags := []string{"-s", "-w"}
 	for _, name := range slices.Sorted(maps.Keys(c.Variables)) {
@@ -101,11 +101,11 @@ func Compile(ctx context.Context, c Compilation) error {
 	return nil
 }
 
-// sources are what the programs are made of, apart from tests.
+// sources are the inputs of the programs, without tests.
 var sources = []string{"go.mod", "go.sum", "cmd", "pkg", ":(exclude,glob)**/*_test.go"}
 
-// versionVariables stamps what Kubernetes programs print as their version, from the last commit that changed the programs' sources:
-// another commit does not change the programs, and so neither their images nor what runs in a cluster.
+// versionVariables returns the version variables that Kubernetes programs print. They come from the last commit that changed
+// the sources of the programs. Other commits change neither the programs nor their images, so nothing restarts in a cluster.
 func (b Builder) versionVariables(ctx context.Context) (map[string]string, error) {
 	git := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", args...)
@@ -122,7 +122,7 @@ func (b Builder) versionVariables(ctx context.Context) (map[string]string, error
 	if err != nil {
 		return nil, fmt.Errorf("read the state of %s: %w", b.ModuleRoot, err)
 	}
-	tag, _ := git("describe", "--tags", "--abbrev=0", "--match=v[0-9]*", commit) // Before the first release there is none.
+	tag, _ := git("describe", "--tags", "--abbrev=0", "--match=v[0-9]*", commit) // Before the first release there is no tag.
 	treeState := "clean"
 	if changes != "" {
 		treeState = "dirty"

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVersionVariables commits to a checkout, and looks which commits make other programs.
+// TestVersionVariables checks which commits lead to new programs.
 func TestVersionVariables(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

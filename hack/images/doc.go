@@ -1,8 +1,9 @@
-// Package images makes container images without a container runtime: a static Go program, one layer, an OCI archive.
+// Package images builds container images without a container runtime. An image contains one static Go program in one
+// layer, and is written as an OCI archive.
 //
-// The same program always gives the same digest, and a tag made of it, so that a changed program is a changed Deployment and an
-// unchanged one is not. The images hold no shell and no library, and run as user 65532.
+// The same program always gives the same digest. The tag comes from the digest, so a Deployment changes exactly if
+// its program changes. The images contain no shell and no library, and run as user 65532.
 //
-// The package builds and reads archives. Loading them into nodes is hack/localcluster's, pushing them to a registry is Push.
-// Enter at Programs, Builder.Build and Inspect.
+// The package builds and reads archives, and Push uploads an image to a registry. hack/localcluster loads archives
+// into nodes. Enter at Programs, Builder.Build and Inspect.
 package images

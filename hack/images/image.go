@@ -17,13 +17,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is who the programs run as unless their Pod says otherwise.
+// user is the user ID of the programs, unless their Pod sets another.
 const user = 65532
 
-// epoch is the time of everything in an image: the real one would change the digest.
+// epoch is the timestamp of all files in an image. The current time would change the digest.
 var epoch = time.Unix(0, 0).UTC()
 
-// newImage makes an image whose one layer holds the program, a passwd file and /tmp.
+// newImage creates an image with one layer, which holds the program, a passwd file and /tmp.
 func newImage(program Program, binary, architecture string) (v1.Image, error) {
 	layer, err := newLayer(program.Path, binary)
 	if err != nil {

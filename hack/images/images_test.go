@@ -25,7 +25,7 @@ func writeProgram(t *testing.T, content string) string {
 	return path
 }
 
-// TestDigestFollowsContent makes images of programs at different times and places.
+// TestDigestFollowsContent builds images at different times and places.
 func TestDigestFollowsContent(t *testing.T) {
 	t.Parallel()
 	program := Program{Name: "apiserver", Package: "./cmd/apiserver", Path: "/kruise-apiserver"}
@@ -65,7 +65,7 @@ func TestInspect(t *testing.T) {
 	require.ErrorContains(t, err, "read image archive")
 }
 
-// TestPushArchive uploads what nodes also get from the archive, so that the digest is the same.
+// TestPushArchive checks that a pushed archive has the same digest as on nodes that import it.
 func TestPushArchive(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "demo.tar")
@@ -89,7 +89,7 @@ func TestPushArchive(t *testing.T) {
 	require.ErrorContains(t, PushArchive(t.Context(), writeProgram(t, "no archive"), host), "read image archive")
 }
 
-// TestImage looks at what a container gets: who it runs as, what is started and which files there are.
+// TestImage checks what a container gets: its user, its entry point and its files.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	image, err := newImage(Programs()[1], writeProgram(t, "binary"), "arm64")

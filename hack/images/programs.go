@@ -1,35 +1,35 @@
 package images
 
-// Registry is the host part of the local images' references. It names no server.
+// Registry is the host part in the references of local images. No such server exists.
 const Registry = "kruise.local"
 
-// Program is an image to build.
+// Program describes an image to build.
 type Program struct {
-	// Name is the image's repository below Registry and, with Tag, the archive's file name.
+	// Name is the repository of the image below Registry. If Tag is empty, it is also the file name of the archive.
 	Name string
-	// Package is the Go package of the program, relative to the module's root.
+	// Package is the Go package of the program, relative to the root of the module.
 	Package string
-	// Path is the program's place in the image, and its entry point.
+	// Path is the path of the program in the image. It is also the entry point.
 	Path string
-	// Tag is fixed; empty takes it from the content.
+	// Tag is a fixed tag. If it is empty, the tag comes from the content.
 	Tag string
-	// Variables are set at link time, by their full name.
+	// Variables are set at link time, by their full names.
 	Variables map[string]string
-	// BuildTags are Go's.
+	// BuildTags are Go build tags.
 	BuildTags []string
 }
 
-// Programs are the images of the project, which the chart runs.
+// Programs returns the images that the chart runs.
 func Programs() []Program {
 	return []Program{
 		{Name: "apiserver", Package: "./cmd/apiserver", Path: "/kruise-apiserver"},
 		{Name: "controller", Package: "./cmd/controller", Path: "/manager"},
-		// One runs on every node: without gRPC's debugging pages the linker leaves out a third of it.
+		// The node agent runs on every node. Without the debugging pages of gRPC, the linker drops a third of the program.
 		{Name: "node-agent", Package: "./cmd/node-agent", Path: "/kruise-daemon", BuildTags: []string{"grpcnotrace"}},
 	}
 }
 
-// Fixtures are the images that examples and tests use, and the sandbox of every local Pod.
+// Fixtures returns the images that examples and tests use, and the sandbox image of local Pods.
 func Fixtures() []Program {
 	demo := func(version string) Program {
 		return Program{

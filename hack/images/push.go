@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// Push uploads a program, compiled to binary, to a registry that speaks plain HTTP. The target is host:port/repository:tag.
+// Push uploads a compiled program to a registry over plain HTTP. target is host:port/repository:tag.
 func Push(ctx context.Context, program Program, binary, target string) (Image, error) {
 	ref, err := name.ParseReference(target, name.Insecure)
 	if err != nil {
@@ -38,8 +38,8 @@ func Push(ctx context.Context, program Program, binary, target string) (Image, e
 	return Image{Ref: target, Repository: repository, Tag: tag, Digest: digest.String()}, nil
 }
 
-// PushArchive uploads the image of an archive to a registry that speaks plain HTTP, under the repository and tag that the image has
-// after its own registry's name.
+// PushArchive uploads the image in an archive to a registry over plain HTTP. It keeps the repository and tag of the
+// image and replaces its registry.
 func PushArchive(ctx context.Context, archive, registry string) error {
 	inspected, err := Inspect(archive)
 	if err != nil {
@@ -79,7 +79,7 @@ func PushArchive(ctx context.Context, archive, registry string) error {
 	return nil
 }
 
-// unpack writes the files of an archive of this package into a folder.
+// unpack extracts an archive of this package into a folder.
 func unpack(archive, dir string) error {
 	in, err := os.Open(archive)
 	if err != nil {
@@ -109,7 +109,7 @@ func unpack(archive, dir string) error {
 	}
 }
 
-// splitRef parts a reference at the colon of its tag; one before a slash belongs to the host's port.
+// splitRef splits a reference at the colon of its tag. A colon before a slash belongs to the port of the registry.
 func splitRef(ref string) (repository, tag string) {
 	i := strings.LastIndexByte(ref, ':')
 	if i < 0 || strings.Contains(ref[i:], "/") {

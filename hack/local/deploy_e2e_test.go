@@ -32,7 +32,7 @@ spec:
       containers: [{name: web, image: kruise.local/demo:v1, imagePullPolicy: IfNotPresent}]
 `
 
-// TestDeployElsewhere installs on a cluster that is not the one of "up", as a user does on his own: from a registry, by the command.
+// TestDeployElsewhere runs the deploy command on a cluster other than that of "up", with images from a registry, as a user does.
 func TestDeployElsewhere(t *testing.T) {
 	root, err := moduleRoot()
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestDeployElsewhere(t *testing.T) {
 		_, err := images.Push(t.Context(), program, filepath.Join(builder.Dir, "bin", program.Name), repository+"/"+program.Name+":v7")
 		require.NoError(t, err)
 	}
-	for range 2 { // The second is an upgrade that changes nothing.
+	for range 2 { // The second run is an upgrade that changes nothing.
 		out, err = deployTo(t, cluster, "IMAGE_REPOSITORY="+repository, "IMAGE_TAG=v7")
 		require.NoError(t, err, out)
 	}
@@ -84,7 +84,7 @@ func TestDeployElsewhere(t *testing.T) {
 	}
 }
 
-// deployTo runs what "make deploy" does.
+// deployTo runs the same command as "make deploy".
 func deployTo(t *testing.T, cluster *localcluster.Cluster, env ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "run", ".", "deploy")

@@ -13,20 +13,22 @@ import (
 	"kruise.io/kruise/hack/images"
 )
 
-// chartKeys are the chart's names for the programs' images.
+// chartKeys maps a program to the name of its image in the chart's values.
 var chartKeys = map[string]string{"apiserver": "apiserver", "controller": "manager", "node-agent": "daemon"}
 
-// workloads are what the chart installs, in the order in which they can become ready.
+// workloads lists the workloads of the chart, in the order in which they become ready.
 var workloads = []string{"deployment/kruise-apiserver", "deployment/kruise-controller-manager", "daemonset/kruise-daemon"}
 
 const (
 	installationNamespace = "kruise-system"
-	// releaseNamespace holds the release's own record: the chart creates the installation's namespace.
+	// releaseNamespace contains the Helm release record. It cannot be the namespace of the installation, because the
+	// chart creates that one.
 	releaseNamespace = "default"
 	rolloutTimeout   = "180s"
 )
 
-// deploy installs to the cluster of KUBECONFIG. The local cluster gets this checkout's images; any other one pulls them.
+// deploy installs to the cluster of KUBECONFIG. The local cluster gets images of this checkout. Other clusters pull
+// images from a registry.
 func deploy(ctx context.Context, l *local, _ []string) error {
 	kubeconfig := os.Getenv("KUBECONFIG")
 	if kubeconfig == "" {
@@ -56,7 +58,7 @@ func deploy(ctx context.Context, l *local, _ []string) error {
 	}
 }
 
-// isOwn reports whether a kubeconfig leads to the local cluster.
+// isOwn returns true if a kubeconfig belongs to the local cluster.
 func (l *local) isOwn(kubeconfig string) (bool, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -66,7 +68,7 @@ func (l *local) isOwn(kubeconfig string) (bool, error) {
 	return err == nil && local.Host == config.Host && string(local.CAData) == string(config.CAData), nil
 }
 
-// installLocal gives the nodes the programs' images and installs exactly those.
+// installLocal loads the images into the nodes and installs exactly those images.
 func (l *local) installLocal(ctx context.Context, programs []images.Image) error {
 	archives := make([]string, 0, len(programs))
 	for _, image := range programs {
@@ -79,14 +81,15 @@ func (l *local) installLocal(ctx context.Context, programs []images.Image) error
 	if err != nil {
 		return err
 	}
-	// Nothing here is secret, and definitions of whatever group can be protected. Budgets bound updates too. Simulated nodes run no
-	// agent: they have no runtime that it could speak to.
+	// A local cluster contains nothing secret, so the apiserver may list all groups, and every
+	// CustomResourceDefinition can be protected. PodUnavailableBudgets also limit updates. Simulated nodes run no
+	// agent, because they have no container runtime.
 	const nodes = "daemon.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]"
 	return l.install(ctx, l.cluster.Kubeconfig(), append(values, "installation.roleListGroups[0]=*",
 		"featureGates=PodUnavailableBudgetUpdateGate=true", nodes+".key=type", nodes+".operator=NotIn", nodes+".values[0]=kwok"))
 }
 
-// imageValues are the chart's values that select the images.
+// imageValues returns the chart values that select the images.
 func imageValues(programs []images.Image) ([]string, error) {
 	var values []string
 	for _, image := range programs {
@@ -121,7 +124,7 @@ func (l *local) install(ctx context.Context, kubeconfig string, values []string)
 	return err
 }
 
-// explain adds what the cluster says about the installation to an error.
+// explain adds the state of the installation in the cluster to an error.
 func (l *local) explain(ctx context.Context, kubeconfig string, err error) error {
 	pods, podsErr := l.tool(ctx, kubeconfig, "kubectl", "--namespace", installationNamespace, "get", "pods,events")
 	if podsErr != nil {
@@ -130,7 +133,7 @@ func (l *local) explain(ctx context.Context, kubeconfig string, err error) error
 	return fmt.Errorf("%w\n%s", err, pods)
 }
 
-// example applies the example, waits until its Pods run and shows it.
+// example applies the example, waits until its Pods run and prints their state.
 func (l *local) example(ctx context.Context) error {
 	kubeconfig := l.cluster.Kubeconfig()
 	for _, args := range [][]string{
@@ -150,7 +153,7 @@ func (l *local) example(ctx context.Context) error {
 	return err
 }
 
-// tool runs kubectl or helm and returns its output; a failure holds its error output.
+// tool runs kubectl or helm and returns its output. An error contains the error output of the command.
 func (l *local) tool(ctx context.Context, kubeconfig, name string, args ...string) (string, error) {
 	var stdout, stderr strings.Builder
 	cmd := exec.CommandContext(ctx, l.cluster.Binary(name), args...)

@@ -17,7 +17,7 @@ import (
 	"kruise.io/kruise/hack/localcluster"
 )
 
-// local is the cluster and the images of this checkout.
+// local holds the cluster and the images of this checkout.
 type local struct {
 	root    string
 	out     io.Writer
@@ -51,7 +51,7 @@ func newLocal(out io.Writer) (*local, error) {
 	return &local{root: root, out: out, began: time.Now(), cluster: cluster, builder: builder}, nil
 }
 
-// moduleRoot is the nearest folder upwards that holds a go.mod.
+// moduleRoot returns the nearest parent folder that contains a go.mod.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -69,12 +69,12 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// say prints one line of progress with the time since the start.
+// say prints one line of progress with the seconds since the start.
 func (l *local) say(format string, args ...any) {
 	fmt.Fprintf(l.out, "%6.1fs  %s\n", time.Since(l.began).Seconds(), fmt.Sprintf(format, args...)) //nolint:errcheck // Progress only.
 }
 
-// up starts the cluster while the programs are built, then installs them and applies the example.
+// up starts the cluster and builds the programs in parallel. Then it installs the programs and applies the example.
 func up(ctx context.Context, l *local, _ []string) error {
 	if err := l.cluster.Prepare(ctx); err != nil {
 		return err

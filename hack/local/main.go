@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// commands is the one table of them.
+// commands is the table of commands.
 var commands = []struct {
 	name, help string
 	run        func(ctx context.Context, l *local, args []string) error

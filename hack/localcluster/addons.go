@@ -13,25 +13,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// KWOKTaint keeps Pods off simulated nodes unless they tolerate it; its value is "fake", its effect NoSchedule.
+// KWOKTaint keeps Pods without a toleration off simulated nodes. Its value is "fake" and its effect is NoSchedule.
 const KWOKTaint = "kwok.x-k8s.io/node"
 
-// provisionerName is what the StorageClass names.
+// provisionerName is the provisioner in the StorageClass.
 const provisionerName = "kruise.io/local-path"
 
 //go:embed static/kwok.yaml
 var static embed.FS
 
-// addon is something beside the cluster's own parts. Its objects are applied before its process starts.
+// addon is an optional component. Its objects are applied before its process starts.
 type addon struct {
 	enabled   bool
 	component component
-	// template names the objects' file, if there are any.
+	// template is the file of its objects, or empty.
 	template string
 	values   map[string]any
 }
 
-// addonTable is the one table of them.
+// addonTable returns the table of addons.
 func (c *Cluster) addonTable() []addon {
 	return []addon{
 		{enabled: c.cfg.Registry, component: c.registry()},
@@ -105,7 +105,7 @@ func (c *Cluster) kwok() component {
 	}
 }
 
-// kwokReady waits for the last of the simulated nodes.
+// kwokReady returns nil when the last simulated node is ready.
 func (c *Cluster) kwokReady(ctx context.Context) error {
 	client, err := c.client()
 	if err != nil {

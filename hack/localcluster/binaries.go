@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/hack/images"
 )
 
-// tool is a program that is built from a module other than this one.
+// tool is a program that is built from another module.
 type tool struct {
 	name   string
 	pkg    string
@@ -23,7 +23,7 @@ type tool struct {
 
 const kubernetesModule = "k8s.io/kubernetes"
 
-// tools is the one table of them; hack/localcluster/binaries/go.mod pins their versions.
+// tools returns the table of tools. hack/localcluster/binaries/go.mod pins their versions.
 func tools() []tool {
 	return []tool{
 		{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", module: "go.etcd.io/etcd/server/v3"},
@@ -39,20 +39,21 @@ func tools() []tool {
 	}
 }
 
-// Binary is the path of a program by its name: kubectl, helm, etcd, kube-apiserver and so on. Up and BuildBinaries put them there.
+// Binary returns the path of a program, for example kubectl, helm, etcd or kube-apiserver. Up and BuildBinaries create the programs.
 func (c *Cluster) Binary(name string) string { return filepath.Join(c.cfg.BinDir, name) }
 
-// initPath is the program that holds the cluster's and the nodes' namespaces.
+// initPath is the path of the program that holds the namespaces of the cluster and of its nodes.
 func (c *Cluster) initPath() string { return c.Binary(initProgram) }
 
 const initProgram = "kruise-local-init"
 
 func (c *Cluster) provisionerPath() string { return c.Binary("kruise-local-provisioner") }
 
-// Built is the number of programs that this Cluster had to build because their pinned version was not in the cache.
+// Built returns how many programs this Cluster has built because the cache did not have their pinned version.
 func (c *Cluster) Built() int { return int(c.built.Load()) }
 
-// BuildBinaries builds the named programs, or all, whose pinned version is not in the cache, and points their plain names at it.
+// BuildBinaries builds the named programs, or all programs. It skips a program whose pinned version is in the cache.
+// It also updates the links without a version.
 func (c *Cluster) BuildBinaries(ctx context.Context, names ...string) error {
 	unlock, err := lockFile(filepath.Join(c.cfg.BinDir, ".lock"))
 	if err != nil {
@@ -119,7 +120,7 @@ func buildTool(ctx context.Context, module string, t tool, version, out string) 
 	return os.Rename(partial, out)
 }
 
-// toolVersions are the versions that a go.mod requires, by module.
+// toolVersions returns the required versions in a go.mod, by module.
 func toolVersions(ctx context.Context, goMod string) (map[string]string, error) {
 	out, err := exec.CommandContext(ctx, "go", "mod", "edit", "-json", goMod).Output()
 	if err != nil {

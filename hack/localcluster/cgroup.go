@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// cgroupPrefix is what all control groups of local clusters begin with.
+// cgroupPrefix is the prefix of all cgroups of local clusters.
 const cgroupPrefix = "kruise-local-"
 
 func (c *Cluster) cgroup() string { return cgroupPrefix + c.cfg.Name }
 
-// hierarchy is a mounted control group file system.
+// hierarchy is a mounted cgroup file system.
 type hierarchy struct {
 	path    string
 	unified bool
@@ -31,7 +31,8 @@ func cgroupHierarchies() ([]hierarchy, error) {
 	return parseHierarchies(string(data)), nil
 }
 
-// parseHierarchies takes the cgroup mounts out of proc(5)'s mountinfo: field 5 is the mount point, the type follows a dash.
+// parseHierarchies returns the cgroup mounts in /proc/<pid>/mountinfo, see proc(5). Field 5 is the mount point. The
+// type follows a dash.
 func parseHierarchies(mountinfo string) []hierarchy {
 	const mountPoint = 4
 	var list []hierarchy
@@ -48,7 +49,7 @@ func parseHierarchies(mountinfo string) []hierarchy {
 	return list
 }
 
-// createCgroup makes the group that a kubelet calls its root, in every hierarchy: the kubelet wants to find it.
+// createCgroup creates the root cgroup of a kubelet in every hierarchy. The kubelet requires that it exists.
 func (c *Cluster) createCgroup(group string) error {
 	list, err := cgroupHierarchies()
 	if err != nil {
@@ -70,7 +71,8 @@ func (c *Cluster) createCgroup(group string) error {
 	return nil
 }
 
-// prepare hands a new group what its parent has: version 2 enables controllers for children, version 1's cpusets start empty.
+// prepare copies settings from the parent to a new cgroup. In version 2 a parent must enable controllers for its
+// children. In version 1 the cpusets of a new group are empty.
 func (h hierarchy) prepare(parent, path string) error {
 	if h.unified {
 		return delegateControllers(parent)
@@ -103,7 +105,8 @@ func delegateControllers(parent string) error {
 	return nil
 }
 
-// removeCgroups removes the cluster's groups in every hierarchy, innermost first. The kernel takes a moment to let go of the dead.
+// removeCgroups removes the cgroups of the cluster in every hierarchy, the innermost first. It retries, because the
+// kernel needs a moment to release the processes that have ended.
 func (c *Cluster) removeCgroups(ctx context.Context) error {
 	list, err := cgroupHierarchies()
 	if err != nil {
@@ -119,7 +122,7 @@ func (c *Cluster) removeCgroups(ctx context.Context) error {
 	return nil
 }
 
-// removeTree removes a folder and those below it; the files of a control group are not removed one by one.
+// removeTree removes a folder and its subfolders. The files of a cgroup disappear with their folder.
 func removeTree(root string) error {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,19 +13,19 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Cluster is a cluster that may or may not run: what is true is on disk and in the kernel, never only here.
-// Its methods may be called by several programs at once; Up, Stop and Down wait for each other.
+// Cluster is a cluster that may or may not run. Its state is on disk and in the kernel, and not only in this struct.
+// Several programs may call its methods at once. Up, Stop and Down wait for each other.
 type Cluster struct {
 	cfg Config
 	net Network
-	// built counts the programs that BuildBinaries had to build.
+	// built counts the programs that BuildBinaries has built.
 	built atomic.Int32
-	// now and began time the progress lines.
+	// now and began give the times in progress lines.
 	now   func() time.Time
 	began time.Time
 }
 
-// New checks the configuration. It touches nothing.
+// New validates the configuration. It changes nothing.
 func New(cfg Config) (*Cluster, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("local cluster: %w", err)
@@ -33,7 +33,7 @@ func New(cfg Config) (*Cluster, error) {
 	return &Cluster{cfg: cfg.withDefaults(), now: time.Now, began: time.Now()}, nil
 }
 
-// Up brings the cluster to its configuration: what runs and is healthy stays as it is, what is missing or dead is started.
+// Up brings the cluster to its configuration. It keeps healthy processes and starts missing ones.
 func (c *Cluster) Up(ctx context.Context) error {
 	if err := c.Prepare(ctx); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (c *Cluster) Up(ctx context.Context) error {
 	return c.writeKubeconfig()
 }
 
-// Stop ends everything that runs for the cluster and keeps its state: Up goes on where it stopped.
+// Stop stops all processes of the cluster and keeps its state. Up continues from that state.
 func (c *Cluster) Stop(ctx context.Context) error {
 	unlock, err := c.lock()
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	return c.stopAll(ctx)
 }
 
-// Down ends everything that runs for the cluster and removes its state. Repeating it, or a cluster that never was, is no error.
+// Down stops all processes of the cluster and removes its state. It succeeds if there is no cluster.
 func (c *Cluster) Down(ctx context.Context) error {
 	unlock, err := c.lock()
 	if err != nil {
@@ -89,19 +89,19 @@ func (c *Cluster) Down(ctx context.Context) error {
 	return c.removeLock()
 }
 
-// Network is the addresses of a running cluster.
+// Network returns the addresses of a running cluster.
 func (c *Cluster) Network() (Network, error) {
 	err := c.loadState()
 	return c.net, err
 }
 
-// Kubeconfig is the path of the administrator's kubeconfig; it exists while the cluster does.
+// Kubeconfig returns the path of the administrator's kubeconfig. The file exists as long as the cluster.
 func (c *Cluster) Kubeconfig() string { return c.cfg.Kubeconfig }
 
-// LogDir holds a log file for each process.
+// LogDir returns the folder with one log file for each process.
 func (c *Cluster) LogDir() string { return c.cfg.LogDir }
 
-// RESTConfig is the administrator's access, without client-side rate limits.
+// RESTConfig returns the administrator's client configuration, without client-side rate limits.
 func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", c.pki().kubeconfig("admin"))
 	if err != nil {
@@ -111,7 +111,8 @@ func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// Credentials are the paths of a client certificate, its key and the authority, by the name of the identity: "etcd-client", "admin".
+// Credentials returns the paths of a client certificate, its key and its authority. name is the identity, for example
+// "etcd-client" or "admin".
 func (c *Cluster) Credentials(name string) (cert, key, ca string) {
 	p := c.pki()
 	return p.cert(name), p.key(name), p.cert(clusterCA)
@@ -141,7 +142,8 @@ func (c *Cluster) renderAll() error {
 	return nil
 }
 
-// startAll starts etcd and kube-apiserver while the nodes' runtimes take their images, then everything that needs both.
+// startAll starts etcd and kube-apiserver, and at the same time imports the images into the nodes. Then it starts the
+// components that need both.
 func (c *Cluster) startAll(ctx context.Context) error {
 	first, firstCtx := errgroup.WithContext(ctx)
 	first.Go(func() error { return c.startEach(firstCtx, c.etcd(), c.apiServer()) })
@@ -188,7 +190,7 @@ func (c *Cluster) writeKubeconfig() error {
 	return nil
 }
 
-// progress prints one line with the time since New.
+// progress prints one line with the seconds since New.
 func (c *Cluster) progress(format string, args ...any) {
 	fmt.Fprintf(c.cfg.Out, "%6.1fs  %s\n", c.now().Sub(c.began).Seconds(), fmt.Sprintf(format, args...)) //nolint:errcheck // Progress only.
 }

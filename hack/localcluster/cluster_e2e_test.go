@@ -45,7 +45,7 @@ metadata: {name: demo}
 spec: {selector: {app: demo}, ports: [{port: 80, targetPort: 8080}]}
 `
 
-// TestCluster takes a cluster through its life: up, in use, up again, everything killed, up again, down, down again.
+// TestCluster tests the life of a cluster: up, use, up again, all processes killed, up again, down, down again.
 func TestCluster(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func (w testWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// answers waits until the demo answers at its Service's address, from the host.
+// answers waits until the demo answers on the address of its Service, from the host.
 func (c *Cluster) answers(t *testing.T) {
 	t.Helper()
 	address, err := c.Kubectl(t.Context(), nil, "get", "service", "demo", "--output=jsonpath={.spec.clusterIP}")
@@ -148,7 +148,7 @@ func (c *Cluster) pids(t *testing.T) map[string]int {
 	return pids
 }
 
-// killEverything sends SIGKILL to every process in the cluster's namespaces, their init processes last.
+// killEverything sends SIGKILL to every process in the namespaces of the cluster, to the init processes last.
 func (c *Cluster) killEverything(t *testing.T) {
 	t.Helper()
 	inits, err := c.findInits()
@@ -168,7 +168,8 @@ func (c *Cluster) killEverything(t *testing.T) {
 	assert.Greater(t, killed, len(c.Components()))
 }
 
-// inventory is what a cluster could leave behind on its host; of devices and routes only its own, since others may come and go.
+// inventory lists what a cluster could leave behind on its host. For devices and routes it contains only those of the
+// cluster, because others may change at any time.
 type inventory struct {
 	mounts, links, cgroups, routes, chains, namespaces, processes []string
 }
@@ -223,7 +224,7 @@ func takeInventory(t *testing.T, link string) inventory {
 	return found
 }
 
-// sameMounts reports whether a process is in this one's mount namespace: other clusters' shims never are.
+// sameMounts returns true if a process shares the mount namespace of this one. The shims of other clusters never do.
 func sameMounts(pid int) bool {
 	own, err := os.Readlink("/proc/self/ns/mnt")
 	theirs, theirErr := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", pid))

@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// component is a process of the cluster that tests stop, kill and start by name.
+// component is a process of the cluster that tests can stop, kill and start by name.
 type component struct {
 	process
-	// node runs it beside a node's init instead of the cluster's; 0 is the control plane.
+	// node is the node whose init process starts the component. Zero means the control plane.
 	node int
-	// ready says what is missing until the component does its work.
+	// ready returns an error until the component works.
 	ready func(context.Context) error
 }
 
 const startPatience = 90 * time.Second
 
-// errEnded is final: nothing restarts a component but a call of this package.
+// errEnded is permanent, because only calls of this package restart a component.
 var errEnded = errors.New("the process has ended")
 
-// Components are the names that the methods below take, in the order in which Up starts them.
+// Components returns the component names that the methods below accept, in start order.
 func (c *Cluster) Components() []string {
 	var names []string
 	for _, component := range c.components() {
@@ -31,7 +31,7 @@ func (c *Cluster) Components() []string {
 	return names
 }
 
-// components is the one table of what runs, in start order.
+// components returns the table of components, in start order.
 func (c *Cluster) components() []component {
 	list := c.controlPlane()
 	for i := 1; i <= c.cfg.Nodes; i++ {
@@ -40,7 +40,7 @@ func (c *Cluster) components() []component {
 	return append(list, c.addons()...)
 }
 
-// StartComponent starts one component unless it runs, and waits until it is ready.
+// StartComponent starts one component if it does not run, and waits until it is ready.
 func (c *Cluster) StartComponent(ctx context.Context, name string) error {
 	component, err := c.component(name)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Cluster) StartComponent(ctx context.Context, name string) error {
 	return err
 }
 
-// StopComponent ends one component as an upgrade would, with SIGTERM.
+// StopComponent stops one component with SIGTERM, as an upgrade does.
 func (c *Cluster) StopComponent(ctx context.Context, name string) error {
 	if _, err := c.component(name); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (c *Cluster) StopComponent(ctx context.Context, name string) error {
 	return c.terminate(ctx, name)
 }
 
-// KillComponent ends one component as a crash would, with SIGKILL. Containers go on when it is a kubelet or a containerd.
+// KillComponent stops one component with SIGKILL, like a crash. Containers survive the kill of a kubelet or containerd.
 func (c *Cluster) KillComponent(ctx context.Context, name string) error {
 	if _, err := c.component(name); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (c *Cluster) RestartComponent(ctx context.Context, name string) error {
 	return c.StartComponent(ctx, name)
 }
 
-// ComponentPID is the process number of a running component, for tests that pause it or read its use of resources.
+// ComponentPID returns the process ID of a running component. Tests use it to pause the process or to read its resource usage.
 func (c *Cluster) ComponentPID(name string) (int, error) {
 	r, err := readRecord(c.pidFile(name))
 	if err != nil {

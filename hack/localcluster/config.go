@@ -10,39 +10,39 @@ import (
 	"strings"
 )
 
-// Config describes a cluster. The zero value of each optional field is the default that its comment names.
+// Config describes a cluster. The comment of each optional field names its default.
 type Config struct {
-	// Name distinguishes clusters on one machine: it names their cgroups. Required.
+	// Name distinguishes the clusters on one machine. It is part of their cgroup names. Required.
 	Name string
-	// Dir holds all state of the cluster and is removed by Down. Required.
+	// Dir contains all state of the cluster. Down removes it. Required.
 	Dir string
 	// ModuleRoot is the checkout that the programs are built from. Required.
 	ModuleRoot string
-	// BinDir caches the programs; default <ModuleRoot>/.local/bin.
+	// BinDir caches the programs. The default is <ModuleRoot>/.local/bin.
 	BinDir string
-	// LogDir takes a file for each process; default <Dir>/log.
+	// LogDir contains a log file for each process. The default is <Dir>/log.
 	LogDir string
-	// Kubeconfig is where the administrator's kubeconfig is written; default <Dir>/kubeconfig.
+	// Kubeconfig is the path of the administrator's kubeconfig. The default is <Dir>/kubeconfig.
 	Kubeconfig string
-	// Nodes is the number of real nodes, node-1 to node-N. Zero starts a control plane alone.
+	// Nodes is the number of real nodes, node-1 to node-N. Zero starts only a control plane.
 	Nodes int
-	// KWOKNodes is the number of simulated nodes, kwok-1 to kwok-N. Zero does not start KWOK.
+	// KWOKNodes is the number of simulated nodes, kwok-1 to kwok-N. With zero, KWOK does not run.
 	KWOKNodes int
-	// Registry starts an image registry that every node uses as the mirror of all others.
+	// Registry starts an image registry that every node uses as the mirror of all other registries.
 	Registry bool
-	// MetricsServer serves the resource metrics API from the real nodes.
+	// MetricsServer serves the resource metrics API for the real nodes.
 	MetricsServer bool
 	// Storage creates a default StorageClass and runs its provisioner.
 	Storage bool
-	// Images are archives that every real node gets; what a node already has is not imported again.
+	// Images lists archives that every real node imports. A node skips images that it already has.
 	Images []string
-	// ExtraArgs are appended to the arguments of a control plane component, by its name.
+	// ExtraArgs are appended to the arguments of control plane components, by component name.
 	ExtraArgs map[string][]string
-	// Out receives progress, one line for each step; default none.
+	// Out receives progress, one line for each step. The default is no output.
 	Out io.Writer
 }
 
-// MainConfig is the cluster of "make up": every test that asks for it by this configuration means the same one.
+// MainConfig returns the configuration of the cluster of "make up". All tests that use it share this cluster.
 func MainConfig(moduleRoot string) Config {
 	local := filepath.Join(moduleRoot, ".local")
 	return Config{
@@ -58,7 +58,7 @@ func MainConfig(moduleRoot string) Config {
 	}
 }
 
-// mainName differs between the checkouts of one machine, whose clusters may run side by side.
+// mainName returns a different name for each checkout on a machine, because their clusters may run at the same time.
 func mainName(moduleRoot string) string {
 	hash := fnv.New32a()
 	hash.Write([]byte(moduleRoot))

@@ -69,7 +69,7 @@ func (c *Cluster) apiServer() component {
 	})
 }
 
-// controllerManager scales and forgets faster than the defaults, which are meant for clusters that people do not wait for.
+// controllerManager has shorter delays than the defaults, because people and tests wait for the cluster.
 func (c *Cluster) controllerManager() component {
 	p := c.pki()
 	kubeconfig := p.kubeconfig("controller-manager")
@@ -101,7 +101,7 @@ func (c *Cluster) scheduler() component {
 	})
 }
 
-// proxy serves all nodes: they share the cluster's network namespace.
+// proxy runs once for all nodes, because they share the network namespace of the cluster.
 func (c *Cluster) proxy() component {
 	args := []string{"--config=" + c.path("kube-proxy.yaml")}
 	proxy := c.controlPlaneComponent("kube-proxy", args, func(ctx context.Context) error {
@@ -121,7 +121,7 @@ func (c *Cluster) renderControlPlane() error {
 	})
 }
 
-// get asks url, as the named identity when there is one, and fails unless the answer is 200.
+// get requests url, with the credentials of the identity in as unless that is empty. It fails unless the status is 200.
 func (c *Cluster) get(ctx context.Context, url, as string) error {
 	const requestTimeout = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)

@@ -10,7 +10,7 @@ import (
 	"kruise.io/kruise/hack/images"
 )
 
-// LoadImages gives every real node the images of the archives that it does not have yet.
+// LoadImages imports the images of the archives into every real node that does not have them.
 func (c *Cluster) LoadImages(ctx context.Context, archives ...string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for i := 1; i <= c.cfg.Nodes; i++ {
@@ -40,7 +40,7 @@ func (c *Cluster) loadInto(ctx context.Context, node int, archives []string) err
 	return nil
 }
 
-// pushImages gives the cluster's registry the images that the nodes have, for Pods that always pull.
+// pushImages uploads the images of the nodes to the registry of the cluster, for Pods with the pull policy Always.
 func (c *Cluster) pushImages(ctx context.Context) error {
 	if !c.cfg.Registry {
 		return nil
@@ -53,7 +53,7 @@ func (c *Cluster) pushImages(ctx context.Context) error {
 	return nil
 }
 
-// imageDigests reads the references and digests that a node's containerd knows: the first and third column of the list.
+// imageDigests returns the image references and digests in a node's containerd. They are the first and third column of the list.
 func (c *Cluster) imageDigests(ctx context.Context, node int) (map[string]string, error) {
 	out, err := c.ctr(ctx, node, "images", "list")
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Cluster) imageDigests(ctx context.Context, node int) (map[string]string
 	return digests, nil
 }
 
-// ctr runs containerd's own client on a node, in the namespace of Kubernetes.
+// ctr runs the containerd client on a node, in the containerd namespace of Kubernetes.
 func (c *Cluster) ctr(ctx context.Context, node int, args ...string) (string, error) {
 	init, err := c.initOf(node)
 	if err != nil {

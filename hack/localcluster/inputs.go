@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// inputs is a digest of what a process reads at its start: its program's version, which the program's link names, the files of the
-// cluster that its arguments name, and its reads. What a component writes itself is no file of an argument, but a folder or a log.
+// inputs returns a digest of the files that a process reads at its start. It covers the version of the program (the
+// target of its link), the files of the cluster in its arguments, and its reads. Files that a component writes are
+// not in its arguments; only their folders or logs are.
 func (c *Cluster) inputs(p process) (string, error) {
 	digest := sha256.New()
 	if version, err := os.Readlink(p.path); err == nil {
@@ -27,7 +28,7 @@ func (c *Cluster) inputs(p process) (string, error) {
 	return hex.EncodeToString(digest.Sum(nil)), nil
 }
 
-// filesOf are the regular files of the cluster that arguments name, as --flag=<path> or alone.
+// filesOf returns the regular files of the cluster that the arguments name, as --flag=<path> or alone.
 func (c *Cluster) filesOf(args []string) []string {
 	var files []string
 	for _, arg := range args {
@@ -45,7 +46,8 @@ func (c *Cluster) filesOf(args []string) []string {
 	return files
 }
 
-// addFile adds a file's name and content, whose length keeps one file apart from the next. A file that is missing adds its name.
+// addFile adds the name, length and content of a file to the digest. The length separates the file from the next one.
+// A missing file adds its name and the length zero.
 func addFile(digest io.Writer, path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

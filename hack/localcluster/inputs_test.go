@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInputs changes one file of a rendered cluster after the other, and looks which components it concerns.
+// TestInputs changes each file of a rendered cluster, and checks which components would restart.
 func TestInputs(t *testing.T) {
 	t.Parallel()
 	cluster := testCluster(t)

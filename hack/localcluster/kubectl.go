@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Kubectl runs the cluster's kubectl as administrator and returns what it printed; a failure holds its error output.
+// Kubectl runs the cluster's kubectl as administrator and returns its output. An error contains the error output of the command.
 func (c *Cluster) Kubectl(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
 	var stdout, stderr strings.Builder
 	cmd := exec.CommandContext(ctx, c.Binary("kubectl"), args...)

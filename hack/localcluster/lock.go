@@ -19,16 +19,16 @@ func (c *Cluster) lock() (unlock func(), err error) {
 	return lockFile(c.lockPath())
 }
 
-// lockPath is beside the state, not in it: Down removes the state while it holds the lock.
+// lockPath returns a path outside of the state folder, because Down removes that folder while it holds the lock.
 func (c *Cluster) lockPath() string { return c.cfg.Dir + ".lock" }
 
-// lockFile takes a lock that may be removed by who holds it: what a waiter gets then is a file that is no more, and it begins again.
+// lockFile locks a file that the holder of the lock may remove. A waiting caller then has locked a deleted file, so it tries again.
 func lockFile(path string) (unlock func(), err error) {
 	const attempts = 10000
 	for attempt := 1; ; attempt++ {
 		file, err := openLock(path)
 		if attempt < attempts && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist)) {
-			continue // The folder went while or after it was made.
+			continue // Another process has removed the folder or the file.
 		}
 		if err != nil {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
@@ -62,8 +62,8 @@ func isFile(file *os.File, path string) bool {
 	return err == nil && currentErr == nil && os.SameFile(held, current)
 }
 
-// removeLock removes the lock while it is held, which gives it to the next: it is the last thing to do.
-// The empty folders above it that lie in the checkout's .local go too.
+// removeLock removes the lock file while it is locked. A waiting caller can then take a new lock, so this must be the
+// last step. removeLock also removes the empty parent folders within .local of the checkout.
 func (c *Cluster) removeLock() error {
 	if err := os.Remove(c.lockPath()); err != nil {
 		return fmt.Errorf("remove lock: %w", err)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLock has many take the same lock and remove it, as Down does, while the others wait for it.
+// TestLock lets many goroutines take the same lock and remove it, as Down does, while others wait for it.
 func TestLock(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountPointMark is an attribute of the folders that this package created on the host, so that it removes no other.
+// mountPointMark is an extended attribute of the host folders that this package creates. It removes no other folders.
 const mountPointMark = "trusted.kruise-local"
 
-// makeMountPoints creates those of the host's folders that are missing, for nodes to mount their own over them.
+// makeMountPoints creates the missing folders on the host. Nodes mount their own folders over them.
 func makeMountPoints(dirs []string) error {
 	unlock, err := lockMountPoints(dirs)
 	if err != nil {
@@ -30,13 +30,13 @@ func makeMountPoints(dirs []string) error {
 		if err != nil {
 			return fmt.Errorf("create mount point: %w", err)
 		}
-		_ = unix.Setxattr(dir, mountPointMark, []byte("1"), 0) // Without the mark, on a file system that knows none, the folder stays.
+		_ = unix.Setxattr(dir, mountPointMark, []byte("1"), 0) // Without the mark, the folder is never removed.
 	}
 	return nil
 }
 
-// removeMountPoints removes what makeMountPoints created and nobody filled, unless a cluster is in use: removing a mount point
-// unmounts what is mounted there in other namespaces.
+// removeMountPoints removes the folders that makeMountPoints created, if they are empty and no cluster is in use.
+// Removing a mount point would unmount it in other mount namespaces.
 func removeMountPoints(dirs []string, inUse func() (bool, error)) error {
 	unlock, err := lockMountPoints(dirs)
 	if err != nil {
@@ -48,13 +48,13 @@ func removeMountPoints(dirs []string, inUse func() (bool, error)) error {
 	}
 	for _, dir := range dirs {
 		if _, err := unix.Getxattr(dir, mountPointMark, nil); err == nil {
-			_ = os.Remove(dir) // Fails for one that holds something.
+			_ = os.Remove(dir) // Remove fails for a folder that is not empty.
 		}
 	}
 	return nil
 }
 
-// lockMountPoints holds the folder above them, since a file to lock would be one more thing to leave behind.
+// lockMountPoints locks the parent folder, because a lock file would be left behind.
 func lockMountPoints(dirs []string) (unlock func(), err error) {
 	parent, err := os.Open(filepath.Dir(dirs[0]))
 	if err != nil {
@@ -66,7 +66,7 @@ func lockMountPoints(dirs []string) (unlock func(), err error) {
 	return func() { _ = parent.Close() }, nil
 }
 
-// anyClusterRuns looks for the init process of any cluster, of this checkout or another. Up starts it before it makes mount points.
+// anyClusterRuns looks for the init process of any cluster, of any checkout. Up starts the init process before it creates mount points.
 func anyClusterRuns() (bool, error) {
 	all, err := processes()
 	return slices.ContainsFunc(all, func(pid int) bool {

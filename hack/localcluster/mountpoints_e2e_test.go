@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMountPoints needs root for the marks.
+// TestMountPoints needs root to set the marks.
 func TestMountPoints(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

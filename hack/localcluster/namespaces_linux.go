@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaces is what a process shares with an init process that it is started beside.
+// namespaces selects the namespaces that a process shares with an init process.
 type namespaces int
 
 const (
@@ -19,8 +19,8 @@ const (
 	fromNowhere namespaces = 0
 )
 
-// startInit starts cmd as process 1 of new namespaces: a cluster's of network and processes, a node's of mounts and processes
-// within the network of its cluster's init.
+// startInit starts cmd as process 1 of new namespaces. A cluster gets a network and a PID namespace. A node gets a
+// mount and a PID namespace, and shares the network of its cluster's init process.
 func startInit(clusterInit int, cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS}
 	if clusterInit == 0 {
@@ -33,7 +33,7 @@ func startInit(clusterInit int, cmd *exec.Cmd) error {
 	return startIn(clusterInit, netOnly, cmd)
 }
 
-// startIn starts cmd inside the namespaces of the process init. It enters them on a thread of its own, which ends with the call.
+// startIn starts cmd inside the namespaces of the process init. It enters them on a separate thread, which ends with the call.
 func startIn(init int, ns namespaces, cmd *exec.Cmd) error {
 	if err := keepDescriptors(); err != nil {
 		return err
@@ -55,8 +55,9 @@ func startIn(init int, ns namespaces, cmd *exec.Cmd) error {
 	return <-result
 }
 
-// onThrowawayThread calls f on a thread that ends with the calling goroutine, as the runtime does to one that stays locked.
-// The process's first thread cannot end: it would keep the namespaces alive, and /proc/self would show them to all of this process.
+// onThrowawayThread calls f on a thread that ends with its goroutine, because the goroutine stays locked to the
+// thread. The main thread of the process must not be used. It cannot end, so it would keep the namespaces alive, and
+// /proc/self would show them to the whole process.
 func onThrowawayThread(f func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != unix.Getpid() {
@@ -64,7 +65,7 @@ func onThrowawayThread(f func()) {
 		return
 	}
 	done := make(chan struct{})
-	go func() { // On another thread, since this goroutine holds the first.
+	go func() { // This goroutine holds the main thread, so the new one runs on another.
 		defer close(done)
 		runtime.LockOSThread()
 		f()
@@ -87,8 +88,8 @@ func enter(init int, ns namespaces) error {
 	return unix.Setns(fd, int(ns))
 }
 
-// keepDescriptors keeps what this program was given by its caller from what it starts: a lock or a pipe of make would stay held for
-// as long as the cluster runs.
+// keepDescriptors marks inherited file descriptors as close-on-exec. Otherwise the processes of the cluster would
+// hold a lock or a pipe of make as long as they run.
 func keepDescriptors() error {
 	const firstAfterStandard, last = 3, 1<<31 - 1
 	if err := unix.CloseRange(firstAfterStandard, last, unix.CLOSE_RANGE_CLOEXEC); err != nil {

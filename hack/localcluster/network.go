@@ -2,65 +2,66 @@ package localcluster
 
 import "fmt"
 
-// maxIndex bounds the clusters that one machine runs at once: each takes two /16 networks from 10.64.0.0 on, and four addresses of
-// the network after the last of those for its link to the host, which must lie outside what Pods believe to be on their bridge.
+// maxIndex limits how many clusters run on one machine at once. Each cluster uses two /16 networks, starting at
+// 10.64.0.0. Its link to the host uses four addresses in the network after the last of those. The link must be
+// outside of the Pod network, because Pods expect that network on their bridge.
 const (
 	maxIndex    = 30
 	firstSecond = 64
 )
 
-// Network is the addresses of a cluster. All of them follow from its index, which no other running cluster has.
+// Network holds the addresses of a cluster. They all follow from the index, which is unique among the running clusters.
 type Network struct {
-	// Index is held by the name of the host's end of the veth pair, so taking it is atomic and losing it needs no clean-up.
+	// Index is claimed by the name of the host's end of the veth pair. So the claim is atomic, and it disappears with the device.
 	Index int `json:"index"`
 }
 
-// Link is the host's network device that leads to the cluster.
+// Link returns the name of the host's network device that leads to the cluster.
 func (n Network) Link() string { return fmt.Sprintf("kruise%d", n.Index) }
 
-// ClusterCIDR contains the nodes and Pods.
+// ClusterCIDR returns the network of the nodes and Pods.
 func (n Network) ClusterCIDR() string { return n.address(0, 0) + "/16" }
 
-// ServiceCIDR contains the Services' addresses.
+// ServiceCIDR returns the network of the Services.
 func (n Network) ServiceCIDR() string { return fmt.Sprintf("10.%d.0.0/16", n.second()+1) }
 
-// APIServiceIP is the address of the Service kubernetes in the namespace default.
+// APIServiceIP returns the address of the Service kubernetes in the namespace default.
 func (n Network) APIServiceIP() string { return fmt.Sprintf("10.%d.0.1", n.second()+1) }
 
-// DNSServiceIP is the address that Pods ask for names; nothing answers unless a DNS server is installed there.
+// DNSServiceIP returns the DNS server address in Pods. No server answers there unless a DNS addon is installed.
 func (n Network) DNSServiceIP() string { return fmt.Sprintf("10.%d.0.10", n.second()+1) }
 
-// ControlPlaneIP is where kube-apiserver, etcd and the registry listen, reachable from the host and from Pods.
+// ControlPlaneIP returns the address of kube-apiserver, etcd and the registry. The host and the Pods can reach it.
 func (n Network) ControlPlaneIP() string { return n.address(0, 1) }
 
-// NodeIP is the address of a real node, counted from 1.
+// NodeIP returns the address of a real node. The first node is 1.
 func (n Network) NodeIP(node int) string { return n.address(0, 10+node) }
 
-// HostIP is where processes on the host are reachable from inside the cluster.
+// HostIP returns the address under which the cluster reaches processes on the host.
 func (n Network) HostIP() string { return n.linkAddress(1) }
 
-// APIServer is the URL of kube-apiserver.
+// APIServer returns the URL of kube-apiserver.
 func (n Network) APIServer() string {
 	return fmt.Sprintf("https://%s:%d", n.ControlPlaneIP(), apiServerPort)
 }
 
-// EtcdEndpoint is the URL of the cluster's etcd, which wants a client certificate.
+// EtcdEndpoint returns the URL of the cluster's etcd, which requires a client certificate.
 func (n Network) EtcdEndpoint() string {
 	return fmt.Sprintf("https://%s:%d", n.ControlPlaneIP(), etcdPort)
 }
 
-// RegistryHost is the registry's host and port, for plain HTTP.
+// RegistryHost returns the host and port of the registry, for plain HTTP.
 func (n Network) RegistryHost() string { return fmt.Sprintf("%s:%d", n.ControlPlaneIP(), registryPort) }
 
-// gatewayIP is the cluster's end of the veth pair.
+// gatewayIP returns the address of the cluster's end of the veth pair.
 func (n Network) gatewayIP() string { return n.linkAddress(2) }
 
-// podRange is the first and last address of a node's Pods.
+// podRange returns the first and last address of a node's Pods.
 func (n Network) podRange(node int) (first, last string) {
 	return n.address(node, 2), n.address(node, 254)
 }
 
-// kwokCIDR is where simulated Pods pretend to be: above every real node's range.
+// kwokCIDR returns the address range of simulated Pods. It is above the ranges of all real nodes.
 func (n Network) kwokCIDR() string { return n.address(128, 0) + "/17" }
 
 func (n Network) linkAddress(fourth int) string {
@@ -73,7 +74,7 @@ func (n Network) address(third, fourth int) string {
 	return fmt.Sprintf("10.%d.%d.%d", n.second(), third, fourth)
 }
 
-// Ports are the same in every cluster: each has a network namespace.
+// Ports are the same in every cluster, because each cluster has its own network namespace.
 const (
 	apiServerPort         = 6443
 	etcdPort              = 2379

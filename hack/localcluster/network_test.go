@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNetworksAreDisjoint holds every network of every index against every other.
+// TestNetworksAreDisjoint compares all networks of all indexes with each other.
 func TestNetworksAreDisjoint(t *testing.T) {
 	t.Parallel()
 	owner := map[netip.Prefix]string{}
@@ -26,7 +26,7 @@ func TestNetworksAreDisjoint(t *testing.T) {
 	}
 }
 
-// TestAddressesWithinTheirNetworks holds for all nodes that a configuration may have.
+// TestAddressesWithinTheirNetworks checks all nodes that a configuration may have.
 func TestAddressesWithinTheirNetworks(t *testing.T) {
 	t.Parallel()
 	n := Network{Index: 7}

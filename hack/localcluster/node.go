@@ -13,8 +13,8 @@ import (
 // PauseImage is the sandbox image of every Pod.
 const PauseImage = "kruise.local/pause:1"
 
-// keptDirs are the folders of the host that each node has its own of, kept with its state; maskedDirs adds those that it has in memory.
-// mountPoints are those of them that a host may lack.
+// keptDirs lists the folders that each node has for itself and keeps with its state. maskedDirs also contains those
+// in memory. mountPoints lists those in keptDirs that may be missing on the host.
 var (
 	mountPoints = []string{"/var/lib/cni", "/var/lib/containerd", "/var/lib/kubelet"}
 	keptDirs    = append([]string{"/var/log"}, mountPoints...)
@@ -27,13 +27,13 @@ func (c *Cluster) nodeDir(i int, elem ...string) string {
 	return c.path(append([]string{nodeName(i)}, elem...)...)
 }
 
-// ContainerdComponent is the name of a node's containerd, KubeletComponent of its kubelet; nodes are counted from 1.
+// ContainerdComponent returns the component name of a node's containerd. The first node is 1.
 func ContainerdComponent(node int) string { return fmt.Sprintf("containerd-%d", node) }
 
-// KubeletComponent is the name of a node's kubelet.
+// KubeletComponent returns the component name of a node's kubelet.
 func KubeletComponent(node int) string { return fmt.Sprintf("kubelet-%d", node) }
 
-// StaticPods is the folder whose manifests a node's kubelet runs by itself.
+// StaticPods returns the folder from which a node's kubelet reads static Pod manifests.
 func (c *Cluster) StaticPods(node int) string { return c.nodeDir(node, "static-pods") }
 
 func (c *Cluster) containerd(i int) component {
@@ -62,7 +62,8 @@ func (c *Cluster) kubelet(i int) component {
 	}
 }
 
-// nodeReady asks the kubelet itself, and for a lease that it renewed since it started: the Node's condition may be from before a crash.
+// nodeReady asks the kubelet, and requires a Node lease that was renewed after the start of the kubelet. The
+// condition of the Node alone may be older than a crash.
 func (c *Cluster) nodeReady(ctx context.Context, i int) error {
 	if err := c.get(ctx, fmt.Sprintf("http://%s:%d/healthz", c.net.NodeIP(i), kubeletHealthPort), ""); err != nil {
 		return err
@@ -130,7 +131,7 @@ func (c *Cluster) renderNode(i int) error {
 	return nil
 }
 
-// startRuntime makes a node's namespaces, starts its containerd and gives it the configured images.
+// startRuntime creates the namespaces of a node, starts its containerd and imports the configured images.
 func (c *Cluster) startRuntime(ctx context.Context, i int) error {
 	if err := c.ensureNodeInit(ctx, i); err != nil {
 		return err
@@ -141,7 +142,7 @@ func (c *Cluster) startRuntime(ctx context.Context, i int) error {
 	return c.loadInto(ctx, i, c.cfg.Images)
 }
 
-// KillNode pulls a node's plug: everything on it ends at once and nothing is told.
+// KillNode simulates a power failure: all processes of the node end immediately, without notice.
 func (c *Cluster) KillNode(ctx context.Context, i int) error {
 	for _, name := range []string{nodeName(i), KubeletComponent(i), ContainerdComponent(i)} {
 		if err := c.kill(ctx, name); err != nil {
@@ -151,7 +152,7 @@ func (c *Cluster) KillNode(ctx context.Context, i int) error {
 	return nil
 }
 
-// StartNode boots a node that was killed and waits until it is ready.
+// StartNode starts a killed node and waits until it is ready.
 func (c *Cluster) StartNode(ctx context.Context, i int) error {
 	if err := c.loadState(); err != nil {
 		return err
@@ -162,7 +163,7 @@ func (c *Cluster) StartNode(ctx context.Context, i int) error {
 	return c.startEach(ctx, c.kubelet(i))
 }
 
-// ensureNodeInit makes a node's namespaces unless they are complete.
+// ensureNodeInit creates the namespaces of a node unless they are complete.
 func (c *Cluster) ensureNodeInit(ctx context.Context, i int) error {
 	name := nodeName(i)
 	r, err := readRecord(c.pidFile(name))
@@ -196,8 +197,9 @@ func (c *Cluster) ensureNodeInit(ctx context.Context, i int) error {
 
 const nodeCompleteMark = "/run/node-is-complete"
 
-// mountScript gives a node what it does not share with the host. /run is empty at each start, as after a boot;
-// the rest is kept with the node's state. The kubelet needs its mounts to reach containers, hence shared at the end.
+// mountScript mounts the folders that a node does not share with the host. /run is empty after each start, as after a
+// boot. The others are kept with the state of the node. At the end all mounts become shared, because mounts of the
+// kubelet must reach the containers.
 func (c *Cluster) mountScript(i int) string {
 	lines := []string{
 		"mount --make-rprivate /",
@@ -213,7 +215,7 @@ func (c *Cluster) mountScript(i int) string {
 	return strings.Join(lines, "\n")
 }
 
-// snapshotter is overlayfs, except on an overlay, which cannot carry another.
+// snapshotter returns overlayfs, unless dir is itself on an overlay, because overlays cannot be stacked here.
 func snapshotter(dir string) string {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err == nil && filesystemOf(string(mounts), dir) == "overlay" {
@@ -222,7 +224,8 @@ func snapshotter(dir string) string {
 	return "overlayfs"
 }
 
-// filesystemOf is the type of the file system that holds dir: that of the longest mount point above it, the last when mounted over.
+// filesystemOf returns the type of the file system that contains dir. The longest mount point above dir decides, and
+// among equal mount points the last one.
 func filesystemOf(mountinfo, dir string) string {
 	var best, fsType string
 	for line := range strings.Lines(mountinfo) {

@@ -22,22 +22,22 @@ import (
 const (
 	clusterCA = "ca"
 	frontCA   = "front-proxy-ca"
-	// tenYears outlives any local cluster: nothing here rotates.
+	// tenYears is longer than the life of any local cluster, so nothing is rotated.
 	tenYears = 10 * 365 * 24 * time.Hour
 )
 
-// identity is a certificate to issue: who it speaks for as a client, and the names it serves under.
+// identity describes a certificate: its user as a client, and its names as a server.
 type identity struct {
 	file   string
 	ca     string
 	cn     string
 	groups []string
 	names  []string
-	// kubeconfig is written beside the certificate when set.
+	// kubeconfig also writes a kubeconfig with the certificate.
 	kubeconfig bool
 }
 
-// identities are all certificates of a cluster, with the user names that Kubernetes' own RBAC expects.
+// identities lists all certificates of a cluster, with the user names that the default RBAC of Kubernetes expects.
 func identities(n Network, nodes int) []identity {
 	local := []string{"localhost", "127.0.0.1", n.ControlPlaneIP(), n.gatewayIP()}
 	api := append([]string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
@@ -65,7 +65,7 @@ func identities(n Network, nodes int) []identity {
 	return list
 }
 
-// pki issues what is missing in dir; what is there stays, so that a cluster that comes back is the same cluster.
+// pki issues the certificates that are missing in dir. It keeps existing ones, so a restarted cluster keeps its identity.
 type pki struct {
 	dir string
 	api string
@@ -195,7 +195,7 @@ func (p pki) load(ca string) (*x509.Certificate, crypto.Signer, error) {
 	return cert, key, err
 }
 
-// write stores the key first: a certificate that exists is complete.
+// write stores the key before the certificate. So if a certificate exists, it is complete.
 func (p pki) write(name string, der []byte, key *ecdsa.PrivateKey) error {
 	if err := p.writeKey(name, key); err != nil {
 		return err
@@ -222,7 +222,7 @@ func (p pki) ensureServiceAccountKey() error {
 	return p.writeKey("service-account", key)
 }
 
-// renderKubeconfig embeds the credentials, so that the file can be copied anywhere.
+// renderKubeconfig embeds the credentials, so that the file can be copied.
 func (p pki) renderKubeconfig(name string) ([]byte, error) {
 	var data [3][]byte
 	for i, path := range []string{p.cert(clusterCA), p.cert(name), p.key(name)} {

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// alternative ends every sentence about something that this machine lacks.
+// alternative ends every message about something that this machine lacks.
 const alternative = "to use another cluster instead, run: KUBECONFIG=<its kubeconfig> make deploy"
 
-// hostTool is a program of the host's distribution, and the Debian package that brings it.
+// hostTool is a required program of the host and the Debian package that contains it.
 type hostTool struct{ path, pkg string }
 
 func hostTools() []hostTool {
@@ -30,7 +30,7 @@ func hostTools() []hostTool {
 	}
 }
 
-// Prepare checks the machine, installs the Debian packages that are missing and builds the programs. Up begins with it.
+// Prepare checks the machine, installs missing Debian packages and builds the programs. Up calls it first.
 func (c *Cluster) Prepare(ctx context.Context) error {
 	if err := checkMachine(runtime.GOOS, os.Geteuid()); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (c *Cluster) Prepare(ctx context.Context) error {
 	return c.BuildBinaries(ctx)
 }
 
-// extendPath adds where Debian keeps ip and iptables, which su and cron leave out.
+// extendPath adds the folders of ip and iptables, which are not in the PATH of su and cron.
 func extendPath() error {
 	path := os.Getenv("PATH")
 	for _, dir := range []string{"/usr/sbin", "/sbin"} {
@@ -83,8 +83,8 @@ func missingPackages(list []hostTool, present func(string) bool) []string {
 	return missing
 }
 
-// installPackages reads the lists of packages first: a fresh machine has none. It asks that the packages' own services stay off,
-// which would do no harm but are not needed: the cluster runs its own containerd and registry.
+// installPackages updates the package lists first, because a new machine has none. It does not start the services in
+// the packages. They would do no harm, but the cluster runs its own containerd and registry.
 func (c *Cluster) installPackages(ctx context.Context, missing []string) error {
 	if len(missing) == 0 {
 		return nil

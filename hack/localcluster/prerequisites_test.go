@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// machine makes PATH a folder with the programs of the host tools but the missing ones, and what a fake apt-get needs.
+// machine sets PATH to a folder with all host tools except the missing ones, and with what the fake apt-get needs.
 func machine(t *testing.T, missing ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -42,7 +42,7 @@ func installer(t *testing.T) *Cluster {
 	return cluster
 }
 
-// TestInstallPackages has an apt-get that knows its packages only after an update, as on a fresh machine, and writes what it is told.
+// TestInstallPackages uses a fake apt-get that finds packages only after an update, as on a new machine. It records its arguments.
 func TestInstallPackages(t *testing.T) {
 	dir := machine(t, "ctr", "docker-registry")
 	script := fmt.Sprintf(`#!/bin/sh

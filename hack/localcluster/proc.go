@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// processStat is what proc(5)'s stat file says that is used here.
+// processStat holds the fields of /proc/<pid>/stat that this package uses, see proc(5).
 type processStat struct {
 	state  byte
 	parent int
 	start  uint64
-	// threads counts those that are left.
+	// threads is the number of threads that still run.
 	threads int
 }
 
-// running is true until the last thread has ended: a killed process whose first thread is a zombie already may still hold
-// its ports and locks by the others.
+// running returns true until the last thread has ended. The first thread of a killed process may already be a zombie
+// while other threads still hold ports and locks.
 func (s processStat) running() bool { return s.state != 'Z' && s.state != 'X' || s.threads > 1 }
 
 func readStat(pid int) (processStat, error) {
@@ -30,9 +30,9 @@ func readStat(pid int) (processStat, error) {
 	return parseStat(string(data))
 }
 
-// parseStat takes fields 3, 4, 20 and 22. The second is a name in parentheses that may itself hold any of these.
+// parseStat reads fields 3, 4, 20 and 22. Field 2 is the process name in parentheses, which may itself contain spaces and parentheses.
 func parseStat(text string) (processStat, error) {
-	const stateField, parentField, threadsField, startField = 0, 1, 17, 19 // Counted after the name.
+	const stateField, parentField, threadsField, startField = 0, 1, 17, 19 // The indexes start after the name.
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) <= startField {
 		return processStat{}, fmt.Errorf("process stat %q has too few fields", text)
@@ -52,7 +52,7 @@ func parseStat(text string) (processStat, error) {
 	return processStat{state: fields[stateField][0], parent: parent, start: start, threads: threads}, nil
 }
 
-// processes are the numbers of all processes, in ascending order.
+// processes returns the IDs of all processes, in ascending order.
 func processes() ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -68,7 +68,7 @@ func processes() ([]int, error) {
 	return pids, nil
 }
 
-// commandLine is nil for a process that has ended.
+// commandLine returns nil for a process that has ended.
 func commandLine(pid int) []string {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	if err != nil || len(data) == 0 {

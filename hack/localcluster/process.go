@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// process is a program that outlives this one: it has a pid file, a log file and the namespaces it runs in.
+// process is a program that continues to run after this one. It has a pid file, a log file and the namespaces that it runs in.
 type process struct {
 	name string
 	path string
@@ -21,7 +21,7 @@ type process struct {
 	dir  string
 	env  []string
 	ns   namespaces
-	// reads are files that it reads at its start, beside those that its arguments name.
+	// reads lists further files that the process reads at its start, besides those in its arguments.
 	reads []string
 }
 
@@ -29,10 +29,11 @@ func (c *Cluster) pidFile(name string) string { return filepath.Join(c.cfg.Dir, 
 
 func (c *Cluster) logFile(name string) string { return filepath.Join(c.cfg.LogDir, name+".log") }
 
-// spawnPatience covers the moment in which the kernel has a new program's arguments not yet in place.
+// spawnPatience covers the moment after the start in which the kernel does not show the arguments of the new program yet.
 const spawnPatience = 2 * time.Second
 
-// ensure starts p beside the process init unless it already runs with the same arguments and inputs. It reports whether it started it.
+// ensure starts p next to the process init, unless p already runs with the same arguments and inputs. It returns true
+// if it has started p.
 func (c *Cluster) ensure(ctx context.Context, init int, p process) (bool, error) {
 	command := append([]string{p.path}, p.args...)
 	r, err := readRecord(c.pidFile(p.name))
@@ -54,7 +55,7 @@ func (c *Cluster) ensure(ctx context.Context, init int, p process) (bool, error)
 	return true, c.start(ctx, init, p, inputs)
 }
 
-// start has the program started by the init process's own program, inside its namespaces, and waits until that is done.
+// start runs the init program inside the namespaces of the process init, which starts p. It waits until p has started.
 func (c *Cluster) start(ctx context.Context, init int, p process, inputs string) error {
 	spawn := p
 	spawn.path, spawn.args = c.initPath(), append([]string{"spawn", p.path}, p.args...)
@@ -81,8 +82,8 @@ func (c *Cluster) start(ctx context.Context, init int, p process, inputs string)
 	return c.recordProcess(p.name, pid, command, inputs)
 }
 
-// childOf finds the child of a process that was started with these arguments. The highest number is the youngest but for a wrap,
-// and there is never more than one alive: ensure ends the last before it starts the next.
+// childOf returns the child of a process with these arguments. If there are several, it returns the highest process
+// ID. At most one is alive, because ensure ends the old process before it starts a new one.
 func childOf(parent int, command []string) (int, error) {
 	pids, err := processes()
 	if err != nil {
@@ -129,7 +130,7 @@ func (c *Cluster) recordProcess(name string, pid int, command []string, inputs s
 	return nil
 }
 
-// terminate ends a recorded process: SIGTERM, and SIGKILL when it has not gone in ten seconds.
+// terminate ends a recorded process with SIGTERM. After ten seconds it uses SIGKILL.
 func (c *Cluster) terminate(ctx context.Context, name string) error {
 	const patience = 10 * time.Second
 	if err := c.signal(ctx, name, syscall.SIGTERM, patience); err == nil {
@@ -142,7 +143,8 @@ func (c *Cluster) kill(ctx context.Context, name string) error {
 	return c.signal(ctx, name, syscall.SIGKILL, time.Minute)
 }
 
-// signal sends sig to a recorded process, waits until it has ended and removes its pid file. No process is no error.
+// signal sends sig to a recorded process, waits until the process has ended and removes its pid file. It returns nil
+// if there is no process.
 func (c *Cluster) signal(ctx context.Context, name string, sig syscall.Signal, patience time.Duration) error {
 	path := c.pidFile(name)
 	r, err := readRecord(path)
@@ -169,7 +171,7 @@ func (c *Cluster) signal(ctx context.Context, name string, sig syscall.Signal, p
 	return nil
 }
 
-// run carries out a command beside the process init and returns what it printed; a failure holds that too.
+// run runs a command next to the process init and returns its output. An error contains the output as well.
 func run(ctx context.Context, init int, ns namespaces, name string, args ...string) (string, error) {
 	var out strings.Builder
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -184,7 +186,7 @@ func run(ctx context.Context, init int, ns namespaces, name string, args ...stri
 	return out.String(), nil
 }
 
-// await repeats check until it succeeds or can no more; when patience ends, its last error says what is missing.
+// await repeats check until it succeeds or fails permanently. After patience, it returns the last error.
 func await(ctx context.Context, patience time.Duration, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// record is what a pid file says. A process is the recorded one only if its start time agrees as well:
-// a number that the kernel has given to another process since is never signalled.
+// record is the content of a pid file. A running process is the recorded one only if its start time also matches. So
+// a process that later got the same process ID is never signalled.
 type record struct {
 	PID int `json:"pid"`
-	// Start is the process's start time in clock ticks since the machine's boot.
+	// Start is the start time of the process in clock ticks since the boot of the machine.
 	Start uint64 `json:"start"`
-	// Boot is the machine's boot, without which Start says nothing.
+	// Boot is the ID of the boot that Start refers to.
 	Boot string `json:"boot"`
-	// Args are how it was started: a component whose arguments have changed since is restarted.
+	// Args are the arguments at the start. A component is restarted if its arguments change.
 	Args []string `json:"args"`
-	// Inputs is the digest of the files that it read at its start: a component for which they have changed since is restarted.
+	// Inputs is the digest of the files that the process read at its start. A component is restarted if they change.
 	Inputs string `json:"inputs,omitempty"`
 }
 
@@ -34,7 +34,7 @@ func newRecord(pid int, args []string) (record, error) {
 	return record{PID: pid, Start: stat.start, Boot: boot, Args: args}, err
 }
 
-// alive reports whether the recorded process still runs. One that has ended and was not reaped does not.
+// alive returns true if the recorded process still runs. A process that has ended but was not reaped does not count as running.
 func (r record) alive() bool {
 	if r.PID <= 0 {
 		return false
@@ -49,7 +49,7 @@ func (r record) alive() bool {
 
 func (r record) sameArgs(args []string) bool { return slices.Equal(r.Args, args) }
 
-// readRecord returns the zero record, which is not alive, when there is no usable file.
+// readRecord returns the zero record if there is no valid file. The zero record is not alive.
 func readRecord(path string) (record, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,7 +78,7 @@ func bootID() (string, error) {
 	return strings.TrimSpace(string(data)), err
 }
 
-// writeFile replaces a file whole, so that a crash leaves the old content or the new.
+// writeFile replaces a file atomically. After a crash the file has either the old or the new content.
 func writeFile(path string, data []byte, mode os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

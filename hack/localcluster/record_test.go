@@ -34,7 +34,7 @@ func TestRecordAlive(t *testing.T) {
 	}
 }
 
-// TestStaleRecordIsNotSignalled gives the pid file of a component the number of a process that is not it.
+// TestStaleRecordIsNotSignalled writes the ID of an unrelated process into the pid file of a component.
 func TestStaleRecordIsNotSignalled(t *testing.T) {
 	t.Parallel()
 	bystander := exec.CommandContext(t.Context(), "sleep", "60")

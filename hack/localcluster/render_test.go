@@ -27,7 +27,7 @@ func testCluster(t *testing.T) *Cluster {
 	return cluster
 }
 
-// TestRenderAll writes every file of a cluster and reads back the ones that the kernel's and Kubernetes' rules bind.
+// TestRenderAll writes every file of a cluster and checks those that must follow rules of the kernel or of Kubernetes.
 func TestRenderAll(t *testing.T) {
 	t.Parallel()
 	cluster := testCluster(t)
@@ -59,7 +59,7 @@ func TestRenderAll(t *testing.T) {
 	assert.Equal(t, "https://10.70.0.1:6443", config.Clusters["local"].Server)
 }
 
-// TestManifestsParse reads the objects of every addon.
+// TestManifestsParse parses the objects of every addon.
 func TestManifestsParse(t *testing.T) {
 	t.Parallel()
 	for _, addon := range testCluster(t).addonTable() {
@@ -93,7 +93,7 @@ func TestRenderRefusesAMissingValue(t *testing.T) {
 	require.ErrorContains(t, err, "Registry")
 }
 
-// TestPKI checks each certificate against its authority and name, and that a second call changes nothing.
+// TestPKI checks the authority and name of each certificate, and that a second call changes nothing.
 func TestPKI(t *testing.T) {
 	t.Parallel()
 	p := pki{dir: filepath.Join(t.TempDir(), "pki"), api: "https://localhost:1"}
@@ -144,7 +144,7 @@ func TestFilesystemOf(t *testing.T) {
 	}
 }
 
-// TestToolsArePinned reads the versions of all programs out of the module that builds them.
+// TestToolsArePinned reads the versions of all programs from the module that builds them.
 func TestToolsArePinned(t *testing.T) {
 	t.Parallel()
 	versions, err := toolVersions(t.Context(), "binaries/go.mod")

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// bridge joins the Pods and nodes inside the cluster's network namespace.
+// bridge connects the Pods and nodes inside the network namespace of the cluster.
 const bridge = "pods0"
 
-// state is what outlives a stop: the addresses, which certificates, Services and Pods hold.
+// state is kept after a stop. It contains the addresses, because certificates, Services and Pods contain them.
 type state struct {
 	Network Network `json:"network"`
 	// Device is the host's end of the veth pair.
@@ -24,7 +24,7 @@ type state struct {
 	Init record `json:"init"`
 }
 
-// device is a network device by its number, which the kernel, unlike the name, gives to no other until the machine boots anew.
+// device identifies a network device by its index. Unlike a name, the kernel does not reuse an index until the machine reboots.
 type device struct {
 	Index int    `json:"index"`
 	Boot  string `json:"boot"`
@@ -51,7 +51,7 @@ func (c *Cluster) loadState() error {
 	return err
 }
 
-// ensureSandbox keeps the namespaces that are complete, or ends what is left of the last ones and makes new ones.
+// ensureSandbox keeps complete namespaces. Otherwise it ends the remaining processes and creates new namespaces.
 func (c *Cluster) ensureSandbox(ctx context.Context) error {
 	s, err := c.readState()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -120,8 +120,8 @@ func (c *Cluster) startInitProcess(ctx context.Context, name string, clusterInit
 	return readRecord(c.pidFile(name))
 }
 
-// claimNetwork makes the veth pair. The name of its host's end is the claim: the kernel lets one cluster have it.
-// A cluster with state needs the addresses it had.
+// claimNetwork creates the veth pair. The name of the host's end is the claim of the index, because the kernel allows
+// each name once. A cluster with state must get its old addresses.
 func (c *Cluster) claimNetwork(ctx context.Context, init int, fresh bool) error {
 	claim := func(ctx context.Context, n Network) error {
 		_, err := run(ctx, 0, fromNowhere, "ip", "link", "add", n.Link(), "type", "veth", "peer", "name", "eth0", "netns", fmt.Sprint(init))
@@ -152,7 +152,7 @@ func (c *Cluster) claimNetwork(ctx context.Context, init int, fresh bool) error 
 	return fmt.Errorf("no free network for the cluster: %w", last)
 }
 
-// overlaps reports whether one of the host's addresses lies in the cluster's networks.
+// overlaps returns true if an address of the host is in a network of the cluster.
 func (n Network) overlaps(addresses []net.Addr) bool {
 	for _, address := range addresses {
 		prefix, ok := address.(*net.IPNet)
@@ -202,7 +202,7 @@ func (c *Cluster) configureNetwork(ctx context.Context, init int) error {
 	return err
 }
 
-// ipBatch carries out lines of ip(8) in the network of the process init, or on the host.
+// ipBatch runs commands of ip(8) in the network namespace of the process init, or on the host.
 func ipBatch(ctx context.Context, init int, ns namespaces, lines []string) error {
 	var out strings.Builder
 	cmd := exec.CommandContext(ctx, "ip", "-batch", "-")
@@ -218,7 +218,7 @@ func ipBatch(ctx context.Context, init int, ns namespaces, lines []string) error
 	return nil
 }
 
-// initOf is the process whose namespaces a component of the node joins; node 0 is the control plane.
+// initOf returns the process whose namespaces a component of the node joins. Node 0 is the control plane.
 func (c *Cluster) initOf(node int) (int, error) {
 	name := "init"
 	if node > 0 {

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// stopAll ends the cluster's processes, takes its network device from the host and waits until the kernel frees its control groups.
-// Nothing is asked to end in good order: etcd's log is on disk before it answers, and the rest keeps no state.
+// stopAll kills the processes of the cluster, removes its network device from the host and waits until the kernel has
+// freed its cgroups. A graceful stop is not necessary: etcd syncs its log to disk before it answers, and the other
+// components have no state.
 func (c *Cluster) stopAll(ctx context.Context) error {
 	s, err := c.readState()
 	if err == nil {
@@ -38,7 +39,7 @@ func (c *Cluster) stopAll(ctx context.Context) error {
 	return c.removeCgroups(ctx)
 }
 
-// killInits ends the init processes of the cluster by what their arguments say, so that one whose pid file is lost is found too.
+// killInits kills the init processes of the cluster. It finds them by their arguments, because a pid file may be lost.
 func (c *Cluster) killInits(ctx context.Context) error {
 	pids, err := c.findInits()
 	if err != nil {
@@ -68,7 +69,7 @@ func (c *Cluster) killInits(ctx context.Context) error {
 	return nil
 }
 
-// findInits lists the processes that were started as <init> hold <Dir> <name>.
+// findInits returns the processes that were started as <init> hold <Dir> <name>.
 func (c *Cluster) findInits() ([]int, error) {
 	all, err := processes()
 	if err != nil {
@@ -84,8 +85,8 @@ func (c *Cluster) findInits() ([]int, error) {
 	return inits, nil
 }
 
-// remove deletes the device if it is still there, and with it the cluster's end and the routes. The kernel would do so too, but only
-// when it comes to the dead namespace: it ends those one after the other, which takes it many seconds when many end at once.
+// remove deletes the device if it still exists, together with the cluster's end and the routes. The kernel would also do so, but
+// only when it removes the namespace. It removes namespaces one after the other, which takes many seconds if many end at once.
 func (d device) remove(ctx context.Context) error {
 	if boot, err := bootID(); err != nil || boot != d.Boot {
 		return err

@@ -12,7 +12,7 @@ var templateFiles embed.FS
 
 var templates = template.Must(template.New("").Option("missingkey=error").ParseFS(templateFiles, "templates/*"))
 
-// render fills a configuration file's template. Every value that it names must be given.
+// render executes the template of a configuration file. It fails if a value is missing.
 func render(name string, values map[string]any) ([]byte, error) {
 	var out bytes.Buffer
 	if err := templates.ExecuteTemplate(&out, name, values); err != nil {

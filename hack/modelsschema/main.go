@@ -1,6 +1,5 @@
-// Command modelsschema prints the OpenAPI models of the served types as an OpenAPI v2
-// document. applyconfiguration-gen reads it, so that apply configurations know how lists
-// merge.
+// Command modelsschema prints the OpenAPI models of the served types as an OpenAPI v2 document.
+// applyconfiguration-gen reads the document, so that apply configurations know how lists are merged.
 package main
 
 import (
@@ -21,7 +20,7 @@ func main() {
 	}
 }
 
-// asV2 is the schema that a model brings for OpenAPI v2 where it differs from v3's.
+// asV2 returns the OpenAPI v2 schema of a model. Some models contain one that differs from their v3 schema.
 func asV2(model spec.Schema) spec.Schema {
 	if v2, ok := model.Extensions[common.ExtensionV2Schema].(spec.Schema); ok {
 		return v2

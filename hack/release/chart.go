@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// chart packages the chart, with the images of this release as its default.
+// chart packages the Helm chart with the images of this release as defaults.
 func chart(ctx context.Context, root, dir, version string) error {
 	found, err := exec.CommandContext(ctx, filepath.Join(root, "hack", "helm.sh")).Output()
 	if err != nil {

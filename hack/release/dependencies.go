@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// bom is a CycloneDX document, as far as the modules of a Go program need it.
+// bom is a CycloneDX document with the parts that describe the modules of a Go program.
 type bom struct {
 	Format      string      `json:"bomFormat"`
 	SpecVersion string      `json:"specVersion"`
@@ -30,7 +30,7 @@ type component struct {
 	PURL    string `json:"purl,omitempty"`
 }
 
-// writeDependencies writes which modules are linked into a program, as the program itself says, as CycloneDX JSON.
+// writeDependencies writes the modules that are linked into a program as CycloneDX JSON. It reads them from the program itself.
 func writeDependencies(binary, out, name, version string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {

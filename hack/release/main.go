@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/hack/images"
 )
 
-// architectures are those of a release, as Go calls them.
+// architectures are the architectures of a release, in Go's notation.
 const architectures = "amd64,arm64"
 
 func main() {
@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string) error {
 	}
 }
 
-// build compiles the programs for this machine's architecture, as their images have them.
+// build compiles the programs for the architecture of this machine, as in their images.
 func build(ctx context.Context, root string) error {
 	builder := images.Builder{ModuleRoot: root}
 	for _, program := range images.Programs() {
@@ -54,7 +54,7 @@ func build(ctx context.Context, root string) error {
 	return nil
 }
 
-// release writes everything to a new folder and puts it in the place of the last one when it is whole.
+// release writes all files to a new folder. When the folder is complete, it replaces the previous release.
 func release(ctx context.Context, root string) error {
 	version, err := versionOf(ctx, root, os.Getenv("VERSION"))
 	if err != nil {
@@ -88,7 +88,7 @@ func release(ctx context.Context, root string) error {
 	return nil
 }
 
-// programs writes each program for one architecture, its image and its list of dependencies.
+// programs writes each program for one architecture, with its image and its list of dependencies.
 func programs(ctx context.Context, root, dir, version, arch string) error {
 	work, err := os.MkdirTemp(filepath.Dir(dir), "release-images-*")
 	if err != nil {

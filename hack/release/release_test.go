@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVersionComesFromTagOrCommit tags a checkout, then changes it.
+// TestVersionComesFromTagOrCommit tags a checkout and then changes it.
 func TestVersionComesFromTagOrCommit(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -42,7 +42,7 @@ func TestVersionComesFromTagOrCommit(t *testing.T) {
 	assert.Equal(t, "v0.0.0-dev-abc", imageTag("v0.0.0-dev+abc"))
 }
 
-// TestDependenciesNameWhatIsLinked looks at a replaced module, and at the toolchain's library.
+// TestDependenciesNameWhatIsLinked checks a replaced module and the standard library.
 func TestDependenciesNameWhatIsLinked(t *testing.T) {
 	t.Parallel()
 	info := &debug.BuildInfo{GoVersion: "go1.26.1", Deps: []*debug.Module{

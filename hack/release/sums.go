@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// sums writes SHA256SUMS for all files of the folder, in the form that "sha256sum --check" reads.
+// sums writes SHA256SUMS for all files of the folder, in the format of "sha256sum --check".
 func sums(dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {

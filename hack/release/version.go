@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// semver is what Helm and the programs' --version both take.
+// semver matches versions that both Helm and the --version flag of the programs accept.
 var semver = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
-// versionOf is the wanted version, or the tag of the last commit, or one made of the commit's name. A checkout that is not as it was
-// committed has no tag's version.
+// versionOf returns the wanted version if it is set, else the tag of the last commit, else a version derived from the
+// commit. A checkout with uncommitted changes never gets the version of a tag.
 func versionOf(ctx context.Context, root, wanted string) (string, error) {
 	if wanted != "" {
 		if !semver.MatchString(wanted) {
@@ -44,5 +44,5 @@ func versionOf(ctx context.Context, root, wanted string) (string, error) {
 	return "v0.0.0-dev+" + commit, nil
 }
 
-// imageTag is the version as the tag of an image, which allows no plus sign.
+// imageTag returns the version as an image tag. Image tags cannot contain a plus sign.
 func imageTag(version string) string { return strings.ReplaceAll(version, "+", "-") }

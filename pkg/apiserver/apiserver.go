@@ -22,29 +22,29 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-// Config is what the server is made of.
+// Config configures the server.
 type Config struct {
 	Generic *genericapiserver.RecommendedConfig
 	// Gate holds the Kruise feature gates.
 	Gate featuregate.FeatureGate
-	// MaxObjectBytes bounds an object's stored form.
+	// MaxObjectBytes is the maximum encoded size of a stored object, in bytes.
 	MaxObjectBytes int
-	// PullSecrets reads what nodeimages/pullsecrets answers with. Without it, that path is not served.
+	// PullSecrets serves nodeimages/pullsecrets. If it is nil, that path is not served.
 	PullSecrets *appsregistry.PullSecrets
-	// Reviews serve what kube-apiserver asks about objects of its own, by resource.
+	// Reviews serves the reviews that kube-apiserver requests about its own objects, by resource name.
 	Reviews map[string]genericrest.Storage
-	// Guard decides when the store is served, Storages are opened then. Until Guard runs nothing is.
+	// Guard decides whether the store may be served, and then opens Storages. Nothing is served until Guard runs.
 	Guard    *guard.Guard
 	Storages *gated.Storages
-	// Opened, where set, is told of the storage of each kind before anything is served.
+	// Opened, if set, is called with the storage of each kind before the first request is served.
 	Opened func(resource schema.GroupResource, storage map[string]genericrest.Storage)
 
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
 }
 
-// NewConfig returns a configuration that lacks what flags decide: the store, certificates,
-// authentication, authorization, admission.
+// NewConfig returns a configuration without the parts that flags set: the store, certificates, authentication,
+// authorization and admission.
 func NewConfig(scheme *runtime.Scheme, codecs serializer.CodecFactory, gate featuregate.FeatureGate) *Config {
 	generic := genericapiserver.NewRecommendedConfig(codecs)
 	namer := openapinamer.NewDefinitionNamer(scheme)
@@ -52,7 +52,7 @@ func NewConfig(scheme *runtime.Scheme, codecs serializer.CodecFactory, gate feat
 	generic.OpenAPIConfig.Info.Title = "Kruise"
 	generic.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
 	generic.OpenAPIV3Config.Info.Title = "Kruise"
-	// Reviews are no objects of anybody's: no client needs their schema.
+	// Leave reviews out of OpenAPI, because no client needs their schema.
 	reviews := []string{"/apis/" + review.GroupName}
 	generic.OpenAPIConfig.IgnorePrefixes = append(generic.OpenAPIConfig.IgnorePrefixes, reviews...)
 	generic.OpenAPIV3Config.IgnorePrefixes = append(generic.OpenAPIV3Config.IgnorePrefixes, reviews...)
@@ -65,7 +65,7 @@ func NewConfig(scheme *runtime.Scheme, codecs serializer.CodecFactory, gate feat
 	return c
 }
 
-// CompletedConfig can only come from Complete.
+// CompletedConfig is a Config that Complete has finished.
 type CompletedConfig struct {
 	*completedConfig
 }
@@ -75,7 +75,7 @@ type completedConfig struct {
 	generic genericapiserver.CompletedConfig
 }
 
-// Complete fills in what follows from the rest.
+// Complete sets the fields that follow from other fields.
 func (c *Config) Complete() CompletedConfig {
 	if c.Generic.AuditPolicyRuleEvaluator != nil {
 		c.Generic.AuditPolicyRuleEvaluator = withoutSecrets{c.Generic.AuditPolicyRuleEvaluator}
@@ -83,7 +83,7 @@ func (c *Config) Complete() CompletedConfig {
 	return CompletedConfig{&completedConfig{Config: c, generic: c.Generic.Complete()}}
 }
 
-// New returns the server, ready to run. The store is opened by Guard, while the server runs.
+// New returns a server that is ready to run. Guard opens the store while the server runs.
 func (c CompletedConfig) New() (*genericapiserver.GenericAPIServer, error) {
 	server, err := c.generic.New("kruise-apiserver", genericapiserver.NewEmptyDelegate())
 	if err != nil {
@@ -106,7 +106,7 @@ func (c CompletedConfig) New() (*genericapiserver.GenericAPIServer, error) {
 	return server, nil
 }
 
-// groupInfo makes the storages of a group's kinds. One store serves every version.
+// groupInfo creates the storage of each kind in a group. All versions of a kind share one store.
 func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo, error) {
 	info := genericapiserver.NewDefaultAPIGroupInfo(group.name, c.scheme, metav1.ParameterCodec, c.codecs)
 	codecs, err := checkBodies(c.scheme, info.NegotiatedSerializer)
@@ -138,7 +138,7 @@ func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo,
 	return &info, nil
 }
 
-// rememberBodySize tells the registry how large a request's body is.
+// rememberBodySize passes the declared size of the request body to the registry.
 func rememberBodySize(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.ContentLength != 0 {

@@ -8,8 +8,8 @@ import (
 	appsregistry "kruise.io/kruise/pkg/registry/apps"
 )
 
-// withoutSecrets keeps the content of Secrets out of the audit log, whatever the policy of the administrator says: who asked
-// for them is recorded, and no answer.
+// withoutSecrets keeps the content of Secrets out of the audit log, whatever the audit policy says. The log still
+// records who requested them.
 type withoutSecrets struct {
 	audit.PolicyRuleEvaluator
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// TestPullSecretsAreInNoAuditBody asks for the most that a policy can, and for less.
+// TestPullSecretsAreInNoAuditBody checks policies that request the most detailed level, and less detailed ones.
 func TestPullSecretsAreInNoAuditBody(t *testing.T) {
 	tests := map[string]struct {
 		sub          string

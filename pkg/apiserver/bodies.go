@@ -11,9 +11,9 @@ import (
 	"kruise.io/kruise/pkg/registry/servable"
 )
 
-// checkBodies returns the codecs of a group that refuse a protobuf body with values that JSON does not
-// have. The registry's rules refuse them too, but come after field ownership has been computed, and
-// that panics where a value has no JSON form. It reads no other encoding: none can hold such values.
+// checkBodies returns codecs that refuse a protobuf body with values that JSON cannot represent. Validation in the
+// registry also refuses those values. But field ownership is computed before validation, and that panics for such a
+// value. Other encodings cannot contain such values, so they are not checked.
 func checkBodies(scheme *runtime.Scheme, codecs runtime.NegotiatedSerializer) (runtime.NegotiatedSerializer, error) {
 	rules := map[reflect.Type]*servable.Rule{}
 	for kind, object := range scheme.AllKnownTypes() {
@@ -44,7 +44,7 @@ type checkedCodecs struct {
 // SupportedMediaTypes implements runtime.NegotiatedSerializer.
 func (c *checkedCodecs) SupportedMediaTypes() []runtime.SerializerInfo { return c.media }
 
-// checkedSerializer is not what the store decodes with: what is stored stays readable.
+// checkedSerializer only decodes request bodies. The store uses the plain serializer, so stored objects stay readable.
 type checkedSerializer struct {
 	*protobuf.Serializer
 	rules map[reflect.Type]*servable.Rule

@@ -1,6 +1,5 @@
-// Package apiserver puts the aggregated apiserver together: the scheme, the groups it serves,
-// how objects are stored, and the server itself.
+// Package apiserver builds the aggregated apiserver from the scheme, the API groups, the object storage and the generic server.
 //
-// It does not know flags (cmd/apiserver/app does), kinds (pkg/registry) or rules (pkg/apis).
-// Enter at New, which reads from top to bottom; the table of groups is in groups.go.
+// It does not know flags (cmd/apiserver/app), kinds (pkg/registry) or rules (pkg/apis). Enter at New, which reads
+// from top to bottom. The table of groups is in groups.go.
 package apiserver

@@ -29,7 +29,7 @@ const examples = "../../artifacts/examples"
 type example struct {
 	file string
 	data []byte
-	// content is the object as it is written.
+	// content is the object as written in the file.
 	content unstructured.Unstructured
 }
 
@@ -37,7 +37,7 @@ func (e *example) String() string {
 	return filepath.Base(e.file) + ": " + e.content.GetKind() + " " + e.content.GetName()
 }
 
-// readExamples reads every document of every file.
+// readExamples reads every document of every example file.
 func readExamples(t testing.TB) []*example {
 	t.Helper()
 	files, err := filepath.Glob(examples + "/*.yaml")
@@ -62,8 +62,8 @@ func readExamples(t testing.TB) []*example {
 	return found
 }
 
-// TestExamplesAreValid reads each example as strictly as the server does, and judges it by the
-// rules of its kind. Objects of other groups, which some examples need, are read alone.
+// TestExamplesAreValid decodes each example strictly, as the server does, and validates it with the rules of its
+// kind. Objects of other groups are only decoded.
 func TestExamplesAreValid(t *testing.T) {
 	w := newWorld(t)
 	strict := serializer.NewCodecFactory(w.scheme, serializer.EnableStrict).UniversalDecoder()
@@ -88,8 +88,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// TestExamplesGoTogether finds what keeps them from being applied in one namespace: two that have
-// one name, or that select each other's Pods, and images that the local cluster lacks.
+// TestExamplesGoTogether checks that all examples can be applied in one namespace. No two may have the same name or
+// select each other's Pods, and the local cluster must have their images.
 func TestExamplesGoTogether(t *testing.T) {
 	seen := map[string]string{}
 	once := func(what string, of *example) {
@@ -108,7 +108,7 @@ func TestExamplesGoTogether(t *testing.T) {
 	}
 }
 
-// textsAt are the strings under that key anywhere in the tree.
+// textsAt returns the strings under a key anywhere in the tree.
 func textsAt(tree any, key string) (found []string) {
 	switch node := tree.(type) {
 	case map[string]any:
@@ -126,8 +126,7 @@ func textsAt(tree any, key string) (found []string) {
 	return found
 }
 
-// TestEveryKindHasAnExample names the kinds that have none: what users copy, and what other tests
-// over all kinds start from.
+// TestEveryKindHasAnExample reports kinds without an example. Users copy the examples, and other tests over all kinds start from them.
 func TestEveryKindHasAnExample(t *testing.T) {
 	w := newWorld(t)
 	shown := map[schema.GroupKind]bool{}

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// seeds are the examples in every version of their kind, as JSON and as protobuf, and each of them
-// once more with what JSON cannot show. It returns one stored object of each kind.
+// seeds adds the examples to the corpus: in every served version, as JSON, as protobuf, and as protobuf with values
+// that JSON cannot represent. It returns one stored object of each kind.
 func (w *world) seeds(f *testing.F) map[schema.GroupVersionKind]runtime.Object {
 	f.Helper()
 	stored := map[schema.GroupVersionKind]runtime.Object{}
@@ -40,7 +40,7 @@ func (w *world) seeds(f *testing.F) map[schema.GroupVersionKind]runtime.Object {
 	return stored
 }
 
-// spoilt is a hub object as a client would send it whose every value JSON cannot show.
+// spoilt encodes a hub object in protobuf and replaces every value that can be by one that JSON cannot represent.
 func (w *world) spoilt(f *testing.F, version schema.GroupVersion, hub runtime.Object) []byte {
 	f.Helper()
 	sent, err := w.scheme.ConvertToVersion(hub, version)
@@ -52,8 +52,8 @@ func (w *world) spoilt(f *testing.F, version schema.GroupVersion, hub runtime.Ob
 	return data
 }
 
-// FuzzDecode feeds bytes to what a server does with a request: decode and default, complete and
-// judge, store and show. Nothing may panic, and what the rules accept can be read in each version.
+// FuzzDecode runs the steps of a request on random bytes: decode, default, prepare, validate, store and show. Nothing
+// may panic. Every object that validation accepts must be readable in each version.
 func FuzzDecode(f *testing.F) {
 	w := newWorld(f)
 	stored := w.seeds(f)
@@ -79,7 +79,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// show reads the stored bytes of an object, and shows it in each version and encoding, as a list would.
+// show decodes the stored bytes of an object, and encodes the object in each version and encoding, as a list would.
 func (w *world) show(t *testing.T, kind *kind, same conversion.Equalities, data []byte, accepted runtime.Object) {
 	t.Helper()
 	stored, err := runtime.Decode(w.codecs.UniversalDecoder(), data)
@@ -100,7 +100,7 @@ func (w *world) show(t *testing.T, kind *kind, same conversion.Equalities, data 
 	}
 }
 
-// sameAsShown compares what JSON shows: of a number or text, the one that it is.
+// sameAsShown compares what JSON shows. Of an IntOrString, JSON shows only the number or only the string.
 func sameAsShown(t testing.TB) conversion.Equalities {
 	t.Helper()
 	equal := sameButForClaimKinds(t)
@@ -108,8 +108,8 @@ func sameAsShown(t testing.TB) conversion.Equalities {
 	return equal
 }
 
-// FuzzValidate fills two objects of a kind, fields and all, with what the bytes say, and judges the
-// change from one to the other. It reaches rules that mutated bytes of a request seldom reach.
+// FuzzValidate fills two objects of a kind from the bytes and validates the change from one to the other. It reaches
+// rules that mutated request bytes seldom reach.
 func FuzzValidate(f *testing.F) {
 	w := newWorld(f)
 	for i := range w.kinds {
@@ -124,13 +124,12 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// fuzzRaw fills embedded JSON with any bytes. Its other field is an interface, which nothing fills.
+// fuzzRaw fills embedded JSON with random bytes. It leaves the other field empty, because that is an interface.
 func fuzzRaw(raw *runtime.RawExtension, c randfill.Continue) {
 	*raw = runtime.RawExtension{Raw: []byte(c.String(0))}
 }
 
-// judge runs the rules of creating an object, of updating it and of updating its status, in each
-// version, and returns what they accept.
+// judge validates the creation of an object, its update and an update of its status, in each version. It returns the accepted objects.
 func (w *world) judge(t *testing.T, kind *kind, object, old runtime.Object) (accepted []runtime.Object) {
 	t.Helper()
 	for _, version := range kind.ServedVersions() {

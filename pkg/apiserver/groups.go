@@ -25,13 +25,13 @@ type group struct {
 	kinds   func(featuregate.FeatureGate) []rest.Row
 }
 
-// groups are all that is served.
+// groups lists the API groups that the server serves.
 var groups = []group{
 	{name: apps.GroupName, install: appsinstall.Install, kinds: appsregistry.Kinds},
 	{name: policy.GroupName, install: policyinstall.Install, kinds: policyregistry.Kinds},
 }
 
-// Kinds are the kinds of all groups.
+// Kinds returns the kinds of all groups.
 func Kinds(gate featuregate.FeatureGate) []rest.Row {
 	var kinds []rest.Row
 	for _, group := range groups {
@@ -40,7 +40,7 @@ func Kinds(gate featuregate.FeatureGate) []rest.Row {
 	return kinds
 }
 
-// GroupNames are the names of the groups.
+// GroupNames returns the names of the groups.
 func GroupNames() sets.Set[string] {
 	names := sets.New[string]()
 	for _, group := range groups {
@@ -49,8 +49,7 @@ func GroupNames() sets.Set[string] {
 	return names
 }
 
-// APIServices are the names of the APIService objects through which the groups are reached, that of
-// reviews among them.
+// APIServices returns the names of the APIServices of the served groups, including the review group.
 func APIServices(gate featuregate.FeatureGate) []string {
 	names := sets.New(review.GroupVersion.Version + "." + review.GroupName)
 	for _, version := range servedVersions(gate) {

@@ -16,20 +16,20 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-// kind is a row together with what the tests ask the scheme about it.
+// kind is a row with its hub and its strategies.
 type kind struct {
 	rest.Row
 	hub schema.GroupVersionKind
-	// main and status are the row's, made once.
+	// main and status are the strategies of the row, created once.
 	main, status rest.Strategy
 }
 
-// world is what the tests over all kinds share: our groups alone, and every row of them.
+// world is shared by the tests over all kinds. It contains only the Kruise groups, with all their rows.
 type world struct {
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
 	kinds  []kind
-	// protobuf encodes what is stored, texts what people read and write.
+	// protobuf is the encoding of the store. texts are the encodings that people read and write.
 	protobuf runtime.Serializer
 	texts    []runtime.Serializer
 }
@@ -49,7 +49,7 @@ func newWorld(t testing.TB) *world {
 		scheme: scheme, codecs: serializer.NewCodecFactory(scheme),
 		protobuf: protobuf.NewSerializer(scheme, scheme), texts: []runtime.Serializer{
 			text(json.SerializerOptions{Strict: true}),
-			text(json.SerializerOptions{Yaml: true}), // Strict would parse it twice, and JSON has shown the fields already.
+			text(json.SerializerOptions{Yaml: true}), // Strict mode would parse the text twice, and the JSON case already checks for unknown fields.
 		},
 	}
 	for _, row := range Kinds(gate) {
@@ -62,7 +62,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// find returns the row of a hub object, or nil for what is none of a kind, such as a list.
+// find returns the row of a hub object. It returns nil if the object belongs to no row, for example a list.
 func (w *world) find(object runtime.Object) *kind {
 	kinds, _, err := w.scheme.ObjectKinds(object)
 	for i := range w.kinds {
@@ -73,7 +73,7 @@ func (w *world) find(object runtime.Object) *kind {
 	return nil
 }
 
-// request is the context of a request for an object of the kind in that version.
+// request returns the context of a request for the kind in the given version.
 func (k *kind) request(t testing.TB, version schema.GroupVersion) context.Context {
 	t.Helper()
 	ctx := genericapirequest.WithRequestInfo(t.Context(), &genericapirequest.RequestInfo{

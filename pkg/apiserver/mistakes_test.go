@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// stored reads the file that holds an object of the kind with every field set, most of them wrongly.
+// stored reads an object of the kind from a file. Every field is set, and most values are invalid.
 func (w *world) stored(t testing.TB, kind schema.GroupVersionKind) runtime.Object {
 	t.Helper()
 	group, _, _ := strings.Cut(kind.Group, ".")
@@ -29,8 +29,8 @@ func (w *world) stored(t testing.TB, kind schema.GroupVersionKind) runtime.Objec
 	return object
 }
 
-// TestObjectFullOfMistakesCanBeUpdated judges an update of an object whose every field is set, most
-// of them wrongly: what it leaves alone does not stop it.
+// TestObjectFullOfMistakesCanBeUpdated updates an object in which every field is set and most values are invalid.
+// Invalid values that the update does not change must not block it.
 func TestObjectFullOfMistakesCanBeUpdated(t *testing.T) {
 	w := newWorld(t)
 	for _, kind := range w.kinds {
@@ -54,7 +54,7 @@ func TestObjectFullOfMistakesCanBeUpdated(t *testing.T) {
 	}
 }
 
-// TestMetadataIsJudged breaks the metadata of an object of each kind where an object is created, replaced, and given a status.
+// TestMetadataIsJudged checks that invalid metadata is refused when an object is created or replaced and when its status is updated.
 func TestMetadataIsJudged(t *testing.T) {
 	w := newWorld(t)
 	for _, kind := range w.kinds {

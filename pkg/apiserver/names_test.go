@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestNamesAreTheContracts compares what clients and scripts type with what they may rely on: these
-// never change.
+// TestNamesAreTheContracts checks the names that clients and scripts use. These names must never change.
 func TestNamesAreTheContracts(t *testing.T) {
 	const apps, policy = "apps.kruise.io", "policy.kruise.io"
 	both, alpha := "v1beta1 v1alpha1", "v1alpha1"

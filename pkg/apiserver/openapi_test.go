@@ -10,7 +10,7 @@ import (
 	"kruise.io/kruise/pkg/generated/openapi"
 )
 
-// TestEveryFieldIsDescribed finds fields of which "kubectl explain" would know only the name.
+// TestEveryFieldIsDescribed reports fields for which "kubectl explain" would show only the name.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	found := 0
 	for name, definition := range openapi.GetOpenAPIDefinitions(spec.MustCreateRef) {

@@ -8,14 +8,14 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// quotaInitializer tells the admission plugin ResourceQuota what it counts. It comes after the
-// generic initializer, which tells the plugin when to stop.
+// quotaInitializer configures what the admission plugin ResourceQuota counts. It must run after the generic
+// initializer, which sets the plugin's stop channel.
 type quotaInitializer struct {
 	configuration quota.Configuration
 }
 
-// NewQuotaInitializer counts the objects of every namespaced kind, as count/<plural>.<group>. Usage
-// that is released is counted anew by kube-controller-manager.
+// NewQuotaInitializer counts the objects of every namespaced kind as count/<plural>.<group>. kube-controller-manager
+// recounts the usage after deletions.
 func NewQuotaInitializer(gate featuregate.FeatureGate) admission.PluginInitializer {
 	var evaluators []quota.Evaluator
 	for _, kind := range Kinds(gate) {

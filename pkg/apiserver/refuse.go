@@ -11,16 +11,16 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// storeGate says whether objects can be served.
+// storeGate tells whether objects can be served.
 type storeGate interface {
-	// Check returns the error that requests for objects get, or nil.
+	// Check returns nil if objects can be served, else the error for clients.
 	Check() error
-	// Ready returns in words what is missing, or nil.
+	// Ready returns nil if objects can be served, else the problem.
 	Ready() error
 }
 
-// refuseWithoutStore answers requests for objects of our groups with 503 while the store is not open, and /readyz with the reason.
-// It never answers 404, which the garbage collector reads as the deletion of an owner. Discovery and reviews go on.
+// refuseWithoutStore answers requests for Kruise objects with 503 while the store is not open, and /readyz with the reason. It
+// never returns 404, because the garbage collector would take that for the deletion of an owner. Discovery and reviews still work.
 func refuseWithoutStore(gate storeGate, groups sets.Set[string], codecs runtime.NegotiatedSerializer, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/readyz" {

@@ -19,7 +19,7 @@ type fixedGate struct{ check, ready error }
 func (g fixedGate) Check() error { return g.check }
 func (g fixedGate) Ready() error { return g.ready }
 
-// TestClosedStoreRefusesObjectsAlone: discovery, reviews and probes of life go on.
+// TestClosedStoreRefusesObjectsAlone checks that discovery, reviews and liveness probes still work.
 func TestClosedStoreRefusesObjectsAlone(t *testing.T) {
 	scheme, err := NewScheme()
 	require.NoError(t, err)

@@ -15,13 +15,13 @@ import (
 	"kruise.io/kruise/pkg/features"
 )
 
-// hidden are the kinds that nobody reads by the role view: their objects may hold Secrets.
+// hidden lists the kinds that the role view must not read, because their objects may contain Secrets.
 var hidden = sets.New("resourcedistributions")
 
-// grants are what a list of rules allows: the verbs of each resource.
+// grants maps each resource to the verbs that a list of rules allows.
 type grants map[schema.GroupResource]sets.Set[string]
 
-// beyond returns the resources that want does not have.
+// beyond returns the resources that are missing in want.
 func (g grants) beyond(want grants) []schema.GroupResource {
 	return sets.KeySet(g).Difference(sets.KeySet(want)).UnsortedList()
 }
@@ -49,8 +49,7 @@ func aggregated(t *testing.T, role string) grants {
 	return result
 }
 
-// TestUsersRolesNameEveryKind fails for a kind that is added without rules for the users who hold
-// the cluster's roles view, edit and admin.
+// TestUsersRolesNameEveryKind fails if a kind is added without rules in the cluster roles view, edit and admin.
 func TestUsersRolesNameEveryKind(t *testing.T) {
 	read := sets.New("get", "list", "watch")
 	write := sets.New("create", "update", "patch", "delete", "deletecollection")
@@ -93,8 +92,8 @@ func TestUsersRolesNameEveryKind(t *testing.T) {
 	}
 }
 
-// TestUsersRolesKeepTheClusterToAdministrators lists the kinds without a namespace, registered or
-// not: a holder of edit in one namespace must not reach the others through them.
+// TestUsersRolesKeepTheClusterToAdministrators lists the cluster-scoped kinds, registered or not. A user with the
+// role edit in one namespace must not affect other namespaces through them.
 func TestUsersRolesKeepTheClusterToAdministrators(t *testing.T) {
 	edit := aggregated(t, "edit")
 	for _, resource := range []string{"sidecarsets", "resourcedistributions", "nodeimages", "nodepodprobes"} {
@@ -107,7 +106,7 @@ func TestUsersRolesKeepTheClusterToAdministrators(t *testing.T) {
 	}
 }
 
-// The apiserver keeps the CA bundle of every APIService right, by name.
+// The apiserver updates the CA bundle of every APIService by name.
 func TestAPIServerMayPublishItsBundle(t *testing.T) {
 	rules, err := helm.Rules(helm.APIServerRules)
 	require.NoError(t, err)

@@ -33,22 +33,22 @@ import (
 
 var iterations = flag.Int("fuzz-iters", 200, "how many random objects of each kind go from each version to the other and back")
 
-// TestMain hands a number on: the library's own flag is one that go test cannot set. Of a long run its
-// tests take a tenth. They compare each object some ten times, and that of all objects which
-// TestRoundTripBetweenVersions does not: that copies share nothing, and unstructured objects.
+// TestMain sets the number of iterations of the roundtrip library, because go test cannot set the library's own flag. In a
+// long run, the library gets a tenth of the iterations. Its tests compare each object about ten times, and most of that
+// repeats TestRoundTripBetweenVersions. Only the library checks that copies share no memory, and checks unstructured objects.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	*roundtrip.FuzzIters = min(*iterations, max(200, *iterations/10))
 	os.Exit(m.Run())
 }
 
-// fillers are the groups' own functions, by group.
+// fillers holds the fuzzer functions of each group.
 var fillers = map[string]fuzzer.FuzzerFuncs{
 	apps.GroupName:   appsfuzzer.Funcs,
 	policy.GroupName: policyfuzzer.Funcs,
 }
 
-// fillerFuncs fill objects of every group.
+// fillerFuncs returns functions that fill objects of every group.
 func fillerFuncs(t testing.TB) fuzzer.FuzzerFuncs {
 	t.Helper()
 	all := []fuzzer.FuzzerFuncs{metafuzzer.Funcs, withoutMergeKeys}
@@ -59,8 +59,8 @@ func fillerFuncs(t testing.TB) fuzzer.FuzzerFuncs {
 	return fuzzer.MergeFuzzerFuncs(all...)
 }
 
-// withoutMergeKeys leaves out the text "<<". The YAML library writes it as a map's key without
-// quotes, and reads that as the order to merge another map, so it is one that no YAML can carry.
+// withoutMergeKeys never generates the string "<<". The YAML library writes it as an unquoted map key, and reads that
+// key as a request to merge another map. So YAML cannot carry it.
 func withoutMergeKeys(serializer.CodecFactory) []any {
 	text := func(c randfill.Continue) string {
 		for {
@@ -82,7 +82,7 @@ func newFiller(t *testing.T, w *world) *randfill.Filler {
 	return fuzzer.FuzzerFor(fillerFuncs(t), rand.NewSource(seed), w.codecs)
 }
 
-// lists are the kinds that only hold others, which go round by themselves.
+// lists returns the list kinds, which are tested through their items.
 func (w *world) lists() map[schema.GroupVersionKind]bool {
 	lists := map[schema.GroupVersionKind]bool{}
 	for kind := range w.scheme.AllKnownTypes() {
@@ -93,22 +93,22 @@ func (w *world) lists() map[schema.GroupVersionKind]bool {
 	return lists
 }
 
-// TestRoundTripHub goes from the hub to each version as JSON, YAML and protobuf, and back.
+// TestRoundTripHub converts from the hub to each version, encodes as JSON, YAML and protobuf, and converts back.
 func TestRoundTripHub(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	roundtrip.RoundTripTypes(t, w.scheme, w.codecs, newFiller(t, w), w.lists())
 }
 
-// TestRoundTripExternal goes from each version to JSON and protobuf and back, with values
-// that no server would store too.
+// TestRoundTripExternal encodes each version as JSON and protobuf and decodes it again. The values include some that
+// no server would store.
 func TestRoundTripExternal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	roundtrip.RoundTripExternalTypes(t, w.scheme, w.codecs, newFiller(t, w), w.lists())
 }
 
-// TestRoundTripUnstructured goes through unstructured objects, as dynamic clients do.
+// TestRoundTripUnstructured converts to unstructured objects and back, as dynamic clients do.
 func TestRoundTripUnstructured(t *testing.T) {
 	t.Parallel()
 	scheme := newWorld(t).scheme
@@ -122,8 +122,8 @@ func TestRoundTripUnstructured(t *testing.T) {
 	roundtrip.RoundtripToUnstructured(t, scheme, fillerFuncs(t), nil, withoutHub)
 }
 
-// TestRoundTripBetweenVersions stores what one version wrote as the other, in each encoding, and
-// reads it back as the first. A kind with one version is stored as that.
+// TestRoundTripBetweenVersions writes an object in one version, stores it in the other in each encoding, and reads it
+// in the first. A kind with one version is stored in that version.
 func TestRoundTripBetweenVersions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -143,7 +143,7 @@ func TestRoundTripBetweenVersions(t *testing.T) {
 	}
 }
 
-// others are the versions but the one, or the one where it is alone.
+// others returns the versions except one, or that one if there is no other.
 func others(versions []schema.GroupVersion, one schema.GroupVersion) []schema.GroupVersion {
 	if len(versions) == 1 {
 		return versions
@@ -151,8 +151,8 @@ func others(versions []schema.GroupVersion, one schema.GroupVersion) []schema.Gr
 	return sets.New(versions...).Delete(one).UnsortedList()
 }
 
-// sameButForClaimKinds takes a claim template with apiVersion and kind for one without: every
-// version shows them, whatever was written.
+// sameButForClaimKinds ignores the apiVersion and kind of claim templates. Every version shows them, whether the user
+// wrote them or not.
 func sameButForClaimKinds(t testing.TB) conversion.Equalities {
 	t.Helper()
 	equal := apiequality.Semantic.Copy()
@@ -163,8 +163,8 @@ func sameButForClaimKinds(t testing.TB) conversion.Equalities {
 	return equal
 }
 
-// goRound compares what one version wrote with what it reads of the stored protobuf. That JSON and
-// YAML hold the same is then a comparison of bytes, which is far cheaper than one of objects.
+// goRound compares an object as written with the object as read from stored protobuf. It can then compare bytes to
+// check that JSON and YAML hold the same, which is much cheaper than comparing objects.
 func (w *world) goRound(t *testing.T, filler *randfill.Filler, equal conversion.Equalities, from schema.GroupVersionKind, to schema.GroupVersion) {
 	t.Helper()
 	written, err := w.scheme.New(from)
@@ -193,7 +193,7 @@ func (w *world) goRound(t *testing.T, filler *randfill.Filler, equal conversion.
 	}
 }
 
-// readAs decodes and defaults what is stored, and converts it to a version.
+// readAs decodes and defaults stored bytes and converts the object to a version.
 func (w *world) readAs(t *testing.T, data []byte, version schema.GroupVersionKind) runtime.Object {
 	t.Helper()
 	hub, err := runtime.Decode(w.codecs.UniversalDecoder(), data)
@@ -205,7 +205,7 @@ func (w *world) readAs(t *testing.T, data []byte, version schema.GroupVersionKin
 	return result
 }
 
-// TestMergeKeysAreLeftOut would fail in YAML alone, in one of some thousand objects.
+// TestMergeKeysAreLeftOut checks withoutMergeKeys. Without it, about one in a thousand objects would fail in YAML only.
 func TestMergeKeysAreLeftOut(t *testing.T) {
 	w := newWorld(t)
 	filler := newFiller(t, w)

@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/admission/review"
 )
 
-// NewScheme returns a scheme with every type that the server reads or writes.
+// NewScheme returns a scheme with all types that the server reads or writes.
 func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, group := range groups {
@@ -24,7 +24,7 @@ func NewScheme() (*runtime.Scheme, error) {
 		return nil, fmt.Errorf("install group %s: %w", review.GroupName, err)
 	}
 	addUnversioned(scheme)
-	// What nodeimages/pullsecrets answers with.
+	// The answer of nodeimages/pullsecrets.
 	scheme.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.Secret{}, &corev1.SecretList{})
 	if err := addScale(scheme); err != nil {
 		return nil, fmt.Errorf("install Scale: %w", err)
@@ -32,7 +32,7 @@ func NewScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// addUnversioned adds what discovery and errors are made of.
+// addUnversioned adds the types of discovery and errors.
 func addUnversioned(scheme *runtime.Scheme) {
 	v1 := schema.GroupVersion{Version: "v1"}
 	metav1.AddToGroupVersion(scheme, v1)
@@ -45,8 +45,8 @@ func addUnversioned(scheme *runtime.Scheme) {
 	)
 }
 
-// addScale adds autoscaling/v1 for /scale. The type serves as its own hub: the installer wants an
-// internal version of whatever a subresource takes, and the real one is in k8s.io/kubernetes.
+// addScale adds autoscaling/v1 for /scale. The API installer needs an internal version of each type that a
+// subresource accepts. The real internal type is in k8s.io/kubernetes, so the v1 type is its own internal version.
 func addScale(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(schema.GroupVersion{Group: autoscalingv1.GroupName, Version: runtime.APIVersionInternal}, &autoscalingv1.Scale{})
 	return autoscalingv1.AddToScheme(scheme)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// spoil gives values, by their type, what protobuf carries and JSON does not.
+// spoil maps a type to a value that protobuf can carry and JSON cannot.
 var spoil = map[reflect.Type]reflect.Value{
 	reflect.TypeFor[intstr.IntOrString]():   reflect.ValueOf(intstr.IntOrString{Type: 7}),
 	reflect.TypeFor[metav1.Time]():          reflect.ValueOf(metav1.Unix(1<<40, 0)),
@@ -24,8 +24,8 @@ var spoil = map[reflect.Type]reflect.Value{
 	reflect.TypeFor[metav1.FieldsV1]():      reflect.ValueOf(*metav1.NewFieldsV1("{")),
 }
 
-// TestWhatJSONCannotShowIsRefused sets each such value in each version of an object that has every
-// field, sends it as protobuf, and wants its path to be named wherever the object is written.
+// TestWhatJSONCannotShowIsRefused puts each such value into an object that has every field, in each version. It sends
+// the object as protobuf and checks that each write names the path of the value.
 func TestWhatJSONCannotShowIsRefused(t *testing.T) {
 	w := newWorld(t)
 	codecs, err := checkBodies(w.scheme, w.codecs)
@@ -56,7 +56,7 @@ func TestWhatJSONCannotShowIsRefused(t *testing.T) {
 	}
 }
 
-// TestWhatJSONCannotShowMayStay leaves such values alone where all of them were stored.
+// TestWhatJSONCannotShowMayStay checks that such values are accepted if they are already stored.
 func TestWhatJSONCannotShowMayStay(t *testing.T) {
 	w := newWorld(t)
 	for _, kind := range w.kinds {
@@ -75,7 +75,7 @@ func TestWhatJSONCannotShowMayStay(t *testing.T) {
 	}
 }
 
-// wantRefused writes the spoilt object anew, and over one that is as it should be.
+// wantRefused creates the spoilt object and also updates a valid one with it.
 func (k *kind) wantRefused(t *testing.T, version schema.GroupVersion, spoilt, stored runtime.Object, path string) {
 	t.Helper()
 	ctx := k.request(t, version)
@@ -93,7 +93,7 @@ func (k *kind) wantRefused(t *testing.T, version schema.GroupVersion, spoilt, st
 	}
 }
 
-// sent is the object in which every field is set, in the version of a client.
+// sent returns an object with every field set, in the version of a client.
 func (w *world) sent(t *testing.T, kind schema.GroupVersionKind) runtime.Object {
 	t.Helper()
 	object, err := w.scheme.New(kind)
@@ -107,7 +107,7 @@ func (w *world) sent(t *testing.T, kind schema.GroupVersionKind) runtime.Object 
 	return object
 }
 
-// encoded is an object as a client sends it in protobuf, received what the server makes of that.
+// encoded returns the protobuf body that a client sends. received returns what the server decodes from it.
 func (w *world) encoded(t *testing.T, version schema.GroupVersion, object runtime.Object) []byte {
 	t.Helper()
 	data, err := runtime.Encode(w.codecs.EncoderForVersion(w.protobuf, version), object)
@@ -122,7 +122,7 @@ func (w *world) received(t *testing.T, body []byte) runtime.Object {
 	return hub
 }
 
-// spoilPlaces spoils the chosen ones of placesOf.
+// spoilPlaces spoils the chosen places of placesOf.
 func spoilPlaces(object runtime.Object, chosen func(int) bool) {
 	next := 0
 	visit(nil, reflect.ValueOf(object).Elem(), func(_ *field.Path, value reflect.Value) {
@@ -133,13 +133,14 @@ func spoilPlaces(object runtime.Object, chosen func(int) bool) {
 	})
 }
 
-// placesOf are the paths of what can be spoilt, in the order of visit.
+// placesOf returns the paths of the values that can be spoilt, in the order of visit.
 func placesOf(object runtime.Object) (paths []string) {
 	visit(nil, reflect.ValueOf(object).Elem(), func(path *field.Path, _ reflect.Value) { paths = append(paths, path.String()) })
 	return paths
 }
 
-// visit shows each value that can be spoilt, always in the same order. Maps have one entry here.
+// visit calls show for each value that can be spoilt, always in the same order. The order is fixed because every map
+// has one entry here.
 func visit(path *field.Path, value reflect.Value, show func(*field.Path, reflect.Value)) {
 	if _, found := spoil[value.Type()]; found {
 		show(path, value)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// StorageFactory says how each resource is stored: in the version that its kind names.
+// StorageFactory defines how each resource is stored, in the version that its kind names.
 type StorageFactory struct {
 	config     storagebackend.Config
 	mediaType  string
@@ -55,12 +55,12 @@ func (f *StorageFactory) NewConfig(resource schema.GroupResource, _ runtime.Obje
 	return config.ForResource(resource), nil
 }
 
-// ResourcePrefix is the part of the key that tells resources apart.
+// ResourcePrefix returns the part of the key that separates resources.
 func (*StorageFactory) ResourcePrefix(resource schema.GroupResource) string {
 	return resource.Group + "/" + resource.Resource
 }
 
-// Configs implements serverstorage.StorageFactory: there is one store.
+// Configs implements serverstorage.StorageFactory. There is only one store.
 func (f *StorageFactory) Configs() []storagebackend.Config {
 	return serverstorage.Configs(f.config)
 }

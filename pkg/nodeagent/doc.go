@@ -1,7 +1,10 @@
-// Package nodeagent holds what the node agent is made of, one package for each concern.
+// Package nodeagent contains the parts of the node agent, one package for each concern.
 //
-// cluster is the client of the API, cri finds the container runtimes of the node, server serves health and metrics, status tells
-// the cluster what runs on the node, containermeta reports on the containers of our Pods, containerstop ends one, imagepull pulls
-// images, credentials finds what a registry may accept. They know nothing of each other, except that containermeta uses containerstop and
-// imagepull uses credentials, and that all reach the API by cluster; cmd/node-agent/app puts them together, so enter there.
+// cluster is the API client. cri finds the container runtimes of the node. server serves health checks and metrics.
+// status records an event about the versions on the node. containermeta reports on the containers of Pods.
+// containerstop stops one container. containerrestart carries out ContainerRecreateRequests. imagepull pulls images.
+// credentials finds registry credentials.
+//
+// The packages are independent, with these exceptions: containermeta and containerrestart use containerstop,
+// imagepull uses credentials, and all use cluster for API requests. cmd/node-agent/app connects them. Enter there.
 package nodeagent

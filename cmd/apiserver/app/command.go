@@ -14,7 +14,7 @@ import (
 
 const name = "kruise-apiserver"
 
-// NewCommand makes the command of the program. It runs until its context ends.
+// NewCommand returns the command of the program. It runs until its context ends.
 func NewCommand() (*cobra.Command, error) {
 	options, err := NewOptions()
 	if err != nil {

@@ -31,11 +31,10 @@ import (
 	appsregistry "kruise.io/kruise/pkg/registry/apps"
 )
 
-// clientCAPatience bounds how long the start waits for the authorities of client certificates.
+// clientCAPatience limits how long the start waits for the client CA.
 const clientCAPatience = 10 * time.Second
 
-// Config turns the options into the server's configuration. It asks the host cluster what it has,
-// and binds the port.
+// Config converts the options to the configuration of the server. It asks the host cluster which APIs it has, and binds the port.
 func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 	scheme, err := apiserver.NewScheme()
 	if err != nil {
@@ -76,7 +75,7 @@ func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 	return config, nil
 }
 
-// applyHost connects to the host cluster.
+// applyHost sets the connection to the host cluster.
 func (o *Options) applyHost(config *apiserver.Config) error {
 	if err := o.CoreAPI.ApplyTo(config.Generic); err != nil {
 		if errors.Is(err, rest.ErrNotInCluster) {
@@ -84,12 +83,12 @@ func (o *Options) applyHost(config *apiserver.Config) error {
 		}
 		return fmt.Errorf("connect to the host cluster: %w", err)
 	}
-	// Admission reads Pods for users' requests: no client-side limit may hold those up.
+	// Admission reads Pods for requests of users, so client-side rate limits must not delay it.
 	config.Generic.ClientConfig.QPS, config.Generic.ClientConfig.Burst = 200, 400
 	return o.applyPullSecrets(config)
 }
 
-// applyPullSecrets reads the Secrets that node agents ask for from the host cluster, each time anew.
+// applyPullSecrets sets up live reads of the Secrets that node agents request from the host cluster.
 func (o *Options) applyPullSecrets(config *apiserver.Config) error {
 	client, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
 	if err != nil {
@@ -120,7 +119,7 @@ func (o *Options) applyServing(config *apiserver.Config) error {
 	return nil
 }
 
-// applyAccess decides who callers are and what they may do.
+// applyAccess sets up authentication and authorization.
 func (o *Options) applyAccess(ctx context.Context, config *apiserver.Config) error {
 	generic := config.Generic
 	if err := o.applyAuthentication(ctx, config); err != nil {
@@ -143,8 +142,7 @@ func (o *Options) applyAccess(ctx context.Context, config *apiserver.Config) err
 	return nil
 }
 
-// applyAuthentication takes the authorities of client certificates from the host cluster, and has
-// them before the first connection.
+// applyAuthentication takes the client CA from the host cluster. The server has it before the first connection.
 func (o *Options) applyAuthentication(ctx context.Context, config *apiserver.Config) error {
 	generic := config.Generic
 	var parts []dynamiccertificates.CAContentProvider
@@ -175,7 +173,7 @@ func (o *Options) applyAuthentication(ctx context.Context, config *apiserver.Con
 	return nil
 }
 
-// applyAdmission sets up what watches the host cluster: priority and fairness, and admission.
+// applyAdmission sets up admission and priority and fairness, which both watch the host cluster.
 func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) error {
 	generic := config.Generic
 	client, err := kubernetes.NewForConfig(generic.ClientConfig)
@@ -220,8 +218,7 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	return nil
 }
 
-// leaveOutMissing turns off what the host does not have: an informer for an API that is not there
-// would never be ready.
+// leaveOutMissing disables features whose API the host cluster does not have. An informer for a missing API would never sync.
 func (o *Options) leaveOutMissing(ctx context.Context, client kubernetes.Interface) error {
 	resources, err := client.Discovery().ServerResourcesForGroupVersion("admissionregistration.k8s.io/v1")
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -1,7 +1,6 @@
-// Package app makes the program apiserver of its packages.
+// Package app builds the program apiserver from its packages.
 //
-// options.go and its neighbours hold the flags and what is wrong with them, config.go turns them
-// into an apiserver.Config, run.go runs what has to run. What the flags configure is elsewhere:
-// the server in pkg/apiserver, its store, certificates and authorization in packages below it.
-// Enter at NewCommand.
+// options.go and the files named options_*.go define and validate the flags. config.go converts them to an
+// apiserver.Config. run.go runs the server. The flags configure other packages: the server is in pkg/apiserver, and
+// its store, certificates and authorization are in packages below that. Enter at NewCommand.
 package app

@@ -32,15 +32,15 @@ import (
 )
 
 const (
-	// reconnectWithin is how long after its return etcd is asked again at the latest.
+	// reconnectWithin is the maximum delay until the client tries etcd again after an outage.
 	reconnectWithin = 3 * time.Second
-	// redialPeriod is the pause between two attempts to connect.
+	// redialPeriod is the delay between two attempts to connect.
 	redialPeriod = 500 * time.Millisecond
-	// verifyTimeout bounds the look at a store before a connection to it is used.
+	// verifyTimeout limits the check of a store before a connection to it is used.
 	verifyTimeout = 10 * time.Second
 )
 
-// guardStore lets the guard open the store, for as long as it takes. Where it closes later, the process ends.
+// guardStore runs the guard, which opens the store when it can. If the guard closes later, the process ends.
 func guardStore(ctx context.Context, options *Options, config *apiserver.Config, end context.CancelCauseFunc) error {
 	kube, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
 	if err != nil {
@@ -67,12 +67,12 @@ func guardStore(ctx context.Context, options *Options, config *apiserver.Config,
 	return nil
 }
 
-// withoutEtcd takes etcd out of /livez: no restart brings it back. /readyz keeps it.
+// withoutEtcd removes etcd from /livez, because a restart does not repair etcd. /readyz still checks it.
 func withoutEtcd(config *genericapiserver.RecommendedConfig) {
 	config.LivezChecks = slices.DeleteFunc(config.LivezChecks, func(check healthz.HealthChecker) bool { return check.Name() == "etcd" })
 }
 
-// record is the guard's view of etcd. It does not wait for a connection.
+// record returns the guard's client of etcd. It does not wait for a connection.
 func (o *StoreOptions) record(endpoints ...string) (*guard.Etcd, error) {
 	security, err := clientTLS(o.Etcd.StorageConfig.Transport)
 	if err != nil {
@@ -91,7 +91,7 @@ func (o *StoreOptions) record(endpoints ...string) (*guard.Etcd, error) {
 	return &guard.Etcd{Client: client, Prefix: o.Etcd.StorageConfig.Prefix, Groups: sets.List(apiserver.GroupNames())}, nil
 }
 
-// clientTLS is nil where no file is named, as the generic server has it.
+// clientTLS returns nil if no file is configured, like the generic server.
 func clientTLS(config storagebackend.TransportConfig) (*tls.Config, error) {
 	if config.CertFile == "" && config.KeyFile == "" && config.TrustedCAFile == "" {
 		return nil, nil //nolint:nilnil // etcd's client takes nil for a connection without TLS
@@ -104,8 +104,8 @@ func clientTLS(config storagebackend.TransportConfig) (*tls.Config, error) {
 	return security, nil
 }
 
-// verifyConnections has each new connection to an external etcd lead to the store that is served, or to none. The embedded one
-// lives and dies with the process.
+// verifyConnections checks each new connection to an external etcd. A connection to another store than the served one
+// is refused. The embedded etcd needs no check, because it runs only as long as this process.
 func (o *StoreOptions) verifyConnections(g *guard.Guard) {
 	to := &o.Etcd.StorageConfig.Transport
 	schemes := map[string]string{}
@@ -129,7 +129,7 @@ func (o *StoreOptions) verifyConnections(g *guard.Guard) {
 	to.EgressLookup = func(egressselector.NetworkContext) (utilnet.DialFunc, error) { return dial, nil }
 }
 
-// untilConnected dials again and again for as long as etcd's client waits for one attempt. On its own that client waits up to two
+// untilConnected retries dial until the context of the attempt ends. The etcd client itself would wait up to two
 // minutes between attempts after a long outage.
 func untilConnected(dial utilnet.DialFunc) utilnet.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -147,7 +147,7 @@ func untilConnected(dial utilnet.DialFunc) utilnet.DialFunc {
 	}
 }
 
-// readAt reads the record of one member.
+// readAt reads the record from one etcd member.
 func (o *StoreOptions) readAt(ctx context.Context, endpoint string) (guard.Reading, error) {
 	if endpoint == "" {
 		endpoint = o.Etcd.StorageConfig.Transport.ServerList[0]
@@ -162,7 +162,7 @@ func (o *StoreOptions) readAt(ctx context.Context, endpoint string) (guard.Readi
 	return store.Read(ctx)
 }
 
-// uncached are the kinds for which flags turn the watch cache off.
+// uncached returns the kinds whose watch cache the flags disable.
 func (o *StoreOptions) uncached(kinds []rest.Row) ([]schema.GroupResource, error) {
 	sizes, err := genericoptions.ParseWatchCacheSizes(o.Etcd.WatchCacheSizes)
 	if err != nil {

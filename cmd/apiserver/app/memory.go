@@ -11,18 +11,20 @@ import (
 )
 
 const (
-	// memoryLimitEnv is the container's memory limit in bytes. The chart sets it.
+	// memoryLimitEnv holds the memory limit of the container in bytes. The chart sets it.
 	memoryLimitEnv = "MEMORY_LIMIT"
-	// heapPercent of it is what Go may use: the rest is for what Go does not count, the pages of the store among them.
+	// heapPercent is the percentage of the limit that Go may use. The rest is for memory that Go does not count, such
+	// as the mapped pages of the store.
 	heapPercent = 90
-	// quotaShare is how much more memory than space a store takes, as an estimate: small objects took about ten times their size
-	// with the garbage collector's default, decoded, in the watch cache and its history. Near the limit it collects more often.
+	// quotaShare estimates how many bytes of memory the process needs for each byte in the store. With the default of
+	// the garbage collector, small objects used about ten times their size: decoded, in the watch cache and in its
+	// history. Near the memory limit the collector runs more often, so eight is enough.
 	quotaShare = 8
 	// smallestQuotaBytes is enough for a few thousand objects.
 	smallestQuotaBytes = 64 << 20
 )
 
-// memoryLimit is how many bytes this process may take, or zero where nobody says.
+// memoryLimit returns the memory limit of the process in bytes. It returns zero if the environment sets none.
 func memoryLimit(getenv func(string) string) (int64, error) {
 	text := getenv(memoryLimitEnv)
 	if text == "" {
@@ -35,15 +37,16 @@ func memoryLimit(getenv func(string) string) (int64, error) {
 	return limit, nil
 }
 
-// limitHeap lets the garbage collector work harder before the kernel ends the process. GOMEMLIMIT wins.
+// limitHeap makes the garbage collector run more often near the limit, before the kernel kills the process.
+// GOMEMLIMIT takes precedence.
 func limitHeap(limit int64, getenv func(string) string) {
 	if limit > 0 && getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit / 100 * heapPercent)
 	}
 }
 
-// quotaFor is the quota of an embedded store whose objects fit into memory. A store that is larger already stays writable: it was
-// loaded before.
+// quotaFor returns the quota of an embedded store, in bytes, so that its objects fit into memory. If the store is
+// already larger, it stays writable, because it has fitted into memory before.
 func quotaFor(limit int64, dataDir string) int64 {
 	if limit == 0 {
 		return store.DefaultQuotaBytes

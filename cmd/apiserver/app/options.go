@@ -18,7 +18,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// Options are the program's flags.
+// Options holds the flags of the program.
 type Options struct {
 	Server         *genericoptions.ServerRunOptions
 	CoreAPI        *genericoptions.CoreAPIOptions
@@ -38,7 +38,7 @@ type Options struct {
 	Gates        *GateOptions
 	Protection   *ProtectionOptions
 
-	// Reviewers are the plugins of Admission, once it is applied.
+	// Reviewers holds the admission plugins after Admission has been applied.
 	Reviewers review.Plugins
 }
 
@@ -51,12 +51,12 @@ func NewOptions() (*Options, error) {
 	serving := genericoptions.NewSecureServingOptions().WithLoopback()
 	serving.BindPort = 6443
 	serving.Required = true
-	// One proxy carries many long requests on each connection.
+	// The aggregation proxy sends many long requests over each connection.
 	serving.HTTP2MaxStreamsPerConnection = 1000
 	serving.ServerCert.CertDirectory, serving.ServerCert.PairName = "", ""
 
 	server := genericoptions.NewServerRunOptions()
-	// Without it, open watches hold the old process for a minute, and with it the embedded store.
+	// Without this limit, open watches would keep the old process alive for a minute, and the embedded store would stay locked.
 	server.ShutdownWatchTerminationGracePeriod = 2 * time.Second
 
 	namespace := ownNamespace()
@@ -83,7 +83,7 @@ func NewOptions() (*Options, error) {
 	}, nil
 }
 
-// Flags are the options as flags, in sections.
+// Flags returns the flags, in sections.
 func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	o.Store.AddFlags(sets.FlagSet("store"))
@@ -105,8 +105,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	return sets
 }
 
-// addServerFlags adds the generic server's flags without those that the gates' own flag replaces:
-// the library wants a component's name before each gate.
+// addServerFlags adds the flags of the generic server, except its flag for feature gates. GateOptions replaces that
+// one, because the library requires a component name before each gate.
 func (o *Options) addServerFlags(fs *pflag.FlagSet) {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.Server.AddUniversalFlags(all)
@@ -120,12 +120,12 @@ func (o *Options) addServerFlags(fs *pflag.FlagSet) {
 	})
 }
 
-// Complete fills in what follows from other flags.
+// Complete sets the fields that follow from other flags.
 func (o *Options) Complete() error {
 	if err := o.Gates.Apply(o.Server.ComponentGlobalsRegistry); err != nil {
 		return err
 	}
-	// One kubeconfig serves all three, unless somebody wants otherwise.
+	// By default one kubeconfig serves all three purposes.
 	for _, file := range []*string{&o.Authentication.RemoteKubeConfigFile, &o.Authorization.RemoteKubeConfigFile} {
 		if *file == "" {
 			*file = o.CoreAPI.CoreAPIKubeconfigPath
@@ -134,7 +134,7 @@ func (o *Options) Complete() error {
 	return nil
 }
 
-// Validate says what is wrong with the flags.
+// Validate returns all errors in the flags.
 func (o *Options) Validate() []error {
 	var errs []error
 	for _, part := range []interface{ Validate() []error }{
@@ -151,7 +151,8 @@ func (o *Options) Validate() []error {
 	return errs
 }
 
-// ownNamespace is where we run: what the Pod says, what its service account says, or the default.
+// ownNamespace returns the namespace of the server. It tries the Pod's environment variable, then the namespace of
+// the service account, then the default.
 func ownNamespace() string {
 	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
 		return namespace
@@ -162,7 +163,7 @@ func ownNamespace() string {
 	return "kruise-system"
 }
 
-// newEtcdOptions are the flags of an external etcd.
+// newEtcdOptions returns the flags of an external etcd.
 func newEtcdOptions() *genericoptions.EtcdOptions {
 	etcd := genericoptions.NewEtcdOptions(storagebackend.NewDefaultConfig("/registry/kruise.io", nil))
 	etcd.DefaultStorageMediaType = runtime.ContentTypeProtobuf

@@ -14,13 +14,13 @@ import (
 	"kruise.io/kruise/pkg/apiserver/authorization"
 )
 
-// AccountOptions name our own service accounts, as namespace/name, and where the node agents' Secrets are.
+// AccountOptions names the Kruise service accounts, as namespace/name, and the namespace of the node agents' pull secrets.
 type AccountOptions struct {
 	Manager, Daemon      string
 	PullSecretsNamespace string
 }
 
-// NewAccountOptions returns the chart's names. An empty pullSecretsNamespace is the usual one.
+// NewAccountOptions returns the names that the chart uses. An empty pullSecretsNamespace selects the default.
 func NewAccountOptions(namespace, pullSecretsNamespace string) *AccountOptions {
 	return &AccountOptions{
 		Manager: namespace + "/kruise-manager", Daemon: namespace + "/kruise-daemon",
@@ -39,7 +39,7 @@ func (o *AccountOptions) AddFlags(fs *pflag.FlagSet) {
 		"Namespace of the Secrets that node agents get by way of their NodeImage; $"+pub.DaemonConfigNamespaceEnv+" by default.")
 }
 
-// Validate says what is wrong.
+// Validate returns all errors in the flags.
 func (o *AccountOptions) Validate() []error {
 	var errs []error
 	for flag, value := range map[string]string{"manager-service-account": o.Manager, "daemon-service-account": o.Daemon} {
@@ -53,7 +53,7 @@ func (o *AccountOptions) Validate() []error {
 	return errs
 }
 
-// DaemonUser is the node agents' account as a user, empty without one.
+// DaemonUser returns the user name of the node agents' account, or an empty string if there is none.
 func (o *AccountOptions) DaemonUser() string { return userOf(o.Daemon) }
 
 func userOf(value string) string {
@@ -64,7 +64,7 @@ func userOf(value string) string {
 	return serviceaccount.MakeUsername(namespace, name)
 }
 
-// Accounts are the accounts with their rules.
+// Accounts returns the accounts with their rules.
 func (o *AccountOptions) Accounts() ([]authorization.Account, error) {
 	var accounts []authorization.Account
 	for rules, value := range map[string]string{helm.ManagerRules: o.Manager, helm.DaemonRules: o.Daemon} {

@@ -22,9 +22,9 @@ import (
 	"kruise.io/kruise/pkg/admission/review"
 )
 
-// newAdmissionOptions are the generic server's plugins and ours. One that completes objects is
-// before the policies and webhooks of users, so that they see objects whole; those that judge are
-// after them. Quota is last: what another plugin refuses must not be counted.
+// newAdmissionOptions returns the order of the generic plugins and the Kruise plugins. A plugin that completes
+// objects runs before policies and webhooks of users, so that these see complete objects. Plugins that validate run
+// after them. Quota runs last, because an object that another plugin refuses must not be counted.
 func newAdmissionOptions(
 	accounts *AccountOptions, protection *ProtectionOptions, reviewers review.Plugins,
 ) *genericoptions.AdmissionOptions {

@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// CertificateOptions say where the self-managed certificate is kept and for whom it is.
+// CertificateOptions defines where the self-managed certificate is stored and which names it has.
 type CertificateOptions struct {
 	Namespace, SecretName, ServiceName string
-	// ReviewServiceName is the Service that leads to us also while we are not ready.
+	// ReviewServiceName is the Service that leads to this server even while it is not ready.
 	ReviewServiceName string
 }
 
@@ -34,7 +34,7 @@ func (o *CertificateOptions) AddFlags(fs *pflag.FlagSet) {
 		"Service in --namespace through which kube-apiserver reaches our reviews; the self-managed certificate is for its names too.")
 }
 
-// Validate says what is wrong.
+// Validate returns all errors in the flags.
 func (o *CertificateOptions) Validate() []error {
 	var errs []error
 	check := func(flag, value string, problems []string) {
@@ -49,7 +49,7 @@ func (o *CertificateOptions) Validate() []error {
 	return errs
 }
 
-// DNSNames are the names that kube-apiserver may call the Services by.
+// DNSNames returns the names under which kube-apiserver calls the Services.
 func (o *CertificateOptions) DNSNames() []string {
 	var names []string
 	for _, service := range []string{o.ServiceName, o.ReviewServiceName} {

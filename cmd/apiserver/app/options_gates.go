@@ -15,21 +15,21 @@ import (
 	"kruise.io/kruise/pkg/features"
 )
 
-// GateOptions take Kruise's feature gates and the generic apiserver's by one flag. Where both know
-// a name, it is Kruise's.
+// GateOptions reads the feature gates of Kruise and of the generic apiserver from one flag. If both have a gate of
+// the same name, the flag sets that of Kruise.
 type GateOptions struct {
-	// Kruise holds Kruise's gates.
+	// Kruise holds the feature gates of Kruise.
 	Kruise featuregate.MutableFeatureGate
 	wanted map[string]bool
 }
 
-// NewGateOptions returns all gates at their defaults.
+// NewGateOptions returns all gates with their defaults.
 func NewGateOptions(legacyKinds string) (*GateOptions, error) {
 	gate, err := features.New(legacyKinds)
 	if err != nil {
 		return nil, err
 	}
-	// The generic gates are the process's, and closed once they have been flags.
+	// The generic gates are global, and no gate can be added after the first use as flags.
 	if _, known := utilfeature.DefaultMutableFeatureGate.GetAll()[logsapi.ContextualLogging]; !known {
 		if err := logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate); err != nil {
 			return nil, fmt.Errorf("register feature gates: %w", err)
@@ -46,7 +46,7 @@ func (o *GateOptions) AddFlags(fs *pflag.FlagSet) {
 		"A set of key=value pairs that describe feature gates. Options are:\n"+strings.Join(slices.Compact(known), "\n"))
 }
 
-// Apply gives each gate its value, after the flags are parsed.
+// Apply sets the value of each gate after the flags are parsed.
 func (o *GateOptions) Apply(registry basecompatibility.ComponentGlobalsRegistry) error {
 	if err := registry.Set(); err != nil {
 		return fmt.Errorf("set versions: %w", err)

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ProtectionOptions say how protections against deletions and disruptions work.
+// ProtectionOptions configures the protections against deletions and disruptions.
 type ProtectionOptions struct {
 	LogPath                 string
 	InTerminatingNamespaces bool
@@ -25,7 +25,7 @@ func (o *ProtectionOptions) AddFlags(fs *pflag.FlagSet) {
 			"no longer protected.")
 }
 
-// Validate says what is wrong.
+// Validate returns all errors in the flags.
 func (o *ProtectionOptions) Validate() []error {
 	if o.LogPath == "" {
 		return []error{errors.New("--protection-log-path is empty: name a directory, or - for standard output")}

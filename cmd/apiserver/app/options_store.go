@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// requestOverhead is what an etcd request needs beside the object: key, conditions, encryption.
+	// requestOverhead is the size of an etcd request without the object: the key, the conditions and the encryption.
 	requestOverhead = 64 << 10
-	// defaultMaxObjectBytes fits what etcd accepts unless its operator changed it.
+	// defaultMaxObjectBytes fits the default request limit of etcd.
 	defaultMaxObjectBytes = store.DefaultMaxRequestBytes - requestOverhead
-	// largestObjectBytes fits what etcd's client sends at most.
+	// largestObjectBytes fits the largest request that the etcd client sends.
 	largestObjectBytes  = 2<<20 - requestOverhead
 	smallestObjectBytes = 64 << 10
 )
 
-// StoreOptions say where objects are kept: in an external etcd or in one of our own.
+// StoreOptions defines where objects are stored: in an external etcd or in an embedded one.
 type StoreOptions struct {
 	Etcd           *genericoptions.EtcdOptions
 	DataDir        string
 	QuotaBytes     int64
 	MaxObjectBytes int
 	LockPatience   time.Duration
-	// ConfigMap has the cluster's copy of the store's record.
+	// ConfigMap is the name of the ConfigMap with the cluster's copy of the store's record.
 	ConfigMap string
 }
 
-// NewStoreOptions returns the defaults: an etcd of our own.
+// NewStoreOptions returns the defaults, which select an embedded etcd.
 func NewStoreOptions() *StoreOptions {
 	return &StoreOptions{
 		Etcd: newEtcdOptions(), DataDir: "/var/lib/kruise/store",
@@ -60,10 +60,10 @@ func (o *StoreOptions) AddFlags(fs *pflag.FlagSet) {
 			"stay below its --max-request-bytes. Objects above a limit that was lowered may shrink and be deleted.")
 }
 
-// Embedded says whether we run an etcd of our own.
+// Embedded returns true if the server runs an embedded etcd.
 func (o *StoreOptions) Embedded() bool { return len(o.Etcd.StorageConfig.Transport.ServerList) == 0 }
 
-// Validate says what is wrong.
+// Validate returns all errors in the flags.
 func (o *StoreOptions) Validate() []error {
 	var errs []error
 	if o.MaxObjectBytes < smallestObjectBytes || o.MaxObjectBytes > largestObjectBytes {

@@ -10,8 +10,8 @@ import (
 	"kruise.io/kruise/pkg/admission/review"
 )
 
-// reviews are what kube-apiserver asks us. The chart's webhooks (templates/apiserver/webhooks.yaml) name
-// them.
+// reviews lists the reviews that kube-apiserver requests from this server. The webhooks of the chart
+// (templates/apiserver/webhooks.yaml) name them.
 var reviews = []review.Row{
 	{
 		Name:       "namespacereviews",

@@ -19,8 +19,7 @@ import (
 	"kruise.io/kruise/pkg/admission/review"
 )
 
-// asked are the webhooks of the installation: the rules by which kube-apiserver asks for each kind of review, and by which kind of
-// configuration.
+// asked reads the webhooks of the chart. It returns the rules and the kind of webhook configuration for each review.
 func asked(t *testing.T) (rules map[string][]admissionregistrationv1.RuleWithOperations, kinds map[string]string) {
 	t.Helper()
 	data, err := os.ReadFile("../../../artifacts/install.yaml")
@@ -46,8 +45,8 @@ func asked(t *testing.T) (rules map[string][]admissionregistrationv1.RuleWithOpe
 	}
 }
 
-// TestReviewsAreThoseThatWebhooksAskFor compares the table with the chart: a review outside of it fails each request that it is
-// about.
+// TestReviewsAreThoseThatWebhooksAskFor compares the table with the webhooks of the chart. If the chart names a
+// review that the table does not have, every request that matches the webhook fails.
 func TestReviewsAreThoseThatWebhooksAskFor(t *testing.T) {
 	options, err := NewOptions()
 	require.NoError(t, err)

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// certificateTimeout bounds the wait for the first certificate. Whoever started us tries again.
+	// certificateTimeout limits the wait for the first certificate. After it, the process exits and is restarted.
 	certificateTimeout = 2 * time.Minute
-	// closedPatience is how long requests may take to end once the store is closed.
+	// closedPatience is how long running requests may take after the store has closed.
 	closedPatience = 10 * time.Second
 )
 
-// Run serves until ctx ends or the embedded store does.
+// Run serves until ctx ends or the embedded store stops.
 func Run(ctx context.Context, options *Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -42,7 +42,7 @@ func Run(ctx context.Context, options *Options) error {
 		if err != nil {
 			return err
 		}
-		defer embedded.Stop() // after the last request
+		defer embedded.Stop() // Stop the store after the last request.
 		keeper, err := embedded.Space(quota)
 		if err != nil {
 			return err
@@ -76,8 +76,8 @@ func Run(ctx context.Context, options *Options) error {
 	return nil
 }
 
-// serve runs the server until ctx ends and its requests are answered. Requests that wait for a store that was closed meanwhile are
-// not waited for.
+// serve runs the server until ctx ends and all requests are answered. If ctx ends because the store has closed, it
+// waits only for closedPatience.
 func serve(ctx context.Context, run func(context.Context) error) error {
 	served := make(chan error, 1)
 	go func() { served <- run(ctx) }()
@@ -98,12 +98,12 @@ func serve(ctx context.Context, run func(context.Context) error) error {
 	}
 }
 
-// startStore starts the embedded store. Where that ends on its own, so does the process.
+// startStore starts the embedded store. If the store stops by itself, the process ends.
 func startStore(ctx context.Context, options *StoreOptions, quota int64, end context.CancelCauseFunc) (*store.Embedded, error) {
 	embedded, err := store.Start(ctx, store.Config{
 		Dir:        options.DataDir,
 		QuotaBytes: quota,
-		// Not by --max-object-bytes: what was stored under a higher one can still be written.
+		// Do not use --max-object-bytes, so that objects stored under a higher limit can still be written.
 		MaxRequestBytes: largestObjectBytes + requestOverhead,
 		LockPatience:    options.LockPatience,
 	})
@@ -121,7 +121,7 @@ func startStore(ctx context.Context, options *StoreOptions, quota int64, end con
 	return embedded, nil
 }
 
-// manageCertificates has a certificate before the server starts, and keeps it right meanwhile.
+// manageCertificates waits for a certificate before the server starts, and renews it while the server runs.
 func manageCertificates(ctx context.Context, options *Options, config *apiserver.Config) error {
 	client, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"kruise.io/kruise/pkg/apiserver/guard"
 )
 
-// TestHangingRequestsDoNotHoldAClosedStore: what serves them has caches of a store that is gone.
+// TestHangingRequestsDoNotHoldAClosedStore checks that the process ends although requests hang. Its caches belong to
+// a store that is no longer served.
 func TestHangingRequestsDoNotHoldAClosedStore(t *testing.T) {
 	for name, test := range map[string]struct {
 		cause error
@@ -30,7 +31,7 @@ func TestHangingRequestsDoNotHoldAClosedStore(t *testing.T) {
 				cancel(test.cause)
 				assert.NoError(t, serve(ctx, func(ctx context.Context) error {
 					<-ctx.Done()
-					<-time.After(time.Minute) // a request
+					<-time.After(time.Minute) // This stands for a request that hangs.
 					return nil
 				}))
 				assert.Equal(t, test.want, time.Since(start))

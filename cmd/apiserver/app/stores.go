@@ -16,16 +16,16 @@ import (
 	"kruise.io/kruise/pkg/registry/policy"
 )
 
-// openStores gives admission what is stored in this server. The server is ready when the caches that plugins asked for are
-// filled: a budget that is not known yet protects nothing. They are filled once the store is open; until then each plugin answers
-// by its rule for an outage.
+// openStores gives admission plugins access to the store of this server. The server becomes ready when the caches
+// that the plugins requested have synced, because a budget that is not in the cache protects nothing. The caches sync
+// after the store is open. Until then each plugin follows its own rule for an outage.
 func openStores(config *apiserver.Config, kruise versioned.Interface) (*initializer.Stores, error) {
 	budgets := policy.NewBudgets()
 	config.Opened = budgets.Opened
 	informers := externalversions.NewSharedInformerFactory(kruise, 0)
 	var synced atomic.Bool
 	err := config.Generic.AddPostStartHook("start-kruise-informers", func(context genericapiserver.PostStartHookContext) error {
-		// The hook is part of /livez, and the store may be closed for long.
+		// Do not block the hook, because the hook is part of /livez and the store may stay closed for a long time.
 		go func() {
 			select {
 			case <-config.Guard.Opened():
@@ -35,7 +35,7 @@ func openStores(config *apiserver.Config, kruise versioned.Interface) (*initiali
 			informers.Start(context.Done())
 			for _, filled := range informers.WaitForCacheSync(context.Done()) {
 				if !filled {
-					return // the server ends
+					return // The server stops.
 				}
 			}
 			synced.Store(true)

@@ -10,7 +10,7 @@ import (
 	"kruise.io/kruise/pkg/features"
 )
 
-// NewCommand makes the command. getenv reads the environment.
+// NewCommand returns the command. getenv reads the environment.
 func NewCommand(getenv func(string) string) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "manager",
@@ -48,7 +48,7 @@ func NewCommand(getenv func(string) string) *cobra.Command {
 	return command
 }
 
-// warn says what of the flags given works otherwise than written, after gates have forced each other.
+// warn logs the given flags that have no effect or another effect than requested. Call it after the feature gates are set.
 func (o *Options) warn(logger klog.Logger) error {
 	forced, err := features.Cascade(o.Features)
 	if err != nil {

@@ -31,7 +31,7 @@ import (
 
 const protobuf = "application/vnd.kubernetes.protobuf"
 
-// Config is all that Run needs, made and not started.
+// Config contains everything that Run needs. Nothing in it has been started.
 type Config struct {
 	options     *Options
 	deps        controller.Deps
@@ -44,13 +44,13 @@ type Config struct {
 	leader      *leaderMetric
 }
 
-// running is a controller with the informers that it reads.
+// running is a controller and its informers.
 type running struct {
 	*reconcile.Controller
 	needs []controller.Need
 }
 
-// Config makes the clients and the controllers.
+// Config creates the clients and the controllers.
 func (o *Options) Config(ctx context.Context) (*Config, error) {
 	base, err := clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
 	if err != nil {

@@ -18,17 +18,17 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// row is one controller. The flag of its workers is --<name>-workers.
+// row is one controller. The flag for its workers is --<name>-workers.
 type row struct {
 	name string
-	// enabled says whether the feature gates ask for it; nil is always. A controller that they do not ask for is not made.
+	// enabled returns true if the feature gates enable the controller. nil means always. A disabled controller is not created.
 	enabled func(featuregate.FeatureGate) bool
-	// new makes the controller, which runs nothing yet. It starts when the servers have all that its constructor asked
-	// controller.Deps for.
+	// new creates the controller without starting it. The controller starts when the API servers serve all kinds that
+	// its constructor requested from controller.Deps.
 	new func(controller.Deps, *Options) (*reconcile.Controller, error)
 }
 
-// controllers is every controller.
+// controllers lists all controllers.
 var controllers = []row{
 	{"cloneset", nil, func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
 		return cloneset.New(deps, cloneset.Options{ScalingExcludePreparingDelete: o.ScalingExcludePreparingDelete})
@@ -49,12 +49,12 @@ var controllers = []row{
 	{"imagelistpulljob", allOf(features.KruiseDaemon, features.ImagePullJobGate), alone(imagelistpulljob.New)},
 }
 
-// alone is the constructor of a controller without options of its own.
+// alone adapts a constructor that needs no options.
 func alone(construct func(controller.Deps) (*reconcile.Controller, error)) func(controller.Deps, *Options) (*reconcile.Controller, error) {
 	return func(deps controller.Deps, _ *Options) (*reconcile.Controller, error) { return construct(deps) }
 }
 
-// allOf asks for a controller while all of the gates are on.
+// allOf enables a controller if all of the gates are on.
 func allOf(gates ...featuregate.Feature) func(featuregate.FeatureGate) bool {
 	return func(gate featuregate.FeatureGate) bool {
 		for _, name := range gates {
@@ -66,7 +66,7 @@ func allOf(gates ...featuregate.Feature) func(featuregate.FeatureGate) bool {
 	}
 }
 
-// anyOf asks for a controller while one of the gates is on.
+// anyOf enables a controller if at least one of the gates is on.
 func anyOf(gates ...featuregate.Feature) func(featuregate.FeatureGate) bool {
 	return func(gate featuregate.FeatureGate) bool {
 		return slices.ContainsFunc(gates, gate.Enabled)

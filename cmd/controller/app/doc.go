@@ -1,3 +1,3 @@
-// Package app is the program controller: options.go turns flags into Options, config.go turns those into a Config with its
-// clients, and run.go runs it. The controllers are one table in controllers.go.
+// Package app builds the program controller. options.go converts flags to Options, config.go converts those to a
+// Config with clients, and run.go runs it. The table of controllers is in controllers.go.
 package app

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ignoredFlags are accepted, because manifests have them, and do nothing here.
+// ignoredFlags lists flags that are accepted because existing manifests use them. They have no effect.
 var ignoredFlags = []struct{ name, value string }{
 	{"allow-privileged", "true"},
 	{"controller-cache-sync-timeout", "2m"},
@@ -47,7 +47,7 @@ func (o *Options) addIgnored(fs *pflag.FlagSet) {
 	}
 }
 
-// noteIgnored remembers which of the flags given have no effect.
+// noteIgnored records which of the given flags have no effect.
 func (o *Options) noteIgnored(fs *pflag.FlagSet) {
 	fs.Visit(func(given *pflag.Flag) {
 		if slices.ContainsFunc(ignoredFlags, func(flag struct{ name, value string }) bool { return flag.name == given.Name }) {

@@ -13,7 +13,7 @@ import (
 	"kruise.io/kruise/pkg/features"
 )
 
-// Options are the flags. Their names and defaults are those of existing manifests.
+// Options holds the flags. Their names and defaults are those in existing manifests.
 type Options struct {
 	Kubeconfig string
 	QPS        float64
@@ -30,11 +30,11 @@ type Options struct {
 	QueueQPS            int
 	BucketSize          int
 	ExpectationTimeout  time.Duration
-	// Workers are by the name of the controller's row.
+	// Workers holds the number of workers, by the name of the controller's row.
 	Workers                       map[string]*int
 	ScalingExcludePreparingDelete bool
 
-	// PullSecretsNamespace holds the copies of pull secrets.
+	// PullSecretsNamespace is the namespace of the copies of pull secrets.
 	PullSecretsNamespace   string
 	NodeImageCreationDelay time.Duration
 	NodeImageTagTTLSeconds int
@@ -42,11 +42,11 @@ type Options struct {
 	Features featuregate.MutableFeatureGate
 	Logging  *logsapi.LoggingConfiguration
 
-	// ignored are the flags that were given and have no effect.
+	// ignored lists the given flags that have no effect.
 	ignored []string
 }
 
-// Election are the flags of the leader election.
+// Election holds the flags of the leader election.
 type Election struct {
 	Enabled                                   bool
 	Namespace, ID, ResourceLock               string
@@ -77,7 +77,7 @@ func NewOptions(getenv func(string) string) (*Options, error) {
 	}, nil
 }
 
-// AddFlags binds the options to flags.
+// AddFlags adds the flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Path to a kubeconfig; empty means the service account of the Pod.")
 	fs.Float64Var(&o.QPS, "rest-config-qps", o.QPS, "Requests per second to the API server; 0 means the client's default, -1 no limit.")
@@ -120,13 +120,13 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.addIgnored(fs)
 }
 
-// maxTagTTLSeconds is a month.
+// maxTagTTLSeconds is 31 days.
 const maxTagTTLSeconds = 31 * 24 * 3600
 
-// unlimited is the rate at which a client waits for nothing. API servers protect themselves by priority and fairness.
+// unlimited disables the client-side rate limit. API servers protect themselves by priority and fairness.
 const unlimited = -1
 
-// Validate refuses values that cannot work.
+// Validate returns an error if a value cannot work.
 func (o *Options) Validate() error {
 	if o.Election.ResourceLock != "leases" {
 		return fmt.Errorf("--leader-election-resource-lock: %q is not supported: set it to \"leases\"", o.Election.ResourceLock)

@@ -80,7 +80,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// With KruiseDaemon off, nothing acts on NodeImages and jobs.
+// If KruiseDaemon is off, no controller acts on NodeImages and jobs.
 // Case image-predownload 40.
 func TestNothingActsOnPullsWithoutTheNodeAgent(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -9,19 +9,19 @@ import (
 
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/leaderelection"
-	_ "k8s.io/component-base/logs/json/register"           // --logging-format=json
-	_ "k8s.io/component-base/metrics/prometheus/clientgo"  // rest_client_*, leader_election_*
-	_ "k8s.io/component-base/metrics/prometheus/workqueue" // workqueue_*
+	_ "k8s.io/component-base/logs/json/register"           // Registers --logging-format=json.
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"  // Registers rest_client_* and leader_election_*.
+	_ "k8s.io/component-base/metrics/prometheus/workqueue" // Registers workqueue_*.
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/controller"
 )
 
-// errLostLease ends the process: whoever leads now must not find us working as well.
+// errLostLease ends the process, because two replicas must not work at the same time.
 var errLostLease = errors.New("lost the Lease of the leader election")
 
-// Run serves until the context ends. Caches fill at once, whether or not this replica leads: taking over is then a matter of
-// the Lease alone.
+// Run runs until ctx ends. Every replica fills its caches immediately, even if it does not lead. So a new leader can
+// start as soon as it has the Lease.
 func (c *Config) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -46,8 +46,8 @@ func (c *Config) Run(ctx context.Context) error {
 	return c.elect(ctx, cancel)
 }
 
-// elect leads while the Lease is ours, and gives it back at the end: only after the last write, so that the next leader finds
-// all that this one did.
+// elect runs the controllers while this replica holds the Lease. It releases the Lease only after the last write, so
+// that the next leader sees all writes of this one.
 func (c *Config) elect(ctx context.Context, cancel context.CancelCauseFunc) error {
 	logger := klog.FromContext(ctx)
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -88,7 +88,7 @@ func (c *Config) elect(ctx context.Context, cancel context.CancelCauseFunc) erro
 	return nil
 }
 
-// lead runs the controllers until the context ends.
+// lead runs the controllers until ctx ends.
 func (c *Config) lead(ctx context.Context) error {
 	c.leader.set(true)
 	failures := make([]error, len(c.controllers))
@@ -105,7 +105,7 @@ func (c *Config) lead(ctx context.Context) error {
 	}
 }
 
-// fillCaches starts the informers of each controller as soon as the servers have what it needs.
+// fillCaches starts the informers of each controller as soon as the API servers serve the kinds that it needs.
 func (c *Config) fillCaches(ctx context.Context) {
 	defer c.caches.Wait()
 	w := &waiter{

@@ -21,7 +21,7 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// election is a replica that leads, with one controller that is at work on one Pod until finish is closed.
+// election is a leading replica with one controller, which works on one Pod until finish is closed.
 type election struct {
 	kube            *fake.Clientset
 	finish, working chan struct{}
@@ -69,7 +69,7 @@ func (e *election) holder(t *testing.T) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// The next leader must find all that this one wrote.
+// The next leader must see all writes of this one.
 func TestTheLeaseIsGivenBackAfterTheLastWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := lead(t)

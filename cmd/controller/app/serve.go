@@ -17,7 +17,7 @@ import (
 
 const readHeaderTimeout = 10 * time.Second
 
-// serve starts the listeners for metrics, probes and profiles. They end with the context.
+// serve starts the listeners for metrics, probes and profiles. They stop when ctx ends.
 func (c *Config) serve(ctx context.Context) (*sync.WaitGroup, error) {
 	servers := &sync.WaitGroup{}
 	type endpoint struct {
@@ -64,7 +64,7 @@ func metricsHandler() http.Handler {
 	return mux
 }
 
-// healthHandler answers while the process lives. A replica that does not lead, or waits for the API, is well too.
+// healthHandler succeeds while the process runs. A replica that does not lead, or waits for the API, is also healthy.
 func healthHandler() http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/healthz", "/readyz"} {
@@ -83,7 +83,7 @@ func pprofHandler() http.Handler {
 	return mux
 }
 
-// leaderMetric says whether this replica works.
+// leaderMetric shows whether this replica leads.
 type leaderMetric struct{ gauge *metrics.Gauge }
 
 func newLeaderMetric(register func(metrics.Registerable) error) (*leaderMetric, error) {

@@ -2,14 +2,14 @@ package app
 
 import "sync"
 
-// term is the time in which this replica leads. There is at most one.
+// term is the period in which this replica leads. There is at most one.
 type term struct {
 	lock  sync.Mutex
 	ended bool
 	over  chan struct{}
 }
 
-// run calls f, unless the term has ended before it began.
+// run calls f, unless end has been called before.
 func (t *term) run(f func()) {
 	t.lock.Lock()
 	if t.ended {
@@ -22,7 +22,7 @@ func (t *term) run(f func()) {
 	f()
 }
 
-// end waits until f has returned, if it was called, and sees to it that it will not be.
+// end waits until f has returned if it was called, and prevents later calls.
 func (t *term) end() {
 	t.lock.Lock()
 	t.ended = true

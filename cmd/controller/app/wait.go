@@ -15,20 +15,20 @@ import (
 	"kruise.io/kruise/pkg/controller"
 )
 
-// apiPeriod is how often the servers are asked what they serve, while a controller waits for it.
+// apiPeriod is how often the API servers are asked which kinds they serve, while a controller waits for a kind.
 const apiPeriod = 2 * time.Second
 
-// waiter starts the informers of each controller once all that it reads is served. An API that is missing keeps nobody waiting
-// but the controllers that need it: an informer of a kind that a server does not have never fills its cache.
+// waiter starts the informers of each controller when all kinds that it reads are served. An informer of a missing
+// kind never syncs its cache. So a missing API delays only the controllers that need it.
 type waiter struct {
 	discovery discovery.ServerResourcesInterface
 	left      []*running
 	start     func([]controller.Need)
-	// said are the controllers that a line of the log was written for.
+	// said records the controllers for which the wait was logged.
 	said map[*running]bool
 }
 
-// run returns when every controller was started, or when the context ends.
+// run returns when every controller has been started, or when ctx ends.
 func (w *waiter) run(ctx context.Context) {
 	w.said = map[*running]bool{}
 	_ = wait.PollUntilContextCancel(ctx, apiPeriod, true, func(ctx context.Context) (bool, error) {
@@ -37,7 +37,7 @@ func (w *waiter) run(ctx context.Context) {
 	})
 }
 
-// pass starts the controllers that lack nothing. It asks for each group and version once.
+// pass starts the controllers whose kinds are all served. It asks for each group and version only once.
 func (w *waiter) pass(logger klog.Logger) {
 	served := &apis{discovery: w.discovery, versions: map[schema.GroupVersion]*answer{}}
 	w.left = slices.DeleteFunc(w.left, func(c *running) bool {
@@ -58,7 +58,7 @@ func (w *waiter) pass(logger klog.Logger) {
 	})
 }
 
-// apis are what the servers say they serve, asked once.
+// apis caches which kinds the API servers serve.
 type apis struct {
 	discovery discovery.ServerResourcesInterface
 	versions  map[schema.GroupVersion]*answer
@@ -69,7 +69,7 @@ type answer struct {
 	err       error
 }
 
-// missing is the first kind of the needs that is not served, or empty.
+// missing returns the first needed kind that is not served, or an empty kind.
 func (a *apis) missing(needs []controller.Need) (schema.GroupVersionKind, error) {
 	for _, need := range needs {
 		version := a.of(need.Kind.GroupVersion())

@@ -20,7 +20,7 @@ import (
 	"kruise.io/kruise/pkg/features"
 )
 
-// newConfig makes the controllers that the gates ask for, with clients of no server.
+// newConfig creates the controllers that the gates enable. Their clients have no server.
 func newConfig(t *testing.T, gates string) *Config {
 	t.Helper()
 	o, err := parse(t, nil)
@@ -51,7 +51,8 @@ func named(t *testing.T, c *Config, name string) *running {
 	return nil
 }
 
-// A cache that is read and not waited for is empty at a cold start: a budget is passed over, Pods are spread over no nodes.
+// A controller must wait for every cache that it reads. An empty cache at the start would make it miss a budget, or
+// spread Pods over no nodes.
 func TestACloneSetWaitsForAllThatItReads(t *testing.T) {
 	c := named(t, newConfig(t, "PreDownloadImageForInPlaceUpdate=true,PodUnavailableBudgetUpdateGate=true"), "cloneset-controller")
 	assert.ElementsMatch(t, []string{
@@ -81,7 +82,7 @@ func TestAControllerThatGatesDoNotAskForIsNotMade(t *testing.T) {
 	}
 }
 
-// serve makes discovery answer with every kind that the controllers need, but for those left out.
+// serve makes discovery return every kind that the controllers need, except the given ones.
 func serve(c *Config, without ...string) *discoveryfake.FakeDiscovery {
 	fake := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{}}
 	versions := map[schema.GroupVersion]*metav1.APIResourceList{}
@@ -102,7 +103,7 @@ func serve(c *Config, without ...string) *discoveryfake.FakeDiscovery {
 	return fake
 }
 
-// An older server lacks a kind. The controllers that do not need it start, and the others start once it is served.
+// An older API server lacks a kind. The controllers that do not need it start immediately. The others start when the kind is served.
 func TestAMissingAPIKeepsOnlyThoseWaitingWhoNeedIt(t *testing.T) {
 	for missing, waiting := range map[string][]string{
 		"ImageListPullJob": {"imagelistpulljob-controller"},

@@ -8,7 +8,7 @@ import (
 	"k8s.io/component-base/version"
 )
 
-// NewCommand makes the command of the program.
+// NewCommand returns the command of the program.
 func NewCommand() (*cobra.Command, error) {
 	options, err := NewOptions()
 	if err != nil {

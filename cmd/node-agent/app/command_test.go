@@ -10,7 +10,7 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 )
 
-// TestVersionNeedsNothingElse asks without the environment that the agent needs to run.
+// TestVersionNeedsNothingElse runs --version without the environment variables that the agent requires.
 func TestVersionNeedsNothingElse(t *testing.T) {
 	t.Setenv("NODE_NAME", "")
 	command, err := NewCommand()
@@ -59,7 +59,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestFlagsOfOtherManifests starts with every flag that manifests of older agents carry.
+// TestFlagsOfOtherManifests uses every flag that manifests of older agents contain.
 func TestFlagsOfOtherManifests(t *testing.T) {
 	t.Setenv("NODE_NAME", "node-1")
 	options, err := NewOptions()

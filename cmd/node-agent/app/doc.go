@@ -1,5 +1,5 @@
-// Package app turns the node agent's flags and environment into a running process.
+// Package app converts the flags and environment of the node agent to a running process.
 //
-// It owns the flags, their validation, and the order of start and stop: Options become a Config, and Run runs it.
-// What the agent does is in pkg/nodeagent. Enter at NewCommand.
+// It defines and validates the flags, and it defines the order of start and stop. Options become a Config, and Run
+// runs the Config. The work of the agent is in pkg/nodeagent. Enter at NewCommand.
 package app

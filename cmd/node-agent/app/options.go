@@ -22,17 +22,17 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/containerrestart"
 )
 
-// nodeNameEnv is the environment variable that names the node; the chart fills it from spec.nodeName.
+// nodeNameEnv is the environment variable with the node name. The chart sets it from spec.nodeName.
 const nodeNameEnv = "NODE_NAME"
 
-// Without --rest-config-qps, requests for our own kinds are not held to the client's default: when the Pods of a node are
-// restarted together, each takes half a dozen writes.
+// Rate limits for Kruise kinds if --rest-config-qps is not set. They are higher than the default of the client: when
+// the Pods of a node restart together, each Pod causes about six writes.
 const (
 	kruiseQPS   = 50
 	kruiseBurst = 100
 )
 
-// Options are the flags and the environment of the program.
+// Options holds the flags and the environment of the program.
 type Options struct {
 	NodeName    string
 	Kubeconfig  string
@@ -52,7 +52,7 @@ type Options struct {
 	CRRWorkers       int
 }
 
-// NewOptions returns the defaults, and the node's name from the environment.
+// NewOptions returns the defaults, with the node name from the environment.
 func NewOptions() (*Options, error) {
 	gates, err := features.New("")
 	if err != nil {
@@ -73,7 +73,7 @@ func NewOptions() (*Options, error) {
 	}, nil
 }
 
-// AddFlags binds the options to flags.
+// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Addr, "addr", o.Addr, "Address of /livez, /healthz, /readyz and /metrics.")
 	flags.StringVar(&o.RunDir, "run-dir", o.RunDir, "Folder in which the node's run directory is mounted.")
@@ -95,7 +95,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	logsapi.AddFlags(o.Logs, flags)
 }
 
-// Validate tells everything that is wrong with the options.
+// Validate returns all errors in the options.
 func (o *Options) Validate() error {
 	var errs []error
 	if o.NodeName == "" {
@@ -128,13 +128,13 @@ func validateAddr(flag, addr string) error {
 	return nil
 }
 
-// Config is what Run needs.
+// Config contains everything that Run needs.
 type Config struct {
 	Options
 	Client cluster.Interface
 }
 
-// Config settles the feature gates and makes the client. It does no I/O but reading the kubeconfig.
+// Config sets the feature gates and creates the client. Its only I/O is reading the kubeconfig.
 func (o *Options) Config(ctx context.Context) (*Config, error) {
 	forced, err := features.Cascade(o.Gates)
 	if err != nil {

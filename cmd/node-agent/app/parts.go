@@ -23,21 +23,21 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/status"
 )
 
-// Names of checks of health and readiness.
+// Names of health and readiness checks.
 const (
 	podInformer       = "podInformerSynced"
 	nodeImageInformer = "nodeImageInformerSynced"
 	requestInformer   = "crrInformerSynced"
 )
 
-// part is one thing that the agent does beside the others. One that watches something has a check of health and readiness.
+// part is one independent function of the agent. A part with an informer also has a health and readiness check.
 type part struct {
 	check  string
 	synced func() bool
 	run    func(context.Context) error
 }
 
-// synced is the health of the part with that check. One that does not run holds nobody up.
+// synced returns an error if the part with this check has not synced. A part that does not run counts as synced.
 func synced(parts []part, check string) error {
 	for _, p := range parts {
 		if p.check == check && !p.synced() {
@@ -47,7 +47,7 @@ func synced(parts []part, check string) error {
 	return nil
 }
 
-// informerChecks tell whether the parts that there will be have seen what they watch.
+// informerChecks returns checks of the informers. The parts may be set later.
 func informerChecks(parts *[]part) []server.Check {
 	var checks []server.Check
 	for _, name := range []string{podInformer, nodeImageInformer, requestInformer} {
@@ -56,7 +56,7 @@ func informerChecks(parts *[]part) []server.Check {
 	return checks
 }
 
-// newParts makes all that the agent does and its gates allow.
+// newParts creates the parts that the feature gates enable.
 func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events record.EventBroadcaster) ([]part, error) {
 	recorder := func(suffix string) record.EventRecorder {
 		return events.NewRecorder(cluster.Scheme, corev1.EventSource{Component: component + "-" + suffix, Host: config.NodeName})
@@ -89,7 +89,7 @@ func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events
 	return parts, nil
 }
 
-// newContainerMeta makes what reports on Pods.
+// newContainerMeta creates the controller that reports on containers.
 func newContainerMeta(config *Config, runtimes cri.Runtimes, recorder record.EventRecorder) (*containermeta.Controller, error) {
 	return containermeta.New(containermeta.Config{
 		Node: config.NodeName, Client: config.Client, Clock: clock.RealClock{}, Recorder: recorder,
@@ -103,7 +103,8 @@ func newContainerMeta(config *Config, runtimes cri.Runtimes, recorder record.Eve
 	})
 }
 
-// newImagePuller makes what pulls images. A plugin that is not right is left out: the others and the Secrets still serve.
+// newImagePuller creates the controller that pulls images. An invalid credential plugin is logged and skipped, so
+// that the other plugins and the Secrets still work.
 func newImagePuller(
 	config *Config, runtimes cri.Runtimes, recorder record.EventRecorder, logger klog.Logger,
 ) (*imagepull.Controller, error) {
@@ -124,7 +125,7 @@ func newImagePuller(
 	})
 }
 
-// newContainerRestart makes what carries out ContainerRecreateRequests.
+// newContainerRestart creates the controller that carries out ContainerRecreateRequests.
 func newContainerRestart(config *Config, runtimes cri.Runtimes, recorder record.EventRecorder) (*containerrestart.Controller, error) {
 	return containerrestart.New(containerrestart.Config{
 		Node: config.NodeName, Client: config.Client, Clock: clock.RealClock{},

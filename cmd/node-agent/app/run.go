@@ -20,12 +20,12 @@ import (
 
 const component = "kruise-daemon"
 
-// rememberedEvents is of how many events the agent knows that it has written them before. The default remembers 4,096, which is
-// a few MiB for as long as the agent runs after a night of restarts.
+// rememberedEvents is how many recent events the agent caches to count repetitions. The default of 4,096 would keep a
+// few MiB after many restarts, for as long as the agent runs.
 const rememberedEvents = 256
 
-// Run takes its address, finds the runtimes, and then serves until the context ends. The address comes first: it is the
-// lock against a second agent on the host's network.
+// Run opens its address, finds the runtimes, and then serves until ctx ends. It opens the address first, because the
+// address is the lock against a second agent on the host network.
 func Run(ctx context.Context, config *Config) (err error) {
 	logger := klog.FromContext(ctx).WithValues("node", config.NodeName)
 	ctx = klog.NewContext(ctx, logger)
@@ -71,7 +71,7 @@ func findRuntimes(ctx context.Context, config *Config) (cri.Runtimes, error) {
 	return cri.Detect(ctx, sockets)
 }
 
-// serve runs the servers and the parts side by side, until the context ends. The first to fail ends the others.
+// serve runs the servers and the parts in parallel until ctx ends. If one fails, the others stop.
 func serve(ctx context.Context, servers []*server.Server, parts []part) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, s := range servers {
@@ -90,8 +90,8 @@ func serve(ctx context.Context, servers []*server.Server, parts []part) error {
 	return err
 }
 
-// release gives back what the first answers of the API took, once: they are the most that an agent which then waits ever reads,
-// and Go's runtime would keep room for as much again.
+// release returns memory to the operating system once, after the caches are filled. The first lists are the largest answers
+// that a waiting agent ever reads. Without this call, the Go runtime would keep about the same amount of memory reserved again.
 func release(ctx context.Context, parts []part) {
 	var all []cache.InformerSynced
 	for _, p := range parts {

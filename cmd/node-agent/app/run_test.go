@@ -24,7 +24,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/server"
 )
 
-// setup is an agent's configuration on a node of its own, whose address was free a moment ago.
+// setup returns the configuration of an agent on its own node, with a free address.
 func setup(t *testing.T) (*Config, *fake.Clientset) {
 	t.Helper()
 	runDir, err := os.MkdirTemp("", "run") //nolint:usetesting // A socket's path has at most 107 bytes.
@@ -46,7 +46,7 @@ func freeAddr(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// get returns the answer in one text, or why there is none.
+// get returns the answer as one text, or the error.
 func get(t *testing.T, addr, path string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)

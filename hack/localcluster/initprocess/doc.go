@@ -1,6 +1,6 @@
-// Command initprocess is process 1 of a local cluster's namespaces, and starts programs there as its children.
+// Command initprocess is process 1 of the namespaces of a local cluster, and starts programs in them.
 //
-// With "hold <dir> <name>" it reaps what falls to it and exits on SIGTERM; the kernel then ends everything in its namespaces.
-// With "spawn <program> <arguments>…", run inside those namespaces, it starts the program in a session of its own and exits, so that
-// the program becomes a child of process 1 there: whoever asked may end, and no process of the host has to reap it.
+// "hold <dir> <name>" reaps orphaned processes and exits on SIGTERM. The kernel then ends all processes in the namespaces.
+// "spawn <program> <arguments>…" must run inside those namespaces. It starts the program in a new session and exits, so that
+// the program becomes a child of process 1. The caller may then exit, and no process of the host has to reap the program.
 package main

@@ -51,7 +51,7 @@ func hold() {
 	}
 }
 
-// reap waits for every child that has ended: several deaths may arrive as one signal.
+// reap reaps all children that have ended. Several ends may cause only one signal.
 func reap() {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)

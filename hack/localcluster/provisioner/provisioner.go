@@ -12,12 +12,12 @@ import (
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 )
 
-// provisioner makes a folder for each volume, named for it, below dir.
+// provisioner creates a folder below dir for each volume. The folder has the name of the volume.
 type provisioner struct{ dir string }
 
 var _ controller.Provisioner = provisioner{}
 
-// Provision makes the folder writable for everyone: Pods run as any user and the folder is one Pod's.
+// Provision makes the folder writable for every user, because Pods run as any user and only one Pod uses the folder.
 func (p provisioner) Provision(
 	_ context.Context, options controller.ProvisionOptions,
 ) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
@@ -46,7 +46,7 @@ func (p provisioner) Provision(
 	}, controller.ProvisioningFinished, nil
 }
 
-// Delete removes the folder. It takes the volume's name, not the path that someone may have written into it.
+// Delete removes the folder. It uses the name of the volume, because a user may have changed the path in the volume.
 func (p provisioner) Delete(_ context.Context, volume *corev1.PersistentVolume) error {
 	path := filepath.Join(p.dir, volume.Name)
 	if source := volume.Spec.HostPath; source == nil || source.Path != path {

@@ -1,6 +1,6 @@
-// Package initializer hands admission plugins what is ours: a client of our own API, the Kruise
-// feature gates, the namespace that the programs run in and the protection log; and a client of the
-// host cluster's metadata. What else belongs to the host cluster, the generic server hands them itself.
+// Package initializer passes Kruise dependencies to admission plugins: a client of this API server, the Kruise
+// feature gates, the namespace of the Kruise programs, the protection log, and a metadata client of the host cluster.
+// The generic server passes the other clients of the host cluster itself.
 //
-// A plugin asks by implementing one of the interfaces, most simply by embedding a Given. Enter at Initializer.
+// A plugin requests a dependency by implementing one of the interfaces. The shortest way is to embed a Given. Enter at Initializer.
 package initializer

@@ -12,10 +12,10 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
-// Given is something that a plugin asks for by embedding its type: HostClient, KruiseClient,
-// MetadataClient, Features, OwnNamespace or ProtectionLog. It is there once the plugin is initialized.
+// Given is a dependency that a plugin requests by embedding its type: HostClient, KruiseClient, MetadataClient,
+// Features, OwnNamespace or ProtectionLog. It is set once the plugin is initialized.
 type Given interface {
-	// missing says in words what was not handed over, and is empty where all was.
+	// missing describes what was not set. It is empty if everything was set.
 	missing() string
 }
 
@@ -27,8 +27,8 @@ var (
 	_ WantsProtectionLog   = &ProtectionLog{}
 )
 
-// Initialized is the error of a plugin that lacks something of what it embeds: what its
-// ValidateInitialization returns. The generic server hands its client to no plugin without one.
+// Initialized returns an error if a dependency is missing. A plugin returns it from ValidateInitialization. A
+// dependency may be missing because the generic server skips a client that it does not have.
 func Initialized(plugin string, all ...Given) error {
 	var missing []string
 	for _, given := range all {
@@ -45,51 +45,51 @@ func Initialized(plugin string, all ...Given) error {
 // HostClient is embedded by a plugin that reads the host cluster.
 type HostClient struct{ Host kubernetes.Interface }
 
-// SetExternalKubeClientSet takes the client of the host cluster.
+// SetExternalKubeClientSet sets the client of the host cluster.
 func (h *HostClient) SetExternalKubeClientSet(client kubernetes.Interface) { h.Host = client }
 
 func (h *HostClient) missing() string { return unless(h.Host != nil, "a client of the host cluster") }
 
-// KruiseClient is embedded by a plugin that reads our own kinds.
+// KruiseClient is embedded by a plugin that reads Kruise kinds.
 type KruiseClient struct{ Kruise versioned.Interface }
 
-// SetKruiseClientSet takes the client of our own API.
+// SetKruiseClientSet sets the client of this API server.
 func (k *KruiseClient) SetKruiseClientSet(client versioned.Interface) { k.Kruise = client }
 
 func (k *KruiseClient) missing() string { return unless(k.Kruise != nil, "a client of our own API") }
 
-// Features is embedded by a plugin that some gate changes.
+// Features is embedded by a plugin that depends on a feature gate.
 type Features struct{ Gate featuregate.FeatureGate }
 
-// SetKruiseFeatures takes the gates.
+// SetKruiseFeatures sets the feature gates.
 func (f *Features) SetKruiseFeatures(gate featuregate.FeatureGate) { f.Gate = gate }
 
 func (f *Features) missing() string { return unless(f.Gate != nil, "the feature gates") }
 
-// OwnNamespace is embedded by a plugin that reads what the programs keep in their namespace.
+// OwnNamespace is embedded by a plugin that reads objects in the namespace of the Kruise programs.
 type OwnNamespace struct{ Namespace string }
 
-// SetOwnNamespace takes that namespace.
+// SetOwnNamespace sets that namespace.
 func (o *OwnNamespace) SetOwnNamespace(namespace string) { o.Namespace = namespace }
 
 func (o *OwnNamespace) missing() string {
 	return unless(o.Namespace != "", "the namespace of the programs")
 }
 
-// MetadataClient is embedded by a plugin that reads objects of the host cluster of whatever kind.
+// MetadataClient is embedded by a plugin that reads objects of any kind in the host cluster.
 type MetadataClient struct{ Metadata metadata.Interface }
 
-// SetMetadataClient takes the client of the host cluster.
+// SetMetadataClient sets the metadata client of the host cluster.
 func (m *MetadataClient) SetMetadataClient(client metadata.Interface) { m.Metadata = client }
 
 func (m *MetadataClient) missing() string {
 	return unless(m.Metadata != nil, "a client of the host cluster's metadata")
 }
 
-// ProtectionLog is embedded by a plugin that writes down whom it refused.
+// ProtectionLog is embedded by a plugin that logs its refusals.
 type ProtectionLog struct{ Log *protectionlog.Log }
 
-// SetProtectionLog takes the log.
+// SetProtectionLog sets the log.
 func (p *ProtectionLog) SetProtectionLog(log *protectionlog.Log) { p.Log = log }
 
 func (p *ProtectionLog) missing() string { return unless(p.Log != nil, "the protection log") }

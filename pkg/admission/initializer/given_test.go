@@ -14,7 +14,7 @@ import (
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 )
 
-// plugin asks for everything.
+// plugin requests every dependency.
 type plugin struct {
 	HostClient
 	KruiseClient

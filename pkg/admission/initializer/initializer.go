@@ -9,33 +9,33 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
-// WantsKruiseClientSet is a plugin that reads our own kinds. The client goes to this server, past
-// no proxy, as the server itself.
+// WantsKruiseClientSet is implemented by a plugin that reads Kruise kinds. The client connects directly to this
+// server, without a proxy, and with the server's own identity.
 type WantsKruiseClientSet interface {
 	SetKruiseClientSet(client versioned.Interface)
 }
 
-// WantsKruiseFeatures is a plugin that some Kruise feature gate changes.
+// WantsKruiseFeatures is implemented by a plugin that depends on a Kruise feature gate.
 type WantsKruiseFeatures interface {
 	SetKruiseFeatures(gate featuregate.FeatureGate)
 }
 
-// WantsOwnNamespace is a plugin that reads what the programs keep in their namespace.
+// WantsOwnNamespace is implemented by a plugin that reads objects in the namespace of the Kruise programs.
 type WantsOwnNamespace interface {
 	SetOwnNamespace(namespace string)
 }
 
-// WantsMetadataClient is a plugin that reads objects of the host cluster of whatever kind.
+// WantsMetadataClient is implemented by a plugin that reads objects of any kind in the host cluster.
 type WantsMetadataClient interface {
 	SetMetadataClient(client metadata.Interface)
 }
 
-// WantsProtectionLog is a plugin that writes down whom it refused.
+// WantsProtectionLog is implemented by a plugin that logs its refusals.
 type WantsProtectionLog interface {
 	SetProtectionLog(log *protectionlog.Log)
 }
 
-// Initializer gives plugins what they ask for.
+// Initializer sets the dependencies that plugins request.
 type Initializer struct {
 	Kruise        versioned.Interface
 	Features      featuregate.FeatureGate

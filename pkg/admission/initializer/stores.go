@@ -9,32 +9,32 @@ import (
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 )
 
-// WantsKruiseInformers is a plugin that finds our own kinds by index, in caches of this server's.
+// WantsKruiseInformers is implemented by a plugin that looks up Kruise objects by index in the caches of this server.
 type WantsKruiseInformers interface {
 	SetKruiseInformers(informers externalversions.SharedInformerFactory)
 }
 
-// Budgets changes the statuses of PodUnavailableBudgets where they are stored. Update is called with what is stored now,
-// and again whenever somebody else was faster, until the context ends. Its error comes back as it is.
+// Budgets updates the status of PodUnavailableBudgets in the store. UpdateStatus calls update with the stored object.
+// After a conflict it calls update again with the newer object, until ctx ends. It returns the error of update unchanged.
 type Budgets interface {
 	UpdateStatus(ctx context.Context, namespace, name string, update func(*v1beta1.PodUnavailableBudget) error) error
 }
 
-// WantsBudgets is a plugin that spends budgets.
+// WantsBudgets is implemented by a plugin that reserves disruptions in budgets.
 type WantsBudgets interface {
 	SetBudgets(budgets Budgets)
 }
 
-// WantsStoreCheck is a plugin that would wait for caches of ours: where the store is closed, it need not.
+// WantsStoreCheck is implemented by a plugin that waits for Kruise caches. If the store is closed, the plugin need not wait.
 type WantsStoreCheck interface {
 	SetStoreCheck(check func() error)
 }
 
-// Stores gives plugins what is stored in this server.
+// Stores passes access to the objects stored in this server.
 type Stores struct {
 	Informers externalversions.SharedInformerFactory
 	Budgets   Budgets
-	// Check returns why the store is not open, or nil.
+	// Check returns nil if the store is open, else the reason why it is closed.
 	Check func() error
 }
 

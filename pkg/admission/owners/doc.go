@@ -1,3 +1,3 @@
-// Package owners reads what controls a Pod: from the server that stores it, and from no cache, since what was created a moment
-// ago counts. Our own kinds are asked of this server, past no proxy. Enter at Finder.Get.
+// Package owners reads the owner of a Pod. It asks the server that stores the owner instead of a cache, because an owner that
+// was created a moment ago counts. It reads Kruise kinds directly from this server, without a proxy. Enter at Finder.Get.
 package owners

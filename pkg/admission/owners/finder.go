@@ -17,7 +17,7 @@ import (
 	"kruise.io/kruise/pkg/workloadclient"
 )
 
-// Finder reads owners. Every field is needed.
+// Finder reads owners. All fields are required.
 type Finder struct {
 	Host     kubernetes.Interface
 	Kruise   versioned.Interface
@@ -25,13 +25,13 @@ type Finder struct {
 	Mapper   meta.RESTMapper
 }
 
-// Complete tells whether it can read.
+// Complete returns true if all fields are set.
 func (f *Finder) Complete() bool {
 	return f.Host != nil && f.Kruise != nil && f.Metadata != nil && f.Mapper != nil
 }
 
-// Get reads the owner, or returns nil where that is not ours to know. Where the administrator has not let us read its kind, it
-// counts as being there.
+// Get returns the owner. It returns nil without an error if the owner cannot be read but counts as existing: a Node, a kind
+// that is not served, or a kind that the administrator does not allow this server to read. A missing owner is a NotFound error.
 func (f *Finder) Get(ctx context.Context, namespace string, ref *metav1.OwnerReference) (metav1.Object, error) {
 	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 	if kind.GroupKind() == (schema.GroupKind{Kind: "Node"}) {
@@ -49,7 +49,7 @@ func (f *Finder) Get(ctx context.Context, namespace string, ref *metav1.OwnerRef
 	return owner, nil
 }
 
-// read asks the server that stores the kind. It returns nil for a kind that nobody serves.
+// read asks the server that stores the kind. It returns nil for a kind that is not served.
 func (f *Finder) read(ctx context.Context, namespace string, kind schema.GroupVersionKind, name string) (metav1.Object, error) {
 	if known := kinds.Of(kind.GroupKind()); known != nil && known.AbsencePermits {
 		return workloadclient.Clients{Kube: f.Host, Kruise: f.Kruise}.Get(ctx, known.GroupKind, namespace, name)

@@ -15,7 +15,8 @@ import (
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 )
 
-// TestClosedStoreDoesNotSayThatAnOwnerIsGone: callers read NotFound as permission.
+// TestClosedStoreDoesNotSayThatAnOwnerIsGone checks that a closed store does not return NotFound. Callers allow the
+// request after NotFound.
 func TestClosedStoreDoesNotSayThatAnOwnerIsGone(t *testing.T) {
 	kruise := kruisefake.NewClientset()
 	finder := &Finder{

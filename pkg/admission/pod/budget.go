@@ -23,21 +23,21 @@ import (
 )
 
 const (
-	// ownerPatience bounds the read of an owner. The annotation is not worth more of a Pod's time.
+	// ownerPatience limits the read of an owner. The annotation is optional, so a Pod must not wait longer for it.
 	ownerPatience = time.Second
-	// rememberedOwners and rememberedFor bound what is known of owners without reading them again: the Pods of one workload come
-	// together, and what controls their owner hardly ever changes.
+	// rememberedOwners and rememberedFor limit the cache of owners. The Pods of a workload are created together, and
+	// the controller of their owner rarely changes.
 	rememberedOwners = 1000
 	rememberedFor    = 10 * time.Second
 )
 
-// budget says on a Pod which PodUnavailableBudget governs it, so that kube-apiserver asks us about it from the beginning. It
-// is what the controller of budgets would write once it sees the Pod.
+// budget sets the annotation that names the PodUnavailableBudget of a Pod. With it, kube-apiserver asks this server
+// about the Pod from the beginning. The budget controller would write the same annotation later.
 type budget struct {
 	features featuregate.FeatureGate
 	known    cache.Indexer
 	owners   owners.Finder
-	// above is what controls an owner, by the reference to the owner.
+	// above caches the workloads of an owner by the reference to the owner.
 	above *lru.LRUExpireCache
 }
 
@@ -63,7 +63,7 @@ func (b *budget) mutate(ctx context.Context, pod *corev1.Pod, _ admission.Attrib
 	return nil
 }
 
-// governing names the budget of a Pod, or is empty.
+// governing returns the name of the Pod's budget, or an empty string.
 func (b *budget) governing(ctx context.Context, pod *corev1.Pod) (string, error) {
 	keys, err := b.known.IndexKeys(cache.NamespaceIndex, pod.Namespace)
 	if err != nil {
@@ -86,8 +86,8 @@ func (b *budget) governing(ctx context.Context, pod *corev1.Pod) (string, error)
 	return b.hinted(pod), nil
 }
 
-// hinted is the budget that the Pod names itself, if its target may have Pods that it does not own: only the controller knows
-// which those are. It corrects what is wrong.
+// hinted returns the budget that the Pod names itself, if the target of that budget may select Pods without owning
+// them. Only the controller knows those Pods, and it corrects a wrong annotation.
 func (b *budget) hinted(pod *corev1.Pod) string {
 	name := disruption.Hinted(pod.Annotations)
 	item, found, err := b.known.GetByKey(pod.Namespace + "/" + name)
@@ -100,7 +100,7 @@ func (b *budget) hinted(pod *corev1.Pod) string {
 	return name
 }
 
-// owner is a reference to a Pod's owner, as far as it tells owners apart.
+// owner holds the fields of an owner reference that identify the owner.
 type owner struct {
 	namespace  string
 	apiVersion string
@@ -108,8 +108,8 @@ type owner struct {
 	uid        types.UID
 }
 
-// workloads returns what controls the Pod, and what controls that. An owner that is gone, or another one by now, has nothing
-// above it.
+// workloads returns the controller of the Pod and the controller of that one. If the controller of the Pod is gone or
+// replaced, it is the only result.
 func (b *budget) workloads(ctx context.Context, pod *corev1.Pod) ([]disruption.Workload, error) {
 	first, ref := disruption.ControllerOf(pod)
 	if ref == nil {

@@ -34,7 +34,7 @@ func selecting(name, app string) *v1beta1.PodUnavailableBudget {
 	}
 }
 
-// replicaSet belongs to Deployment d.
+// replicaSet returns a ReplicaSet of Deployment d.
 func replicaSet() *appsv1.ReplicaSet {
 	return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
 		Name: "r", Namespace: "ns", UID: "r",
@@ -104,7 +104,7 @@ func TestWithoutBothGatesNothingIsSaid(t *testing.T) {
 	assert.Equal(t, newPod(related("a", "a")), w.create(newPod(related("a", "a"))))
 }
 
-// TestAFailureIsNoReasonToRefuseAPod, and it has what other mutators do.
+// TestAFailureIsNoReasonToRefuseAPod checks that the Pod is admitted and that the other mutators still run.
 func TestAFailureIsNoReasonToRefuseAPod(t *testing.T) {
 	w := newWorld(t, "KruisePodReadinessGate=true", []runtime.Object{replicaSet()})
 	require.NoError(t, w.budget.known.Add(targeting("b", "apps/v1", "Deployment", "d")))
@@ -119,7 +119,7 @@ func TestAFailureIsNoReasonToRefuseAPod(t *testing.T) {
 	assert.Equal(t, "b", w.create(newPod(ofDeployment)).Annotations["kruise.io/related-pub"], "and it is not remembered")
 }
 
-// TestOwnersAreReadOnceForABurstOfPods, and not for Pods in namespaces without a budget.
+// TestOwnersAreReadOnceForABurstOfPods checks that no owner is read in a namespace without a budget, too.
 func TestOwnersAreReadOnceForABurstOfPods(t *testing.T) {
 	w := newWorld(t, "", []runtime.Object{replicaSet()})
 	create := func() string { return w.create(newPod(ofDeployment)).Annotations["kruise.io/related-pub"] }
@@ -135,7 +135,7 @@ func TestOwnersAreReadOnceForABurstOfPods(t *testing.T) {
 	other.OwnerReferences[0].UID = types.UID("old")
 	assert.Empty(t, w.create(other).Annotations, "a reference to another object is another")
 
-	// The ReplicaSet is let go, and it is seen after a while.
+	// The Deployment releases the ReplicaSet. The change is noticed when the cache entry expires.
 	orphan := replicaSet()
 	orphan.OwnerReferences = nil
 	require.NoError(t, w.host.Tracker().Update(appsv1.SchemeGroupVersion.WithResource("replicasets"), orphan, "ns"))

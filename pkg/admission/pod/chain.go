@@ -21,16 +21,16 @@ func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(clock.RealClock{}), nil })
 }
 
-// mutator changes new Pods in one respect. It is called with a Pod that it may change, and that has its namespace; the name may
-// be missing, and come from generateName later. Called with its own result, it changes nothing.
+// mutator changes one aspect of new Pods. It may modify the Pod that it gets. The namespace of the Pod is set; the
+// name may be empty if it is generated later. A second call on its own result must change nothing.
 type mutator struct {
 	name   string
 	mutate func(ctx context.Context, pod *corev1.Pod, attributes admission.Attributes) error
-	// optional is one whose failure leaves the Pod as it was before, for a controller to complete.
+	// optional mutators may fail. The Pod then stays as it was before the mutator, and a controller completes it later.
 	optional bool
 }
 
-// chain is every mutator, in the order in which they run.
+// chain returns all mutators in the order in which they run.
 func (p *Plugin) chain() []mutator {
 	return []mutator{
 		{name: "readiness gate", mutate: readinessGate{features: p.Gate}.mutate},
@@ -38,14 +38,14 @@ func (p *Plugin) chain() []mutator {
 	}
 }
 
-// Admit runs the chain on a Pod that is being created. An error leaves the Pod as it came.
+// Admit runs the chain on a new Pod. If it returns an error, the Pod is unchanged.
 func (p *Plugin) Admit(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	pod, ok := attributes.GetObject().(*corev1.Pod)
 	if !ok || attributes.GetResource().GroupResource() != corev1.Resource("pods") || attributes.GetSubresource() != "" ||
 		attributes.GetOperation() != admission.Create || !p.Gate.Enabled(features.PodWebhook) {
 		return nil
 	}
-	// Nobody waits here: whoever creates Pods tries again, or has them without us.
+	// Do not wait for the caches. The client retries, or the failure policy of the webhook admits the Pod without this plugin.
 	if !p.synced() {
 		return apierrors.NewServiceUnavailable("what concerns new Pods is not known yet; try again in a few seconds")
 	}

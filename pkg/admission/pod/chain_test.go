@@ -26,7 +26,7 @@ import (
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 )
 
-// world is a chain and what it asks.
+// world is a chain with its clients and caches.
 type world struct {
 	*Plugin
 	t     *testing.T
@@ -34,7 +34,7 @@ type world struct {
 	host  *fake.Clientset
 }
 
-// newWorld has objects of the host's and of ours. Budgets go into the cache by hand.
+// newWorld creates a chain with objects of the host cluster and Kruise objects. Tests add budgets to the cache themselves.
 func newWorld(t *testing.T, gates string, host []runtime.Object, kruise ...runtime.Object) *world {
 	t.Helper()
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
@@ -63,7 +63,7 @@ func (w *world) attributes(pod *corev1.Pod) admission.Attributes {
 		corev1.SchemeGroupVersion.WithResource("pods"), "", admission.Create, &metav1.CreateOptions{}, false, nil)
 }
 
-// create runs the chain, twice: the second time it changes nothing.
+// create runs the chain twice and checks that the second run changes nothing.
 func (w *world) create(pod *corev1.Pod) *corev1.Pod {
 	w.t.Helper()
 	require.NoError(w.t, w.Admit(w.t.Context(), w.attributes(pod), nil))
@@ -90,7 +90,7 @@ func ownedBy(apiVersion, kind, name, uid string) func(*corev1.Pod) {
 	}
 }
 
-// TestTheOrder is that of the contract: 1 readiness gate, 5 budget.
+// TestTheOrder checks the specified order: 1 readiness gate, 5 budget.
 // Case pod-admission 7.
 func TestTheOrder(t *testing.T) {
 	w := newWorld(t, "", nil)
@@ -140,7 +140,7 @@ func TestAPodIsChangedByAllOrByNone(t *testing.T) {
 	}
 }
 
-// TestOnlyCreationsOfPods are the chain's matter, and only while what concerns Pods is on.
+// TestOnlyCreationsOfPods checks that the chain ignores other requests, and all requests while the feature gate PodWebhook is off.
 func TestOnlyCreationsOfPods(t *testing.T) {
 	pods, create := corev1.SchemeGroupVersion.WithResource("pods"), admission.Create
 	other := pods
@@ -177,7 +177,8 @@ func TestOnlyCreationsOfPods(t *testing.T) {
 	assert.False(t, w.Handles(admission.Update))
 }
 
-// TestTheNamespaceIsThatOfTheRequest for mutators, and what the Pod says of it stays as it is.
+// TestTheNamespaceIsThatOfTheRequest checks that mutators see the namespace of the request, and that the namespace in
+// the Pod stays unchanged.
 func TestTheNamespaceIsThatOfTheRequest(t *testing.T) {
 	w := newWorld(t, "", nil)
 	var seen string

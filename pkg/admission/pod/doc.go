@@ -1,7 +1,6 @@
-// Package pod owns what becomes of a Pod when it is created: the ordered chain of mutators that kube-apiserver asks by one
-// review.
+// Package pod contains the ordered chain of mutators for new Pods. kube-apiserver calls the whole chain by one review.
 //
-// The order is one table, in chain.go. Each mutator sees the Pod as those before it left it. A Pod is changed by all of them or
-// by none, and a second call changes nothing more. Mutators find what concerns a Pod by index, in caches of this server's own
-// store; what those are filled from, and who calls, is not theirs. Enter at Plugin.Admit.
+// The order is a table in chain.go. Each mutator sees the changes of the previous ones. If a required mutator fails,
+// the Pod is unchanged. A second call of the chain changes nothing. Mutators look up objects by index in caches of
+// this server's own store. Other packages fill the caches and call the chain. Enter at Plugin.Admit.
 package pod

@@ -17,7 +17,7 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// Plugin is the chain as an admission plugin.
+// Plugin runs the chain as an admission plugin.
 type Plugin struct {
 	*admission.Handler
 	initializer.Features
@@ -37,24 +37,24 @@ var (
 	_ initializer.WantsMetadataClient               = &Plugin{}
 )
 
-// New returns the plugin without what initializers give it.
+// New returns a plugin. Initializers set its dependencies.
 func New(clock clock.PassiveClock) *Plugin {
 	return &Plugin{Handler: admission.NewHandler(admission.Create), budget: newBudget(clock)}
 }
 
-// SetExternalKubeClientSet takes the client of the host cluster.
+// SetExternalKubeClientSet sets the client of the host cluster.
 func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) { p.budget.owners.Host = client }
 
-// SetRESTMapper takes what knows the kinds of the host cluster.
+// SetRESTMapper sets the mapper for kinds of the host cluster.
 func (p *Plugin) SetRESTMapper(mapper meta.RESTMapper) { p.budget.owners.Mapper = mapper }
 
-// SetKruiseClientSet takes the client of our own API.
+// SetKruiseClientSet sets the client of this API server.
 func (p *Plugin) SetKruiseClientSet(client versioned.Interface) { p.budget.owners.Kruise = client }
 
-// SetMetadataClient takes the client that reads objects of any kind.
+// SetMetadataClient sets the client that reads objects of any kind.
 func (p *Plugin) SetMetadataClient(client metadata.Interface) { p.budget.owners.Metadata = client }
 
-// SetKruiseInformers takes the caches in which mutators look.
+// SetKruiseInformers sets the caches that mutators read.
 func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFactory) {
 	budgets := factory.Policy().V1beta1().PodUnavailableBudgets().Informer()
 	utilruntime.Must(disruption.Index(budgets))
@@ -62,7 +62,7 @@ func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFacto
 	p.synced = budgets.HasSynced
 }
 
-// ValidateInitialization says whether everything was given, and makes the chain. It is called once, after all initializers.
+// ValidateInitialization returns an error if a dependency is missing, and builds the chain. It is called once, after all initializers.
 func (p *Plugin) ValidateInitialization() error {
 	if p.Gate == nil || p.synced == nil || !p.budget.owners.Complete() {
 		return errors.New(PluginName + " needs clients of the host cluster and of our own, caches of our own kinds, and the gates")

@@ -15,7 +15,8 @@ import (
 	"kruise.io/kruise/pkg/workload/readiness"
 )
 
-// readinessGate gives a Pod the gate KruisePodReady, by which it can be kept out of service later: gates cannot be added then.
+// readinessGate adds the readiness gate KruisePodReady to a Pod. It lets controllers take the Pod out of service
+// later. Readiness gates cannot be added to an existing Pod.
 type readinessGate struct {
 	features featuregate.FeatureGate
 }
@@ -28,7 +29,8 @@ func (r readinessGate) mutate(_ context.Context, pod *corev1.Pod, _ admission.At
 	return nil
 }
 
-// ours tells whether a kind of ours controls the Pod. Our controllers set the gate themselves; this is for the Pods of others'.
+// ours returns true if a Kruise workload controls the Pod. Kruise controllers set the gate themselves, so this
+// mutator serves other Pods.
 func ours(pod *corev1.Pod) bool {
 	ref := metav1.GetControllerOfNoCopy(pod)
 	return ref != nil && schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Group == apps.GroupName

@@ -1,6 +1,6 @@
-// Package protectionlog writes down what protections refused: one JSON object in a line.
+// Package protectionlog logs the refusals of protections, one JSON object per line.
 //
-// It owns the file protection.log, whose fields tools read. It does not rotate it. Without a directory
-// that can be written to it writes to standard output, as a container with a read-only root does. Plugins
-// get it from pkg/admission/initializer. Enter at Open.
+// It writes the file protection.log, whose fields tools read. It does not rotate the file. If the directory is not
+// writable, as in a container with a read-only root, it writes to standard output. Plugins get the log from
+// pkg/admission/initializer. Enter at Open.
 package protectionlog

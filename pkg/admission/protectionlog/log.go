@@ -11,22 +11,22 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Events that entries are of.
+// Values of Entry.Event.
 const (
 	DeletionProtection   = "DeletionProtection"
 	PodUnavailableBudget = "PodUnavailableBudget"
 )
 
-// StandardOutput is the directory that stands for standard output.
+// StandardOutput is the directory name that selects standard output.
 const StandardOutput = "-"
 
-// Entry is one refusal. The names of its fields are those of the file.
+// Entry is one refusal. The field names are those in the file.
 type Entry struct {
 	Event     string
 	Kind      string
 	Namespace string
 	Name      string
-	// UserAgent is the name of the user who was refused: tools know it by this name.
+	// UserAgent is the name of the user whose request was refused. Tools expect this field name.
 	UserAgent string
 }
 
@@ -39,8 +39,8 @@ type Log struct {
 // New returns a log that writes to out.
 func New(out io.Writer) *Log { return &Log{out: out} }
 
-// Open returns the log in directory/protection.log, or on standard output where that file cannot be
-// opened: refusing must go on.
+// Open returns a log that appends to directory/protection.log. If the file cannot be opened, it returns a log on
+// standard output, because refusals must not fail.
 func Open(ctx context.Context, directory string) *Log {
 	if directory == StandardOutput {
 		return New(os.Stdout)

@@ -13,7 +13,7 @@ var entry = Entry{Event: DeletionProtection, Kind: "Namespace", Name: "shop", Us
 
 func TestEntriesAreLinesOfTheFile(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 { // a process that comes back goes on in the same file
+	for range 2 { // A restarted process appends to the same file.
 		Open(t.Context(), dir).Write(t.Context(), entry)
 	}
 	path := filepath.Join(dir, "protection.log")
@@ -26,7 +26,7 @@ func TestEntriesAreLinesOfTheFile(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o644), info.Mode().Perm())
 }
 
-// A log that cannot be written to its directory goes to standard output.
+// If the log directory is not writable, the log goes to standard output.
 // Case configuration 9.
 func TestWithoutADirectoryTheLogGoesToStandardOutput(t *testing.T) {
 	read, write, err := os.Pipe()

@@ -16,10 +16,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// interfaces are what plugins are told of the host's types.
+// interfaces describes the types of the host cluster to plugins.
 var interfaces = admission.NewObjectInterfacesFromScheme(scheme.Scheme)
 
-// attributesOf is what a plugin would have been given had it run in kube-apiserver.
+// attributesOf returns the attributes that a plugin in kube-apiserver would get.
 func attributesOf(request *admissionv1.AdmissionRequest) (admission.Attributes, error) {
 	kind := schema.GroupVersionKind(request.Kind)
 	object, err := decode(request.Object.Raw, kind)
@@ -39,7 +39,7 @@ func attributesOf(request *admissionv1.AdmissionRequest) (admission.Attributes, 
 		options, ptr.Deref(request.DryRun, false), userOf(request.UserInfo)), nil
 }
 
-// decode returns an object as its type, or unstructured where clients have no type for it.
+// decode returns a typed object, or an unstructured one if client-go has no type for the kind.
 func decode(raw []byte, kind schema.GroupVersionKind) (runtime.Object, error) {
 	if len(raw) == 0 {
 		return nil, nil //nolint:nilnil // no object is what plugins see as nil
@@ -51,7 +51,7 @@ func decode(raw []byte, kind schema.GroupVersionKind) (runtime.Object, error) {
 	return object, err
 }
 
-// optionsOf returns the options of the operation, empty ones where the review has none.
+// optionsOf returns the options of the operation. They are empty if the review has none.
 func optionsOf(request *admissionv1.AdmissionRequest) (runtime.Object, error) {
 	var options runtime.Object
 	switch request.Operation {

@@ -6,9 +6,8 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// Exempt returns the chain without reviews: they are questions, not objects. Otherwise a webhook of a
-// user's for every resource would be asked about each review, and an outage of that webhook would be one
-// of ours.
+// Exempt returns the admission chain without reviews, because reviews are questions and not objects. Otherwise a user's
+// webhook for all resources would be called for each review, and an outage of that webhook would be an outage of this server.
 func Exempt(chain admission.Interface) admission.Interface { return &exempting{Interface: chain} }
 
 type exempting struct {

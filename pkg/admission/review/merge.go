@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// merge makes the change from before to after in raw. All three are trees of JSON. Before is what raw says as far as our types
-// know it, so raw may have more fields, and keeps them wherever they are.
+// merge applies the change from before to after to raw. All three are JSON trees. before is raw reduced to the fields
+// that our types know. merge keeps the unknown fields of raw.
 func merge(raw, before, after any) any {
 	switch after := after.(type) {
 	case map[string]any:
@@ -35,7 +35,7 @@ func mergeObjects(raw, before any, after map[string]any) any {
 	for key, value := range after {
 		old, had := known[key]
 		if had && reflect.DeepEqual(old, value) {
-			continue // Also where raw leaves out what our types write.
+			continue // raw may omit a default that our types write. It stays omitted.
 		}
 		result[key] = merge(existing[key], old, value)
 	}
@@ -59,8 +59,8 @@ func mergeLists(raw, before any, after []any) any {
 	return result
 }
 
-// align says of each element of after which one of before it was, or -1: the one that is equal, else the first of the same
-// identity that is left.
+// align returns, for each element of after, the index of its element in before, or -1. It looks for an equal element
+// first, and then for the first unused element with the same identity.
 func align(before, after []any) []int {
 	taken, from := make([]bool, len(before)), make([]int, len(after))
 	take := func(i int, same func(old any) bool) {
@@ -83,7 +83,7 @@ func align(before, after []any) []int {
 	return from
 }
 
-// identities are the fields by which the elements of lists in core types are told apart. An element has some of them.
+// identities lists the fields that identify list elements in core types. An element has some of these fields.
 var identities = []string{
 	"uid", "name", "conditionType", "type", "containerPort", "protocol", "mountPath", "devicePath", "ip", "topologyKey",
 }

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// patch is the JSON patch that does to raw what was done to the object that was read from it, or nil where nothing was. Raw may
-// come from a server that knows more fields than our types have: none of them is lost, and none goes from one element of a list
-// to another.
+// patch returns the JSON patch that applies to raw the change from before to after, or nil if nothing changed. raw
+// may come from a newer server and contain fields that our types do not know. The patch keeps those fields, and keeps
+// each one with its own list element.
 func patch(raw []byte, before, after runtime.Object) ([]byte, error) {
 	old, err := json.Marshal(before)
 	if err != nil {
@@ -26,7 +26,7 @@ func patch(raw []byte, before, after runtime.Object) ([]byte, error) {
 	}
 	var trees [3]any
 	for i, data := range [][]byte{raw, old, changed} {
-		// Numbers stay as they are written.
+		// UseNumber keeps the notation of numbers.
 		decoder := json.NewDecoder(bytes.NewReader(data))
 		decoder.UseNumber()
 		if err := decoder.Decode(&trees[i]); err != nil {

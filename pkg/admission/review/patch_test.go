@@ -15,7 +15,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 )
 
-// newer is a Pod of a server that knows more fields than our types have: all that begin with "next".
+// newer is a Pod of a server with fields that our types do not know. Their names begin with "next".
 const newer = `{"apiVersion":"v1","kind":"Pod","nextTop":[1],
 "metadata":{"name":"web","nextMeta":{"a":1},"annotations":{"a":"b"}},
 "spec":{"nextSpec":12345678901234567890,
@@ -36,7 +36,7 @@ func podOf(t *testing.T, raw string) *corev1.Pod {
 	return pod
 }
 
-// patched makes a change by a patch, as kube-apiserver would, and returns what comes of it and the patch.
+// patched applies a change by a patch, as kube-apiserver does. It returns the result and the patch.
 func patched(t *testing.T, raw string, change func(*corev1.Pod)) (result string, made []byte) {
 	t.Helper()
 	before := podOf(t, raw)
@@ -55,7 +55,7 @@ func patched(t *testing.T, raw string, change func(*corev1.Pod)) (result string,
 	return string(applied), made
 }
 
-// Unknown fields are kept wherever they are, and stay with what they belong to.
+// A patch keeps unknown fields at every level, each with its own list element.
 // Case pod-admission 6.
 func TestUnknownFieldsArePreserved(t *testing.T) {
 	sidecar := corev1.Container{Name: "sidecar", Image: "side:1"}
@@ -122,7 +122,7 @@ func TestUnknownFieldsArePreserved(t *testing.T) {
 	}
 }
 
-// TestMergeIsTheChange makes random changes to random trees. In them, fields that begin with "x" are unknown.
+// TestMergeIsTheChange applies random changes to random trees. Fields whose names begin with "x" stand for unknown fields.
 func TestMergeIsTheChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 5000 {
@@ -162,7 +162,7 @@ func randomTree(r *rand.Rand, depth int) map[string]any {
 		case 2:
 			var list []any
 			for j := range r.IntN(4) {
-				// Names are unique, as those of containers are, and so are the fields that nobody knows.
+				// Names are unique, like container names. The unknown fields are unique too.
 				list = append(list, map[string]any{"name": fmt.Sprint(name, depth, j), "v": fmt.Sprint(r.IntN(2)), "x": fmt.Sprint(r.IntN(100))})
 			}
 			if list != nil {
@@ -173,7 +173,7 @@ func randomTree(r *rand.Rand, depth int) map[string]any {
 	return tree
 }
 
-// known is a tree as our types would read and write it.
+// known returns the tree without the unknown fields, as our types would read and write it.
 func known(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -194,7 +194,7 @@ func known(value any) any {
 	return value
 }
 
-// changed changes a tree that it owns.
+// changed applies random changes to the tree in place.
 func changed(r *rand.Rand, value any, times int) any {
 	tree, ok := value.(map[string]any)
 	if !ok {
@@ -226,7 +226,7 @@ func changedList(r *rand.Rand, list []any) []any {
 	return append([]any{map[string]any{"name": fmt.Sprint("added", r.IntN(1000000))}}, list...)
 }
 
-// unknowns are the unknown fields of elements of lists, by path of names.
+// unknowns returns the unknown fields of list elements, by path of names.
 func unknowns(value any) map[string]any {
 	all := map[string]any{}
 	var walk func(path string, value any)

@@ -10,31 +10,30 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// GroupName is the API group that reviews are created in.
+// GroupName is the API group of the review resources.
 const GroupName = "admission.kruise.io"
 
-// GroupVersion is the version that is served.
+// GroupVersion is the served version.
 var GroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1"}
 
-// Kind is what is created: a kind of kube-apiserver's, not one of this group.
+// Kind is the kind of the request body. It belongs to kube-apiserver's group and not to this one.
 var Kind = admissionv1.SchemeGroupVersion.WithKind("AdmissionReview")
 
-// Row is one thing that kube-apiserver asks about.
+// Row describes one kind of review.
 type Row struct {
-	// Name is the resource that the reviews are created as, and the end of the webhook's path.
+	// Name is the resource name of the reviews and the end of the webhook path.
 	Name string
-	// Resources are what the reviews may be about. A subresource is written as in "pods/eviction".
-	// Versions do not matter.
+	// Resources lists the resources that may be reviewed, in any version. A subresource is written as in "pods/eviction".
 	Resources []schema.GroupResource
-	// Operations are what they may be about.
+	// Operations lists the operations that may be reviewed.
 	Operations []admission.Operation
-	// Plugins are who judges, by name and in this order. One that is disabled judges nothing.
+	// Plugins lists the plugins to call, by name and in this order. A disabled plugin is skipped.
 	Plugins []string
-	// Mutates has the plugins change the object. The answer is a patch, and no plugin judges.
+	// Mutates makes the plugins change the object. The answer is then a patch, and validation does not run.
 	Mutates bool
 }
 
-// covers says whether a request is what the row is for.
+// covers returns true if the row reviews this request.
 func (r Row) covers(request *admissionv1.AdmissionRequest) bool {
 	return slices.Contains(r.Resources, resourceOf(request)) && slices.Contains(r.Operations, admission.Operation(request.Operation))
 }
@@ -47,8 +46,7 @@ func resourceOf(request *admissionv1.AdmissionRequest) schema.GroupResource {
 	return resource
 }
 
-// Plugins are the plugins of the server's admission chain, by name. As a decorator of the chain they
-// fill themselves.
+// Plugins maps names to the plugins of the server's admission chain. It is a decorator of the chain, so building the chain fills it.
 type Plugins map[string]admission.Interface
 
 // Decorate implements admission.Decorator.
@@ -57,8 +55,8 @@ func (p Plugins) Decorate(plugin admission.Interface, name string) admission.Int
 	return plugin
 }
 
-// Install registers the group and the kind. The kind serves as its own hub: the installer wants an
-// internal version of whatever is created, and there is nothing to convert.
+// Install registers the group and the kind. The API installer needs an internal version of each kind that can be
+// created. There is nothing to convert, so the kind is its own internal version.
 func Install(scheme *runtime.Scheme) error {
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	scheme.AddKnownTypes(schema.GroupVersion{Group: Kind.Group, Version: runtime.APIVersionInternal}, &admissionv1.AdmissionReview{})

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// Storage returns what serves the rows, by resource.
+// Storage returns the REST storage of the rows, by resource name.
 func Storage(rows []Row, plugins Plugins) map[string]rest.Storage {
 	storage := map[string]rest.Storage{}
 	for _, row := range rows {
@@ -32,7 +32,7 @@ func Storage(rows []Row, plugins Plugins) map[string]rest.Storage {
 	return storage
 }
 
-// reviewREST answers the reviews of one row.
+// reviewREST serves the reviews of one row.
 type reviewREST struct {
 	row     Row
 	plugins []admission.Interface
@@ -60,7 +60,7 @@ func (r *reviewREST) GetSingularName() string { return r.row.Name }
 // GroupVersionKind implements rest.GroupVersionKindProvider.
 func (*reviewREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return Kind }
 
-// Create answers a review. An error of its own is for kube-apiserver a call that failed.
+// Create answers a review. If it returns an error, kube-apiserver treats the webhook call as failed.
 func (r *reviewREST) Create(
 	ctx context.Context, object runtime.Object, _ rest.ValidateObjectFunc, _ *metav1.CreateOptions,
 ) (runtime.Object, error) {
@@ -97,14 +97,14 @@ func (r *reviewREST) Create(
 	return &admissionv1.AdmissionReview{Response: response}, nil
 }
 
-// refuses tells a judgement from a failure of ours. That is for kube-apiserver a call that failed: the failure policy of the
-// webhook then decides what becomes of the request.
+// refuses returns true if a plugin refused the request. Other errors are internal: the webhook call fails, and its
+// failure policy decides.
 func refuses(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError
 }
 
-// mutate has one plugin after another change the object. All of it is answered, or nothing.
+// mutate runs the mutating plugins one after the other. The answer contains all changes, or none after an error.
 func (r *reviewREST) mutate(
 	ctx context.Context, attributes admission.Attributes, raw []byte, response *admissionv1.AdmissionResponse,
 ) error {
@@ -132,7 +132,7 @@ func (r *reviewREST) mutate(
 	return nil
 }
 
-// validate asks one plugin after another until one objects.
+// validate runs the plugins one after the other until one refuses.
 func (r *reviewREST) validate(ctx context.Context, attributes admission.Attributes) error {
 	for _, plugin := range r.plugins {
 		validator, ok := plugin.(admission.ValidationInterface)
@@ -146,7 +146,7 @@ func (r *reviewREST) validate(ctx context.Context, attributes admission.Attribut
 	return nil
 }
 
-// warnings adds what plugins warn of to the answer, for kube-apiserver to hand on.
+// warnings adds the warnings of plugins to the answer. kube-apiserver forwards them to the user.
 type warnings admissionv1.AdmissionResponse
 
 // AddWarning implements warning.Recorder.

@@ -21,7 +21,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// judge is a plugin that remembers what it was asked.
+// judge is a plugin that records its calls.
 type judge struct {
 	*admission.Handler
 	asked []admission.Attributes
@@ -136,7 +136,8 @@ func TestErrorsKeepTheirStatus(t *testing.T) {
 	}
 }
 
-// TestAFailureOfOursFailsTheCall, and the failure policy decides: it is no judgement.
+// TestAFailureOfOursFailsTheCall checks that an internal error fails the webhook call instead of refusing the
+// request. The failure policy then decides.
 func TestAFailureOfOursFailsTheCall(t *testing.T) {
 	for name, failure := range map[string]error{
 		"no status": errors.New("broken"), "503": apierrors.NewServiceUnavailable("not yet"), "500": apierrors.NewInternalError(errors.New("broken")),
@@ -207,7 +208,7 @@ func TestReviewsAreExemptAndNothingElse(t *testing.T) {
 	assert.False(t, chain.Handles(admission.Delete))
 }
 
-// annotator adds an annotation, and fails if it is to.
+// annotator adds an annotation, or fails if told to.
 type annotator struct {
 	*admission.Handler
 	key string
@@ -226,7 +227,7 @@ func (a *annotator) Admit(ctx context.Context, attributes admission.Attributes, 
 	return a.err
 }
 
-// mutation asks a row that changes Pods.
+// mutation sends a review to a row that changes Pods.
 func mutation(t *testing.T, plugins Plugins, raw string) (*admissionv1.AdmissionResponse, error) {
 	t.Helper()
 	row := Row{

@@ -8,15 +8,15 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Account is one of our own service accounts and what the chart grants it.
+// Account is a Kruise service account and the rules that the chart grants to it.
 type Account struct {
-	// User is the account's name as a user: system:serviceaccount:<namespace>:<name>.
+	// User is the user name of the account: system:serviceaccount:<namespace>:<name>.
 	User  string
 	Rules []rbacv1.PolicyRule
 }
 
-// New returns an authorizer that allows the accounts, when proxied, what their rules grant in the
-// given API groups. It has no opinion about anything else.
+// New returns an authorizer that allows the accounts what their rules grant in the given API groups, if
+// kube-apiserver proxied the request. It has no opinion about other requests.
 func New(groups sets.Set[string], accounts ...Account) authorizer.Authorizer {
 	a := &ownAccounts{grants: map[string]map[action][]sets.Set[string]{}}
 	for _, account := range accounts {
@@ -25,14 +25,13 @@ func New(groups sets.Set[string], accounts ...Account) authorizer.Authorizer {
 	return a
 }
 
-// action is one verb on one resource, with its subresource as in "clonesets/status".
+// action is a verb and a resource. A subresource is written as in "clonesets/status".
 type action struct {
 	verb, group, resource string
 }
 
 type ownAccounts struct {
-	// grants holds, by user and action, the names of objects that each rule allows; an empty set
-	// stands for every name.
+	// grants holds, by user and action, the object names that each rule allows. An empty set allows every name.
 	grants map[string]map[action][]sets.Set[string]
 }
 

@@ -14,18 +14,18 @@ import (
 	"kruise.io/kruise/pkg/admission/plugin/nodescope"
 )
 
-// scope is how a node agent's requests for a resource are bound to its node.
+// scope says how requests of a node agent for a resource are limited to its node.
 type scope int
 
 const (
-	// byName binds to the one object that has the node's name.
+	// byName allows only the object with the name of the node.
 	byName scope = iota
-	// byLabel binds to the objects that have the node's name as a label. Which object a write is
-	// for is not known here: the admission plugin nodescope judges that.
+	// byLabel allows only objects with the node name as label. The authorizer does not know the labels of an object
+	// that is written, so the admission plugin nodescope checks writes.
 	byLabel
 )
 
-// nodeActions are all that node agents may do: the scope of each verb on each resource.
+// nodeActions lists everything that node agents may do: the scope of each verb on each resource.
 var nodeActions = map[string]map[string]scope{
 	"nodeimages":                       {"get": byName, "list": byName, "watch": byName},
 	"nodeimages/status":                {"update": byName, "patch": byName},
@@ -36,8 +36,8 @@ var nodeActions = map[string]map[string]scope{
 	"containerrecreaterequests/status": {"update": byLabel, "patch": byLabel},
 }
 
-// NewNodes returns an authorizer that refuses what the node agents' account may not do in the given
-// API groups. It allows nothing: what it lets pass is another authorizer's to allow.
+// NewNodes returns an authorizer that denies the node agents' account everything that is not in nodeActions, within
+// the given API groups. It never allows a request; another authorizer must do that.
 func NewNodes(groups sets.Set[string], account string) authorizer.Authorizer {
 	return &nodes{groups: groups, account: account}
 }
@@ -59,7 +59,7 @@ func (n *nodes) Authorize(_ context.Context, attributes authorizer.Attributes) (
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// refusal says why a node agent may not do what it asks for, or nothing.
+// refusal returns why a node agent may not do something, or an empty string if it may.
 func refusal(attributes authorizer.Attributes, node string) string {
 	if node == "" {
 		return nodescope.NoNode
@@ -86,8 +86,8 @@ func isCollection(attributes authorizer.Attributes) bool {
 	return slices.Contains([]string{"list", "watch"}, attributes.GetVerb())
 }
 
-// hasName says whether a request is for the object with the node's name alone. The name of a list
-// or a watch is that of its field selector.
+// hasName returns true if a request is limited to the object with the name of the node. For a list or watch, the name
+// is in the field selector.
 func hasName(attributes authorizer.Attributes, node string) bool {
 	if !isCollection(attributes) {
 		return attributes.GetName() == node

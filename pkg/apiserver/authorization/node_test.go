@@ -105,7 +105,7 @@ func TestNodeAgentsAreBoundToTheirNode(t *testing.T) {
 	}
 }
 
-// What of a selection cannot be read may be anything.
+// An unreadable selector could select anything, so it does not limit the request to the node.
 func TestSelectionsThatCannotBeReadBindNobody(t *testing.T) {
 	byName, err := fields.ParseSelector("metadata.name=n1")
 	require.NoError(t, err)

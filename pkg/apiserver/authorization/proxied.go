@@ -10,14 +10,13 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// proxiedUser is a user whom the front proxy named. Only this package makes one, and whoever
-// replaces the user of a request, as impersonation does, loses the mark.
+// proxiedUser marks a user that the front proxy authenticated. Only this package creates the type. Code that replaces
+// the user of a request, such as impersonation, removes the mark.
 type proxiedUser struct {
 	user.Info
 }
 
-// MarkProxied authenticates the front proxy's requests, marks their users, and leaves all others
-// to next.
+// MarkProxied authenticates requests of the front proxy and marks their users. It passes all other requests to next.
 func MarkProxied(config *authenticatorfactory.RequestHeaderConfig, next authenticator.Request) authenticator.Request {
 	proxied := group.NewAuthenticatedGroupAdder(headerrequest.NewDynamicVerifyOptionsSecure(
 		config.CAContentProvider.VerifyOptions,

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// NewReviews returns an authorizer that keeps an API group to kube-apiserver itself, whose reviews
-// come through the aggregation layer. Everybody else is refused, administrators too: a rule for all
-// resources is no leave to answer for kube-apiserver, and some reviews have effects.
+// NewReviews returns an authorizer that reserves an API group for kube-apiserver, which sends reviews through the
+// aggregation layer. It denies all other users, even administrators: a rule for all resources does not permit a user
+// to act as kube-apiserver, and some reviews have side effects.
 func NewReviews(group string) authorizer.Authorizer { return &reviews{group: group} }
 
 type reviews struct {
@@ -28,7 +28,7 @@ func (r *reviews) Authorize(_ context.Context, attributes authorizer.Attributes)
 	return authorizer.DecisionDeny, "only kube-apiserver asks for reviews", nil
 }
 
-// isKubeAPIServer says whether a caller is kube-apiserver calling itself, passed on by its proxy.
+// isKubeAPIServer returns true if the caller is kube-apiserver itself, through its own proxy.
 func isKubeAPIServer(caller user.Info) bool {
 	proxied, ok := caller.(*proxiedUser)
 	return ok && proxied.GetName() == user.APIServerUser && slices.Contains(proxied.GetGroups(), user.SystemPrivilegedGroup)

@@ -1,12 +1,11 @@
-// Package certificates gives the apiserver a serving certificate without anybody's help.
+// Package certificates provides the serving certificate of the apiserver without manual steps.
 //
-// It owns one Secret, shared by all replicas: an authority of its own and a serving pair signed by
-// it. Both are renewed before they expire, while the server runs, and the authorities' certificates
-// are kept in the caBundle of the APIServices through which kube-apiserver reaches us. The order is
-// what matters: a new authority is published, beside the one it replaces, before anything that it
-// signed is served. Replicas agree through the Secret's resourceVersion.
+// It owns one Secret that all replicas share. The Secret holds a certificate authority and a serving certificate that
+// the authority signed. The package renews both before they expire, while the server runs. It also writes the
+// certificates of the authorities to the caBundle of the APIServices, so that kube-apiserver trusts this server. A
+// new authority is always published next to the old one before any certificate that it signed is served. Replicas
+// agree through the resourceVersion of the Secret.
 //
-// material.go holds what is in the Secret, next.go decides what changes in it and when (a pure
-// function of the time), manager.go writes, publishes and serves. Certificates from files are not
-// its business. Enter at New.
+// material.go defines the content of the Secret. next.go decides what changes and when, as a pure function of the
+// time. manager.go writes, publishes and serves. The package does not handle certificates from files. Enter at New.
 package certificates

@@ -19,24 +19,24 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// attempts bounds how often replicas that start together take turns at the Secret.
+// attempts limits the retries after conflicts, when several replicas write the Secret at once.
 const attempts = 10
 
-// Config is what a Manager works with.
+// Config configures a Manager.
 type Config struct {
 	Kube       kubernetes.Interface
 	Aggregator clientset.Interface
-	// Namespace is our own, where the Secret is.
+	// Namespace is the namespace of the Secret, which is also that of the server.
 	Namespace, SecretName string
-	// APIServices get the bundle. Those that do not exist yet get it when they appear.
+	// APIServices lists the APIServices that get the bundle. A missing one gets it when it is created.
 	APIServices []string
-	// DNSNames are what the serving certificate is for.
+	// DNSNames are the names in the serving certificate.
 	DNSNames []string
 	Policy   Policy
 	Clock    clock.WithTicker
 }
 
-// Manager keeps the Secret, the APIServices and the served pair right.
+// Manager keeps the Secret, the APIServices and the served certificate up to date.
 type Manager struct {
 	Config
 
@@ -47,7 +47,7 @@ type Manager struct {
 
 var _ dynamiccertificates.CertKeyContentProvider = &Manager{}
 
-// New returns a manager that serves nothing until Sync has succeeded once.
+// New returns a manager. It serves no certificate until Sync has succeeded once.
 func New(config Config) *Manager { return &Manager{Config: config} }
 
 func (m *Manager) secrets() corev1client.SecretInterface { return m.Kube.CoreV1().Secrets(m.Namespace) }
@@ -73,7 +73,7 @@ func (m *Manager) AddListener(listener dynamiccertificates.Listener) {
 	m.listeners = append(m.listeners, listener)
 }
 
-// Sync brings the Secret up to date, publishes its bundle, and only then serves its pair.
+// Sync updates the Secret, then publishes its bundle, and then serves its certificate.
 func (m *Manager) Sync(ctx context.Context) error {
 	current, err := m.syncSecret(ctx)
 	if err != nil {
@@ -148,7 +148,7 @@ func (m *Manager) publish(ctx context.Context, name string, bundle []byte) error
 	return nil
 }
 
-// serve hands the pair to the server, which asks for it again when it is told.
+// serve stores the certificate and notifies the server, which then reads it.
 func (m *Manager) serve(ctx context.Context, current material) {
 	m.mu.Lock()
 	changed := string(m.cert) != string(current.cert)

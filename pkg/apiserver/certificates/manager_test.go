@@ -100,7 +100,7 @@ func TestALostRaceTakesTheWinners(t *testing.T) {
 	assert.Equal(t, string(winner.cert), served(m))
 }
 
-// The pair changes only after its authority is published: a failure to publish keeps the old pair.
+// The served certificate changes only after its authority is published. If publishing fails, the old certificate stays.
 func TestPublishingComesBeforeServing(t *testing.T) {
 	c := newCluster()
 	clock := clocktesting.NewFakeClock(start)

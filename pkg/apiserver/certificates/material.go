@@ -20,20 +20,20 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// Keys of the Secret.
+// Keys of the Secret's data.
 const (
 	caKey        = "ca.crt"
 	caPrivateKey = "ca.key"
 )
 
-// backdate is how far before now a certificate begins, for clocks that differ.
+// backdate is how long before its creation a certificate becomes valid, to allow for clock differences.
 const backdate = time.Hour
 
-// material is the content of the Secret, in PEM.
+// material is the content of the Secret, PEM-encoded.
 type material struct {
-	// bundle holds the current authority first, then those that it replaced.
+	// bundle holds the certificate of the current authority first, then those of replaced authorities.
 	bundle []byte
-	// authorityKey is the key of the current authority.
+	// authorityKey is the private key of the current authority.
 	authorityKey []byte
 	cert, key    []byte
 }
@@ -57,16 +57,16 @@ func (m material) equal(other material) bool {
 		bytes.Equal(m.cert, other.cert) && bytes.Equal(m.key, other.key)
 }
 
-// authority is a certificate authority that can sign.
+// authority is a certificate authority with its private key.
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
 }
 
-// issuedAt is when the certificate was made.
+// issuedAt returns when the certificate was created.
 func issuedAt(cert *x509.Certificate) time.Time { return cert.NotBefore.Add(backdate) }
 
-// parseAuthority returns the signer and all trusted certificates, the signer's first.
+// parseAuthority returns the current authority and all trusted certificates. The certificate of the current authority comes first.
 func (m material) parseAuthority() (*authority, []*x509.Certificate, error) {
 	trusted, err := certutil.ParseCertsPEM(m.bundle)
 	if err != nil {
@@ -83,7 +83,7 @@ func (m material) parseAuthority() (*authority, []*x509.Certificate, error) {
 	return &authority{cert: trusted[0], key: key}, trusted, nil
 }
 
-// parsePair returns the serving certificate, if its key belongs to it.
+// parsePair returns the serving certificate. It fails if the private key does not match.
 func (m material) parsePair() (*x509.Certificate, error) {
 	pair, err := tls.X509KeyPair(m.cert, m.key)
 	if err != nil {
@@ -103,7 +103,7 @@ func encodeCerts(certs []*x509.Certificate) []byte {
 	return out
 }
 
-// newAuthority makes a self-signed authority.
+// newAuthority creates a self-signed authority.
 func newAuthority(now time.Time, validity time.Duration) (*authority, []byte, error) {
 	return issue(nil, &x509.Certificate{
 		Subject:               pkix.Name{CommonName: fmt.Sprintf("kruise-apiserver-ca@%d", now.UnixNano())},
@@ -115,7 +115,7 @@ func newAuthority(now time.Time, validity time.Duration) (*authority, []byte, er
 	})
 }
 
-// newPair makes a serving certificate for the names.
+// newPair creates a serving certificate for the names.
 func newPair(signer *authority, names []string, now time.Time, validity time.Duration) (cert, key []byte, err error) {
 	issued, key, err := issue(signer, &x509.Certificate{
 		Subject:               pkix.Name{CommonName: names[0]},
@@ -132,7 +132,7 @@ func newPair(signer *authority, names []string, now time.Time, validity time.Dur
 	return encodeCerts([]*x509.Certificate{issued.cert}), key, nil
 }
 
-// issue signs the template with a new key; without a signer it signs itself.
+// issue creates a certificate with a new key from the template. Without a signer, the certificate is self-signed.
 func issue(signer *authority, template *x509.Certificate) (*authority, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -6,21 +6,19 @@ import (
 	"time"
 )
 
-// Policy says how long things last.
+// Policy sets the lifetimes of certificates.
 type Policy struct {
-	// AuthorityValidity and ServingValidity are the lives of certificates. Each is renewed when a
-	// third of its life is left, so an authority must live more than three times as long as what
-	// it signs.
+	// AuthorityValidity and ServingValidity are the lifetimes of the certificates. Each certificate is renewed when less than
+	// a third of its lifetime is left. So an authority must live more than three times as long as a serving certificate.
 	AuthorityValidity, ServingValidity time.Duration
-	// PublishDelay is how long a new authority is in the bundle before it signs what is served:
-	// the time that every kube-apiserver has to notice.
+	// PublishDelay is how long a new authority is in the bundle before it signs the served certificate. Every
+	// kube-apiserver must notice the bundle within this time.
 	PublishDelay time.Duration
-	// Overlap is how long a replaced authority stays in the bundle: the time that every replica
-	// has to serve the new pair.
+	// Overlap is how long a replaced authority stays in the bundle. Every replica must serve the new certificate within this time.
 	Overlap time.Duration
 }
 
-// DefaultPolicy is for production.
+// DefaultPolicy is the policy for production.
 var DefaultPolicy = Policy{
 	AuthorityValidity: 3 * 365 * 24 * time.Hour,
 	ServingValidity:   90 * 24 * time.Hour,
@@ -28,7 +26,7 @@ var DefaultPolicy = Policy{
 	Overlap:           24 * time.Hour,
 }
 
-// next returns what the Secret should hold now. What it cannot read it replaces.
+// next returns the content that the Secret should have now. It replaces unreadable content.
 func (p Policy) next(have material, names []string, now time.Time) (material, error) {
 	want := have
 	signer, trusted, err := have.parseAuthority()
@@ -52,7 +50,7 @@ func (p Policy) next(have material, names []string, now time.Time) (material, er
 	return want, nil
 }
 
-// start begins with a new authority and goes on trusting the others that still live.
+// start creates a new authority. It keeps the other unexpired authorities in the bundle.
 func (p Policy) start(want *material, others []*x509.Certificate, now time.Time) (*authority, []*x509.Certificate, error) {
 	signer, key, err := newAuthority(now, p.AuthorityValidity)
 	if err != nil {
@@ -68,19 +66,19 @@ func (p Policy) start(want *material, others []*x509.Certificate, now time.Time)
 	return signer, trusted, nil
 }
 
-// pairIsDue says whether the signer should issue a serving pair now.
+// pairIsDue returns true if the signer should issue a serving certificate now.
 func (p Policy) pairIsDue(m material, signer *authority, trusted []*x509.Certificate, names []string, now time.Time) bool {
 	cert, err := m.parsePair()
 	usable := err == nil && now.Before(cert.NotAfter) && slices.Equal(cert.DNSNames, names) &&
 		slices.ContainsFunc(trusted, func(by *x509.Certificate) bool { return cert.CheckSignatureFrom(by) == nil })
 	if !usable {
-		return true // nobody can be served until there is one
+		return true // The server cannot serve without a certificate.
 	}
 	published := now.After(issuedAt(signer.cert).Add(p.PublishDelay))
 	return published && (due(cert, now) || cert.CheckSignatureFrom(signer.cert) != nil)
 }
 
-// due says whether less than a third of the certificate's life is left.
+// due returns true if less than a third of the certificate's lifetime is left.
 func due(cert *x509.Certificate, now time.Time) bool {
 	return cert.NotAfter.Sub(now) < cert.NotAfter.Sub(issuedAt(cert))/3
 }

@@ -24,7 +24,7 @@ func step(t *testing.T, have material, at time.Time) material {
 	return want
 }
 
-// requireTrusted says whether a client with the bundle accepts the server.
+// requireTrusted checks that a client with the bundle accepts the server.
 func requireTrusted(t *testing.T, m material, at time.Time) {
 	t.Helper()
 	cert, err := m.parsePair()

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// recheck is how often the clock is looked at.
+	// recheck is how often Sync runs without a change, to notice the passing of time.
 	recheck = time.Minute
-	// retry is the pause after a failure.
+	// retry is the delay after a failure.
 	retry = 5 * time.Second
 )
 
-// WaitForFirst repeats Sync until it succeeds, and returns the last error when ctx ends before.
+// WaitForFirst repeats Sync until it succeeds. If ctx ends first, it returns the last error.
 func (m *Manager) WaitForFirst(ctx context.Context) error {
 	for {
 		err := m.Sync(ctx)
@@ -37,7 +37,7 @@ func (m *Manager) WaitForFirst(ctx context.Context) error {
 	}
 }
 
-// Run repeats Sync whenever the Secret or an APIService changes and every minute, until ctx ends.
+// Run repeats Sync after each change of the Secret or an APIService, and at least every minute, until ctx ends.
 func (m *Manager) Run(ctx context.Context) {
 	changed := make(chan struct{}, 1)
 	m.watch(ctx, changed)
@@ -56,7 +56,7 @@ func (m *Manager) Run(ctx context.Context) {
 	}
 }
 
-// watch starts a watch on each object by its name: we may not list others.
+// watch watches each object by name, because the server may not list others.
 func (m *Manager) watch(ctx context.Context, changed chan<- struct{}) {
 	notify := func(any) {
 		select {
@@ -88,7 +88,7 @@ func (m *Manager) watch(ctx context.Context, changed chan<- struct{}) {
 	}
 }
 
-// named selects one object.
+// named lists and watches one object.
 func named(
 	name string, list func(context.Context, metav1.ListOptions) (runtime.Object, error),
 	watchFunc func(context.Context, metav1.ListOptions) (watch.Interface, error), client any,

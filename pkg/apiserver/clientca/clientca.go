@@ -17,8 +17,7 @@ const (
 	key       = "client-ca-file"
 )
 
-// FromCluster returns the authority of the cluster's client certificates, or nil where the cluster
-// has none.
+// FromCluster returns the client CA of the cluster, or nil if the cluster has none.
 func FromCluster(ctx context.Context, client kubernetes.Interface) (dynamiccertificates.CAContentProvider, error) {
 	found, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, configMap, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -37,8 +36,8 @@ func FromCluster(ctx context.Context, client kubernetes.Interface) (dynamiccerti
 	return provider, nil
 }
 
-// WaitFor makes a server that runs all wait until each of the parts has content, but not longer
-// than patience: with files, or where the host does not answer, it serves what it has.
+// WaitFor returns a provider that makes the server wait until each of the parts has content. After patience, the
+// server starts with what it has, for example if the host cluster does not answer.
 func WaitFor(
 	all dynamiccertificates.CAContentProvider, patience time.Duration, parts ...dynamiccertificates.CAContentProvider,
 ) dynamiccertificates.CAContentProvider {
@@ -66,7 +65,7 @@ func (w *waiting) Enqueue() {
 	}
 }
 
-// RunOnce is what the server calls before it listens. It starts the parts and waits for them.
+// RunOnce starts the parts and waits for them. The server calls it before it listens.
 func (w *waiting) RunOnce(ctx context.Context) error {
 	runner, ok := w.CAContentProvider.(dynamiccertificates.ControllerRunner)
 	if !ok {
@@ -91,7 +90,7 @@ func (w *waiting) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Run does nothing: RunOnce has started the parts.
+// Run does nothing, because RunOnce has started the parts.
 func (*waiting) Run(context.Context, int) {}
 
 func (w *waiting) complete() bool {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// slow has content some time after it runs.
+// slow gets its content some time after it starts.
 type slow struct {
 	after     time.Duration
 	ready     bool

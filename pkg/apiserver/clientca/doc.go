@@ -1,7 +1,6 @@
-// Package clientca has the authorities of client certificates before the first connection.
+// Package clientca loads the client CA of the cluster before the server accepts the first connection.
 //
-// They are in a ConfigMap of the host cluster, and the generic server would begin to serve while it
-// still reads it. A client that connects in that moment is not asked for a certificate, keeps its
-// connection, and is anonymous on it for ever: kube-apiserver's proxy would be such a client.
-// Enter at FromCluster and WaitFor.
+// The client CA is in a ConfigMap of the host cluster. The generic server would start to serve before it has read the
+// ConfigMap. A client that connects at that moment is not asked for a certificate, and stays anonymous as long as it
+// keeps the connection. The proxy of kube-apiserver could be such a client. Enter at FromCluster and WaitFor.
 package clientca

@@ -8,8 +8,9 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// checked asks the gate before and after each call. What a store answered while the gate closed is not told: a plugin reads
-// NotFound as permission, and the garbage collector as an order to delete.
+// checked asks the gate before and after each call. If the gate closes during a call, the answer is dropped. A
+// NotFound from a wrong store would be dangerous: an admission plugin would allow the request, and the garbage
+// collector would delete the dependents.
 type checked struct {
 	storage.Interface
 	gate Gate

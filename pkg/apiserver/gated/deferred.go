@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 )
 
-// deferred is the storage of one kind, which may not be open yet. Until it is, each call is refused with 503.
+// deferred is the storage of one kind. It refuses each call with 503 until it is open.
 type deferred struct {
 	resource schema.GroupResource
 	gate     Gate
@@ -31,7 +31,7 @@ var _ storage.Interface = &deferred{}
 
 var errStopped = errors.New("the server is ending")
 
-// openOnce opens the storage unless it is open.
+// openOnce opens the storage if it is not open.
 func (d *deferred) openOnce() error {
 	if d.opened.Load() != nil {
 		return nil
@@ -51,7 +51,7 @@ func (d *deferred) openOnce() error {
 	return nil
 }
 
-// destroy closes the storage, now or as soon as it is open.
+// destroy closes the storage, or makes openOnce close it as soon as it is open.
 func (d *deferred) destroy() {
 	d.lock.Lock()
 	defer d.lock.Unlock()
@@ -62,7 +62,7 @@ func (d *deferred) destroy() {
 	}
 }
 
-// get returns the storage, or why there is none.
+// get returns the storage, or an error if it is not open.
 func (d *deferred) get() (storage.Interface, error) {
 	if inner := d.opened.Load(); inner != nil {
 		return *inner, nil

@@ -1,5 +1,5 @@
-// Package gated stands between the registry and the store. It opens each kind's storage once the store may be used, which may be
-// long after the server serves, and lets no request pass while the gate is closed: neither to the watch caches nor to etcd.
+// Package gated stands between the registry and the store. It opens the storage of each kind once the store may be used,
+// which can be long after the server has started. While the gate is closed, no request reaches the watch caches or etcd.
 //
-// It does not decide when the gate is open (pkg/apiserver/guard does). Enter at New.
+// pkg/apiserver/guard decides when the gate is open. Enter at New.
 package gated

@@ -15,19 +15,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Gate is what all storages ask.
+// Gate tells the storages whether the store may be used.
 type Gate interface {
-	// Check returns nil while the store may be used, otherwise what clients are told.
+	// Check returns nil while the store may be used, else the error for clients.
 	Check() error
-	// Room returns nil while there is room for a new object, otherwise what clients are told.
+	// Room returns nil while there is space for new objects, else the error for clients.
 	Room() error
 	// Wrote is called before each write.
 	Wrote()
-	// Explain returns the error of a write as clients are told it.
+	// Explain translates the error of a write into the error for clients.
 	Explain(err error) error
 }
 
-// Storages are the storages of all kinds. None of them is open at first.
+// Storages holds the storages of all kinds. All are closed at first.
 type Storages struct {
 	gate     Gate
 	uncached sets.Set[schema.GroupResource]
@@ -36,17 +36,17 @@ type Storages struct {
 	all  []*deferred
 }
 
-// New returns an empty set. The resources that are named get no watch cache.
+// New returns an empty set. The uncached resources get no watch cache.
 func New(gate Gate, uncached ...schema.GroupResource) *Storages {
 	return &Storages{gate: gate, uncached: sets.New(uncached...)}
 }
 
-// Options returns the options with storages of this set.
+// Options returns REST options that create the storages of this set.
 func (s *Storages) Options(next generic.RESTOptionsGetter) generic.RESTOptionsGetter {
 	return &options{next: next, storages: s}
 }
 
-// Open opens the storages that are not open. It returns the first error; those that are open stay so.
+// Open opens all closed storages. It returns the first error; storages that are already open stay open.
 func (s *Storages) Open(ctx context.Context) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -91,8 +91,8 @@ func (o *options) GetRESTOptions(resource schema.GroupResource, example runtime.
 			if err != nil {
 				return nil, nil, err
 			}
-			// Asked below the cache too: one that were filled anew from another store would tell every watcher that the
-			// objects are gone.
+			// Check the gate below the cache as well. A cache that is filled again from another store would tell
+			// every watcher that the objects are gone.
 			below := &checked{Interface: raw, gate: gate}
 			served, stop, err := front(below, config, prefix, keyFunc, newFunc, newListFunc, attributes, triggers, indexers)
 			if err != nil {

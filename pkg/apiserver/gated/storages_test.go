@@ -16,7 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 )
 
-// gate is open unless it has an error.
+// gate is open while its error is nil.
 type gate struct {
 	err    error
 	room   error
@@ -38,7 +38,7 @@ var (
 	errExplained = errors.New("explained")
 )
 
-// empty is a store that has nothing: it answers NotFound. Before each answer it calls during, where set.
+// empty is a store without objects, so it answers NotFound. If during is set, empty calls it before each answer.
 type empty struct {
 	storage.Interface
 	during func()
@@ -80,7 +80,7 @@ func (e *empty) GuaranteedUpdate(
 	return e.answer()
 }
 
-// calls are all ways to reach what is stored.
+// calls lists all operations of a storage.
 var calls = map[string]func(ctx context.Context, s storage.Interface) error{
 	"create": func(ctx context.Context, s storage.Interface) error {
 		return s.Create(ctx, "key", &corev1.Pod{}, nil, 0)
@@ -116,7 +116,7 @@ func TestClosedStoreNeverAnswersNotFound(t *testing.T) {
 			assert.Equal(t, errClosed, call(t.Context(), open))
 			assert.Equal(t, 1, asked, "a closed store is not asked")
 
-			// The answer of a store that turned out to be wrong while it was being read.
+			// The store turns out to be the wrong one during the read.
 			g.err = nil
 			closes := &checked{Interface: &empty{during: func() { g.err = errClosed }}, gate: g}
 			assert.Equal(t, errClosed, call(t.Context(), closes))

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// watchCache puts a cache before a storage. The generic server's own decorator connects and caches in one step, which leaves no
-// place between the two.
+// watchCache puts a watch cache in front of a storage. The decorator of the generic server connects and caches in one
+// step, so this package could not add a check between the two.
 func watchCache(
 	below storage.Interface, config *storagebackend.ConfigForResource, prefix string, keyFunc func(obj runtime.Object) (string, error),
 	newFunc, newListFunc func() runtime.Object, attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
@@ -37,7 +37,7 @@ func watchCache(
 	return front, sync.OnceFunc(func() { front.Stop(); c.Stop() }), nil
 }
 
-// noCache lets every request through to the store.
+// noCache passes every request to the store.
 func noCache(
 	below storage.Interface, _ *storagebackend.ConfigForResource, _ string, _ func(obj runtime.Object) (string, error),
 	_, _ func() runtime.Object, _ storage.AttrFunc, _ storage.IndexerFuncs, _ *cache.Indexers,

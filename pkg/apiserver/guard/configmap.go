@@ -13,18 +13,19 @@ import (
 )
 
 const (
-	// ConfigMapName is the default name of the ConfigMap with the cluster's copy of the record, in the installation's namespace.
+	// ConfigMapName is the default name of the ConfigMap with the cluster's copy of the record. It is in the
+	// namespace of the installation.
 	ConfigMapName = "kruise-store"
-	// OpenAnnotation opens the store that its value names.
+	// OpenAnnotation tells the guard to open the store that the value names.
 	OpenAnnotation = "kruise.io/open-store"
 
 	identityKey, generationKey = "identity", "generation"
-	// lostKey holds evidence that cannot be found again: etcd's revision fell while we looked.
+	// lostKey stores evidence of a loss that a later start cannot find again: the revision of etcd decreased while the server ran.
 	lostKey = "lost"
-	// stateKey is for people.
+	// stateKey is informational.
 	stateKey  = "state"
 	stateOpen = "open"
-	// warningKey is for people too.
+	// warningKey is informational.
 	warningKey = "warning"
 )
 
@@ -33,11 +34,11 @@ const warningText = "Do not delete this ConfigMap. It is how kruise-apiserver re
 
 // clusterRecord is the cluster's copy of the record.
 type clusterRecord struct {
-	// Identity is empty where the cluster knows no store.
+	// Identity is empty if the cluster has no record of a store.
 	Identity   string
 	Generation int64
 	Lost       string
-	// Confirmed is the token that an operator wrote down.
+	// Confirmed is the token in the annotation of the operator.
 	Confirmed string
 
 	name   string
@@ -71,11 +72,11 @@ func parse(object *corev1.ConfigMap) (clusterRecord, error) {
 	return record, nil
 }
 
-// write creates or updates the ConfigMap. It fails where somebody else wrote it since it was read.
+// write creates or updates the ConfigMap. It returns a conflict if another client has changed the ConfigMap since it was read.
 func (r clusterRecord) write(ctx context.Context, client typedcorev1.ConfigMapInterface, state string) (clusterRecord, error) {
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name: r.name, Labels: map[string]string{"app.kubernetes.io/part-of": "kruise"},
-		// In case a chart of the operator's own adopts it.
+		// Keep the ConfigMap if a Helm chart of the operator manages it and is uninstalled.
 		Annotations: map[string]string{"helm.sh/resource-policy": "keep"},
 	}}
 	if r.object != nil {

@@ -10,10 +10,11 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// pageSize bounds what is read of dependents at once.
+// pageSize is how many objects one list request reads.
 const pageSize = 500
 
-// dependentKinds are what would be deleted. There are fewer revisions than Pods, so they come first.
+// dependentKinds lists the kinds that the garbage collector would delete. ControllerRevisions come first, because
+// there are fewer of them than Pods.
 var dependentKinds = []struct {
 	resource schema.GroupVersionResource
 	kind     string
@@ -22,8 +23,8 @@ var dependentKinds = []struct {
 	{schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod"},
 }
 
-// findDependent names an object of the cluster whose owner is of these groups, or returns an empty name. It reads metadata alone,
-// page by page.
+// findDependent returns the name of an object whose owner is in one of the groups, or an empty string. It reads only
+// metadata, page by page.
 func findDependent(ctx context.Context, client metadata.Interface, groups sets.Set[string]) (string, error) {
 	for _, dependent := range dependentKinds {
 		options := metav1.ListOptions{Limit: pageSize}
@@ -46,7 +47,7 @@ func findDependent(ctx context.Context, client metadata.Interface, groups sets.S
 	return "", nil
 }
 
-// ownedBy leaves out what is being deleted anyway.
+// ownedBy returns true if an owner is in one of the groups. It ignores terminating objects.
 func ownedBy(object metav1.Object, groups sets.Set[string]) bool {
 	if object.GetDeletionTimestamp() != nil {
 		return false

@@ -1,8 +1,9 @@
-// Package guard keeps an empty, older or foreign store from being served. The garbage collector deletes every Pod whose owner
-// answers 404, so such a store would cost users their Pods.
+// Package guard prevents the server from serving an empty, outdated or foreign store. The garbage collector deletes
+// every Pod whose owner returns 404, so such a store would delete the Pods of users.
 //
-// The store holds a record: an identity, and a generation that advances while there are writes. The cluster holds a copy in a
-// ConfigMap. Where the two disagree the guard closes: everything of our groups answers 503 until an operator says otherwise.
+// The store holds a record with an identity and a generation. The generation increases while there are writes. The
+// cluster holds a copy of the record in a ConfigMap. If the two disagree, the guard closes: requests for Kruise
+// objects return 503 until an operator decides.
 //
-// judge.go decides and does nothing else. Enter at Guard.Run.
+// judge.go contains the decision as a pure function. Enter at Guard.Run.
 package guard

@@ -10,13 +10,13 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// recordName is the last part of the record's key. Objects are below the names of their groups.
+// recordName is the last part of the record's key. Objects have keys below their group names.
 const recordName = "store-guard"
 
-// Etcd is the Store in an etcd cluster.
+// Etcd is a Store in an etcd cluster.
 type Etcd struct {
 	Client *clientv3.Client
-	// Prefix is that of all keys, Groups are the parts below it under which there are objects.
+	// Prefix is the common prefix of all keys. Groups are the parts below it that contain objects.
 	Prefix string
 	Groups []string
 }

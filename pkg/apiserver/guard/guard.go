@@ -20,34 +20,34 @@ import (
 )
 
 const (
-	// probePeriod is how often the store is asked whether it is still the same one.
+	// probePeriod is how often the guard checks that the store is still the same.
 	probePeriod = time.Second
-	// advancePeriod is how often the generation advances while there are writes. A rollback by less goes unseen.
+	// advancePeriod is how often the generation increases while there are writes. A rollback by less time may not be detected.
 	advancePeriod = 10 * time.Second
-	// callTimeout bounds one question.
+	// callTimeout limits one request.
 	callTimeout = 5 * time.Second
-	// dependentsPeriod is how often a closed guard looks at all of the cluster's Pods again.
+	// dependentsPeriod is how often a closed guard searches the cluster for dependents again.
 	dependentsPeriod = time.Minute
 )
 
-// ErrClosed is the error of Run when the store turned out not to be the one that was served. The process has caches of what was
-// there before, so it ends, and looks again when it starts.
+// ErrClosed is returned by Run if the store is not the one that was served before. The caches then hold objects of
+// the other store, so the process must exit. It checks the store again when it restarts.
 var ErrClosed = errors.New("the store is closed, restarting without caches")
 
-// Config is what a guard needs.
+// Config configures a Guard.
 type Config struct {
 	Store    Store
 	Kube     kubernetes.Interface
 	Metadata metadata.Interface
-	// Namespace is that of the installation, Name that of the ConfigMap with the cluster's copy of the record.
+	// Namespace is the namespace of the installation. Name is the name of the ConfigMap with the cluster's copy of the record.
 	Namespace, Name string
 	// Groups are the API groups whose objects are in the store.
 	Groups sets.Set[string]
-	// Open opens the storages of all kinds. It is called again after an error.
+	// Open opens the storages of all kinds. After an error it is called again.
 	Open func(ctx context.Context) error
 }
 
-// Guard decides whether the store is served.
+// Guard decides whether the store may be served.
 type Guard struct {
 	config Config
 	state  atomic.Pointer[state]
@@ -56,29 +56,29 @@ type Guard struct {
 	known  atomic.Pointer[known]
 	opened chan struct{}
 
-	// closing carries what closed the guard to Run.
+	// closing tells Run why the guard closed.
 	closing chan lost
 	once    sync.Once
 
-	// cluster is the cluster's copy as it was read or written last. It is Run's alone.
+	// cluster is the cluster's copy as last read or written. Only Run accesses it.
 	cluster clusterRecord
 	// host is the UID of the cluster.
 	host string
-	// dependent is what was found in the cluster at looked.
+	// dependent is the result of the last search for dependents. looked is the time of that search.
 	dependent string
 	looked    time.Time
-	// reported is what an event was written for last.
+	// reported is the message of the last event.
 	reported string
 }
 
 type lost struct {
 	reason  Reason
 	message string
-	// unseen says that a later start could not find it again.
+	// unseen is true if a later start could not detect the loss again.
 	unseen bool
 }
 
-// New returns a guard that is not open.
+// New returns a closed guard.
 func New() *Guard {
 	g := &Guard{opened: make(chan struct{}), closing: make(chan lost, 1)}
 	g.state.Store(newState(starting, "", "nobody has looked at the store yet"))
@@ -86,7 +86,8 @@ func New() *Guard {
 	return g
 }
 
-// Run decides whether the store is served, opens it, and watches over it. It returns when ctx ends, or with ErrClosed.
+// Run checks the store, opens it when it is the right one, and then monitors it. It blocks until ctx ends. It returns
+// ErrClosed if the store is no longer the one that it opened.
 func (g *Guard) Run(ctx context.Context, config Config) error {
 	g.config = config
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithName("store-guard"))
@@ -96,7 +97,7 @@ func (g *Guard) Run(ctx context.Context, config Config) error {
 	return g.watch(ctx)
 }
 
-// untilOpen looks at the store again and again, for as long as it takes.
+// untilOpen checks the store until it is open.
 func (g *Guard) untilOpen(ctx context.Context) error {
 	for {
 		err := g.start(ctx)
@@ -115,7 +116,7 @@ func (g *Guard) untilOpen(ctx context.Context) error {
 	}
 }
 
-// closedError is why start did not open the store.
+// closedError is the reason why start did not open the store.
 type closedError struct {
 	reason  Reason
 	message string
@@ -123,14 +124,14 @@ type closedError struct {
 
 func (e *closedError) Error() string { return e.message }
 
-// tell says why the store is not open.
+// tell publishes why the store is not open.
 func (g *Guard) tell(ctx context.Context, err error) {
 	next := newState(starting, "", err.Error())
 	if closing, found := errors.AsType[*closedError](err); found {
 		next = newState(closed, closing.reason, closing.message)
 	}
 	if before := g.state.Load(); before.phase == closed && next.phase == starting {
-		return // it stays closed while nobody can look
+		return // The guard stays closed while the store cannot be checked.
 	}
 	if before := g.state.Swap(next); before.trouble != next.trouble {
 		klog.FromContext(ctx).Error(nil, "The store is not open", "reason", next.reason, "problem", next.trouble)
@@ -138,7 +139,7 @@ func (g *Guard) tell(ctx context.Context, err error) {
 	showReason(next.reason)
 }
 
-// start looks once, and opens the store where it is the right one.
+// start checks the store once, and opens it if it is the right one.
 func (g *Guard) start(ctx context.Context) error {
 	reading, v, err := g.examine(ctx)
 	if err != nil {
@@ -158,14 +159,15 @@ func (g *Guard) start(ctx context.Context) error {
 		return err
 	}
 	if !g.state.CompareAndSwap(filling, newState(open, "", "")) {
-		return g.Ready() // a connection led to another store meanwhile
+		return g.Ready() // Verify has seen another store in the meantime.
 	}
 	close(g.opened)
 	klog.FromContext(ctx).Info("The store is open", "identity", reading.Record.Identity, "generation", reading.Record.Generation)
 	return nil
 }
 
-// examine reads both records and judges. The cluster's comes first: another replica may advance both meanwhile.
+// examine reads both records and judges them. It reads the cluster's record first. Another replica may advance both
+// in the meantime, and the store's record must not look older.
 func (g *Guard) examine(ctx context.Context) (Reading, verdict, error) {
 	short, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -196,7 +198,7 @@ func (g *Guard) examine(ctx context.Context) (Reading, verdict, error) {
 	return reading, judge(s), nil
 }
 
-// findDependent reads the cluster's Pods, and not each second.
+// findDependent searches the cluster for dependents. It reuses a result for up to a minute.
 func (g *Guard) findDependent(ctx context.Context) (string, error) {
 	if g.dependent != "" && time.Since(g.looked) < dependentsPeriod {
 		return g.dependent, nil
@@ -213,7 +215,7 @@ func (g *Guard) configMaps() typedcorev1.ConfigMapInterface {
 	return g.config.Kube.CoreV1().ConfigMaps(g.config.Namespace)
 }
 
-// accept writes what the verdict says: to the store first, then to the cluster.
+// accept writes the record of the verdict, first to the store and then to the cluster.
 func (g *Guard) accept(ctx context.Context, reading Reading, v verdict) (Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -242,7 +244,8 @@ func (g *Guard) accept(ctx context.Context, reading Reading, v verdict) (Reading
 	return reading, nil
 }
 
-// stayClosed gives the store a name where it has none, and says how an operator opens it.
+// stayClosed creates a record if the store has none, so that the operator can refer to the store. It returns an error
+// with the command that opens the store.
 func (g *Guard) stayClosed(ctx context.Context, reading Reading, v verdict) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -260,14 +263,14 @@ func (g *Guard) stayClosed(ctx context.Context, reading Reading, v verdict) erro
 	return closing
 }
 
-// remedy is the operator's command.
+// remedy returns the message that tells the operator what to do.
 func (g *Guard) remedy(record *Record) string {
 	return fmt.Sprintf("bring the right store back, or, if this one is to be served although Pods of lost objects will be deleted, run: "+
 		"kubectl -n %s annotate configmap %s --overwrite %s=%s", g.config.Namespace, g.config.Name, OpenAnnotation, record.Token())
 }
 
-// show writes to the ConfigMap, and once to an event, that the store is closed. It leaves the annotation, which may be being
-// written now, and the record.
+// show records in the ConfigMap, and once in an event, that the store is closed. It does not change the record or the
+// annotation, which an operator may be writing.
 func (g *Guard) show(ctx context.Context, closing *closedError) error {
 	var err error
 	g.cluster, err = g.cluster.write(ctx, g.configMaps(), "closed: "+closing.message)

@@ -22,13 +22,13 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// memory is a store in memory.
+// memory is an in-memory store.
 type memory struct {
 	lock   sync.Mutex
 	stored Reading
 	holds  bool
 	err    error
-	// refuse is the error of writes.
+	// refuse is the error of every write.
 	refuse error
 }
 
@@ -69,7 +69,7 @@ func (m *memory) change(f func(*memory)) {
 	f(m)
 }
 
-// world is a cluster, a store and a guard.
+// world is a cluster with a store and a guard.
 type world struct {
 	t      *testing.T
 	store  *memory
@@ -83,7 +83,7 @@ type world struct {
 
 const namespace = "kruise-system"
 
-// clusterUID is the UID that the cluster gives the ConfigMap.
+// clusterUID is the UID that the cluster assigns to the ConfigMap.
 const clusterUID = "cluster-uid"
 
 func newWorld(t *testing.T) *world {
@@ -110,7 +110,7 @@ func ownedPod(apiVersion string) runtime.Object {
 	}
 }
 
-// start runs a new guard, as a process that starts does, and lets a moment pass.
+// start runs a new guard, like a restarted process, and waits a moment.
 func (w *world) start() {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -163,7 +163,7 @@ func (w *world) events() string {
 	return strings.Join(all, "\n")
 }
 
-// isClosed checks that requests are refused, with 503 and the reason.
+// isClosed checks that requests get 503 with the reason.
 func (w *world) isClosed(text string) {
 	w.t.Helper()
 	err := w.guard.Check()
@@ -184,13 +184,13 @@ func (w *world) isOpen() {
 	}
 }
 
-// test runs in a bubble, after a first start when a store was there already.
+// test runs a test in a synctest bubble with a new world.
 func test(t *testing.T, run func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { run(newWorld(t)) })
 }
 
-// established is a world whose store is at generation 2.
+// established creates a world whose store is at generation 2.
 func established(t *testing.T, run func(w *world)) {
 	t.Helper()
 	test(t, func(w *world) {
@@ -296,7 +296,7 @@ func TestHostClusterThatDoesNotAnswerIsWaitedFor(t *testing.T) {
 	})
 }
 
-// An open store that is away for a while needs no restart: what is cached is served, and readiness says what is missing.
+// If an open store stops answering, no restart is needed. Cached objects are served, and /readyz reports the problem.
 func TestOpenStoreMayGoAwayAndReturn(t *testing.T) {
 	established(t, func(w *world) {
 		w.store.change(func(m *memory) { m.err = errors.New("connection refused") })
@@ -309,7 +309,7 @@ func TestOpenStoreMayGoAwayAndReturn(t *testing.T) {
 	})
 }
 
-// losses are what may happen to a store.
+// losses lists what can happen to a store.
 var losses = map[string]struct {
 	change func(m *memory)
 	text   string
@@ -348,7 +348,7 @@ func TestLossWhileRunningEndsTheProcessAndStaysClosed(t *testing.T) {
 func TestLossWhileDownIsFoundAtTheStart(t *testing.T) {
 	for name, loss := range losses {
 		if name == "revision fell" {
-			continue // nobody looked: the blind window
+			continue // The guard was not running, so it cannot notice this.
 		}
 		t.Run(name, func(t *testing.T) {
 			established(t, func(w *world) {
@@ -375,7 +375,7 @@ func TestClosedStoreStaysClosedWhileNobodyCanLook(t *testing.T) {
 	})
 }
 
-// The right store needs no operator.
+// If the right store returns, it is served without help of an operator.
 func TestRightStoreThatReturnsIsServedAgain(t *testing.T) {
 	established(t, func(w *world) {
 		w.stop()
@@ -413,7 +413,7 @@ func TestOperatorOpensTheStoreWithTheCommandThatIsShown(t *testing.T) {
 				assert.Equal(t, w.store.stored.Record.Identity, w.configMap().Data["identity"])
 				assert.Contains(t, w.events(), "StoreOpened: The store was opened by the operator's annotation")
 
-				// The same annotation opens nothing later.
+				// The same annotation does not open the store a second time.
 				w.stop()
 				w.store.change(losses["wiped"].change)
 				w.start()
@@ -476,7 +476,7 @@ func TestDeletedConfigMapComesBack(t *testing.T) {
 	})
 }
 
-// A connection that leads elsewhere is refused before anything is read over it.
+// A connection to another store is refused before anything is read from it.
 func TestConnectionToAnotherStoreClosesTheGuard(t *testing.T) {
 	established(t, func(w *world) {
 		same := func(context.Context) (Reading, error) { return w.store.stored, nil }

@@ -2,7 +2,7 @@ package guard
 
 import "fmt"
 
-// Reason says in a word why the store is closed. It is a metric's label.
+// Reason is why the store is closed. It is also a metric label.
 type Reason string
 
 // Reasons.
@@ -13,31 +13,31 @@ const (
 	Empty      Reason = "Empty"
 )
 
-// seen is what a judgement is made of.
+// seen is the input of judge.
 type seen struct {
 	cluster clusterRecord
 	store   *Record
 	// host is the UID of this cluster.
 	host string
-	// holds says that the store has objects, dependent names an object of the cluster whose owner is of our groups. They are looked
-	// up where wantsObjects and wantsDependents say so.
+	// holds is true if the store has objects. dependent names an object in the cluster whose owner is in one of the
+	// groups. They are only set if wantsObjects and wantsDependents require them.
 	holds     bool
 	dependent string
 }
 
-// verdict says whether the store is served.
+// verdict is the result of judge.
 type verdict struct {
-	// closed is empty where it is served.
+	// closed is empty if the store may be served.
 	closed  Reason
 	message string
-	// identity and generation are what the record becomes. An empty identity is that which the cluster chooses.
+	// identity and generation are the new record. If identity is empty, the UID of the ConfigMap becomes the identity.
 	identity   string
 	generation int64
-	// note says why an operator may want to know that it was opened.
+	// note explains to the operator why the store was opened. It is empty for a normal start.
 	note string
 }
 
-// marked returns the store's record unless it is a candidate's.
+// marked returns the record of the store, or nil if that is missing or only a candidate.
 func (s *seen) marked() *Record {
 	if s.store == nil || s.store.Candidate {
 		return nil
@@ -45,7 +45,7 @@ func (s *seen) marked() *Record {
 	return s.store
 }
 
-// identity is the name that the store has, if any.
+// identity returns the identity of the store, or an empty string if it has none.
 func (s *seen) identity() string {
 	if s.store == nil {
 		return ""
@@ -55,13 +55,14 @@ func (s *seen) identity() string {
 
 func (s *seen) confirmed() bool { return s.store != nil && s.cluster.Confirmed == s.store.Token() }
 
-// wantsObjects says that only objects in the store tell an adoption from a loss.
+// wantsObjects returns true if the objects in the store decide between an adoption and a loss.
 func (s *seen) wantsObjects() bool { return s.cluster.Identity == "" && !s.confirmed() }
 
-// wantsDependents says that only the cluster's objects tell a first start from a loss.
+// wantsDependents returns true if the objects in the cluster decide between a first start and a loss.
 func (s *seen) wantsDependents() bool { return s.wantsObjects() && !s.holds }
 
-// judge compares the two records. The cluster's was read first, so the store's is never older than it without a loss.
+// judge compares the two records. The cluster's record was read first. So the store's record can only be older if the
+// store lost writes.
 func judge(s *seen) verdict {
 	switch {
 	case s.confirmed():
@@ -78,7 +79,7 @@ func judge(s *seen) verdict {
 	}
 }
 
-// judgeExpected is for a cluster that expects a certain store.
+// judgeExpected judges the store if the cluster has a record.
 func (s *seen) judgeExpected() verdict {
 	store := s.marked()
 	switch {
@@ -97,7 +98,7 @@ func (s *seen) judgeExpected() verdict {
 	}
 }
 
-// judgeUnexpected is for a cluster that has no record: what there is in the store and in the cluster decides.
+// judgeUnexpected judges the store if the cluster has no record. The objects in the store and in the cluster decide.
 func (s *seen) judgeUnexpected() verdict {
 	store := s.marked()
 	switch {

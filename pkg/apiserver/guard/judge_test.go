@@ -21,7 +21,7 @@ func TestJudge(t *testing.T) {
 		store     *Record
 		holds     bool
 		dependent string
-		// want is the reason, or identity and generation of what is served.
+		// want is the expected reason. If it is empty, identity and generation are the expected record.
 		want       Reason
 		identity   string
 		generation int64
@@ -96,7 +96,7 @@ func TestContradiction(t *testing.T) {
 		"named by another replica": {Reading{Record: &Record{Identity: "c", Candidate: true}, Cluster: 1, Revision: 2}, Wiped, false},
 		"replaced":                 {Reading{Record: record("b", 7), Cluster: 1, Revision: 100}, Replaced, false},
 		"rolled back":              {Reading{Record: record("a", 6), Cluster: 1, Revision: 90}, RolledBack, false},
-		// A restore may raise the revision.
+		// A restore may increase the revision.
 		"rolled back with a higher revision":   {Reading{Record: record("a", 6), Cluster: 2, Revision: 1000}, RolledBack, false},
 		"rolled back within one generation":    {Reading{Record: record("a", 7), Cluster: 1, Revision: 99}, RolledBack, true},
 		"the same content in another cluster":  {Reading{Record: record("a", 7), Cluster: 2, Revision: 100}, Replaced, false},

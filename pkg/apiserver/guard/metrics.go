@@ -23,7 +23,7 @@ var registerMetrics = sync.OnceFunc(func() {
 	showReason("")
 })
 
-// showReason sets the gauge of one reason, or of none.
+// showReason sets the gauge of one reason and clears the others.
 func showReason(reason Reason) {
 	for _, known := range []Reason{Wiped, Replaced, RolledBack, Empty} {
 		value := 0.0

@@ -6,42 +6,42 @@ import (
 	"strconv"
 )
 
-// Record is what the store says about itself.
+// Record is what the store holds about itself.
 type Record struct {
 	Identity   string `json:"identity"`
 	Generation int64  `json:"generation"`
-	// Cluster is the UID of the cluster whose objects these are: that of its namespace kube-system.
+	// Cluster is the UID of the cluster that the objects belong to, which is the UID of its namespace kube-system.
 	Cluster string `json:"cluster,omitempty"`
-	// Candidate says that the record only gives a closed store a name, so that an operator can refer to it.
+	// Candidate is true if the record only names a closed store, so that an operator can refer to it.
 	Candidate bool `json:"candidate,omitempty"`
 }
 
-// Token names the store at this generation. An operator confirms it, and nothing else, by repeating it.
+// Token identifies the store at this generation. An operator repeats it to open exactly this store.
 func (r *Record) Token() string { return r.Identity + "/" + strconv.FormatInt(r.Generation, 10) }
 
-// Reading is an answer of the store.
+// Reading is the result of reading the record.
 type Reading struct {
-	// Record is nil where the store has none.
+	// Record is nil if the store has none.
 	Record *Record
-	// Version is the etcd revision of the record, or zero.
+	// Version is the etcd revision of the record, or zero if there is no record.
 	Version int64
-	// Cluster is etcd's cluster ID, Revision its revision at the time of the answer.
+	// Cluster is the cluster ID of etcd. Revision is the revision of etcd at the time of the answer.
 	Cluster  uint64
 	Revision int64
 }
 
-// Store is where the record is kept.
+// Store reads and writes the record.
 type Store interface {
-	// Read returns the record as all members agree on it.
+	// Read returns the record with a linearizable read.
 	Read(ctx context.Context) (Reading, error)
-	// Holds says whether there are objects.
+	// Holds returns true if the store contains objects.
 	Holds(ctx context.Context) (bool, error)
-	// Write replaces the record that has the given version; zero means that there is none. It returns ErrChanged where there is
-	// another.
+	// Write replaces the record of the given version. Version zero means that no record exists. Write returns
+	// ErrChanged if the version differs.
 	Write(ctx context.Context, record Record, version int64) (Reading, error)
-	// Endpoint says in words where the store is.
+	// Endpoint returns the address of the store for messages.
 	Endpoint() string
 }
 
-// ErrChanged says that somebody else wrote the record.
+// ErrChanged means that another client has changed the record.
 var ErrChanged = errors.New("the record of the store was changed meanwhile")

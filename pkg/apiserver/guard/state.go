@@ -11,25 +11,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// phase is how far the start has come.
+// phase is the progress of the start.
 type phase int
 
 const (
-	// starting: nobody has looked at the store yet, or it does not answer.
+	// starting means that the store has not been checked yet, or does not answer.
 	starting phase = iota
-	// opening: the store is the right one, and the caches are being filled.
+	// opening means that the store is the right one and the caches are being filled.
 	opening
 	open
 	closed
 )
 
-// state is what clients and probes are told. It never changes: another one takes its place.
+// state is what clients and probes see. It is immutable; a change replaces it.
 type state struct {
 	phase  phase
 	reason Reason
-	// trouble says in words what is missing. It is empty when all is well.
+	// trouble describes the problem. It is empty if there is none.
 	trouble string
-	// refusal is the error of every request for an object, or nil.
+	// refusal is the error of every request for objects, or nil.
 	refusal error
 }
 
@@ -45,10 +45,10 @@ func newState(phase phase, reason Reason, trouble string) *state {
 	return s
 }
 
-// Check returns nil while the store may be used, otherwise the error that clients get.
+// Check returns nil while the store may be used, else the error for clients.
 func (g *Guard) Check() error { return g.state.Load().refusal }
 
-// Ready returns nil when objects are served, otherwise what is missing.
+// Ready returns nil while objects are served, else the problem.
 func (g *Guard) Ready() error {
 	switch s := g.state.Load(); {
 	case s.phase == closed:
@@ -61,16 +61,16 @@ func (g *Guard) Ready() error {
 	return nil
 }
 
-// Opened is closed once objects are served.
+// Opened returns a channel that is closed once objects are served.
 func (g *Guard) Opened() <-chan struct{} { return g.opened }
 
-// Wrote is told of each write before it is sent: the generation advances.
+// Wrote is called before each write, so that the generation increases.
 func (g *Guard) Wrote() { g.wrote.Store(true) }
 
-// LimitBy has new objects refused while problem returns a text.
+// LimitBy refuses new objects while problem returns a non-empty text.
 func (g *Guard) LimitBy(problem func() string) { g.full.Store(&problem) }
 
-// Room returns nil while new objects may be created.
+// Room returns nil while new objects may be created, else the error for clients.
 func (g *Guard) Room() error {
 	problem := g.full.Load()
 	if problem == nil {
@@ -82,10 +82,10 @@ func (g *Guard) Room() error {
 	return nil
 }
 
-// codeFull is the HTTP status of a write for which the store has no space.
+// codeFull is the HTTP status of a write that the store has no space for.
 const codeFull = http.StatusInsufficientStorage
 
-// Explain says in words that the store is full. Other errors stay as they are.
+// Explain translates the out-of-space error of etcd. It returns other errors unchanged.
 func (g *Guard) Explain(err error) error {
 	if !errors.Is(err, rpctypes.ErrNoSpace) {
 		return err
@@ -93,7 +93,7 @@ func (g *Guard) Explain(err error) error {
 	return full("the store is full")
 }
 
-// full is the error of a write for which there is no space.
+// full returns the error of a write that the store has no space for.
 func full(problem string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: codeFull, Reason: "InsufficientStorage",
@@ -102,8 +102,8 @@ func full(problem string) error {
 	}}
 }
 
-// Verify returns an error where the store at an address is not the one that is served, and closes the guard. It is asked before a
-// connection is used: the first answer of a wrong store is one too many.
+// Verify reads the record over a new connection. If it belongs to another store, Verify closes the guard and returns
+// an error. It must be called before the connection is used, because even one answer of a wrong store does harm.
 func (g *Guard) Verify(ctx context.Context, read func(context.Context) (Reading, error)) error {
 	known := g.known.Load()
 	if known == nil {
@@ -120,10 +120,10 @@ func (g *Guard) Verify(ctx context.Context, read func(context.Context) (Reading,
 	return nil
 }
 
-// known is what the store said last.
+// known is the last reading of the record.
 type known struct{ Reading }
 
-// contradicts says what a later answer has that the same store cannot have.
+// contradicts returns why a later reading cannot come from the same store. The reason is empty if it can.
 func (k *known) contradicts(later *Reading) (Reason, string) {
 	switch {
 	case later.Record == nil || later.Record.Candidate:
@@ -141,7 +141,7 @@ func (k *known) contradicts(later *Reading) (Reason, string) {
 	return "", ""
 }
 
-// rollback says that only we have seen the loss: a later start could not find it again.
+// rollback returns true if only the revision of etcd decreased. A later start could not detect that.
 func (k *known) rollback(later *Reading) bool {
 	return later.Record != nil && later.Record.Identity == k.Record.Identity && later.Record.Generation == k.Record.Generation &&
 		later.Cluster == k.Cluster && later.Revision < k.Revision

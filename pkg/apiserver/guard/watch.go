@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// watch asks the store each second whether it is still the same one, and lets the generation advance while there are writes.
+// watch checks every second that the store is still the same, and increases the generation while there are writes.
 func (g *Guard) watch(ctx context.Context) error {
 	advanced := time.Now()
 	for {
@@ -34,7 +34,7 @@ func (g *Guard) watch(ctx context.Context) error {
 	}
 }
 
-// probe reads the record once. It returns whether all is well.
+// probe reads the record once. It returns true if the store is the right one.
 func (g *Guard) probe(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -53,7 +53,7 @@ func (g *Guard) probe(ctx context.Context) bool {
 	return true
 }
 
-// away says that the open store does not answer, or answers again.
+// away publishes that the open store does not answer. An empty trouble means that it answers again.
 func (g *Guard) away(ctx context.Context, trouble string) {
 	before := g.state.Load()
 	if before.phase != open || before.trouble == trouble || !g.state.CompareAndSwap(before, newState(open, "", trouble)) {
@@ -67,7 +67,7 @@ func (g *Guard) away(ctx context.Context, trouble string) {
 	}
 }
 
-// shut closes the guard. The flag comes first: nothing that is read from now on is told.
+// shut closes the guard. It changes the state first, so that no later answer of the store reaches a client.
 func (g *Guard) shut(reason Reason, message string, unseen bool) {
 	g.once.Do(func() {
 		g.state.Store(newState(closed, reason, message))
@@ -76,13 +76,13 @@ func (g *Guard) shut(reason Reason, message string, unseen bool) {
 	})
 }
 
-// report writes down why the guard closed, before the process ends.
+// report records why the guard closed, before the process exits.
 func (g *Guard) report(ctx context.Context, l lost) {
 	logger := klog.FromContext(ctx)
 	logger.Error(nil, "The store is closed", "reason", l.reason, "problem", l.message)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
-	for range 3 { // another replica may write at the same moment
+	for range 3 { // Another replica may write at the same time.
 		cluster, err := readCluster(ctx, g.configMaps(), g.config.Name)
 		if err == nil {
 			if l.unseen {
@@ -98,7 +98,7 @@ func (g *Guard) report(ctx context.Context, l lost) {
 	g.event(ctx, corev1.EventTypeWarning, "StoreClosed", l.message)
 }
 
-// advance lets the generation grow by one: in the store first, then in the cluster. What failed is done the next time.
+// advance increases the generation by one, first in the store and then in the cluster. A failed step is repeated the next time.
 func (g *Guard) advance(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -112,7 +112,7 @@ func (g *Guard) advance(ctx context.Context) {
 			now = &known{reading}
 			g.known.Store(now)
 		case errors.Is(err, ErrChanged):
-			// Another replica did it. The next probe sees it.
+			// Another replica advanced the generation. The next probe reads it.
 			g.wrote.Store(true)
 		default:
 			g.wrote.Store(true)
@@ -125,7 +125,7 @@ func (g *Guard) advance(ctx context.Context) {
 	}
 }
 
-// publish copies the record to the cluster unless it is there already, or a later one of another replica's.
+// publish copies the record to the cluster, unless the cluster already has this generation or a later one.
 func (g *Guard) publish(ctx context.Context, record *Record) error {
 	if g.cluster.object != nil && g.cluster.Identity == record.Identity && g.cluster.Generation >= record.Generation {
 		return nil
@@ -149,7 +149,7 @@ func (g *Guard) publish(ctx context.Context, record *Record) error {
 	return nil
 }
 
-// event writes an event of the ConfigMap.
+// event writes an event about the ConfigMap.
 func (g *Guard) event(ctx context.Context, kind, reason, message string) {
 	now := metav1.Now()
 	_, err := g.config.Kube.CoreV1().Events(g.config.Namespace).Create(ctx, &corev1.Event{
@@ -167,5 +167,5 @@ func (g *Guard) event(ctx context.Context, kind, reason, message string) {
 	}
 }
 
-// maxEventMessage is what the API allows.
+// maxEventMessage is the maximum message length that the API accepts, in bytes.
 const maxEventMessage = 1024

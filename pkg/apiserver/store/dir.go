@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// lockRetry is the pause between two looks at a lock that somebody else holds.
+	// lockRetry is the delay between two attempts to lock the directory.
 	lockRetry = 100 * time.Millisecond
-	// lockReminder is how often the log says that we still wait for it.
+	// lockReminder is how often the log repeats that the process waits for the lock.
 	lockReminder = 10 * time.Second
 )
 
-// prepareDir creates the directory for its owner alone and returns its absolute path.
+// prepareDir creates the directory with access for its owner only. It returns the absolute path.
 func prepareDir(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -32,17 +32,16 @@ func prepareDir(dir string) (string, error) {
 	if err := os.MkdirAll(abs, 0o700); err != nil {
 		return "", fmt.Errorf("create --data-dir %q: %w", abs, err)
 	}
-	// A volume comes with a mode of its own. Where its owner is another user (fsGroup), the
-	// socket's own mode has to do.
+	// A mounted volume has its own mode. If another user owns it (fsGroup), chmod fails, and the mode of the socket
+	// has to protect the store.
 	if err := os.Chmod(abs, 0o700); err != nil && !errors.Is(err, os.ErrPermission) { //nolint:gosec // a directory needs its x bit
 		return "", fmt.Errorf("set the mode of --data-dir %q: %w", abs, err)
 	}
 	return abs, nil
 }
 
-// lockDir takes the directory for this process. etcd itself would first remove the other
-// process's sockets and then wait for its database without a word. A Pod may start before its
-// predecessor has ended, so a lock that is held is waited for, up to the given time.
+// lockDir locks the directory for this process. Without this lock, etcd would remove the sockets of the other process and then wait
+// for its database silently. A Pod may start before its predecessor has ended, so lockDir waits for the lock for up to patience.
 func lockDir(ctx context.Context, dir string, patience time.Duration) (*os.File, error) {
 	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package store runs the apiserver's own etcd when no other one is given.
+// Package store runs an embedded etcd if the administrator configures no external one.
 //
-// It owns the data directory: its lock, its mode, and the unix socket through which alone the
-// etcd member is reachable. It does not own what is stored there, nor an external etcd.
-// Enter at Start.
+// It owns the data directory: its lock, its mode, and the unix socket, which is the only way to reach the etcd
+// member. It does not own the stored objects or an external etcd. Enter at Start.
 package store

@@ -17,35 +17,35 @@ const (
 	memberName   = "kruise"
 	clientSocket = "client.sock"
 	httpSocket   = "http.sock"
-	// Linux takes 108 bytes for a socket's path, the closing zero included.
+	// Linux limits a socket path to 108 bytes including the terminating zero.
 	maxSocketPath = 107
-	// advertised is what the single member calls itself: etcd wants host:port, and nobody dials it.
+	// advertised is the URL that the only member advertises. etcd requires the form host:port, but no client connects to it.
 	advertised = "unix://embedded:0"
 )
 
 const (
-	// DefaultMaxRequestBytes is etcd's own limit for a request, and so what an external etcd has
+	// DefaultMaxRequestBytes is the default request limit of etcd, in bytes. An external etcd has the same limit
 	// unless its operator changed it.
 	DefaultMaxRequestBytes = embed.DefaultMaxRequestBytes
-	// DefaultQuotaBytes is etcd's own default for its database's size.
+	// DefaultQuotaBytes is the default database quota of etcd, in bytes.
 	DefaultQuotaBytes = int64(2 << 30)
-	// DefaultLockPatience is as long as the chart lets an apiserver take to end.
+	// DefaultLockPatience equals the termination grace period of the apiserver in the chart.
 	DefaultLockPatience = time.Minute
 )
 
-// Config says where the embedded etcd keeps its data and how much of it.
+// Config configures the embedded etcd.
 type Config struct {
 	// Dir holds the data and the socket. It is created with mode 0700.
 	Dir string
-	// QuotaBytes is the size at which etcd refuses writes.
+	// QuotaBytes is the database size at which etcd refuses writes.
 	QuotaBytes int64
-	// MaxRequestBytes bounds one request: an object and its key.
+	// MaxRequestBytes limits one request, which contains an object and its key.
 	MaxRequestBytes uint
-	// LockPatience is how long to wait for another process to leave the directory.
+	// LockPatience is how long to wait until another process releases the directory.
 	LockPatience time.Duration
 }
 
-// Embedded is a running etcd member with one client, this process.
+// Embedded is a running etcd member. Only this process is its client.
 type Embedded struct {
 	etcd     *embed.Etcd
 	lock     *os.File
@@ -54,8 +54,8 @@ type Embedded struct {
 	Endpoint string
 }
 
-// Start starts the member and returns when it serves. It fails when another process goes on holding
-// the directory. The caller stops the member with Stop, after its last request.
+// Start starts the member and returns when it serves. It fails if another process does not release the directory in
+// time. The caller must call Stop after its last request.
 func Start(ctx context.Context, config Config) (*Embedded, error) {
 	dir, err := prepareDir(config.Dir)
 	if err != nil {
@@ -97,13 +97,13 @@ func (e *Embedded) start(ctx context.Context, dir string, config Config) error {
 	}
 }
 
-// Err delivers what made the member stop on its own.
+// Err returns a channel with the error that stopped the member.
 func (e *Embedded) Err() <-chan error { return e.etcd.Err() }
 
-// Stop ends the member gracefully and releases the directory.
+// Stop stops the member gracefully and releases the directory.
 func (e *Embedded) Stop() {
 	if e.etcd != nil {
-		e.logLevel.SetLevel(zap.FatalLevel) // it reports every listener that it closes as an error
+		e.logLevel.SetLevel(zap.FatalLevel) // etcd reports every listener that it closes as an error.
 		e.etcd.Close()
 	}
 	_ = e.lock.Close()
@@ -127,11 +127,11 @@ func memberConfig(dir string, config Config, level zap.AtomicLevel) (*embed.Conf
 	c.Name = memberName
 	c.Dir = dir
 	c.ListenClientUrls = []url.URL{{Scheme: "unix", Path: filepath.Join(dir, clientSocket)}}
-	// One listener for gRPC alone: sharing it with HTTP delays watches, and etcd warns of it.
+	// Use a listener for gRPC only. A listener that also serves HTTP delays watches, and etcd logs a warning about it.
 	c.ListenClientHttpUrls = []url.URL{{Scheme: "unix", Path: filepath.Join(dir, httpSocket)}}
-	// The socket's mode is all the authentication there is, and etcd warns of its own default.
+	// The mode of the socket is the only authentication. etcd logs a warning about its own default.
 	c.AuthToken = ""
-	// No peer ever joins, and etcd would make an abstract socket, open to every user, of a unix URL.
+	// There are no peers. For a unix URL, etcd would create an abstract socket that every user can open.
 	c.ListenPeerUrls = nil
 	c.AdvertiseClientUrls = []url.URL{*advertise}
 	c.AdvertisePeerUrls = []url.URL{*advertise}
@@ -139,10 +139,10 @@ func memberConfig(dir string, config Config, level zap.AtomicLevel) (*embed.Conf
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger.Named("etcd"))
 	c.QuotaBackendBytes = config.QuotaBytes
 	c.MaxRequestBytes = config.MaxRequestBytes
-	// The apiserver compacts every five minutes; this is for a process that has stopped doing so.
+	// The apiserver compacts every five minutes. This setting is for a process that has stopped doing so.
 	c.AutoCompactionMode = embed.CompactorModePeriodic
 	c.AutoCompactionRetention = "1h"
-	// What is kept in memory for members that lag behind: there are none.
+	// etcd keeps these entries in memory for slow followers. There are none.
 	c.SnapshotCatchUpEntries = 100
 	c.EnableGRPCGateway = false
 	c.WarningApplyDuration = embed.DefaultWarningApplyDuration

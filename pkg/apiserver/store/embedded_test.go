@@ -53,7 +53,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// logTo is the test's context with a logger that hands over each line.
+// logTo returns the test's context with a logger that passes each line to the function.
 func logTo(t *testing.T, line func(string)) context.Context {
 	out := writerFunc(func(p []byte) (int, error) {
 		line(string(p))
@@ -84,7 +84,7 @@ func TestDirectoryIsWaitedFor(t *testing.T) {
 	assert.Len(t, got.Kvs, 1)
 }
 
-// The wait says what it waits for at once and every ten seconds, and ends.
+// The wait is logged immediately and every ten seconds, and it ends.
 func TestWaitForTheDirectoryIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	held, err := lockDir(t.Context(), dir, 0)
@@ -153,7 +153,7 @@ func TestOnlyTheOwnerReachesTheStore(t *testing.T) {
 	}
 }
 
-// What etcd warns of at every start, nobody can tell from what matters.
+// A warning at every start would hide warnings that matter.
 func TestStartWarnsOfNothing(t *testing.T) {
 	config := testConfig(t)
 	real := os.Stderr
@@ -162,7 +162,7 @@ func TestStartWarnsOfNothing(t *testing.T) {
 	require.NoError(t, err)
 	os.Stderr = file
 	defer func() { os.Stderr = real }()
-	for range 2 { // an empty directory, and one with data
+	for range 2 { // First with an empty directory, then with data.
 		e, err := Start(t.Context(), config)
 		require.NoError(t, err)
 		e.Stop()

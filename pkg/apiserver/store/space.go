@@ -19,40 +19,41 @@ import (
 )
 
 const (
-	// spacePeriod is how often the size is looked at.
+	// spacePeriod is how often the size is checked.
 	spacePeriod = time.Second
-	// spaceTimeout bounds one step. Defragmenting the largest store takes about a minute.
+	// spaceTimeout limits one step. Defragmenting the largest store takes about a minute.
 	spaceTimeout = 2 * time.Minute
-	// defragmentPeriod is how often the store is defragmented at most while nothing is refused: it answers nothing meanwhile.
+	// defragmentPeriod is the minimum time between two defragmentations while there is space. etcd does not answer
+	// during a defragmentation.
 	defragmentPeriod = 10 * time.Minute
 
-	// Percentages of the quota that are in use: from the first on, old revisions are dropped at once instead of after five minutes,
-	// which ends lists that go on page by page for longer than a look; from the second on, no object is created, which leaves room
-	// for deletions, statuses and finalizers; below the third, writes that etcd itself stopped go on.
+	// Percentages of the quota. Above compactAbove, old revisions are dropped every second instead of after five
+	// minutes. This ends paginated lists that take longer than one check. Above createBelow, no object can be
+	// created. The rest is for deletions, status updates and finalizers. Below resumeBelow, writes that etcd itself
+	// refused are accepted again.
 	compactAbove = 60
 	createBelow  = 85
 	resumeBelow  = 95
-	// defragmentBelow is the percentage of the file that is in use, below which the rest is given back; the second is that of a
-	// file near the quota.
+	// The file is defragmented if less than this percentage of it is in use. defragmentPressed applies to a file near the quota.
 	defragmentBelow   = 50
 	defragmentPressed = 90
 )
 
-// Space keeps an embedded etcd from filling up with old revisions, and says when it is full of objects.
+// Space prevents an embedded etcd from filling up with old revisions, and reports when it is full of objects.
 type Space struct {
 	client   *clientv3.Client
 	endpoint string
 	quota    int64
 
-	// problem says that there is no room for new objects. It is empty otherwise.
+	// problem is why there is no space for new objects. It is empty if there is space.
 	problem atomic.Pointer[string]
 
-	// revision is the store's at the last look, defragmented the time of the last defragmentation. They are Run's alone.
+	// revision is the revision at the last check. defragmented is the time of the last defragmentation. Only Run accesses them.
 	revision     int64
 	defragmented time.Time
 }
 
-// Space returns what keeps the member's space. Its Run is to be called.
+// Space returns the space manager of the member. The caller must run it.
 func (e *Embedded) Space(quota int64) (*Space, error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{e.Endpoint}, Logger: zap.NewNop()})
 	if err != nil {
@@ -62,7 +63,7 @@ func (e *Embedded) Space(quota int64) (*Space, error) {
 	return &Space{client: client, endpoint: e.Endpoint, quota: quota}, nil
 }
 
-// Problem says in words that there is no room for new objects, or is empty.
+// Problem returns why there is no space for new objects, or an empty string if there is space.
 func (s *Space) Problem() string {
 	if problem := s.problem.Load(); problem != nil {
 		return *problem
@@ -70,7 +71,7 @@ func (s *Space) Problem() string {
 	return ""
 }
 
-// Run looks after the space until ctx ends.
+// Run manages the space until ctx ends.
 func (s *Space) Run(ctx context.Context) {
 	defer func() { _ = s.client.Close() }()
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithName("store-space"))
@@ -86,10 +87,10 @@ func (s *Space) Run(ctx context.Context) {
 	}
 }
 
-// usage is what the store takes.
+// usage is the space that the store uses, in bytes, and its revision.
 type usage struct {
 	file, inUse, revision int64
-	// refuses says that etcd refuses writes: its file had reached the quota.
+	// refuses is true if etcd refuses writes because its file has reached the quota.
 	refuses bool
 }
 
@@ -110,10 +111,10 @@ func (s *Space) look(ctx context.Context) (usage, error) {
 	return u, nil
 }
 
-// above says whether a size is more than so many percent of the quota.
+// above returns true if size is more than the given percentage of the quota.
 func (s *Space) above(size int64, percent int64) bool { return size > s.quota/100*percent }
 
-// keep looks once, and makes room where that is needed.
+// keep checks the space once, and frees space if necessary.
 func (s *Space) keep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, spaceTimeout)
 	defer cancel()
@@ -142,7 +143,8 @@ func (s *Space) keep(ctx context.Context) error {
 	return nil
 }
 
-// compact drops the revisions of before the last look, or all old ones once writes are refused. Watches are ahead of that.
+// compact drops the revisions before the last check, or all old revisions if etcd refuses writes. Watches have
+// already received those revisions.
 func (s *Space) compact(ctx context.Context, u usage) (usage, error) {
 	to := s.revision
 	if u.refuses {
@@ -157,7 +159,7 @@ func (s *Space) compact(ctx context.Context, u usage) (usage, error) {
 	return s.look(ctx)
 }
 
-// defragment gives back what is not in use. etcd counts the file, whatever is in it.
+// defragment shrinks the file if that frees enough space. The quota of etcd counts the whole file, including its free pages.
 func (s *Space) defragment(ctx context.Context, u usage) (usage, error) {
 	pressed := u.refuses || s.above(u.file, createBelow)
 	worthIt := u.inUse*100 <= u.file*defragmentBelow || pressed && u.inUse*100 <= u.file*defragmentPressed
@@ -174,7 +176,7 @@ func (s *Space) defragment(ctx context.Context, u usage) (usage, error) {
 	return after, err
 }
 
-// resume takes back etcd's alarm, which outlives the shortage and a restart.
+// resume disarms the alarm of etcd. The alarm stays set after space is freed, and after a restart.
 func (s *Space) resume(ctx context.Context) error {
 	if _, err := s.client.AlarmDisarm(ctx, &clientv3.AlarmMember{}); err != nil {
 		return fmt.Errorf("disarm the alarm: %w", err)
@@ -183,7 +185,7 @@ func (s *Space) resume(ctx context.Context) error {
 	return nil
 }
 
-// tell publishes whether there is room.
+// tell publishes whether there is space.
 func (s *Space) tell(ctx context.Context, u usage) {
 	problem := ""
 	if u.refuses || s.above(u.inUse, createBelow) {

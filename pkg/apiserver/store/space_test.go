@@ -11,8 +11,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// small is a member with room for 16 MiB. commit writes its last batch to the file, which etcd does ten times a second: until then
-// no size shows it.
+// small starts a member with a quota of 16 MiB. commit writes the current batch to the file. etcd does that ten times
+// a second, and the reported sizes do not change before.
 func small(t *testing.T) (c *clientv3.Client, space *Space, commit func()) {
 	t.Helper()
 	config := testConfig(t)
@@ -26,7 +26,8 @@ func small(t *testing.T) (c *clientv3.Client, space *Space, commit func()) {
 	return client(t, member), space, member.etcd.Server.Backend().ForceCommit
 }
 
-// fill writes objects of a megabyte until etcd refuses, under names that differ or not. It returns how many it took.
+// fill writes objects of one megabyte until etcd refuses. The function name decides whether their names differ. fill
+// returns how many objects etcd accepted.
 func fill(t *testing.T, c *clientv3.Client, commit func(), name func(i int) string) int {
 	t.Helper()
 	for i := range 100 {
@@ -52,7 +53,7 @@ func TestOldRevisionsDoNotFillTheStore(t *testing.T) {
 	}
 }
 
-// TestStoreThatRefusesRecovers lets etcd raise its alarm, which a restart does not clear.
+// TestStoreThatRefusesRecovers makes etcd raise its alarm, which a restart does not clear.
 func TestStoreThatRefusesRecovers(t *testing.T) {
 	c, space, commit := small(t)
 	fill(t, c, commit, func(int) string { return "key" })
@@ -71,7 +72,7 @@ func TestStoreThatRefusesRecovers(t *testing.T) {
 func TestStoreFullOfObjectsSaysSoAndRecoversByDeletions(t *testing.T) {
 	c, space, commit := small(t)
 	written := 0
-	for space.Problem() == "" { // the first time etcd refuses, its file has gaps
+	for space.Problem() == "" { // When etcd refuses for the first time, its file still has free pages.
 		written += fill(t, c, commit, func(i int) string { return fmt.Sprintf("key-%d", written+i) })
 		require.NoError(t, space.keep(t.Context()))
 	}
@@ -84,7 +85,7 @@ func TestStoreFullOfObjectsSaysSoAndRecoversByDeletions(t *testing.T) {
 		_, err := c.Delete(t.Context(), fmt.Sprintf("key-%d", i))
 		require.NoError(t, err, "deletions go on")
 	}
-	for range 2 { // the pages of what was deleted are free from the next batch on
+	for range 2 { // The pages of deleted objects become free with the next batch.
 		require.NoError(t, space.keep(t.Context()))
 		_, err := c.Delete(t.Context(), "none")
 		require.NoError(t, err)
@@ -96,7 +97,7 @@ func TestStoreFullOfObjectsSaysSoAndRecoversByDeletions(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// TestNewObjectsAreRefusedBeforeTheStoreIsFull leaves room for what deletions write.
+// TestNewObjectsAreRefusedBeforeTheStoreIsFull checks that space is left for the writes of deletions.
 func TestNewObjectsAreRefusedBeforeTheStoreIsFull(t *testing.T) {
 	c, space, commit := small(t)
 	for i := 0; space.Problem() == ""; i++ {

@@ -15,23 +15,23 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// Interface is what the agent asks of the cluster.
+// Interface lists the API requests that the node agent makes.
 type Interface interface {
 	Pods(namespace string) Pods
 	Events(namespace string) Events
 	NodeImages() NodeImages
 	ContainerRecreateRequests(namespace string) ContainerRecreateRequests
-	// PullSecrets are the Secrets that the node's NodeImage names and that there are.
+	// PullSecrets returns the existing Secrets among those that the NodeImage of the node names.
 	PullSecrets(ctx context.Context, node string) (*corev1.SecretList, error)
 }
 
-// Source is a kind of which an informer can keep a copy.
+// Source lists and watches one kind. An informer caches the objects.
 type Source[L any] interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }
 
-// Pods are those of a namespace, or of all.
+// Pods reads and patches the Pods of one namespace, or of all namespaces.
 type Pods interface {
 	Source[*corev1.PodList]
 	Get(ctx context.Context, name string, options metav1.GetOptions) (*corev1.Pod, error)
@@ -39,7 +39,7 @@ type Pods interface {
 		subresources ...string) (*corev1.Pod, error)
 }
 
-// Events are those of a namespace.
+// Events writes the Events of one namespace.
 type Events interface {
 	Create(ctx context.Context, event *corev1.Event, options metav1.CreateOptions) (*corev1.Event, error)
 	Update(ctx context.Context, event *corev1.Event, options metav1.UpdateOptions) (*corev1.Event, error)
@@ -47,26 +47,26 @@ type Events interface {
 		subresources ...string) (*corev1.Event, error)
 }
 
-// NodeImages are those of all nodes, of which the agent may see its own.
+// NodeImages reads NodeImages. The API server lets an agent see only the NodeImage of its own node.
 type NodeImages interface {
 	Source[*v1beta1.NodeImageList]
 	UpdateStatus(ctx context.Context, image *v1beta1.NodeImage, options metav1.UpdateOptions) (*v1beta1.NodeImage, error)
 }
 
-// ContainerRecreateRequests are those of a namespace, or of all.
+// ContainerRecreateRequests accesses the requests of one namespace, or of all namespaces.
 type ContainerRecreateRequests interface {
 	Source[*v1beta1.ContainerRecreateRequestList]
 	UpdateStatus(ctx context.Context, request *v1beta1.ContainerRecreateRequest, options metav1.UpdateOptions) (
 		*v1beta1.ContainerRecreateRequest, error)
 }
 
-// Client reaches the cluster. Requests for core's kinds and for ours are limited apart.
+// Client sends requests to the API server. Core kinds and Kruise kinds have separate rate limits.
 type Client struct {
 	core, apps rest.Interface
 }
 
-// New makes a client of an API that is reached by config, whose limits are those for core's kinds; appsConfig has those for
-// ours. It makes no request. Both share their connections.
+// New creates a client of the API at config. It makes no request. The rate limits in config apply to core kinds,
+// those in appsConfig to Kruise kinds. Both groups share their connections.
 func New(config, appsConfig *rest.Config) (*Client, error) {
 	transport, err := rest.HTTPClientFor(config)
 	if err != nil {

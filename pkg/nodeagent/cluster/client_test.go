@@ -20,7 +20,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/cluster"
 )
 
-// server answers every request with the text, and returns what it was asked.
+// server answers every request with the given code and text. The returned function reports what the server was asked.
 func server(t *testing.T, code int, text string) (cluster.Interface, func() string) {
 	t.Helper()
 	asked := make(chan string, 10)

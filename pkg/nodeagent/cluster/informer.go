@@ -9,7 +9,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// ListerWatcher feeds an informer with the objects that options select. The client is the one that the source is of.
+// ListerWatcher lists and watches the objects of source for an informer. selects sets the selectors of each request.
+// client must be the client that source comes from.
 func ListerWatcher[L runtime.Object](client Interface, source Source[L], selects func(*metav1.ListOptions)) cache.ListerWatcher {
 	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -23,7 +24,7 @@ func ListerWatcher[L runtime.Object](client Interface, source Source[L], selects
 	}, client)
 }
 
-// Trim is a transform of an informer: it drops who wrote which field, which nobody here reads.
+// Trim is an informer transform. It drops managedFields, which the agent does not read.
 func Trim(obj any) (any, error) {
 	if object, ok := obj.(metav1.Object); ok && object.GetManagedFields() != nil {
 		object.SetManagedFields(nil)

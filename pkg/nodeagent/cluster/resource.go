@@ -11,20 +11,20 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// object is a pointer to a T that the API serves.
+// object is a pointer to an API object of type T.
 type object[T any] interface {
 	*T
 	runtime.Object
 	metav1.Object
 }
 
-// list is a pointer to a list that the API serves.
+// list is a pointer to an API list of type L.
 type list[L any] interface {
 	*L
 	runtime.Object
 }
 
-// resource makes requests for one kind, in one namespace where that is not empty.
+// resource makes requests for one kind. An empty namespace means all namespaces, or a kind without namespaces.
 type resource[T, L any, P object[T], Q list[L]] struct {
 	client    rest.Interface
 	name      string
@@ -35,36 +35,36 @@ func (r *resource[T, L, P, Q]) request(verb *rest.Request) *rest.Request {
 	return verb.NamespaceIfScoped(r.namespace, r.namespace != "").Resource(r.name)
 }
 
-// Get reads one.
+// Get reads one object.
 func (r *resource[T, L, P, Q]) Get(ctx context.Context, name string, options metav1.GetOptions) (P, error) {
 	result := P(new(T))
 	return result, r.request(r.client.Get()).Name(name).VersionedParams(&options, parameters).Do(ctx).Into(result)
 }
 
-// List reads those that the options select.
+// List reads the objects that the options select.
 func (r *resource[T, L, P, Q]) List(ctx context.Context, options metav1.ListOptions) (Q, error) {
 	result := Q(new(L))
 	return result, r.request(r.client.Get()).VersionedParams(&options, parameters).Timeout(timeout(options)).Do(ctx).Into(result)
 }
 
-// Watch follows those that the options select.
+// Watch watches the objects that the options select.
 func (r *resource[T, L, P, Q]) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch = true
 	return r.request(r.client.Get()).VersionedParams(&options, parameters).Timeout(timeout(options)).Watch(ctx)
 }
 
-// Create makes one.
+// Create creates an object.
 func (r *resource[T, L, P, Q]) Create(ctx context.Context, created P, options metav1.CreateOptions) (P, error) {
 	result := P(new(T))
 	return result, r.request(r.client.Post()).VersionedParams(&options, parameters).Body(created).Do(ctx).Into(result)
 }
 
-// Update replaces one.
+// Update replaces an object.
 func (r *resource[T, L, P, Q]) Update(ctx context.Context, updated P, options metav1.UpdateOptions) (P, error) {
 	return r.update(ctx, updated, options)
 }
 
-// UpdateStatus replaces the status of one.
+// UpdateStatus replaces the status of an object.
 func (r *resource[T, L, P, Q]) UpdateStatus(ctx context.Context, updated P, options metav1.UpdateOptions) (P, error) {
 	return r.update(ctx, updated, options, "status")
 }
@@ -75,7 +75,7 @@ func (r *resource[T, L, P, Q]) update(ctx context.Context, updated P, options me
 		VersionedParams(&options, parameters).Body(updated).Do(ctx).Into(result)
 }
 
-// Patch changes one.
+// Patch patches an object.
 func (r *resource[T, L, P, Q]) Patch(
 	ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string,
 ) (P, error) {

@@ -9,7 +9,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// Scheme knows the kinds of this package, and is never changed.
+// Scheme knows the kinds of this package. It is read-only.
 var Scheme = newScheme()
 
 var (

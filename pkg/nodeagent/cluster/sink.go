@@ -9,13 +9,13 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// Sink writes what a broadcaster of events gives it, until the context ends.
+// Sink writes events to the API until ctx ends.
 func Sink(ctx context.Context, client Interface) record.EventSink {
 	return &sink{ctx: ctx, client: client}
 }
 
 type sink struct {
-	ctx    context.Context // The interface of sinks has none.
+	ctx    context.Context // The methods of record.EventSink take no context.
 	client Interface
 }
 

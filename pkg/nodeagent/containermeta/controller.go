@@ -24,24 +24,24 @@ const (
 	reporterName  = "runtime_container_meta"
 	restarterName = "runtime_container_meta_restarter"
 
-	// leastResync heals what was lost, at other times on each node.
+	// leastResync is the shortest resync period. Each node adds a random part, so that agents do not resync at the same time.
 	leastResync = 5 * time.Minute
 )
 
-// Config is what the controller needs.
+// Config configures a Controller.
 type Config struct {
 	Node    string
 	Client  cluster.Interface
 	Runtime func(name string) Runtime
-	// Environment says whether variables that read metadata are reported, and containers restarted for them.
+	// Environment enables reports of variables that read Pod metadata. It also enables restarts when the metadata changes.
 	Environment bool
 	Recorder    record.EventRecorder
 	Clock       clock.WithTicker
-	// Settle is for how long metadata must not have changed before containers are restarted for it; zero is 3 seconds.
+	// Settle is how long metadata must stay unchanged before the agent restarts a container for it. Zero means 3 seconds.
 	Settle time.Duration
 }
 
-// Controller reports on the Pods of one node.
+// Controller reports on the containers of the Pods of one node.
 type Controller struct {
 	config    Config
 	informer  cache.SharedIndexInformer
@@ -50,11 +50,11 @@ type Controller struct {
 	stopper   containerstop.Stopper
 	mu        sync.Mutex
 	lastWrite map[types.NamespacedName]write
-	// settling are, by Pod and container, the instances that are to be ended.
+	// settling holds the instances to restart, by Pod and container name.
 	settling map[types.NamespacedName]map[string]settling
 }
 
-// New makes a controller that does nothing until Run.
+// New creates a controller. It starts nothing; call Run.
 func New(config Config) (*Controller, error) {
 	if config.Settle == 0 {
 		config.Settle = settlePeriod
@@ -89,10 +89,10 @@ func podsOf(client cluster.Interface, node string) cache.ListerWatcher {
 	return cluster.ListerWatcher(client, client.Pods(metav1.NamespaceAll), func(o *metav1.ListOptions) { o.FieldSelector = selector })
 }
 
-// Synced tells whether the Pods of the node are known.
+// Synced returns true when the cache holds the Pods of the node.
 func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 
-// Run works until the context ends.
+// Run runs the controller until ctx ends.
 func (c *Controller) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -112,8 +112,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	return restartErr
 }
 
-// seen enqueues a Pod whose report is outdated. A Pod without a report that was there before the agent is left alone until
-// it changes: an agent that comes to a cluster does not write to every Pod in it.
+// seen enqueues a Pod whose report is outdated. A Pod that existed before the agent started and has no report is not
+// enqueued until it changes. Otherwise a newly installed agent would write to every Pod.
 func (c *Controller) seen(before, obj any, initial bool) {
 	after, ok := obj.(*knownPod)
 	if !ok || !after.outdated(c.config.Environment) {
@@ -141,7 +141,7 @@ func (c *Controller) forget(obj any) {
 	}
 }
 
-// get returns what is known of a Pod, or nil.
+// get returns the cached Pod, or nil.
 func (c *Controller) get(key types.NamespacedName) *knownPod {
 	item, exists, err := c.informer.GetIndexer().GetByKey(key.String())
 	if err != nil || !exists {

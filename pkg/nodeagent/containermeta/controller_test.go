@@ -24,7 +24,7 @@ func id(want string) func(*containermeta.Container) bool {
 	return func(c *containermeta.Container) bool { return c.ContainerID == "test://"+want }
 }
 
-// quiet waits for what the agent would do and it does not.
+// quiet waits as long as the agent would need to act, then checks that it did nothing.
 func (w *world) quiet(what func() int, want int, why string) {
 	w.t.Helper()
 	require.Never(w.t, func() bool { return what() != want }, 300*time.Millisecond, 10*time.Millisecond, why)
@@ -193,7 +193,7 @@ func TestContainersThatReadNoMetadataAreNotRestarted(t *testing.T) {
 // Case node-agent 18.
 func TestAnAgentThatComesLaterWritesNothing(t *testing.T) {
 	var pods []*corev1.Pod
-	for i := range 90 { // The fake watch holds no more than 100 events.
+	for i := range 90 { // The fake watch buffers at most 100 events.
 		pod := newPod(fmt.Sprintf("web-%d", i), "main")
 		runs(pod, "main", "A")
 		pods = append(pods, pod)
@@ -210,7 +210,8 @@ func TestAnAgentThatComesLaterWritesNothing(t *testing.T) {
 	w.entry("web-7", "main", id("A"))
 }
 
-// A Pod that an update holds waits for the agent, so it is reported even if it has not changed since the agent started.
+// An in-place update holds the Pod until the agent reports. So the agent reports on it even if it has not changed
+// since the agent started.
 func TestAHeldPodIsReportedAtStart(t *testing.T) {
 	pod := newPod("web", "main")
 	runs(pod, "main", "A")

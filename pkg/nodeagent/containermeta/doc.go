@@ -1,9 +1,10 @@
-// Package containermeta reports what the node runs of a Pod's containers, in an annotation of the Pod, and restarts the
+// Package containermeta reports the running containers of a Pod in an annotation of the Pod. It also restarts
 // containers whose environment reads metadata that an in-place update changed.
 //
-// It watches the Pods of its node, keeps of each only what it needs (knownPod), and asks the runtime only when a Pod says
-// that something changed. It reports on Pods of our workloads and on Pods with injected sidecars, and writes only what
-// differs. It decides nothing about updates: whether one is complete the engine of workloads decides, from the report.
+// The controller watches the Pods of its node and caches only a summary of each (knownPod). It asks the runtime only
+// when a Pod shows a change. It reports on Pods of Kruise workloads and on Pods with injected sidecars, and writes
+// only when the report differs. The workload controllers use the report to decide whether an update is complete; this
+// package does not decide that.
 //
-// Enter at New; reconcile makes one Pod's report, restart ends containers.
+// Enter at New. reconcile writes the report of one Pod, and restart stops containers.
 package containermeta

@@ -12,7 +12,8 @@ import (
 
 const execTimeout = 3 * time.Second
 
-// environmentHash returns the hash of the variables with the values in an instance, or zero and why it is not known.
+// environmentHash returns the hash of the values that the variables have in an instance. It returns zero and an error
+// when the values cannot be read.
 func environmentHash(ctx context.Context, runtime Runtime, id string, variables []containermeta.Variable) (uint64, error) {
 	if len(variables) == 0 {
 		return containermeta.Expected(nil, nil, nil), nil
@@ -24,8 +25,9 @@ func environmentHash(ctx context.Context, runtime Runtime, id string, variables 
 	return containermeta.Hash(variables, func(v containermeta.Variable) string { return values[v.Name] }), nil
 }
 
-// environment reads what an instance was started with. The runtimes tell it among their details, for images of any kind and
-// whatever the container does meanwhile; where one does not, a program in the container is asked.
+// environment returns the variables that an instance was started with. It prefers the verbose status of the runtime,
+// which works for every image and whatever the container is doing. If the runtime does not report variables, it runs
+// a program in the container.
 func environment(ctx context.Context, runtime Runtime, id string) (map[string]string, error) {
 	status, err := runtime.ContainerStatus(ctx, id, true)
 	if err != nil {
@@ -41,7 +43,7 @@ func environment(ctx context.Context, runtime Runtime, id string) (map[string]st
 	return parse(strings.Split(strings.TrimSuffix(string(stdout), "\n"), "\n")), nil
 }
 
-// detailed finds the environment in what runtimes tell beyond the interface, or returns nil.
+// detailed returns the environment in the verbose status of a runtime, or nil. CRI does not define this field.
 func detailed(info string) []string {
 	var details struct {
 		RuntimeSpec struct {
@@ -64,7 +66,7 @@ func detailed(info string) []string {
 	return lines
 }
 
-// parse reads NAME=value. A line without a name goes on with the value before it.
+// parse reads lines of the form NAME=value. A line without a name continues the previous value.
 func parse(lines []string) map[string]string {
 	values := map[string]string{}
 	last := ""

@@ -27,14 +27,14 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 )
 
-// fakeRuntime is a container runtime in memory.
+// fakeRuntime is an in-memory container runtime.
 type fakeRuntime struct {
 	mu         sync.Mutex
 	containers []*runtimeapi.Container
-	// env is what each instance was started with. details says whether the runtime tells it.
+	// env holds the environment that each instance was started with. details makes the runtime report it.
 	env     map[string]map[string]string
 	details bool
-	// failExecs is how many programs fail to run yet.
+	// failExecs is how many more ExecSync calls fail.
 	failExecs int
 	calls     []string
 }
@@ -54,7 +54,7 @@ func (r *fakeRuntime) called(prefix string) (n int) {
 	return n
 }
 
-// start makes the newest instance of a container.
+// start makes the given instance the newest one of a container.
 func (r *fakeRuntime) start(pod, name, id string, hash uint64, restarts int, env map[string]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +140,7 @@ func (r *fakeRuntime) StopContainer(_ context.Context, id string, timeout int64)
 	return nil
 }
 
-// world is one node with its agent.
+// world is one node and its agent.
 type world struct {
 	t       *testing.T
 	client  *fake.Clientset
@@ -148,7 +148,7 @@ type world struct {
 	events  *record.FakeRecorder
 }
 
-// run starts an agent that ends with the test.
+// run starts an agent that stops with the test.
 func run(t *testing.T, pods ...*corev1.Pod) *world {
 	t.Helper()
 	w := newWorld(t, pods...)
@@ -156,7 +156,7 @@ func run(t *testing.T, pods ...*corev1.Pod) *world {
 	return w
 }
 
-// newWorld is a node without an agent.
+// newWorld creates a node without an agent.
 func newWorld(t *testing.T, pods ...*corev1.Pod) *world {
 	t.Helper()
 	w := &world{t: t, client: fake.NewClientset(), runtime: &fakeRuntime{env: map[string]map[string]string{}, details: true}, events: record.NewFakeRecorder(100)}
@@ -188,7 +188,7 @@ func (w *world) start() {
 	require.Eventually(w.t, c.Synced, 10*time.Second, time.Millisecond)
 }
 
-// patches is how often the agent wrote.
+// patches returns how many times the agent wrote.
 func (w *world) patches() (n int) {
 	for _, action := range w.client.Actions() {
 		if action.GetVerb() == "patch" {
@@ -205,7 +205,7 @@ func (w *world) pod(name string) *corev1.Pod {
 	return pod
 }
 
-// change writes to a Pod as others do.
+// change updates a Pod as another client would.
 func (w *world) change(name string, edit func(*corev1.Pod)) {
 	w.t.Helper()
 	pod := w.pod(name)
@@ -213,7 +213,7 @@ func (w *world) change(name string, edit func(*corev1.Pod)) {
 	require.NoError(w.t, w.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), pod, "ns"))
 }
 
-// entry waits until the report says of a container what it should.
+// entry waits until the report entry of a container satisfies want.
 func (w *world) entry(pod, container string, want func(*containermeta.Container) bool) {
 	w.t.Helper()
 	require.Eventually(w.t, func() bool {
@@ -224,7 +224,7 @@ func (w *world) entry(pod, container string, want func(*containermeta.Container)
 	}, 15*time.Second, 5*time.Millisecond, "report on %s/%s", pod, container)
 }
 
-// newPod makes a Pod of a CloneSet that runs nothing yet. Each container reads the label v.
+// newPod returns a Pod of a CloneSet that has not started yet. Each container reads the label v.
 func newPod(name string, containers ...string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Namespace: "ns", UID: "uid-" + "1", Labels: map[string]string{"v": "a"},
@@ -238,7 +238,7 @@ func newPod(name string, containers ...string) *corev1.Pod {
 	return pod
 }
 
-// runs sets the instance of a container in the status.
+// runs sets the container ID in the status.
 func runs(pod *corev1.Pod, container, id string) {
 	for i := range pod.Status.ContainerStatuses {
 		if s := &pod.Status.ContainerStatuses[i]; s.Name == container {

@@ -14,13 +14,13 @@ import (
 
 const (
 	kruiseGroup = "apps.kruise.io"
-	// sidecarSetHashKey is on Pods with injected sidecars.
+	// sidecarSetHashKey marks Pods with injected sidecars.
 	sidecarSetHashKey = "kruise.io/sidecarset-hash"
 )
 
-// knownPod is what the agent keeps of a Pod: of one that it does not report on, its name alone.
+// knownPod is the cached summary of a Pod. For a Pod that the agent does not report on, only ObjectMeta is set.
 type knownPod struct {
-	// ObjectMeta holds what identifies the Pod and its version, and no more.
+	// ObjectMeta holds only the namespace, name, UID and resourceVersion.
 	metav1.ObjectMeta
 	reports bool
 	// held is true while an in-place update keeps the Pod out of service.
@@ -30,19 +30,19 @@ type knownPod struct {
 	containers []instance
 }
 
-// instance is a container of the spec and what the status says runs of it.
+// instance is a container of the Pod spec and its current instance in the Pod status.
 type instance struct {
 	name string
-	// id is empty while the status names none.
+	// id is empty if the status has no container ID yet.
 	id        string
 	variables []containermeta.Variable
-	// expected is the hash of the variables in an instance that would start now.
+	// expected is the hash that the variables would have if the container started now.
 	expected uint64
-	// replaced is true while the kubelet itself is about to replace the instance.
+	// replaced is true while the kubelet is about to replace the instance for an image change.
 	replaced bool
 }
 
-// trim is the transform of the informer.
+// trim is the informer transform that turns a Pod into a knownPod.
 func trim(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -56,7 +56,7 @@ func trim(obj any) (any, error) {
 	}
 	r.reports = true
 	r.held = held(pod)
-	// A report that cannot be read is replaced.
+	// The next report replaces an unreadable one.
 	if report, err := containermeta.Read(pod); err == nil {
 		r.report = report
 	}
@@ -109,8 +109,8 @@ func containerID(pod *corev1.Pod, name string) string {
 	return ""
 }
 
-// markReplaced finds the instances whose image the update changed too. The kubelet replaces them: ended by both, a container
-// would run its hook twice.
+// markReplaced marks the instances whose image the update also changed. The kubelet replaces those itself. If the
+// agent stopped them too, the preStop hook would run twice.
 func (r *knownPod) markReplaced(pod *corev1.Pod) {
 	state, err := record.Read(pod)
 	if err != nil || state == nil {
@@ -123,8 +123,8 @@ func (r *knownPod) markReplaced(pod *corev1.Pod) {
 	}
 }
 
-// outdated tells whether the report does not say all of the instances in the status, or an instance was started with metadata
-// that is no longer the Pod's.
+// outdated returns true if an instance in the status is missing from the report. With env set, it also returns true
+// if an instance was started with metadata that the Pod no longer has.
 func (r *knownPod) outdated(env bool) bool {
 	if !r.reports {
 		return false
@@ -144,7 +144,7 @@ func (r *knownPod) outdated(env bool) bool {
 	return r.report != nil && started == len(r.containers) && len(r.report.Containers) != started
 }
 
-// sameAs tells whether nothing that matters differs.
+// sameAs returns true if both summaries lead to the same report.
 func (r *knownPod) sameAs(other *knownPod) bool {
 	return r.reports == other.reports && r.held == other.held && r.ip == other.ip &&
 		reflect.DeepEqual(r.report, other.report) && reflect.DeepEqual(r.containers, other.containers)

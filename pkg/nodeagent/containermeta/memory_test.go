@@ -14,12 +14,12 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// bytesPerPod is what one known Pod costs, of those that build makes.
+// bytesPerPod returns the memory in bytes that one cached Pod uses.
 func bytesPerPod(t *testing.T, build func(i int) *corev1.Pod) int {
 	t.Helper()
 	const n = 5000
 	heap := func() int64 {
-		// Pools give their objects back at the second collection, those of tests before this one among them.
+		// A sync.Pool frees its objects at the second collection. Earlier tests may have left objects in pools.
 		runtime.GC()
 		runtime.GC()
 		var stats runtime.MemStats
@@ -38,7 +38,7 @@ func bytesPerPod(t *testing.T, build func(i int) *corev1.Pod) int {
 	return int((after - before) / n)
 }
 
-// A Pod keeps nothing of what its author wrote into it.
+// The cache keeps nothing that a user wrote into the Pod.
 func TestMemoryOfAPodIsBounded(t *testing.T) {
 	big := func(i int) *corev1.Pod {
 		pod := newPod(fmt.Sprintf("web-%d", i), "main", "side")

@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	// writeTimeout is how long the watch may take to show an own write.
+	// writeTimeout is how long to wait for the watch to show our own write.
 	writeTimeout = 30 * time.Second
-	// environmentRetry is when an environment that could not be read is asked for again.
+	// environmentRetry is the delay before an unreadable environment is read again.
 	environmentRetry = 3 * time.Second
 )
 
-// write is the last one to a Pod.
+// write records our last write to a Pod.
 type write struct {
 	version string
 	at      time.Time
 }
 
-// reconcile reports on one Pod.
+// reconcile writes the report of one Pod.
 func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	r := c.get(key)
 	if r == nil || !r.outdated(c.config.Environment) {
@@ -58,7 +58,7 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (r
 	return reconcile.Result{}, nil
 }
 
-// unseen returns how long to wait for the watch to show our last write. What is decided before that would be decided twice.
+// unseen returns how long to wait for the watch to show our last write, or zero. Deciding on older data would repeat the write.
 func (c *Controller) unseen(key types.NamespacedName, r *knownPod) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,8 @@ func (c *Controller) unseen(key types.NamespacedName, r *knownPod) time.Duration
 	return 0
 }
 
-// write replaces the report, in the very Pod that was read. Nobody else writes it, so no version needs to match.
+// write replaces the report. The UID in the patch makes sure that the Pod is still the same. No other client writes
+// the report, so the patch needs no resourceVersion.
 func (c *Controller) write(ctx context.Context, key types.NamespacedName, r *knownPod, report *containermeta.Report) error {
 	text, err := json.Marshal(report)
 	if err != nil {
@@ -90,7 +91,7 @@ func (c *Controller) write(ctx context.Context, key types.NamespacedName, r *kno
 	pod, err := c.config.Client.Pods(key.Namespace).Patch(ctx, key.Name, types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{}, "status")
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // the Pod is gone, or another one has its name
+		return nil // The Pod is gone, or another Pod has its name.
 	}
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)

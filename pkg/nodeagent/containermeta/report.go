@@ -13,7 +13,7 @@ import (
 	"kruise.io/kruise/pkg/containermeta"
 )
 
-// Runtime is what of a container runtime is needed.
+// Runtime lists the CRI calls that this package makes.
 type Runtime interface {
 	ListContainers(ctx context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error)
 	ContainerStatus(ctx context.Context, containerID string, verbose bool) (*runtimeapi.ContainerStatusResponse, error)
@@ -21,7 +21,7 @@ type Runtime interface {
 	StopContainer(ctx context.Context, containerID string, timeout int64) error
 }
 
-// What the kubelet writes on containers.
+// Labels and annotations that the kubelet sets on containers.
 const (
 	podUIDLabel        = "io.kubernetes.pod.uid"
 	containerNameLabel = "io.kubernetes.container.name"
@@ -29,7 +29,7 @@ const (
 	restartCountKey    = "io.kubernetes.container.restartCount"
 )
 
-// runtimeOf returns the runtime of a Pod's containers and its name.
+// runtimeOf returns the runtime that runs the containers of the Pod, and the runtime's name.
 func (c *Controller) runtimeOf(r *knownPod) (Runtime, string) {
 	for i := range r.containers {
 		if name, _, found := strings.Cut(r.containers[i].id, "://"); found {
@@ -39,7 +39,7 @@ func (c *Controller) runtimeOf(r *knownPod) (Runtime, string) {
 	return nil, ""
 }
 
-// report says what the runtime has of the Pod. An environment that could not be read is not known yet.
+// report returns the report on a Pod from the data of the runtime. known is false while an environment could not be read.
 func (c *Controller) report(ctx context.Context, r *knownPod) (report *containermeta.Report, known bool, err error) {
 	runtime, scheme := c.runtimeOf(r)
 	if runtime == nil {
@@ -79,12 +79,12 @@ func (c *Controller) report(ctx context.Context, r *knownPod) (report *container
 	return report, known, nil
 }
 
-// entryOf reads what the kubelet wrote on the container when it created it.
+// entryOf returns the data that the kubelet stored on the container when it created the container.
 func entryOf(in *instance, scheme string, container *runtimeapi.Container) containermeta.Container {
 	entry := containermeta.Container{
 		Name: in.name, ContainerID: scheme + "://" + container.GetId(), Image: container.GetImage().GetUserSpecifiedImage(),
 	}
-	// What cannot be read stays zero, which says nothing.
+	// An unreadable value stays zero, which means unknown.
 	if hash, err := strconv.ParseUint(container.GetAnnotations()[hashKey], 16, 64); err == nil {
 		entry.Hashes.PlainHash = hash
 	}

@@ -15,8 +15,8 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// restart ends the containers of one Pod that were started with other metadata. Only while an in-place update keeps the Pod
-// out of service: a label that somebody changes by hand restarts nothing.
+// restart stops the containers of one Pod that were started with outdated metadata. It acts only while an in-place
+// update keeps the Pod out of service. A label that a user changes by hand restarts nothing.
 func (c *Controller) restart(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	r := c.get(key)
 	if r == nil {
@@ -32,7 +32,8 @@ func (c *Controller) restart(ctx context.Context, key types.NamespacedName) (rec
 	return reconcile.Result{RequeueAfter: wait}, errors.Join(failures...)
 }
 
-// stale returns the instances that are known to have been started with metadata that is no longer the Pod's.
+// stale returns the instances whose report proves that they were started with outdated metadata. It skips instances
+// that the kubelet replaces.
 func (r *knownPod) stale() (instances []*instance) {
 	if !r.held {
 		return nil

@@ -7,21 +7,22 @@ import (
 )
 
 const (
-	// settlePeriod is for how long the kubelet is given to learn of metadata that the agent has learnt of. Both watch, each by
-	// itself, and nothing that the kubelet writes says which labels it has seen: they change no generation. If the container
-	// ended before the kubelet knew, its next instance would get the old values, and would have to be ended too.
+	// settlePeriod gives the kubelet time to see metadata that the agent has already seen. Both watch the Pod
+	// independently. A metadata change does not increase the generation, so the kubelet does not report which labels
+	// it has seen. If the container stopped too early, the kubelet would start the next instance with the old values,
+	// and the agent would have to stop that one too.
 	settlePeriod = 3 * time.Second
-	// longestSettle is for a kubelet that was late several times.
+	// longestSettle caps the period, which doubles each time the kubelet used old metadata.
 	longestSettle = 5 * time.Minute
 )
 
-// settling is an instance that waits for its end.
+// settling is an instance that waits to be stopped.
 type settling struct {
 	id string
-	// expected is the hash that its successor is to have.
+	// expected is the hash that the next instance should have.
 	expected uint64
 	since    time.Time
-	// late is how many instances before it the kubelet started with old metadata.
+	// late counts the earlier instances that the kubelet started with old metadata.
 	late int
 }
 
@@ -33,8 +34,8 @@ func (s *settling) period(shortest time.Duration) time.Duration {
 	return period
 }
 
-// settled returns those of the outdated instances whose metadata has not changed for long enough, and how long to wait for the
-// next one, or zero.
+// settled returns the outdated instances whose metadata has not changed for the settle period. wait is the time until
+// the next instance is due, or zero if none waits.
 func (c *Controller) settled(key types.NamespacedName, outdated []*instance) (due []*instance, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

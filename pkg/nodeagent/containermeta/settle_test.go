@@ -10,7 +10,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// look is one pass over a Pod: what is outdated, how long after the pass before, what is ended and when the next pass is.
+// look is one pass over a Pod. It holds the outdated instances, the time since the previous pass, the instances to
+// stop and the time until the next pass.
 type look struct {
 	after    time.Duration
 	outdated []*instance

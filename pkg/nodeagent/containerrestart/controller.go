@@ -22,26 +22,26 @@ import (
 )
 
 const (
-	// name is the queue's in metrics, waitingName that of the requests that wait for another one.
+	// name is the queue name in metrics. waitingName is the name of the queue that updates waiting requests.
 	name        = "crr"
 	waitingName = "crr_waiting"
-	// DefaultWorkers is on how many Pods the agent works at once. Each may wait for a container to end.
+	// DefaultWorkers is how many Pods are processed in parallel. Each worker may wait for a container to stop.
 	DefaultWorkers = 32
 
 	waitingWorkers = 8
 
 	baseDelay, maxDelay = 500 * time.Millisecond, 55 * time.Second
-	// leastResync heals what was lost, at other times on each node.
+	// leastResync is the shortest resync period. Each node adds a random part, so that agents do not resync at the same time.
 	leastResync = 30 * time.Second
 )
 
-// podIndex finds requests by the UID of their Pod.
+// podIndex indexes requests by the UID of their Pod.
 const podIndex = "podUID"
 
-// Config is what the controller needs.
+// Config configures a Controller.
 type Config struct {
 	Node string
-	// Client reads and writes requests, and reads Pods for the address that a hook goes to.
+	// Client reads and writes requests. It also reads Pods, for the address that an HTTP hook uses.
 	Client   cluster.Interface
 	Runtime  func(name string) Runtime
 	Recorder record.EventRecorder
@@ -49,19 +49,20 @@ type Config struct {
 	Workers  int
 }
 
-// Controller works on the requests of one node.
+// Controller carries out the requests for the Pods of one node.
 type Controller struct {
 	config   Config
 	selector string
 	informer cache.SharedIndexInformer
-	// pods makes steps, which may take as long as a container takes to end; waiting tells requests meanwhile that they wait.
+	// pods carries out requests; a pass may block until a container has stopped. waiting updates the requests that
+	// wait, without blocking.
 	pods    *reconcile.Controller
 	waiting *reconcile.Controller
 	stopper containerstop.Stopper
 	written versions
 }
 
-// New makes a controller that does nothing until Run.
+// New creates a controller. It starts nothing; call Run.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		config: config, stopper: containerstop.Stopper{Clock: config.Clock}, written: versions{clock: config.Clock},
@@ -80,8 +81,8 @@ func New(config Config) (*Controller, error) {
 	if err := c.informer.SetTransform(cluster.Trim); err != nil {
 		return nil, fmt.Errorf("trim requests: %w", err)
 	}
-	// Every event brings a pass over the Pod, also that of a request that ends, goes, or is no longer active: another one
-	// may wait for it.
+	// Every event enqueues the Pod, even if the request is completed, deleted or no longer active. Another request
+	// may be waiting for that one.
 	for _, queue := range []*reconcile.Controller{c.pods, c.waiting} {
 		if err := queue.Watch(c.informer, podOf); err != nil {
 			return nil, err
@@ -94,7 +95,7 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// ofNode lists and watches the requests that are the agent's business. It may see no others.
+// ofNode lists and watches the active requests of the node. The API server lets the agent see no others.
 func (c *Controller) ofNode() cache.ListerWatcher {
 	requests := c.config.Client.ContainerRecreateRequests(metav1.NamespaceAll)
 	return cluster.ListerWatcher(c.config.Client, requests, func(o *metav1.ListOptions) { o.LabelSelector = c.selector })
@@ -108,8 +109,7 @@ func podUID(obj any) ([]string, error) {
 	return []string{request.Labels[pub.ContainerRecreateRequestPodUIDKey]}, nil
 }
 
-// podOf is the key of the request's Pod. It has the Pod's UID for its name: a Pod that another one of that name follows has
-// requests of its own.
+// podOf returns the queue key of a request. The key's name is the UID of the Pod, so a new Pod with the same name has its own requests.
 func podOf(request metav1.Object) []types.NamespacedName {
 	return []types.NamespacedName{{
 		Namespace: request.GetNamespace(), Name: request.GetLabels()[pub.ContainerRecreateRequestPodUIDKey],
@@ -125,19 +125,19 @@ func (c *Controller) forget(obj any) {
 	}
 }
 
-// Synced tells whether the requests of the node are known.
+// Synced returns true when the cache holds the requests of the node.
 func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 
-// Run works until the context ends.
+// Run runs the controller until ctx ends.
 func (c *Controller) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	running.Go(func() { c.informer.RunWithContext(ctx) })
-	running.Go(func() { _ = c.waiting.Run(ctx) }) // It fails with the other one alone: when the caches cannot be filled.
+	running.Go(func() { _ = c.waiting.Run(ctx) }) // It fails only if c.pods fails too, because both wait for the same caches.
 	if err := c.pods.Run(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
-	return nil // It was told to end, maybe before it had begun.
+	return nil // The context ended, perhaps before the caches were filled.
 }

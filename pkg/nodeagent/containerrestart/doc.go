@@ -1,14 +1,16 @@
-// Package containerrestart carries out the ContainerRecreateRequests for the Pods of its node: it stops containers, sees that
-// the kubelet starts them again, and says in the request's status how far each has come.
+// Package containerrestart carries out the ContainerRecreateRequests for the Pods of its node. It stops containers,
+// waits until the kubelet has restarted them, and records the progress in the status of the request.
 //
-// Requests of one Pod are worked on one after the other, Pods side by side. A pass over a Pod looks at what the runtime has
-// (observe), says what that means for each container (stateOf), and makes one step: a write of the status, or one container
-// stopped and then a write. Requests that wait for another one are told so beside that (hold). Every write is an event that
-// brings the next pass. Nothing is remembered beside the request, so the agent, the kubelet and the runtime may end at any
-// moment: that another instance runs is the proof of a restart. Where that is no proof, because the request asks to stop the
-// container in any case, the instance to stop is announced first.
+// Requests for the same Pod run one after the other. Different Pods run in parallel. A pass over a Pod reads the
+// containers from the runtime (observe), derives the state of each (stateOf), and makes one step. A step writes the
+// status, or stops one container and then writes the status. A separate queue sets the message of waiting requests
+// (hold). Each write causes a watch event, which starts the next pass.
 //
-// What the Pod says of its containers comes from the controller (pkg/controller/containerrecreaterequest), in the request.
+// All state is in the request, so the agent, the kubelet and the runtime may restart at any time. A new instance
+// proves that a container restarted. With forceRecreate it is no proof, because the request also stops a container
+// that has restarted since. So the agent records the instance in the status before it stops the instance.
+//
+// The controller in pkg/controller/containerrecreaterequest copies the container statuses of the Pod into the request.
 //
 // Enter at New, then reconcile.
 package containerrestart

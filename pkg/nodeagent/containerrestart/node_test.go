@@ -20,7 +20,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// node is a container runtime and a kubelet in memory. Its Pods' statuses are in the API.
+// node is an in-memory container runtime and kubelet. The Pod statuses are in the API.
 type node struct {
 	t    *testing.T
 	kube *fake.Clientset
@@ -29,21 +29,21 @@ type node struct {
 	containers []*runtimeapi.Container
 	started    map[string]time.Time
 	calls      []call
-	// readyAfter is how long a container takes from its start to be ready.
+	// readyAfter is how long after its start a container becomes ready.
 	readyAfter map[string]time.Duration
-	// hook is how long a program in a container takes; hookErr is what comes of it.
+	// hook is how long an exec hook takes. hookErr is its result.
 	hook    time.Duration
 	hookErr error
-	// stopErr is why a container, by name, cannot be stopped; onStop is called when one is.
+	// stopErr is the error of StopContainer, by container name. onStop is called when a container is stopped.
 	stopErr map[string]error
 	onStop  func(id string)
-	// noKubelet says that nothing starts a container again.
+	// noKubelet keeps stopped containers stopped.
 	noKubelet bool
-	// away says that the runtime does not answer.
+	// away makes every call to the runtime fail.
 	away bool
 }
 
-// call is one of the runtime, and when it was made.
+// call is one runtime call and its time.
 type call struct {
 	text string
 	at   time.Time
@@ -58,7 +58,7 @@ func (n *node) note(format string, args ...any) {
 	n.calls = append(n.calls, call{fmt.Sprintf(format, args...), time.Now()})
 }
 
-// made returns when the calls that begin with the text were made.
+// made returns the times of the calls that start with text.
 func (n *node) made(text string) (times []time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -70,7 +70,7 @@ func (n *node) made(text string) (times []time.Time) {
 	return times
 }
 
-// texts are the calls that change something.
+// texts returns the calls that change something.
 func (n *node) texts() (texts []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -80,7 +80,7 @@ func (n *node) texts() (texts []string) {
 	return texts
 }
 
-// start makes the next instance of a container: a1, a2 and so on for app.
+// start starts the next instance of a container. The instances of app are a1, a2 and so on.
 func (n *node) start(pod *corev1.Pod, name string, restarts int) {
 	n.mu.Lock()
 	id := fmt.Sprintf("%s%d", name[:1], restarts+1)
@@ -110,7 +110,7 @@ func (n *node) running(id string) bool {
 	return c != nil && c.State == runtimeapi.ContainerState_CONTAINER_RUNNING
 }
 
-// says writes a container's status into the Pod.
+// says writes the status of a container into the Pod.
 func (n *node) says(pod *corev1.Pod, name, id string, restarts int, ready bool) {
 	n.edit(pod, func(stored *corev1.Pod) {
 		status := corev1.ContainerStatus{
@@ -127,7 +127,7 @@ func (n *node) says(pod *corev1.Pod, name, id string, restarts int, ready bool) 
 	})
 }
 
-// edit changes the Pod in the API, unless it is gone.
+// edit changes the Pod in the API. It does nothing if the Pod is gone.
 func (n *node) edit(pod *corev1.Pod, change func(*corev1.Pod)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -141,7 +141,7 @@ func (n *node) edit(pod *corev1.Pod, change func(*corev1.Pod)) {
 	require.NoError(n.t, n.kube.Tracker().Update(gvr, stored, pod.Namespace))
 }
 
-// exits ends an instance. The kubelet sees it a second later and starts the next one.
+// exits ends an instance. One second later the kubelet sees that and starts the next instance.
 func (n *node) exits(id string) {
 	c := n.find(id)
 	if c == nil || c.State == runtimeapi.ContainerState_CONTAINER_EXITED {
@@ -153,12 +153,12 @@ func (n *node) exits(id string) {
 	}
 }
 
-// kubeletUID is the UID by which the kubelet knows a Pod.
+// kubeletUID returns the UID that the kubelet uses for a Pod.
 func kubeletUID(pod *corev1.Pod) string {
 	return cmp.Or(pod.Annotations[staticUIDKey], string(pod.UID))
 }
 
-// next starts the instance after the one that ended.
+// next starts the instance that follows the given one.
 func (n *node) next(id string) {
 	n.mu.Lock()
 	ended := n.find(id)

@@ -17,7 +17,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// Runtime is what of a container runtime is needed.
+// Runtime lists the CRI calls that this package makes.
 type Runtime interface {
 	ListContainers(ctx context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error)
 	ContainerStatus(ctx context.Context, containerID string, verbose bool) (*runtimeapi.ContainerStatusResponse, error)
@@ -25,7 +25,7 @@ type Runtime interface {
 	StopContainer(ctx context.Context, containerID string, timeout int64) error
 }
 
-// What the kubelet writes on containers.
+// Labels and annotations that the kubelet sets on containers.
 const (
 	podUIDLabel        = "io.kubernetes.pod.uid"
 	podNameLabel       = "io.kubernetes.pod.name"
@@ -37,16 +37,16 @@ const (
 // staticUIDKey is the annotation of a mirror Pod that holds the UID of its static Pod.
 const staticUIDKey = "kubernetes.io/config.hash"
 
-// instance is the newest of a container.
+// instance is the newest instance of a container.
 type instance struct {
-	// id is as the Pod says it, with the name of the runtime.
+	// id has the form of the Pod status, with the runtime name as prefix.
 	id           string
 	exited       bool
 	restartCount int32
 	startedAt    time.Time
 }
 
-// runtimeOf finds the runtime that the request's containers were created by.
+// runtimeOf returns the runtime that created the containers of the request, and the runtime's name.
 func (c *Controller) runtimeOf(request *v1beta1.ContainerRecreateRequest) (Runtime, string, error) {
 	scheme := ""
 	for i := range request.Spec.Containers {
@@ -70,7 +70,7 @@ func (c *Controller) runtimeOf(request *v1beta1.ContainerRecreateRequest) (Runti
 	return runtime, scheme, nil
 }
 
-// observe asks the runtime for the newest instance of each of the request's containers.
+// observe returns the newest instance of each container in the request, as the runtime reports it.
 func (c *Controller) observe(
 	ctx context.Context, runtime Runtime, scheme string, request *v1beta1.ContainerRecreateRequest,
 ) (map[string]*instance, error) {
@@ -107,9 +107,10 @@ func (c *Controller) observe(
 	return instances, nil
 }
 
-// containersOf lists the instances of the request's Pod. Those of a static Pod are found by the UID that the kubelet gave it,
-// not by that of the mirror Pod, which is what the API knows. Whoever may create a Pod may also write the annotations of a mirror
-// Pod: so the containers have to be, by what the kubelet wrote on them, of a Pod of that name too.
+// containersOf lists the instances of the request's Pod. The API only knows the UID of a mirror Pod, but the kubelet
+// labels containers with the UID of the static Pod. So for a mirror Pod, containersOf looks up the UID in the
+// annotation of the mirror Pod. Any user who can create a Pod can write that annotation. So the labels of the
+// containers must also match the name and namespace of the Pod.
 func (c *Controller) containersOf(
 	ctx context.Context, runtime Runtime, request *v1beta1.ContainerRecreateRequest,
 ) ([]*runtimeapi.Container, error) {
@@ -140,7 +141,7 @@ func withLabels(ctx context.Context, runtime Runtime, labels map[string]string) 
 	return listed, nil
 }
 
-// restartCount is what the kubelet counted. What cannot be read is zero, which shows no restart.
+// restartCount returns the restart count that the kubelet stored. An unreadable count is zero, which never proves a restart.
 func restartCount(container *runtimeapi.Container) int32 {
 	count, err := strconv.ParseInt(container.GetAnnotations()[restartCountKey], 10, 32)
 	if err != nil {

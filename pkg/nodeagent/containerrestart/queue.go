@@ -7,8 +7,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// queue orders the requests of one Pod that are to be worked on: the one that was begun, then the others by age, whether they
-// have been told to wait or not.
+// queue returns the unfinished requests of one Pod in the order in which they run. The request that has started comes
+// first, then the others by creation time and name.
 func queue(requests []*v1beta1.ContainerRecreateRequest) []*v1beta1.ContainerRecreateRequest {
 	requests = slices.DeleteFunc(requests, over)
 	slices.SortFunc(requests, func(a, b *v1beta1.ContainerRecreateRequest) int {
@@ -28,17 +28,17 @@ func turn(r *v1beta1.ContainerRecreateRequest) int {
 	return 1
 }
 
-// over tells whether nothing is left to do for a request.
+// over returns true if a request needs no more work.
 func over(request *v1beta1.ContainerRecreateRequest) bool {
 	return request.DeletionTimestamp != nil || request.Status.CompletionTime != nil ||
 		request.Status.Phase == v1beta1.ContainerRecreateRequestCompleted
 }
 
-// waitingFor is what a request says that waits for another one: the one before it in the queue, so that the words stay true
-// while the queue moves on.
+// waitingFor returns the message of a waiting request. It names the previous request in the queue, so that the
+// message stays correct while earlier requests complete.
 func waitingFor(before *v1beta1.ContainerRecreateRequest) string { return "waiting for " + before.Name }
 
-// mayWait tells whether a request is not begun.
+// mayWait returns true if a request with this phase has not started.
 func mayWait(phase v1beta1.ContainerRecreateRequestPhase) bool {
 	return phase == "" || phase == v1beta1.ContainerRecreateRequestPending
 }

@@ -15,10 +15,10 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// holdWidth is how many requests of a Pod are told at once that they wait.
+// holdWidth is how many waiting requests of a Pod are updated in parallel.
 const holdWidth = 16
 
-// drainMargin is added to the grace period of a drain, for clocks that differ a little.
+// drainMargin is added to the grace period of a drain, to allow for small clock differences.
 const drainMargin = 100 * time.Millisecond
 
 // reconcile makes one step for the requests of one Pod.
@@ -27,7 +27,7 @@ func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (r
 	if len(waiting) == 0 {
 		return reconcile.Result{}, nil
 	}
-	// What is decided before the watch shows our last write would be decided twice.
+	// Deciding before the watch shows our last write would repeat the step.
 	var unseen time.Duration
 	for _, r := range waiting {
 		unseen = max(unseen, c.written.unseen(r))
@@ -41,7 +41,7 @@ func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (r
 func (c *Controller) ofPod(pod types.NamespacedName) (requests []*request) {
 	items, err := c.informer.GetIndexer().ByIndex(podIndex, pod.Name)
 	if err != nil {
-		return nil // The informer was made with the index.
+		return nil // ByIndex cannot fail, because New adds the index.
 	}
 	for _, item := range items {
 		if r, ok := item.(*request); ok && r.Namespace == pod.Namespace {
@@ -51,8 +51,8 @@ func (c *Controller) ofPod(pod types.NamespacedName) (requests []*request) {
 	return requests
 }
 
-// hold tells every request of a Pod but the first that it waits. It does so while a container of the Pod is being stopped, too:
-// the controller ends requests that no agent has answered for a minute.
+// hold sets the waiting message of all requests of a Pod except the first. It also runs while a container of the Pod
+// is being stopped. The controller ends a request that no agent has answered within a minute.
 func (c *Controller) hold(ctx context.Context, pod types.NamespacedName) (reconcile.Result, error) {
 	waiting := queue(c.ofPod(pod))
 	var group errgroup.Group
@@ -70,7 +70,7 @@ func (c *Controller) hold(ctx context.Context, pod types.NamespacedName) (reconc
 	return reconcile.Result{}, group.Wait()
 }
 
-// proceed makes one step for the request whose turn it is.
+// proceed makes one step for the first request in the queue.
 func (c *Controller) proceed(ctx context.Context, r *request) (reconcile.Result, error) {
 	if r.Status.Phase != v1beta1.ContainerRecreateRequestRecreating {
 		klog.FromContext(ctx).V(2).Info("Beginning", "request", klog.KObj(r))
@@ -96,7 +96,7 @@ func (c *Controller) proceed(ctx context.Context, r *request) (reconcile.Result,
 	case step.done:
 		return reconcile.Result{}, c.complete(ctx, r, states, "")
 	case !reflect.DeepEqual(states, r.Status.ContainerRecreateStates):
-		// A wait that is over is no event of its own.
+		// The end of a wait causes no event, so set RequeueAfter as well.
 		return reconcile.Result{RequeueAfter: again}, c.reportStates(ctx, r, states)
 	case step.stop >= 0:
 		return reconcile.Result{}, c.stop(ctx, runtime, r, states, step.stop, instances[states[step.stop].Name])
@@ -106,8 +106,9 @@ func (c *Controller) proceed(ctx context.Context, r *request) (reconcile.Result,
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// drained tells whether the Pod has been out of service for as long as the request says, and if not, how much longer that
-// takes; zero when the controller has not taken it out yet, which will be an event.
+// drained returns true when the Pod has been out of service for the grace period of the request. Otherwise wait is
+// the remaining time. A zero wait means that the controller has not taken the Pod out of service yet; the change of
+// the condition will be an event.
 func drained(r *request, now time.Time) (wait time.Duration, ready bool) {
 	grace := r.Spec.Strategy.UnreadyGracePeriodSeconds
 	if grace == nil {
@@ -126,7 +127,8 @@ func drained(r *request, now time.Time) (wait time.Duration, ready bool) {
 	return end.Sub(now) + drainMargin, false
 }
 
-// missingDelay grows with the age of the request, from baseDelay to maxDelay: a container that is not there soon comes late.
+// missingDelay returns the delay until the next look for a missing container. It grows with the age of the request,
+// from baseDelay to maxDelay.
 func missingDelay(r *request, now time.Time) time.Duration {
 	return min(max(now.Sub(r.CreationTimestamp.Time)/2, baseDelay), maxDelay)
 }

@@ -19,12 +19,12 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// writeTimeout is how long the watch may take to show an own write.
+// writeTimeout is how long to wait for the watch to show our own write.
 const writeTimeout = 10 * time.Second
 
 type edit func(*v1beta1.ContainerRecreateRequestStatus)
 
-// complete ends the request.
+// complete sets the phase of the request to Completed.
 func (c *Controller) complete(ctx context.Context, r *request, states []containerState, message string) error {
 	klog.FromContext(ctx).V(2).Info("Ending", "request", klog.KObj(r), "message", message)
 	return c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {
@@ -37,7 +37,8 @@ func (c *Controller) reportStates(ctx context.Context, r *request, states []cont
 	return c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) { status.ContainerRecreateStates = states })
 }
 
-// report writes a status over the version that it was decided on. Who changed the request meanwhile brings the next pass.
+// report writes a status if the request is unchanged since it was read. After a conflict, the event of the other
+// change starts the next pass.
 func (c *Controller) report(ctx context.Context, r *request, edit edit) error {
 	err := c.write(ctx, r, edit)
 	if apierrors.IsConflict(err) {
@@ -47,8 +48,8 @@ func (c *Controller) report(ctx context.Context, r *request, edit edit) error {
 	return err
 }
 
-// persist writes what has been done, over whatever others wrote meanwhile: it would not be found out again. A request that
-// ended meanwhile stays as it ended.
+// persist writes the result of an action and retries on conflict, because the result cannot be observed again. A
+// request that ended in the meantime stays unchanged.
 func (c *Controller) persist(ctx context.Context, r *request, edit edit) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		err := c.write(ctx, r, edit)
@@ -84,8 +85,8 @@ func (c *Controller) write(ctx context.Context, r *request, edit edit) error {
 	return nil
 }
 
-// read returns the request as it is now, or nil when it is gone or another one has its name. An agent may not get a request:
-// the server knows only of a list that it is of the agent's node.
+// read returns the current request, or nil if it is gone or another request has its name. It uses a list, because the
+// API server authorizes agents for lists of their own node only, not for get.
 func (c *Controller) read(ctx context.Context, r *request) (*request, error) {
 	list, err := c.config.Client.ContainerRecreateRequests(r.Namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: c.selector, FieldSelector: fields.OneTermEqualSelector("metadata.name", r.Name).String(),
@@ -101,7 +102,7 @@ func (c *Controller) read(ctx context.Context, r *request) (*request, error) {
 	return nil, nil
 }
 
-// versions remember own writes until the watch shows them.
+// versions remembers our own writes until the watch shows them.
 type versions struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
@@ -122,7 +123,7 @@ func (v *versions) wrote(r *request) {
 	v.of[r.UID] = version{resourceVersion: r.ResourceVersion, at: v.clock.Now()}
 }
 
-// unseen is how long to wait for the watch to show the last write to a request, or zero.
+// unseen returns how long to wait for the watch to show our last write to a request, or zero.
 func (v *versions) unseen(r *request) time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -149,7 +149,7 @@ func TestNothingIsStoppedDuringTheDrain(t *testing.T) {
 	}
 }
 
-// held tells whether the Pod p is out of service.
+// held returns true if the Pod p is out of service.
 func (w *world) held() bool {
 	pod, err := w.kube.CoreV1().Pods("ns").Get(w.t.Context(), "p", metav1.GetOptions{})
 	require.NoError(w.t, err)
@@ -308,7 +308,8 @@ func TestRequestsOfOnePodQueue(t *testing.T) {
 	}
 }
 
-// A request that comes while a hook takes long is told to wait: else the controller would end it for want of an answer.
+// A long hook must not delay the waiting message of another request. Otherwise the controller would end that request
+// for lack of an answer.
 func TestALongHookHoldsUpNoAnswer(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.hook = 10 * time.Minute
@@ -365,7 +366,7 @@ func TestAnAgentThatEndsAtAnyMomentRestartsOnce(t *testing.T) {
 	for name, edit := range map[string]func(*request){"not by force": func(*request) {}, "by force": force} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, func(w *world) {
-				// Once the container has stopped, no write of the agent arrives until it has been started again.
+				// After the container has stopped, all writes of the agent fail until the kubelet has restarted the container.
 				w.node.onStop = func(string) { w.deaf.Store(true) }
 				w.create("r", "p", []string{"app"}, edit)
 				w.until("it is stopped", func() bool { return len(w.node.made("stop a1")) == 1 })
@@ -484,7 +485,7 @@ func TestAContainerThatIsNotThere(t *testing.T) {
 	})
 }
 
-// A container that never runs again: the request ends with its deadline and not before.
+// The container never runs again, so the request ends exactly at its deadline.
 func TestRestartPolicyNever(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.noKubelet = true
@@ -511,7 +512,7 @@ func TestWithoutAnAgentARequestEnds(t *testing.T) {
 	})
 }
 
-// A write of the controller comes between: what was done is not lost, and not done again.
+// The controller writes between two writes of the agent. The agent keeps its result and does not repeat the action.
 func TestAnOutcomeIsNotLostToAnotherWrite(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.stopErr["app"] = errors.New("busy")
@@ -525,7 +526,7 @@ func TestAnOutcomeIsNotLostToAnotherWrite(t *testing.T) {
 	})
 }
 
-// TestAStaticPod restarts a container that the runtime has under the static Pod's UID.
+// TestAStaticPod restarts a container that the runtime has under the UID of the static Pod.
 func TestAStaticPod(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.pod("s", func(p *corev1.Pod) {
@@ -538,7 +539,8 @@ func TestAStaticPod(t *testing.T) {
 	})
 }
 
-// TestAStaticPodOfAnother leaves the containers alone when another mirror Pod has the name, or when the Pod only claims a UID.
+// TestAStaticPodOfAnother checks that no containers are found if a new mirror Pod has the name, if the Pod is not a
+// mirror Pod, or if its annotation has the UID of another Pod.
 func TestAStaticPodOfAnother(t *testing.T) {
 	for name, edit := range map[string]func(*corev1.Pod){
 		"another mirror Pod":   func(p *corev1.Pod) { p.UID = "later" },

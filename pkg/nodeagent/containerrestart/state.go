@@ -15,12 +15,12 @@ type (
 
 const (
 	notFound = "not found container on Node"
-	// stopping begins the record of an instance that is about to be stopped.
+	// stopping is the prefix of the message that records the instance to be stopped.
 	stopping = "stopping "
 )
 
-// statesOf says how far each container has come, in the order of the request; and in how long one may count as restarted that
-// does not yet, or zero.
+// statesOf returns the state of each container, in the order of the request. again is the time until a container may
+// count as restarted, or zero if no container waits.
 func statesOf(r *request, instances map[string]*instance, now time.Time) (states []containerState, again time.Duration) {
 	stored := map[string]containerState{}
 	for _, state := range r.Status.ContainerRecreateStates {
@@ -62,7 +62,7 @@ func stateOf(
 		if wait = in.startedAt.Add(time.Duration(r.Spec.Strategy.MinStartedSeconds) * time.Second).Sub(now); wait < 0 {
 			state.Phase, wait = v1beta1.ContainerRecreateRequestSucceeded, 0
 		} else {
-			wait += time.Millisecond // Longer than the time, not as long.
+			wait += time.Millisecond // The container must have run for longer than the period.
 		}
 	default:
 		state.Phase = v1beta1.ContainerRecreateRequestPending
@@ -70,19 +70,19 @@ func stateOf(
 	return state, wait
 }
 
-// announce says, before it is done, which instance is stopped. The request forces a restart, so an agent that comes back could
-// not tell the instance to stop from the one that follows it otherwise.
+// announce records the instance in the status before it is stopped. With forceRecreate, a restarted agent could not
+// tell otherwise whether it still has to stop the current instance.
 func announce(state *containerState, in *instance) {
 	state.Phase, state.IsKilled, state.Message = v1beta1.ContainerRecreateRequestRecreating, true, stopping+in.id
 }
 
-// isStopping tells whether the instance is the one that was announced, and still to be stopped.
+// isStopping returns true if the instance was announced and still has to be stopped.
 func isStopping(state containerState, in *instance) bool {
 	id, found := strings.CutPrefix(state.Message, stopping)
 	return found && in != nil && id == in.id && !in.exited && state.Phase == v1beta1.ContainerRecreateRequestRecreating
 }
 
-// ready tells whether the Pod says that the instance serves.
+// ready returns true if the Pod reports this instance as ready.
 func ready(r *request, name string, in *instance) bool {
 	for _, status := range r.Status.ContainerStatusSnapshot {
 		if status.Name == name {
@@ -92,18 +92,18 @@ func ready(r *request, name string, in *instance) bool {
 	return false
 }
 
-// step is what comes next for a request.
+// step is the next action for a request.
 type step struct {
-	// done says that the request has ended.
+	// done is true if the request is completed.
 	done bool
 	// stop is the index of the container to stop, or -1.
 	stop int
-	// missing says that the request waits for a container that the runtime does not have.
+	// missing is true if the request waits for a container that the runtime does not have.
 	missing bool
 }
 
-// next goes through the containers in order, to the first that something has to be done about. It marks those that it passes
-// as stopped: their instances went, by whoever's doing.
+// next returns the action for the first container that needs one. It marks the restarting containers before it as
+// killed, whoever stopped them.
 func next(r *request, states []containerState, instances map[string]*instance) step {
 	pending := false
 	for i := range states {

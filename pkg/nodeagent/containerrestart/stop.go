@@ -21,11 +21,11 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/containerstop"
 )
 
-// defaultGrace is the grace period in seconds of a request that has none.
+// defaultGrace is the default grace period of a request, in seconds.
 const defaultGrace = 30
 
-// stop ends one container, and says what came of it. A runtime or a server that does not answer says nothing of the
-// container: the next pass tries again.
+// stop stops one container and records the result. If the runtime or the API server does not answer, the result is
+// unknown and the next pass retries.
 func (c *Controller) stop(ctx context.Context, runtime Runtime, r *request, states []containerState, i int, in *instance) error {
 	states = slices.Clone(states)
 	state, container := &states[i], &r.Spec.Containers[i]
@@ -50,7 +50,7 @@ func (c *Controller) stop(ctx context.Context, runtime Runtime, r *request, stat
 	return c.persist(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) { status.ContainerRecreateStates = states })
 }
 
-// unanswered tells whether the runtime, or the agent itself, went away.
+// unanswered returns true if the runtime did not answer or the agent is stopping.
 func unanswered(ctx context.Context, err error) bool {
 	code := status.Code(err)
 	return ctx.Err() != nil || code == codes.Unavailable || code == codes.Canceled
@@ -82,14 +82,14 @@ func (c *Controller) target(
 	}
 }
 
-// podIP is where the hook goes, if it is a request that names no host.
+// podIP returns the Pod IP if the hook is an HTTP request without a host, else an empty string.
 func (c *Controller) podIP(ctx context.Context, r *request, hook *corev1.LifecycleHandler) (string, error) {
 	if hook == nil || hook.HTTPGet == nil || hook.HTTPGet.Host != "" {
 		return "", nil
 	}
 	pod, err := c.config.Client.Pods(r.Namespace).Get(ctx, r.Spec.PodName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return "", nil // Its containers go, and the request with them.
+		return "", nil // The Pod is gone, so its containers stop and the request ends.
 	}
 	if err != nil {
 		return "", fmt.Errorf("get Pod for its address: %w", err)

@@ -32,7 +32,7 @@ import (
 
 var requests = v1beta1.SchemeGroupVersion.WithResource("containerrecreaterequests")
 
-// world is one node with its agent, and the controller, in virtual time.
+// world is one node with its agent and the controller, in virtual time.
 type world struct {
 	t      *testing.T
 	kube   *fake.Clientset
@@ -41,12 +41,12 @@ type world struct {
 	events *record.FakeRecorder
 	agent  func()
 
-	// deaf says that no write of a status arrives.
+	// deaf makes all status updates fail with ServiceUnavailable.
 	deaf atomic.Bool
 
 	mu      sync.Mutex
 	version int
-	// history is the statuses of requests that were written, in order.
+	// history holds the written statuses of requests, in order.
 	history []written
 }
 
@@ -55,7 +55,7 @@ type written struct {
 	status v1beta1.ContainerRecreateRequestStatus
 }
 
-// simulate runs a test in a world of its own with one Pod, p, that runs app and sidecar.
+// simulate runs a test in its own world with one Pod, p, that runs app and sidecar.
 func simulate(t *testing.T, test func(*world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -65,14 +65,14 @@ func simulate(t *testing.T, test func(*world)) {
 		w.pod("p")
 		stop := w.controller()
 		w.agent = w.runAgent()
-		w.pass(time.Second) // The caches are filled.
+		w.pass(time.Second) // Let the caches fill.
 		test(w)
 		w.agent()
 		stop()
 	})
 }
 
-// pod makes a Pod whose containers run and are ready.
+// pod creates a Pod whose containers run and are ready.
 func (w *world) pod(name string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	w.t.Helper()
 	pod := &corev1.Pod{
@@ -93,7 +93,7 @@ func (w *world) pod(name string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// update is the API server's check of versions, and what it keeps from a write of the status.
+// update does what the API server does with a write of the status: it checks the version and stores only the status.
 func (w *world) update(action clienttesting.Action) (bool, runtime.Object, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,7 +120,7 @@ func (w *world) nextVersion() string {
 	return fmt.Sprint(w.version)
 }
 
-// controller runs the controller's half until the function returned is called.
+// controller runs the controller until the returned function is called.
 func (w *world) controller() (stop func()) {
 	w.t.Helper()
 	gate, err := features.New("")
@@ -140,7 +140,7 @@ func (w *world) controller() (stop func()) {
 	}
 }
 
-// runAgent runs the agent until the function returned is called.
+// runAgent runs the agent until the returned function is called.
 func (w *world) runAgent() (stop func()) {
 	w.t.Helper()
 	c, err := New(Config{
@@ -162,7 +162,7 @@ func (w *world) runAgent() (stop func()) {
 	}
 }
 
-// create makes a request for a Pod as the server completes it.
+// create creates a request for a Pod, with the defaults that the API server sets.
 func (w *world) create(name, pod string, containers []string, edits ...func(*request)) {
 	w.t.Helper()
 	object, err := w.kube.CoreV1().Pods("ns").Get(w.t.Context(), pod, metav1.GetOptions{})
@@ -204,7 +204,7 @@ func (w *world) get(name string) *request {
 	return object.(*request).DeepCopy()
 }
 
-// edit changes a request as users do.
+// edit changes a request as a user would.
 func (w *world) edit(name string, change func(*request)) {
 	w.t.Helper()
 	w.mu.Lock()
@@ -222,13 +222,13 @@ func (w *world) remove(name string) {
 	require.NoError(w.t, w.kruise.Tracker().Delete(requests, "ns", name))
 }
 
-// pass lets time go by.
+// pass advances the clock.
 func (w *world) pass(period time.Duration) {
 	<-time.After(period)
 	synctest.Wait()
 }
 
-// until lets time go by until the condition holds.
+// until advances the clock until the condition holds.
 func (w *world) until(what string, condition func() bool) {
 	w.t.Helper()
 	for range 20 * 60 * 10 {
@@ -241,14 +241,14 @@ func (w *world) until(what string, condition func() bool) {
 	require.Fail(w.t, "never: "+what, "%v", w.node.texts())
 }
 
-// completed waits for a request to end, and returns it.
+// completed waits for a request to complete and returns it.
 func (w *world) completed(name string) *request {
 	w.t.Helper()
 	w.until(name+" ends", func() bool { return w.get(name).Status.CompletionTime != nil })
 	return w.get(name)
 }
 
-// statuses are those of a request that were written, in order.
+// statuses returns the written statuses of a request, in order.
 func (w *world) statuses(name string) (statuses []v1beta1.ContainerRecreateRequestStatus) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -272,7 +272,7 @@ func (w *world) told() (events []string) {
 	}
 }
 
-// restarts is how often a container of the Pod was restarted.
+// restarts returns the restart count of a container of the Pod.
 func (w *world) restarts(pod, container string) int32 {
 	w.t.Helper()
 	object, err := w.kube.CoreV1().Pods("ns").Get(w.t.Context(), pod, metav1.GetOptions{})

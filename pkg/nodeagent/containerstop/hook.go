@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// runHook runs a hook for as long as the grace period lasts. What takes longer is left alone.
+// runHook runs a preStop hook for at most the grace period. It does not wait for a slower hook.
 func (s *Stopper) runHook(ctx context.Context, target Target, manner *Manner) error {
 	ctx, cancel := context.WithTimeout(ctx, manner.Grace)
 	defer cancel()
@@ -37,16 +37,16 @@ func (s *Stopper) runHook(ctx context.Context, target Target, manner *Manner) er
 		}
 		return nil
 	case handler.TCPSocket != nil:
-		return nil // The API accepts it, and nothing runs it.
+		return nil // The API accepts tcpSocket hooks, but Kubernetes does not run them.
 	default:
 		return errors.New("neither exec nor httpGet nor sleep")
 	}
 }
 
-// client trusts any certificate, as the kubelet does for hooks: a Pod speaks for nobody but itself.
+// client trusts any certificate, as the kubelet does for hooks. The hook only talks to the Pod itself.
 var client = &http.Client{Transport: &http.Transport{
 	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // See above.
-	// Proxies are for what is outside of the cluster.
+	// The client uses no proxy, because Pods are inside the cluster.
 	DisableKeepAlives: true,
 }}
 
@@ -87,7 +87,7 @@ func get(ctx context.Context, action *corev1.HTTPGetAction, podIP string, ports 
 	return nil
 }
 
-// portNumber finds a port by its name among those of the container.
+// portNumber returns the number of a port. It looks up a port name among the ports of the container.
 func portNumber(port intstr.IntOrString, ports []corev1.ContainerPort) (int, error) {
 	if port.Type == intstr.Int {
 		return port.IntValue(), nil

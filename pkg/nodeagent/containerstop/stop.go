@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// leastGrace is what a container gets in which to end, whatever its hook took.
+// leastGrace is the minimum time that a container gets to exit after its hook.
 const leastGrace = 2 * time.Second
 
 // Annotations that the kubelet writes on containers.
@@ -25,43 +25,43 @@ const (
 	portsKey            = "io.kubernetes.container.ports"
 )
 
-// Runtime is what of a container runtime is needed.
+// Runtime lists the CRI calls that this package makes.
 type Runtime interface {
 	ContainerStatus(ctx context.Context, containerID string, verbose bool) (*runtimeapi.ContainerStatusResponse, error)
 	ExecSync(ctx context.Context, containerID string, cmd []string, timeout time.Duration) (stdout, stderr []byte, err error)
 	StopContainer(ctx context.Context, containerID string, timeout int64) error
 }
 
-// Stopper ends containers.
+// Stopper stops containers.
 type Stopper struct {
 	Clock clock.WithTicker
 }
 
-// Target is the container to end.
+// Target is the container to stop.
 type Target struct {
 	Runtime Runtime
-	// ID is the runtime's own, without its name.
+	// ID is the container ID without the runtime name.
 	ID string
-	// PodIP is where hooks that are requests go.
+	// PodIP is the address for HTTP hooks that name no host.
 	PodIP string
-	// Manner is how to end it; nil reads from the container what the kubelet wrote there.
+	// Manner says how to stop the container. If nil, Stop uses the annotations that the kubelet set on the container.
 	Manner *Manner
-	// Begin is called when the container is found running, before anything is done to it. It may be nil.
+	// Begin is called once the container is known to be running, before anything is done to it. It may be nil.
 	Begin func()
-	// HookFailed is called when the container's hook failed; the container is ended all the same. It may be nil.
+	// HookFailed is called if the preStop hook fails. The container is stopped anyway. It may be nil.
 	HookFailed func(error)
 }
 
-// Manner is how a container is ended.
+// Manner says how to stop a container.
 type Manner struct {
-	// Grace is how long the hook and the end of the container may take together. The hook is left out when it is zero.
+	// Grace is the time for the hook and the exit of the container together. If it is zero, the hook does not run.
 	Grace time.Duration
-	// PreStop is the hook, if there is one, and Ports are those that it may name.
+	// PreStop is the preStop hook, or nil. Ports are the container ports that the hook may name.
 	PreStop *corev1.LifecycleHandler
 	Ports   []corev1.ContainerPort
 }
 
-// Stop ends the container unless it has ended. A container that is gone is no error.
+// Stop stops the container if it is running. It returns nil if the container has exited or does not exist.
 func (s *Stopper) Stop(ctx context.Context, target Target) error {
 	response, err := target.Runtime.ContainerStatus(ctx, target.ID, false)
 	if status.Code(err) == codes.NotFound {
@@ -95,7 +95,7 @@ func (s *Stopper) Stop(ctx context.Context, target Target) error {
 	return nil
 }
 
-// written is the manner that the kubelet wrote on the container. A hook that cannot be read is none.
+// written returns the Manner that the kubelet stored on the container. An unreadable hook is ignored.
 func written(annotations map[string]string) *Manner {
 	manner := &Manner{Grace: leastGrace}
 	for _, key := range []string{terminationGraceKey, deletionGraceKey} {

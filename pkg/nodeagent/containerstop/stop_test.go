@@ -21,13 +21,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// fakeRuntime has one container.
+// fakeRuntime is a runtime with one container.
 type fakeRuntime struct {
 	state       runtimeapi.ContainerState
 	annotations map[string]string
 	statusErr   error
 	stopErr     error
-	// hook is how long a program in the container takes, and what comes of it.
+	// hook is how long an exec hook takes. hookErr is its result.
 	hook    time.Duration
 	hookErr error
 	calls   []string

@@ -17,19 +17,19 @@ import (
 const configKind = "CredentialProviderConfig"
 
 var (
-	// configVersions are the versions of the file. They differ only in fields that this package does not read.
+	// configVersions lists the accepted versions of the file. They differ only in fields that this package does not read.
 	configVersions = []string{
 		"kubelet.config.k8s.io/v1", "kubelet.config.k8s.io/v1beta1", "kubelet.config.k8s.io/v1alpha1",
 	}
-	// protocolVersions are the versions of what is said to a plugin and by it.
+	// protocolVersions lists the accepted versions of the plugin protocol.
 	protocolVersions = []string{
 		"credentialprovider.kubelet.k8s.io/v1", "credentialprovider.kubelet.k8s.io/v1beta1", "credentialprovider.kubelet.k8s.io/v1alpha1",
 	}
 )
 
-// LoadPlugins reads the file that says which plugins there are, in the form of the kubelet's, and finds their programs in a
-// folder. Without a file there are none. What is wrong with one plugin leaves that one out: the error tells of it, and the
-// others are returned beside it.
+// LoadPlugins reads a CredentialProviderConfig file of the kubelet and finds the programs in binDir. Without the file
+// it returns no plugins and no error. An invalid plugin is skipped: LoadPlugins returns the valid plugins together
+// with an error that names the invalid ones.
 func LoadPlugins(file, binDir string, clock clock.PassiveClock) (*Plugins, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

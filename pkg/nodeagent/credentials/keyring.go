@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Credential is what a registry is offered. It has a name with a password, or a token.
+// Credential is a login for a registry: a name and a password, or a token.
 type Credential struct {
 	Username, Password string
 	// IdentityToken is exchanged at the registry for an access token.
 	IdentityToken string
-	// RegistryToken is sent to the registry as it is.
+	// RegistryToken is sent to the registry unchanged.
 	RegistryToken string
 }
 
-// dockerHub is the name under which credentials of the default registry are often kept, beside its own.
+// dockerHub is another name of the default registry. Secrets often use it.
 const (
 	dockerHub    = "index.docker.io"
 	dockerDomain = "docker.io"
 )
 
-// Keyring holds credentials and what they are for. The zero value is empty.
+// Keyring holds credentials and the image patterns they apply to. The zero value is empty.
 type Keyring struct {
 	entries []entry
 }
@@ -31,8 +31,8 @@ type entry struct {
 	credential Credential
 }
 
-// Add keeps a credential for the images that a pattern fits: host, optionally a port and the beginning of a path. A part of
-// the host between dots may be a wildcard. One that is there already is not added again.
+// Add stores a credential for the images that match a pattern. A pattern is a host with an optional port and path
+// prefix. Each label of the host may be a wildcard. A duplicate is ignored.
 func (k *Keyring) Add(text string, credential Credential) error {
 	parsed, err := parsePattern(text)
 	if err != nil {
@@ -45,8 +45,9 @@ func (k *Keyring) Add(text string, credential Credential) error {
 	return nil
 }
 
-// Lookup returns the credentials that fit an image, the best first: of two patterns the longer one, and the one without a
-// wildcard. Of one pattern they come as they were added. The image is its full name: docker.io/library/nginx.
+// Lookup returns the credentials that match an image, the best match first. A longer pattern is better than a shorter
+// one, and a pattern without a wildcard is better than one with a wildcard. Credentials of the same pattern keep the
+// order of Add. image is the full name, for example docker.io/library/nginx.
 func (k *Keyring) Lookup(image string) []Credential {
 	target, err := parsePattern(image)
 	if err != nil {

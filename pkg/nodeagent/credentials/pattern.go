@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// pattern is which images something is for.
+// pattern selects images by host, port and path.
 type pattern struct {
 	host, port, path string
 }
 
-// parsePattern reads host[:port][/path], with or without a scheme and the version of the registry's protocol.
+// parsePattern parses host[:port][/path]. It ignores a scheme and the protocol version of the registry.
 func parsePattern(text string) (pattern, error) {
 	address := text
 	if !strings.HasPrefix(address, "http://") && !strings.HasPrefix(address, "https://") {
@@ -35,8 +35,8 @@ func parsePattern(text string) (pattern, error) {
 	return p, nil
 }
 
-// fits tells whether the pattern is for an image: the same port, as many parts of the host, each of which fits, and a path
-// that begins the image's.
+// fits returns true if the pattern matches an image. The ports must be equal, the hosts must have the same number of
+// labels and each label must match, and the path must be a prefix of the image's path.
 func (p pattern) fits(image pattern) bool {
 	if p.port != image.port || !strings.HasPrefix(image.path, p.path) {
 		return false
@@ -46,7 +46,7 @@ func (p pattern) fits(image pattern) bool {
 		return false
 	}
 	for i := range wanted {
-		// A pattern was checked when it was read.
+		// parsePattern has checked the pattern, so Match returns no error.
 		if matched, err := path.Match(wanted[i], parts[i]); err != nil || !matched {
 			return false
 		}
@@ -54,7 +54,7 @@ func (p pattern) fits(image pattern) bool {
 	return true
 }
 
-// String is the form that patterns are ordered by.
+// String returns the form that is used to sort patterns.
 func (p pattern) String() string {
 	if p.port == "" {
 		return p.host + p.path

@@ -19,20 +19,20 @@ import (
 )
 
 const (
-	// pluginTimeout is how long a plugin may take, as the kubelet allows it.
+	// pluginTimeout is how long a plugin may run. The kubelet has the same limit.
 	pluginTimeout = time.Minute
-	// killDelay is how long what a killed plugin left behind may hold its output open.
+	// killDelay is how long to wait after a kill for child processes of the plugin to close its output.
 	killDelay = 2 * time.Second
-	// stderrLimit is how much of what a plugin complains about is passed on.
+	// stderrLimit is how many bytes of a plugin's stderr an error contains.
 	stderrLimit = 512
 )
 
-// Plugins are the credential provider plugins of the node.
+// Plugins holds the credential provider plugins of the node.
 type Plugins struct {
 	list []*plugin
 }
 
-// plugin is one of them. Its program runs once at a time: who waits for it then finds its answer.
+// plugin is one credential provider plugin. Only one process of it runs at a time, so a waiting caller finds the cached answer.
 type plugin struct {
 	name, path string
 	args, env  []string
@@ -41,19 +41,19 @@ type plugin struct {
 	keep       time.Duration
 	clock      clock.PassiveClock
 
-	// turn guards known.
+	// turn is a lock with one slot. Its holder may access known.
 	turn  chan struct{}
 	known map[string]answer
 }
 
-// answer is what a plugin said, until when it holds.
+// answer is a cached answer of a plugin and its expiry.
 type answer struct {
 	auth  map[string]providerv1.AuthConfig
 	until time.Time
 }
 
-// AddTo asks the plugins that are for an image, and keeps what they answer. The error tells of those that failed. The image is
-// its full name: docker.io/library/nginx.
+// AddTo adds the credentials that the matching plugins return for an image. The error names the plugins that failed;
+// the credentials of the others are added anyway. image is the full name, for example docker.io/library/nginx.
 func (p *Plugins) AddTo(ctx context.Context, keyring *Keyring, image string) error {
 	target, err := parsePattern(image)
 	if err != nil {
@@ -75,7 +75,7 @@ func (p *Plugins) AddTo(ctx context.Context, keyring *Keyring, image string) err
 	return errors.Join(errs...)
 }
 
-// ask returns what the plugin said before, as long as that holds, or runs it.
+// ask returns the cached answer of the plugin. If there is none, it runs the plugin.
 func (p *plugin) ask(ctx context.Context, image string, target pattern) (map[string]providerv1.AuthConfig, error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -117,7 +117,7 @@ func (p *plugin) ask(ctx context.Context, image string, target pattern) (map[str
 
 func cacheKey(kind providerv1.PluginCacheKeyType, of string) string { return string(kind) + " " + of }
 
-// run says the image to the program and reads what it answers. The answer is never in an error.
+// run sends the image to the plugin on stdin and parses the answer. Errors never contain the answer, because it holds credentials.
 func (p *plugin) run(ctx context.Context, image string) (*providerv1.CredentialProviderResponse, error) {
 	request, err := json.Marshal(providerv1.CredentialProviderRequest{
 		TypeMeta: metav1.TypeMeta{APIVersion: p.apiVersion, Kind: "CredentialProviderRequest"}, Image: image,

@@ -15,7 +15,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 )
 
-// node is a node's folder of plugins and the file that names them.
+// node is the plugin folder of a node and the file that names the plugins.
 type node struct {
 	t           *testing.T
 	dir, config string
@@ -28,7 +28,7 @@ func newNode(t *testing.T) *node {
 	return &node{t: t, dir: dir, config: filepath.Join(dir, "config.yaml"), clock: testingclock.NewFakePassiveClock(time.Unix(1000, 0))}
 }
 
-// program writes a plugin that counts its runs and keeps what it is asked.
+// program writes a plugin that counts its runs and stores the requests it gets.
 func (n *node) program(name, script string) {
 	n.t.Helper()
 	text := "#!/bin/sh\ncat > " + n.dir + "/" + name + ".in\necho \"$*\" >> " + n.dir + "/" + name + ".runs\n" + script + "\n"
@@ -47,7 +47,7 @@ func (n *node) runs(name string) int {
 
 const header = "apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\nproviders:\n"
 
-// provider is the entry of one plugin.
+// provider returns the configuration of one plugin.
 func provider(name, match string) string {
 	return "- {name: " + name + ", matchImages: ['" + match + "'], defaultCacheDuration: 10m, apiVersion: credentialprovider.kubelet.k8s.io/v1}\n"
 }
@@ -58,7 +58,7 @@ func (n *node) load(text string) (*credentials.Plugins, error) {
 	return credentials.LoadPlugins(n.config, n.dir, n.clock)
 }
 
-// answer is a script that prints an answer.
+// answer returns a script that prints an answer.
 func answer(fields string) string {
 	return `echo '{"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1",` + fields + `}'`
 }

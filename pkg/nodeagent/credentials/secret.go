@@ -12,18 +12,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// dockerLogin is what Docker's configuration says of one registry.
+// dockerLogin is the entry of one registry in a Docker configuration.
 type dockerLogin struct {
 	Username string `json:"username"`
 	Password string `json:"password"`
-	// Auth is both as base64 of name:password.
+	// Auth is the base64 encoding of name:password.
 	Auth          string `json:"auth"`
 	IdentityToken string `json:"identitytoken"`
 	RegistryToken string `json:"registrytoken"`
 }
 
-// AddSecret keeps the credentials of a Secret. What can be read of it is kept, the error tells of the rest. It never shows
-// what is in the Secret.
+// AddSecret adds the credentials of a Secret. It adds the readable entries and returns an error for the others. The
+// error never contains data of the Secret.
 func (k *Keyring) AddSecret(secret *corev1.Secret) error {
 	logins, err := loginsOf(secret)
 	if err != nil {
@@ -65,7 +65,7 @@ func decode(secret *corev1.Secret, key string, into any) error {
 		return fmt.Errorf("it has no key %s", key)
 	}
 	if json.Unmarshal(data, into) != nil {
-		// The decoder's own words may repeat a part of the content.
+		// The error of the decoder may contain part of the data.
 		return fmt.Errorf("its key %s is not the JSON of Docker's configuration", key)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// checkTTL is how long an answer about a runtime counts as fresh.
+// checkTTL is how long the result of a check is cached.
 const checkTTL = 10 * time.Second
 
 var up = metrics.NewGaugeVec(&metrics.GaugeOpts{
@@ -22,10 +22,11 @@ var up = metrics.NewGaugeVec(&metrics.GaugeOpts{
 	StabilityLevel: metrics.ALPHA,
 }, []string{"runtime"})
 
-// RegisterMetrics adds this package's metrics to the process's registry. Calling it again changes nothing.
+// RegisterMetrics registers the metrics of this package. Only the first call has an effect.
 var RegisterMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(up) })
 
-// Check tells whether the runtimes answer. It belongs to readiness: an agent whose runtime is away recovers by itself.
+// Check checks that the runtimes answer. Use it for readiness, not for liveness: the connections recover without a
+// restart of the agent.
 type Check struct {
 	runtimes Runtimes
 	clock    clock.PassiveClock
@@ -35,12 +36,12 @@ type Check struct {
 	err   error
 }
 
-// NewCheck makes a check that asks each runtime for its version, at most every 10 seconds.
+// NewCheck creates a check. It asks each runtime for its version at most every 10 seconds.
 func NewCheck(runtimes Runtimes, clock clock.PassiveClock) *Check {
 	return &Check{runtimes: runtimes, clock: clock}
 }
 
-// Check returns the last answer, or asks anew when that is too old.
+// Check returns the last result. If that is too old, it asks the runtimes again.
 func (c *Check) Check(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +56,7 @@ func (c *Check) Check(ctx context.Context) error {
 	c.err = errors.Join(errs...)
 	c.asked = now
 	if ctx.Err() != nil {
-		c.asked = time.Time{} // the asker left: what failed may not be the runtime
+		c.asked = time.Time{} // The caller gave up, so the error may not come from the runtime. Do not cache the result.
 	}
 	return c.err
 }

@@ -15,7 +15,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/cri/critest"
 )
 
-// runDir is a folder whose path is short enough for a socket's.
+// runDir creates a folder whose path is short enough for a socket path.
 func runDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "run") //nolint:usetesting // A socket's path has at most 107 bytes.
@@ -141,7 +141,7 @@ func TestDetectEndsWithItsContext(t *testing.T) {
 	assert.ErrorContains(t, err, "canceled")
 }
 
-// The socket disappears and returns, and the check follows without a restart.
+// The check fails while the socket is missing and succeeds when the socket is back, without a restart.
 // Case node-agent 21.
 func TestCheckSocketReturns(t *testing.T) {
 	socket := filepath.Join(runDir(t), "containerd.sock")

@@ -8,11 +8,11 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Runtimes are the usable runtimes of a node, at least one, the preferred one first.
+// Runtimes holds the usable runtimes of a node, at least one, in order of preference.
 type Runtimes []*Runtime
 
-// Detect connects to the sockets in their order. An endpoint that does not answer as CRI v1 is logged and left out;
-// when none is left, the error tells of each.
+// Detect connects to the sockets in the given order. It logs and skips an endpoint that does not support CRI v1. If
+// no endpoint remains, it returns an error that describes each.
 func Detect(ctx context.Context, sockets []string) (Runtimes, error) {
 	logger := klog.FromContext(ctx)
 	var runtimes Runtimes
@@ -37,12 +37,12 @@ func Detect(ctx context.Context, sockets []string) (Runtimes, error) {
 	return runtimes, nil
 }
 
-// Default is the runtime for what belongs to no container, such as pulling images.
+// Default returns the runtime for work that belongs to no container, such as pulling images.
 func (r Runtimes) Default() *Runtime {
 	return r[0]
 }
 
-// Named returns the runtime whose name is the scheme of a container ID, or nil.
+// Named returns the runtime with the given name, or nil. The name is the scheme of a container ID.
 func (r Runtimes) Named(name string) *Runtime {
 	for _, runtime := range r {
 		if runtime.Name == name {
@@ -52,7 +52,7 @@ func (r Runtimes) Named(name string) *Runtime {
 	return nil
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (r Runtimes) Close(ctx context.Context) error {
 	var errs []error
 	for _, runtime := range r {

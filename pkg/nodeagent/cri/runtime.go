@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	// imageConnectTimeout bounds image calls, of which listing on a busy disk is the slowest.
+	// imageConnectTimeout limits image calls. The slowest one lists images on a busy disk.
 	imageConnectTimeout = 30 * time.Second
-	// runtimeCallTimeout bounds calls about containers, except those that wait by their nature.
+	// runtimeCallTimeout limits container calls, except those that have to wait, such as stopping a container.
 	runtimeCallTimeout = 5 * time.Second
-	// probeTimeout bounds what is asked of an endpoint before it counts as usable.
+	// probeTimeout limits the calls that check whether an endpoint is usable.
 	probeTimeout = 10 * time.Second
 )
 
-// Runtime is a container runtime that speaks CRI v1. Its connections come back by themselves when the socket does.
+// Runtime is a container runtime that supports CRI v1. Its connections recover when the socket comes back.
 type Runtime struct {
-	// Socket is the path that the runtime was found at.
+	// Socket is the path of the socket.
 	Socket string
-	// Name is the runtime's own, the scheme of its container IDs: containerd, cri-o, docker.
+	// Name is the name that the runtime reports, such as containerd, cri-o or docker. It is the scheme of container IDs.
 	Name string
-	// Version is the runtime's own.
+	// Version is the version that the runtime reports.
 	Version string
 
 	Images     internalapi.ImageManagerService
 	Containers internalapi.RuntimeService
 }
 
-// connect asks for the images, then for the version, and fails unless both are answered.
+// connect connects to a runtime. It fails unless the runtime answers an image call and a version call.
 func connect(ctx context.Context, socket string) (_ *Runtime, err error) {
 	probeCtx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// ErrNoSocket tells that the node's run directory holds no socket of a container runtime.
+// ErrNoSocket means that the run directory has no socket of a known container runtime.
 var ErrNoSocket = errors.New("not found container runtime sock")
 
-// candidates are the sockets of the known runtimes below the run directory, the preferred one first.
+// candidates lists the sockets of the known runtimes, relative to the run directory, in order of preference.
 var candidates = []string{
 	"containerd.sock",
 	"containerd/containerd.sock",
@@ -22,8 +22,8 @@ var candidates = []string{
 	"cri-dockerd/cri-dockerd.sock",
 }
 
-// Sockets returns the paths of the sockets below runDir that may be a runtime's, the preferred one first.
-// With a socketFile, relative to runDir, only that one counts. A socket that two paths lead to is returned once.
+// Sockets returns the paths of the runtime sockets below runDir, in order of preference. If socketFile is set,
+// relative to runDir, only that socket is used. A socket that has two paths is returned once.
 func Sockets(runDir, socketFile string) ([]string, error) {
 	names := candidates
 	if socketFile != "" {

@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 )
 
-// timeoutError ends an attempt.
+// timeoutError is the cause of an attempt that ran out of time.
 type timeoutError struct{ after time.Duration }
 
 func (e timeoutError) Error() string {
@@ -24,7 +24,8 @@ func (e timeoutError) Error() string {
 		e.after)
 }
 
-// present returns the runtime's ID of the image, or nothing where it is absent or is to be pulled in any case.
+// present returns the image ID if the runtime has the image. It returns an empty string if the image is absent or the
+// pull policy is Always.
 func (c *Controller) present(ctx context.Context, t *task) (string, error) {
 	ref, err := newReference(t.imageTag)
 	if err != nil || t.always {
@@ -32,7 +33,7 @@ func (c *Controller) present(ctx context.Context, t *task) (string, error) {
 	}
 	response, err := c.config.Images.ImageStatus(ctx, &runtimeapi.ImageSpec{Image: ref.asked}, false)
 	if err != nil {
-		// The runtime says why when it is asked to pull.
+		// A failing runtime reports its error again when the pull starts.
 		klog.FromContext(ctx).V(2).Info("Cannot tell whether the image is present", "err", err)
 		return "", nil
 	}
@@ -42,8 +43,8 @@ func (c *Controller) present(ctx context.Context, t *task) (string, error) {
 	return "", nil
 }
 
-// attempt pulls once, with each of the credentials that fit until one is accepted. Without any, nothing is offered. A later
-// attempt looks again whether the image is there, and reads the Secrets anew.
+// attempt pulls once. It tries the matching credentials one by one until the registry accepts one, or pulls without credentials
+// if none match. With later set, it first checks again whether the image is present, and it reads the Secrets again.
 func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, timeoutError{t.timeout})
 	defer cancel()
@@ -71,10 +72,11 @@ func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, 
 	return "", err
 }
 
-// runtimeAhead is by how much a runtime, which was told how long it has, may find that over before we do.
+// runtimeAhead is how much earlier than this process a runtime may report the same deadline.
 const runtimeAhead = time.Second
 
-// ended returns why a pull failed: with the time that it had, whoever noticed first, or else with the error.
+// ended returns the reason of a failed pull. If the time is over, that is the cause of ctx, even if the runtime
+// reported the timeout first. Otherwise it is err.
 func ended(ctx context.Context, err error) error {
 	deadline, bounded := ctx.Deadline()
 	if bounded && status.Code(err) == codes.DeadlineExceeded && time.Until(deadline) < runtimeAhead {
@@ -86,7 +88,8 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// credentials are all that fit the image, the best first. What kept others away is told with a failure.
+// credentials returns the matching credentials, the best match first. problems describes the sources that could not
+// be read; the message of a failed pull includes them.
 func (c *Controller) credentials(
 	ctx context.Context, t *task, ref imageReference, fresh bool,
 ) (found []credentials.Credential, problems []string, err error) {
@@ -109,7 +112,7 @@ func (c *Controller) credentials(
 	return keyring.Lookup(ref.repository), problems, nil
 }
 
-// offer pulls with one credential after the other. That all of them failed is told with each failure.
+// offer pulls with one credential after the other until one works. If all fail, the error lists the distinct failures.
 func (c *Controller) offer(ctx context.Context, t *task, ref imageReference, offers []credentials.Credential) (string, error) {
 	if len(offers) == 0 {
 		id, err := c.pullWith(ctx, t, ref, nil)

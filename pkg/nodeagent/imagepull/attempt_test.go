@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestTheRuntimeMayNoticeFirst that a pull's time is over: the message is the same.
+// TestTheRuntimeMayNoticeFirst checks that the message is the same if the runtime reports the end of the time first.
 func TestTheRuntimeMayNoticeFirst(t *testing.T) {
 	over, own := status.Error(codes.DeadlineExceeded, "context deadline exceeded"), errors.New("its time is over")
 	for name, test := range map[string]struct {

@@ -31,7 +31,7 @@ import (
 
 const loopback = "127.0.0.1"
 
-// containerd runs the real runtime in a folder and returns its images.
+// containerd runs the real runtime in a folder and returns its image service.
 func containerd(t *testing.T, dir string) Images {
 	t.Helper()
 	critest.StartContainerd(t, dir)
@@ -46,7 +46,7 @@ func containerd(t *testing.T, dir string) Images {
 	return found.Default().Images
 }
 
-// shortDir is a folder whose path is short enough for a socket's.
+// shortDir creates a folder whose path is short enough for a socket path.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "run") //nolint:usetesting // A socket's path has at most 107 bytes.
@@ -55,7 +55,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// pullReally runs the agent until it has the last word on one tag.
+// pullReally runs the agent until the pull of one tag has completed.
 func pullReally(t *testing.T, images Images, image string, spec v1beta1.ImageTagSpec, passwords ...string) v1beta1.ImageTagStatus {
 	t.Helper()
 	var secrets []corev1.Secret
@@ -97,7 +97,7 @@ func pullReally(t *testing.T, images Images, image string, spec v1beta1.ImageTag
 	return last
 }
 
-// TestFailuresOfRealPulls tells apart by their words what the real runtime says in its own.
+// TestFailuresOfRealPulls checks that the agent recognizes the error texts of the real runtime.
 func TestFailuresOfRealPulls(t *testing.T) {
 	images := containerd(t, shortDir(t))
 	once := tries(20, 0)
@@ -194,7 +194,7 @@ func TestARealDiskThatIsFull(t *testing.T) {
 	assert.Equal(t, v1beta1.ImagePhaseFailed, report.Phase)
 	assert.Contains(t, report.Message, diskFull)
 
-	// There is room again, and what is complete stays.
+	// The disk has room again, and complete images stay.
 	kept, blobs := t.TempDir(), filepath.Join(content, "blobs")
 	require.NoError(t, os.CopyFS(kept, os.DirFS(blobs)))
 	free()

@@ -27,30 +27,30 @@ import (
 const (
 	name = "imagepuller"
 
-	// leastResync heals what was lost, at other times on each node.
+	// leastResync is the shortest resync period. Each node adds a random part, so that agents do not resync at the same time.
 	leastResync = 5 * time.Minute
 
-	// Writes of the status: one in two seconds, after the first few.
+	// Status writes are limited to one in two seconds, after a short burst.
 	writesPerSecond = 0.5
 	writeBurst      = 5
 )
 
-// Images is what of a container runtime is needed.
+// Images lists the CRI image calls that this package makes.
 type Images interface {
 	ImageStatus(ctx context.Context, image *runtimeapi.ImageSpec, verbose bool) (*runtimeapi.ImageStatusResponse, error)
 	PullImage(ctx context.Context, image *runtimeapi.ImageSpec, auth *runtimeapi.AuthConfig,
 		sandbox *runtimeapi.PodSandboxConfig) (string, error)
 }
 
-// Config is what the controller needs.
+// Config configures a Controller.
 type Config struct {
 	Node   string
 	Client cluster.Interface
 	Images Images
-	// Secrets returns the pull secrets that the node's NodeImage names and that there are.
+	// Secrets returns the existing pull secrets among those that the NodeImage of the node names.
 	Secrets func(context.Context) ([]corev1.Secret, error)
 	Plugins *credentials.Plugins
-	// MaxPulls is how many images are pulled at once; unlimited when not positive.
+	// MaxPulls is how many images are pulled at once. Zero or less means no limit.
 	MaxPulls int
 	Recorder record.EventRecorder
 	Clock    clock.WithTicker
@@ -62,11 +62,11 @@ type Controller struct {
 	informer cache.SharedIndexInformer
 	queue    *reconcile.Controller
 	secrets  *secrets
-	// slots is nil where any number of images is pulled at once.
+	// slots limits parallel pulls. It is nil if there is no limit.
 	slots   *semaphore.Weighted
 	running sync.WaitGroup
 
-	// The one worker of the queue alone touches what follows.
+	// Only the single worker of the queue may access the fields below.
 	uid    types.UID
 	pulls  map[imageTag]*pull
 	began  time.Time
@@ -74,7 +74,7 @@ type Controller struct {
 	writes *rate.Limiter
 }
 
-// New makes a controller that does nothing until Run.
+// New creates a controller. It starts nothing; call Run.
 func New(config Config) (*Controller, error) {
 	resync := leastResync + rand.N(leastResync) //nolint:gosec // Spreading load needs no secret.
 	own := fields.OneTermEqualSelector(metav1.ObjectNameField, config.Node).String()
@@ -96,10 +96,10 @@ func New(config Config) (*Controller, error) {
 	return c, c.queue.Watch(c.informer, func(metav1.Object) []types.NamespacedName { return []types.NamespacedName{c.key()} })
 }
 
-// Synced tells whether the NodeImage, or that there is none, is known.
+// Synced returns true when the cache is filled. The node may have no NodeImage.
 func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 
-// Run works until the context ends. Pulls that run then are cut off; who runs next begins them again.
+// Run runs the controller until ctx ends, and then cancels the running pulls. The next agent starts those pulls again.
 func (c *Controller) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer c.running.Wait()
@@ -111,5 +111,5 @@ func (c *Controller) Run(ctx context.Context) error {
 	return c.queue.Run(ctx)
 }
 
-// key is the only one that the queue ever has.
+// key returns the only key that the queue ever contains.
 func (c *Controller) key() types.NamespacedName { return types.NamespacedName{Name: c.config.Node} }

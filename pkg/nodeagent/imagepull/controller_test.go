@@ -130,7 +130,7 @@ func TestANodeImageThatIsMadeAnewBeginsAnew(t *testing.T) {
 	})
 }
 
-// The controllers give up on a pull that takes too long. The agent then gives up too.
+// The controllers declare a pull that takes too long failed. Then the agent also stops the pull.
 func TestWhatOthersDeclaredFailedEnds(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1")), func(w *world) {
 		w.runtime.answers(hang)
@@ -244,7 +244,7 @@ func TestOnePullAtATime(t *testing.T) {
 	})
 }
 
-// What is present waits for nobody.
+// A tag whose image is present does not wait for a slot.
 func TestPresentImagesNeedNoTurn(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1")), func(w *world) {
 		w.config.MaxPulls = 1

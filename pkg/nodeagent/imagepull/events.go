@@ -8,13 +8,13 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// Reasons of events.
+// Event reasons.
 const (
 	ReasonSucceeded = "PullImageSucceed"
 	ReasonFailed    = "PullImageFailed"
 )
 
-// announce writes the events of a pull that has ended: on the NodeImage, and a failure on those who want the image too.
+// announce records the events of a completed pull on the NodeImage. A failure is also recorded on the owners of the tag.
 func (c *Controller) announce(p *pull, t *task, took time.Duration, err error) {
 	node := &corev1.ObjectReference{
 		APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: "NodeImage", Name: p.node.Name, UID: p.node.UID,

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What a failure is called. The runtime's own text follows.
+// Messages for failure causes. The text of the runtime follows the message.
 const (
 	refused         = "the registry does not accept the credentials"
 	noCredentials   = "the registry wants credentials, and no pull secret or credential provider plugin has any for it"
@@ -27,16 +27,16 @@ const (
 	noRuntime       = "the container runtime of the node does not answer"
 )
 
-// cause is a reason for failure, and what runtimes write of it. They give nearly all failures the code Unknown, so their text
-// is all there is to tell them apart by. This is the one place that reads it.
+// cause maps runtime errors to a message. Runtimes return nearly all failures with the code Unknown, so only the
+// error text shows the cause. No other code parses that text.
 type cause struct {
 	words   string
 	codes   []codes.Code
 	phrases []string
 }
 
-// causes are looked through in their order: a text may have phrases of several, of which the first is nearest to the reason.
-// Codes come last, because a runtime may give one to what it only passes on.
+// causes is searched in order. An error text may contain phrases of several causes; the earlier entry is closer to
+// the root cause. Codes come last, because a runtime may attach a code to an error that it only forwards.
 var causes = []cause{
 	{noRuntime, nil, []string{"transport: error while dialing", "error reading from server", "transport is closing"}},
 	{diskFull, nil, []string{"no space left on device", "disk quota exceeded"}},
@@ -67,12 +67,12 @@ var causes = []cause{
 	{noRuntime, []codes.Code{codes.Unavailable}, nil},
 }
 
-// explain puts what happened in words before the runtime's text. What it does not know keeps that text alone.
+// explain puts the message of the cause in front of the runtime's text. If the cause is unknown, it returns the text alone.
 func explain(err error, ref imageReference, offered bool) error {
 	if err == nil {
 		return nil
 	}
-	// A name may have words in it that mean something elsewhere.
+	// An image name may contain a phrase, so remove the name before the search.
 	text := strings.ToLower(strings.NewReplacer(ref.full, "", ref.asked, "", ref.repository, "").Replace(err.Error()))
 	code := status.Code(err)
 	i := slices.IndexFunc(causes, func(c cause) bool {

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestFailuresHaveWords holds texts of real runtimes and registries to the words that users read. Those that this machine's
-// containerd can be made to say, TestFailuresOfRealPulls makes it say.
+// TestFailuresHaveWords maps error texts of real runtimes and registries to the messages that users read.
+// TestFailuresOfRealPulls checks those that a local containerd can produce.
 func TestFailuresHaveWords(t *testing.T) {
 	const resolve = `failed to pull and unpack image "docker.io/library/nginx:1": failed to resolve reference "docker.io/library/nginx:1": `
 	tests := map[string]struct {

@@ -36,10 +36,10 @@ type request struct {
 	sandbox *runtimeapi.PodSandboxConfig
 }
 
-// fakeRuntime is a container runtime that holds images and pulls as it is told.
+// fakeRuntime is a container runtime that stores images and handles pulls as the test tells it.
 type fakeRuntime struct {
 	mu sync.Mutex
-	// pull answers a request; by default it succeeds.
+	// pull handles a request. By default it succeeds.
 	pull          func(ctx context.Context, r request) (string, error)
 	images        []*runtimeapi.Image
 	requests      []request
@@ -80,28 +80,28 @@ func (r *fakeRuntime) PullImage(ctx context.Context, spec *runtimeapi.ImageSpec,
 	return pull(ctx, asked)
 }
 
-// answers has further requests answered like this.
+// answers sets the function that handles further requests.
 func (r *fakeRuntime) answers(pull func(context.Context, request) (string, error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pull = pull
 }
 
-// has gives the runtime an image.
+// has adds an image to the runtime.
 func (r *fakeRuntime) has(id string, tags ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.images = append(r.images, &runtimeapi.Image{Id: id, RepoTags: tags})
 }
 
-// pulling is how many requests are under way.
+// pulling returns how many pulls are running.
 func (r *fakeRuntime) pulling() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.running
 }
 
-// asked are the images that were pulled, in order.
+// asked returns the pulled images, in order.
 func (r *fakeRuntime) asked() (images []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,18 +111,18 @@ func (r *fakeRuntime) asked() (images []string) {
 	return images
 }
 
-// hang never ends by itself.
+// hang blocks until ctx ends.
 func hang(ctx context.Context, _ request) (string, error) {
 	<-ctx.Done()
 	return "", ctx.Err()
 }
 
-// refuse fails at once.
+// refuse fails immediately.
 func refuse(context.Context, request) (string, error) {
 	return "", errors.New("dial tcp 10.0.0.1:443: connect: connection refused")
 }
 
-// world is an agent, its runtime and its API, in a bubble of time.
+// world is an agent with its runtime and its API, in virtual time.
 type world struct {
 	t       *testing.T
 	client  *fake.Clientset
@@ -137,7 +137,7 @@ type world struct {
 	controller *Controller
 }
 
-// inWorld runs a test with a NodeImage that asks for what ask says.
+// inWorld runs a test with a NodeImage that the function ask fills.
 func inWorld(t *testing.T, ask func(*v1beta1.NodeImage), test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -160,7 +160,7 @@ func inWorld(t *testing.T, ask func(*v1beta1.NodeImage), test func(w *world)) {
 	})
 }
 
-// start runs the agent until stop, and lets it do what it does at once.
+// start runs the agent until stop, and waits until it is idle.
 func (w *world) start() {
 	w.t.Helper()
 	c, err := New(w.config)
@@ -179,13 +179,13 @@ func (w *world) start() {
 	w.pass(time.Second)
 }
 
-// pass lets that much time pass.
+// pass advances the clock by d.
 func (w *world) pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// holds replaces the Secrets that there are.
+// holds replaces the existing Secrets.
 func (w *world) holds(secrets ...corev1.Secret) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -199,7 +199,7 @@ func (w *world) get() *v1beta1.NodeImage {
 	return image
 }
 
-// change changes the spec as the controllers do.
+// change edits the spec of the NodeImage as the controllers do.
 func (w *world) change(edit func(*v1beta1.NodeImage)) {
 	w.t.Helper()
 	image := w.get()
@@ -209,13 +209,13 @@ func (w *world) change(edit func(*v1beta1.NodeImage)) {
 	w.pass(time.Second)
 }
 
-// report is what the status says of a tag; empty when nothing.
+// report returns the status of a tag, or an empty status.
 func (w *world) report(image, tag string) v1beta1.ImageTagStatus {
 	w.t.Helper()
 	return ptr.Deref(reportOf(w.get(), image, tag), v1beta1.ImageTagStatus{})
 }
 
-// writes is how often the status was written.
+// writes returns how many times the status was written.
 func (w *world) writes() (n int) {
 	for _, action := range w.client.Actions() {
 		if action.Matches("update", "nodeimages") && action.GetSubresource() == "status" {
@@ -225,7 +225,7 @@ func (w *world) writes() (n int) {
 	return n
 }
 
-// told are the events so far.
+// told returns the events so far.
 func (w *world) told() (events []string) {
 	for {
 		select {
@@ -238,7 +238,7 @@ func (w *world) told() (events []string) {
 	}
 }
 
-// wants asks for tags of one image.
+// wants requests tags of one image.
 func wants(image string, tags ...v1beta1.ImageTagSpec) func(*v1beta1.NodeImage) {
 	return func(n *v1beta1.NodeImage) {
 		for i := range tags {
@@ -253,7 +253,7 @@ func wants(image string, tags ...v1beta1.ImageTagSpec) func(*v1beta1.NodeImage) 
 	}
 }
 
-// tag is one with limits.
+// tag returns a tag with the given edits.
 func tag(name string, edits ...func(*v1beta1.ImageTagSpec)) v1beta1.ImageTagSpec {
 	t := v1beta1.ImageTagSpec{Tag: name, PullPolicy: &v1beta1.ImageTagPullPolicy{
 		TimeoutSeconds: ptr.To[int32](600), BackoffLimit: ptr.To[int32](3), TTLSecondsAfterFinished: ptr.To[int32](300),

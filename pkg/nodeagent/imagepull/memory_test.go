@@ -14,11 +14,11 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/cluster"
 )
 
-// A node with as many images as it may have, all pulled, costs the agent less than one mebibyte.
+// A NodeImage with the maximum number of images, all pulled, uses less than one MiB in the agent.
 func TestMemoryOfAFullNodeImageIsBounded(t *testing.T) {
 	const copies, images = 20, 256
 	heap := func() int64 {
-		// Pools give their objects back at the second collection, those of tests before this one among them.
+		// A sync.Pool frees its objects at the second collection. Earlier tests may have left objects in pools.
 		runtime.GC()
 		runtime.GC()
 		var stats runtime.MemStats

@@ -18,15 +18,15 @@ import (
 const (
 	firstPause   = time.Second
 	longestPause = 30 * time.Second
-	// awayPause does not grow: after a long outage nobody waits for long.
+	// awayPause does not grow, so pulls continue soon after a long outage.
 	awayPause = 5 * time.Second
 
 	complete = 100
-	// messageLimit keeps the status of a node with many images small.
+	// messageLimit is the maximum length of a message in bytes. It keeps the status of a node with many images small.
 	messageLimit = 1 << 10
 )
 
-// errDeadline is the contract's text for a pull whose whole time is over.
+// errDeadline is the specified message for a pull that exceeded activeDeadlineSeconds.
 var errDeadline = errors.New("pulling exceeds the activeDeadlineSeconds")
 
 // pull is the work on one version of one tag.
@@ -34,7 +34,7 @@ type pull struct {
 	version int64
 	node    *metav1.ObjectMeta
 	began   time.Time
-	// task is replaced when the NodeImage changes without another version; each attempt takes what is there then.
+	// task is replaced when the NodeImage changes without a new version. Each attempt reads the current task.
 	task atomic.Pointer[task]
 	end  context.CancelFunc
 
@@ -42,7 +42,7 @@ type pull struct {
 	now v1beta1.ImageTagStatus
 }
 
-// begin starts a pull. One that was cut off in the middle counts from its first start.
+// begin starts a pull. A pull that was interrupted keeps its first start time.
 func (c *Controller) begin(ctx context.Context, node *v1beta1.NodeImage, t *task) *pull {
 	p := &pull{version: t.version, node: node.ObjectMeta.DeepCopy(), began: c.config.Clock.Now()}
 	p.task.Store(t)
@@ -61,14 +61,14 @@ func (c *Controller) begin(ctx context.Context, node *v1beta1.NodeImage, t *task
 	return p
 }
 
-// report is what to say of the pull now.
+// report returns a copy of the current status.
 func (p *pull) report() v1beta1.ImageTagStatus {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return *p.now.DeepCopy()
 }
 
-// say changes the report and has it written.
+// say changes the status and enqueues a write.
 func (c *Controller) say(p *pull, change func(*v1beta1.ImageTagStatus)) {
 	p.mu.Lock()
 	change(&p.now)
@@ -76,7 +76,7 @@ func (c *Controller) say(p *pull, change func(*v1beta1.ImageTagStatus)) {
 	c.queue.Add(c.key())
 }
 
-// run takes the pull to its end. When the context ends before that, nobody wants the result.
+// run runs the pull to its end. If ctx ends first, the result is dropped.
 func (c *Controller) run(ctx context.Context, p *pull, since *metav1.Time) {
 	id, err := c.present(ctx, p.task.Load())
 	if err == nil && id == "" {
@@ -87,7 +87,7 @@ func (c *Controller) run(ctx context.Context, p *pull, since *metav1.Time) {
 	}
 }
 
-// whenFree pulls as soon as the node's limit allows it.
+// whenFree waits for a free slot and then pulls. since is the start time of an interrupted pull, or nil.
 func (c *Controller) whenFree(ctx context.Context, p *pull, since *metav1.Time) (string, error) {
 	if c.slots != nil {
 		if !c.slots.TryAcquire(1) {
@@ -110,8 +110,8 @@ func (c *Controller) whenFree(ctx context.Context, p *pull, since *metav1.Time) 
 	return c.pull(ctx, p)
 }
 
-// pull tries until it succeeds, the attempts are used up, or the time is. While Secrets cannot be read nothing is tried: an
-// outage of ours must use up no attempts.
+// pull retries until an attempt succeeds, no attempts are left, or the deadline is over. A failure to read the
+// Secrets during an API outage does not count as an attempt.
 func (c *Controller) pull(ctx context.Context, p *pull) (string, error) {
 	pause := firstPause
 	for n := 1; ; {
@@ -145,7 +145,7 @@ func (c *Controller) pull(ctx context.Context, p *pull) (string, error) {
 	}
 }
 
-// finish says how the pull ended, in the status and in events.
+// finish records the result of the pull in the status and in events.
 func (c *Controller) finish(ctx context.Context, p *pull, id string, err error) {
 	t := p.task.Load()
 	end := c.time()
@@ -165,7 +165,7 @@ func (c *Controller) finish(ctx context.Context, p *pull, id string, err error) 
 	c.announce(p, t, took, err)
 }
 
-// time is now, as precisely as the API keeps it.
+// time returns the current time with the precision of the API, one second.
 func (c *Controller) time() *metav1.Time {
 	now := metav1.NewTime(c.config.Clock.Now()).Rfc3339Copy()
 	return &now

@@ -101,7 +101,7 @@ func TestTheDeadlineEndsItAll(t *testing.T) {
 	}
 }
 
-// secret is a pull secret with a password for one registry.
+// secret returns a pull secret with a password for one registry.
 func secret(name, registry, password string) corev1.Secret {
 	data, _ := json.Marshal(map[string]any{"auths": map[string]any{registry: map[string]string{"username": "jane", "password": password}}})
 	return corev1.Secret{
@@ -110,7 +110,7 @@ func secret(name, registry, password string) corev1.Secret {
 	}
 }
 
-// withSecrets asks for example.com/app:1 with pull secrets.
+// withSecrets requests example.com/app:1 with pull secrets.
 func withSecrets(names ...string) func(*v1beta1.NodeImage) {
 	return func(n *v1beta1.NodeImage) {
 		spec := v1beta1.ImageSpec{Tags: []v1beta1.ImageTagSpec{tag("1", tries(600, 0))}}
@@ -121,7 +121,7 @@ func withSecrets(names ...string) func(*v1beta1.NodeImage) {
 	}
 }
 
-// guarded is a registry that wants the password "right".
+// guarded acts as a registry that requires the password "right".
 func guarded(_ context.Context, r request) (string, error) {
 	if r.auth.GetPassword() == "right" {
 		return "sha256:abc", nil
@@ -198,7 +198,7 @@ func TestSecretsThatCannotBeReadAreTold(t *testing.T) {
 	})
 }
 
-// While the API is away nothing is tried, so no attempt is lost and nothing is pulled without credentials.
+// During an API outage no attempt is used up, and no image is pulled without credentials.
 func TestAnAPIThatIsAwayUsesUpNoAttempts(t *testing.T) {
 	inWorld(t, withSecrets("right"), func(w *world) {
 		back := time.Now().Add(time.Minute)
@@ -221,7 +221,7 @@ func TestAnAPIThatIsAwayUsesUpNoAttempts(t *testing.T) {
 	})
 }
 
-// A Secret that comes or changes while attempts fail serves the next one.
+// A Secret that is created or changed between attempts is used by the next attempt.
 func TestSecretsAreReadAnewAfterAFailure(t *testing.T) {
 	ask := func(n *v1beta1.NodeImage) {
 		withSecrets("s")(n)
@@ -238,7 +238,7 @@ func TestSecretsAreReadAnewAfterAFailure(t *testing.T) {
 	})
 }
 
-// A secret that is added to the NodeImage without another version serves the next attempt of a pull that is under way.
+// A pull secret that is added to the NodeImage without a new version is used by the next attempt of a running pull.
 func TestWhatChangesWithoutAVersionServesTheNextAttempt(t *testing.T) {
 	ask := func(n *v1beta1.NodeImage) {
 		withSecrets()(n)

@@ -16,13 +16,13 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// settle is how long pulls that have just begun get to find out that their image is present, before anything is written.
+// settle delays the first status write. In this time, new pulls find out whether their image is already present.
 const settle = 100 * time.Millisecond
 
-// written is the NodeImage as the last own write left it.
+// written is the NodeImage as our last write returned it.
 type written struct{ node *v1beta1.NodeImage }
 
-// newer returns the written one where the cache does not show the write yet.
+// newer returns the written NodeImage until the cache shows the write.
 func (w written) newer(cached *v1beta1.NodeImage) *v1beta1.NodeImage {
 	if w.node == nil || w.node.UID != cached.UID {
 		return cached
@@ -33,7 +33,7 @@ func (w written) newer(cached *v1beta1.NodeImage) *v1beta1.NodeImage {
 	return cached
 }
 
-// reconcile begins and ends pulls as the NodeImage wants, and says how far each is.
+// reconcile starts and stops pulls according to the NodeImage, and writes the status.
 func (c *Controller) reconcile(ctx context.Context, _ types.NamespacedName) (reconcile.Result, error) {
 	node, err := c.nodeImage()
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *Controller) reconcile(ctx context.Context, _ types.NamespacedName) (rec
 	return c.report(ctx, node, c.statusOf(node))
 }
 
-// nodeImage is the newest that is known, or nil.
+// nodeImage returns the newest known NodeImage, or nil if there is none.
 func (c *Controller) nodeImage() (*v1beta1.NodeImage, error) {
 	item, exists, err := c.informer.GetIndexer().GetByKey(c.config.Node)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *Controller) nodeImage() (*v1beta1.NodeImage, error) {
 	return c.wrote.newer(cached), nil
 }
 
-// keepOnly ends the pulls of what is not a task, or is one in another version. What they find out is not heard any more.
+// keepOnly cancels the pulls that have no task, or a task with another version. Their results are dropped.
 func (c *Controller) keepOnly(tasks map[imageTag]*task) {
 	for tag, p := range c.pulls {
 		if t := tasks[tag]; t == nil || t.version != p.version {
@@ -88,7 +88,7 @@ func (c *Controller) keepOnly(tasks map[imageTag]*task) {
 	}
 }
 
-// report writes the status, when it differs and a write is due.
+// report writes the status if it differs and the rate limit allows a write.
 func (c *Controller) report(ctx context.Context, node *v1beta1.NodeImage, status v1beta1.NodeImageStatus) (reconcile.Result, error) {
 	if apiequality.Semantic.DeepEqual(node.Status, status) {
 		return reconcile.Result{}, nil

@@ -10,21 +10,21 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// errReference tells that no runtime could be asked for the image, however often.
+// errReference means that the image name is invalid. A retry cannot help.
 var errReference = errors.New("invalid image reference")
 
-// imageReference is an image as it is asked for, and as it is compared.
+// imageReference is an image name in the forms for pulling and for comparing.
 type imageReference struct {
-	// asked is what the runtime is given: nginx:1.2, or nginx@sha256:….
+	// asked is the name that the runtime gets: nginx:1.2, or nginx@sha256:….
 	asked string
-	// repository is the full name, which credentials are found by: docker.io/library/nginx.
+	// repository is the full name without tag or digest: docker.io/library/nginx. It selects the credentials.
 	repository string
-	// full is the full name with the tag or digest, digest says which of both.
+	// full is the full name with the tag or digest. digest is true if the reference uses a digest.
 	full   string
 	digest bool
 }
 
-// newReference joins a name and a tag, which may be a digest.
+// newReference joins an image name and a tag. The tag may be a digest.
 func newReference(of imageTag) (imageReference, error) {
 	r := imageReference{digest: strings.Contains(of.tag, ":")}
 	separator := ":"
@@ -47,7 +47,7 @@ func newReference(of imageTag) (imageReference, error) {
 	return r, nil
 }
 
-// names tells whether a runtime's image is the one that is asked for.
+// names returns true if image is the referenced image.
 func (r imageReference) names(image *runtimeapi.Image) bool {
 	known := image.GetRepoTags()
 	if r.digest {

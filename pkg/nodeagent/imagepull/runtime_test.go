@@ -23,8 +23,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/cri/critest"
 )
 
-// Attempts fail while the runtime is away, and one succeeds when it
-// is back, without a restart of the agent.
+// Attempts fail while the runtime is away. A later attempt succeeds when the runtime is back, without a restart of the agent.
 // Case node-agent 21.
 func TestPullsGoOnWhenTheSocketReturns(t *testing.T) {
 	dir, err := os.MkdirTemp("", "run") //nolint:usetesting // A socket's path has at most 107 bytes.

@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// awayError tells that Secrets that are needed cannot be read now, because a server is away.
+// awayError means that the required Secrets cannot be read during an outage of the API.
 type awayError struct{ err error }
 
 func (e awayError) Error() string {
@@ -24,17 +24,17 @@ func (e awayError) Error() string {
 }
 func (e awayError) Unwrap() error { return e.err }
 
-// away tells an outage, which ends, from a refusal, which does not.
+// away returns true for a temporary outage and false for a permanent refusal.
 func away(err error) bool {
 	return apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) ||
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsTimeout(err)
 }
 
-// secretsTTL is how long the Secrets that were read last count as fresh.
+// secretsTTL is how long the Secrets are cached.
 const secretsTTL = 5 * time.Minute
 
-// secrets keeps the pull secrets of the node while images are pulled, and no longer.
+// secrets caches the pull secrets of the node. The cache is dropped when no pull runs.
 type secrets struct {
 	read  func(context.Context) ([]corev1.Secret, error)
 	clock clock.PassiveClock
@@ -44,8 +44,8 @@ type secrets struct {
 	known map[types.NamespacedName]*corev1.Secret
 }
 
-// get returns the Secrets that are named, and what is wrong with those that it does not return. It reads them anew when asked
-// to, when one is not known, or when they are old. An error is an awayError.
+// get returns the referenced Secrets, and describes the problems of the missing ones. It reads the Secrets again if
+// fresh is set, one is unknown, or the cache is too old. The error is always an awayError.
 func (s *secrets) get(
 	ctx context.Context, refs []v1beta1.ReferenceObject, fresh bool,
 ) (found []*corev1.Secret, problems []string, err error) {
@@ -82,7 +82,7 @@ func (s *secrets) have(refs []v1beta1.ReferenceObject) bool {
 	return true
 }
 
-// refresh replaces what is known, or leaves it when it cannot.
+// refresh replaces the cached Secrets. On an error the cache stays unchanged.
 func (s *secrets) refresh(ctx context.Context) error {
 	list, err := s.read(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *secrets) refresh(ctx context.Context) error {
 	return nil
 }
 
-// forget drops what is known.
+// forget clears the cache.
 func (s *secrets) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

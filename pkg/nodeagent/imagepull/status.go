@@ -7,8 +7,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// statusOf says of each tag that is asked for what a completed report said, or how far its pull is. Of what nobody asks for
-// any more it says nothing.
+// statusOf returns the status for the tags in the spec. A running pull reports its progress; other tags keep the
+// report from the NodeImage. Tags that are no longer in the spec are dropped.
 func (c *Controller) statusOf(node *v1beta1.NodeImage) v1beta1.NodeImageStatus {
 	status := v1beta1.NodeImageStatus{FirstSyncStatus: node.Status.FirstSyncStatus}
 	for image := range node.Spec.Images {

@@ -16,23 +16,23 @@ const (
 	defaultTimeout = 10 * time.Minute
 	defaultRetries = 3
 
-	// pullerKey and puller tell the runtime who pulls.
+	// pullerKey and puller tell the runtime which program pulls.
 	pullerKey = "apps.kruise.io/pulling-image-by"
 	puller    = "kruise-daemon"
 )
 
-// imageTag is the name of an image, as the NodeImage has it, and one of its tags.
+// imageTag is an image name, as in the NodeImage, and one of its tags.
 type imageTag struct{ image, tag string }
 
-// task is what a NodeImage says of one tag that is to be pulled.
+// task is the work that a NodeImage requests for one tag.
 type task struct {
 	imageTag
 	version int64
-	// always pulls what is present, too.
+	// always pulls the image even if it is present.
 	always  bool
 	timeout time.Duration
 	retries int
-	// deadline is how long all attempts may take together; zero is no limit.
+	// deadline is the time limit of all attempts together. Zero means no limit.
 	deadline time.Duration
 	owners   []corev1.ObjectReference
 	secrets  []v1beta1.ReferenceObject
@@ -57,10 +57,10 @@ func newTask(image string, spec *v1beta1.ImageSpec, tag *v1beta1.ImageTagSpec) *
 	return t
 }
 
-// attempts is how often the pull is tried.
+// attempts returns the maximum number of attempts.
 func (t *task) attempts() int { return t.retries + 1 }
 
-// sandboxConfig is the metadata that goes with the pull.
+// sandboxConfig returns the metadata that the runtime gets with the pull.
 func (t *task) sandboxConfig() *runtimeapi.PodSandboxConfig {
 	config := &runtimeapi.PodSandboxConfig{Labels: map[string]string{}, Annotations: map[string]string{}}
 	if t.sandbox != nil {
@@ -71,7 +71,7 @@ func (t *task) sandboxConfig() *runtimeapi.PodSandboxConfig {
 	return config
 }
 
-// unfinished are the tasks that no completed report answers yet.
+// unfinished returns the tasks that have no completed report for their version.
 func unfinished(node *v1beta1.NodeImage) map[imageTag]*task {
 	tasks := map[imageTag]*task{}
 	for image := range node.Spec.Images {
@@ -86,12 +86,12 @@ func unfinished(node *v1beta1.NodeImage) map[imageTag]*task {
 	return tasks
 }
 
-// answers tells whether a report is the last word on a version.
+// answers returns true if the report is final for this version.
 func answers(report *v1beta1.ImageTagStatus, version int64) bool {
 	return report.Version == version && report.CompletionTime != nil
 }
 
-// reportOf is what the status says of a tag, or nil.
+// reportOf returns the status of a tag, or nil.
 func reportOf(node *v1beta1.NodeImage, image, tag string) *v1beta1.ImageTagStatus {
 	tags := node.Status.ImageStatuses[image].Tags
 	for i := range tags {

@@ -1,5 +1,5 @@
-// Package server serves the node agent's health, readiness, metrics and, when asked for, profiles.
+// Package server serves health, readiness and metrics of the node agent, and profiles if they are enabled.
 //
-// It owns the addresses and the form of the answers. It does not know what is checked: callers hand in named checks.
-// Enter at New; Listen takes the address, so that a second agent on the host's network fails at once, and Run serves.
+// It owns the addresses and the form of the answers. Callers pass in the named checks. Enter at New. Listen opens the
+// address, so that a second agent on the host network fails immediately. Run serves.
 package server

@@ -13,23 +13,23 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// shutdownTimeout is what requests get to finish after the server was told to stop.
+// shutdownTimeout is how long running requests may take after the server is told to stop.
 const shutdownTimeout = 2 * time.Second
 
-// Check is a named condition of health or readiness.
+// Check is a named health or readiness check.
 type Check struct {
 	Name string
 	Run  func(context.Context) error
 }
 
-// Server answers on one address.
+// Server serves HTTP on one address.
 type Server struct {
 	http     *http.Server
 	listener net.Listener
 }
 
-// New makes a server of /livez, /healthz, /readyz and /metrics for the address. It lives as long as it answers: ending it because
-// the API or the runtime is away would help neither.
+// New creates a server of /livez, /healthz, /readyz and /metrics. /livez succeeds whenever the server answers. It
+// runs no checks, because a restart of the agent would not bring back the API or the runtime.
 func New(addr string, health, ready []Check) *Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /livez", answer(nil))
@@ -39,7 +39,7 @@ func New(addr string, health, ready []Check) *Server {
 	return newServer(addr, mux)
 }
 
-// NewPprof makes a server of Go's profiles for the address.
+// NewPprof creates a server of Go profiles.
 func NewPprof(addr string) *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -54,7 +54,7 @@ func newServer(addr string, handler http.Handler) *Server {
 	return &Server{http: &http.Server{Addr: addr, Handler: handler, ReadHeaderTimeout: 10 * time.Second}}
 }
 
-// Listen takes the address, and fails when it is taken.
+// Listen opens the address. It fails if the address is in use.
 func (s *Server) Listen(ctx context.Context) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", s.http.Addr)
@@ -65,17 +65,17 @@ func (s *Server) Listen(ctx context.Context) error {
 	return nil
 }
 
-// Addr is the address that was taken.
+// Addr returns the address of the listener.
 func (s *Server) Addr() string {
 	return s.listener.Addr().String()
 }
 
-// Close gives the address back when Run never will.
+// Close closes the listener. Call it only if Run is never called.
 func (s *Server) Close() error {
 	return s.listener.Close()
 }
 
-// Run answers until the context ends, and returns within 2 seconds of that.
+// Run serves until ctx ends. It returns at most 2 seconds later.
 func (s *Server) Run(ctx context.Context) error {
 	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
 	stopped := make(chan error, 1)
@@ -96,7 +96,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return <-stopped
 }
 
-// answer says ok, or which check failed and why.
+// answer writes ok, or the first failed check and its error.
 func answer(checks []Check) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for _, check := range checks {
@@ -105,6 +105,6 @@ func answer(checks []Check) http.HandlerFunc {
 				return
 			}
 		}
-		_, _ = w.Write([]byte("ok")) // an asker that left is nobody's error
+		_, _ = w.Write([]byte("ok")) // The client may be gone; that is not an error.
 	}
 }

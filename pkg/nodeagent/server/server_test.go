@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/server"
 )
 
-// run serves until the test's end.
+// run serves until the end of the test.
 func run(t *testing.T, s *server.Server) string {
 	t.Helper()
 	require.NoError(t, s.Listen(t.Context()))

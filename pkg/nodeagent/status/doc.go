@@ -1,5 +1,5 @@
-// Package status tells the cluster which agent and which container runtimes a node has.
+// Package status records which agent and which container runtimes a node has, as an event on the Node.
 //
-// It owns one event on the Node for each combination of versions: a restart with the same versions counts that event up
-// instead of adding one. It finds out nothing itself. Enter at Reporter.Report.
+// There is one event for each combination of versions. A restart with the same versions increases the count of that
+// event. The caller provides the versions. Enter at Reporter.Report.
 package status

@@ -26,26 +26,26 @@ const (
 	ReasonStarted = "NodeAgentStarted"
 )
 
-// Report is what is told of a node.
+// Report is the content of the event.
 type Report struct {
 	// Agent is the agent's version.
 	Agent string
-	// Runtimes are the names and versions of the container runtimes, the preferred one first.
+	// Runtimes holds the names and versions of the container runtimes, in order of preference.
 	Runtimes []string
 }
 
 // Reporter writes events about one node.
 type Reporter struct {
-	// Events are those of the namespace default, where events about nodes live.
+	// Events writes to the namespace default, where events about nodes are stored.
 	Events cluster.Events
 	Node   string
 	Clock  clock.PassiveClock
 }
 
-// backoff spreads attempts while the API is away: 1 s, then twice as long each time, up to a minute.
+// backoff is the delay between attempts while the API is away: 1 s at first, then doubling up to one minute.
 var backoff = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 7, Cap: time.Minute}
 
-// Report writes the event, and tries again until it is written, refused for good, or the context ends.
+// Report writes the event. It retries until the event is written, the API refuses it permanently, or ctx ends.
 func (r *Reporter) Report(ctx context.Context, report Report) {
 	logger := klog.FromContext(ctx)
 	err := backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
@@ -90,7 +90,7 @@ func (r *Reporter) event(report Report) *corev1.Event {
 	message := fmt.Sprintf("Node agent %s runs on %s", report.Agent, strings.Join(report.Runtimes, ", "))
 	return &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: r.eventName(message)},
-		// Events about a node that come from the node carry its name as UID, as the kubelet's do.
+		// Use the node name as UID, as the kubelet does for events about its node.
 		InvolvedObject:      corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: r.Node, UID: types.UID(r.Node)},
 		Type:                corev1.EventTypeNormal,
 		Reason:              ReasonStarted,
@@ -104,10 +104,10 @@ func (r *Reporter) event(report Report) *corev1.Event {
 	}
 }
 
-// eventName is the same for the same message about the same node, whatever process writes it.
+// eventName depends only on the message and the node, so every agent process uses the same event.
 func (r *Reporter) eventName(message string) string {
 	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(message)) // never fails
+	_, _ = hash.Write([]byte(message)) // Write never returns an error.
 	const longest = validation.DNS1123SubdomainMaxLength - len("."+component+".0123456789abcdef")
 	node := r.Node
 	if len(node) > longest {

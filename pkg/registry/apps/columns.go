@@ -24,7 +24,7 @@ func text[T rest.Object](name, description string, value func(T) string) rest.Co
 	}
 }
 
-// date shows how long ago a time was, and nothing where it is not set.
+// date returns a column with the age of a time. The cell is empty if the time is not set.
 func date[T rest.Object](name, description string, value func(T) *metav1.Time) rest.Column[T] {
 	return rest.Column[T]{
 		Name: name, Type: "date", Description: description,
@@ -59,7 +59,7 @@ func eachContainer(spec *corev1.PodSpec, value func(corev1.Container) string) st
 	return strings.Join(values, ",")
 }
 
-// titled gives a column another title.
+// titled returns a column with another title.
 func titled[T rest.Object](title string, column rest.Column[T]) rest.Column[T] {
 	column.Name = title
 	return column

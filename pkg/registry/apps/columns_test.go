@@ -6,7 +6,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-// cells prints an object's columns as "NAME value", those of every table and those of wide ones.
+// cells returns an object's columns as "NAME value". narrow holds those of every table, wide those of wide tables.
 func cells[T rest.Object](kind *rest.Kind[T], obj T) (narrow, wide []string) {
 	for _, column := range kind.Columns {
 		text := fmt.Sprintf("%s %v", column.Name, column.Value(obj))

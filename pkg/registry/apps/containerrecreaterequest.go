@@ -34,7 +34,7 @@ func containerRecreateRequest(gate featuregate.FeatureGate) rest.Row {
 	}
 }
 
-// annotatedStatus copies what v1alpha1 has in annotations.
+// annotatedStatus copies the part of the status that v1alpha1 stores in annotations.
 func annotatedStatus(version string, to, from *apps.ContainerRecreateRequest) {
 	if version == v1alpha1.SchemeGroupVersion.Version {
 		to.Status.ContainerStatusSnapshot, to.Status.Conditions = from.Status.ContainerStatusSnapshot, from.Status.Conditions

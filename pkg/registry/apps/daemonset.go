@@ -13,7 +13,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-// daemonSet has no defaulting on writes: its template is stored as the user wrote it.
+// daemonSet does not default the template on writes. The template is stored as the user wrote it.
 func daemonSet(featuregate.FeatureGate) rest.Row {
 	type set = apps.DaemonSet
 	return &rest.Kind[*set]{

@@ -1,5 +1,5 @@
 // Package apps lists the kinds of the group apps.kruise.io for the registry.
 //
-// One file for each kind, a value that says everything about it, and storage.go, the table.
-// What all kinds do alike is in kruise.io/kruise/pkg/registry/rest. Enter at Kinds.
+// Each kind has one file with a value that describes the kind completely. The table of kinds is in storage.go.
+// Behaviour that all kinds share is in kruise.io/kruise/pkg/registry/rest. Enter at Kinds.
 package apps

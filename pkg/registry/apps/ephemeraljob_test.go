@@ -18,7 +18,7 @@ func defaultGate(t *testing.T) featuregate.MutableFeatureGate {
 	return gate
 }
 
-// columns are the names in a table, those with "-o wide" alone apart.
+// columns returns the column names of a table. wide holds those that only "-o wide" shows.
 func columns(row rest.Row) (narrow, wide []string) {
 	for _, column := range row.Describe().Columns[1:] {
 		if column.Priority > 0 {

@@ -44,7 +44,7 @@ func TestColumnOfATime(t *testing.T) {
 	assert.Equal(t, "3h", kind.Columns[2].Value(job))
 }
 
-// TestJobsEndWhereTemplatesAreNotDefaulted turns the gate on that leaves templates alone.
+// TestJobsEndWhereTemplatesAreNotDefaulted enables the feature gate that turns off the defaulting of templates.
 func TestJobsEndWhereTemplatesAreNotDefaulted(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		gate, err := features.New("")

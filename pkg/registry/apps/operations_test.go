@@ -88,8 +88,8 @@ func TestGatesOfOperations(t *testing.T) {
 	}
 }
 
-// In v1alpha1 two parts of the status are annotations: a write to the object sets them, one to
-// /status does not. In v1beta1 it is the other way around.
+// In v1alpha1 two parts of the status are annotations. A write to the main resource sets them, and a write to /status
+// does not. In v1beta1 it is the other way round.
 func TestAnnotatedStatus(t *testing.T) {
 	with := func(id string) *apps.ContainerRecreateRequest {
 		return &apps.ContainerRecreateRequest{Status: apps.ContainerRecreateRequestStatus{

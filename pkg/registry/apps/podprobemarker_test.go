@@ -23,8 +23,7 @@ func TestProbesAreDescribed(t *testing.T) {
 	assert.True(t, nodePodProbe().Describe().ClusterScoped)
 }
 
-// Writes are refused where the gate, or that of the agent,
-// is off.
+// Writes are refused if the feature gate of the kind or that of the node agent is off.
 // Case podprobemarker 24.
 func TestPodProbeMarkerNeedsItsGates(t *testing.T) {
 	for _, off := range []featuregate.Feature{"", features.PodProbeMarkerGate, features.KruiseDaemon} {

@@ -15,25 +15,25 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// PullSecretsPath is the resource and subresource of the Secrets that a NodeImage names.
+// PullSecretsPath is the resource and subresource that returns the Secrets that a NodeImage names.
 const PullSecretsPath = "nodeimages/pullsecrets"
 
-// PullSecrets reads Secrets of the one namespace from which node agents get any.
+// PullSecrets reads Secrets from the only namespace whose Secrets node agents may get.
 type PullSecrets struct {
 	Namespace string
-	// Read reads the Secret as it is now: an agent must never use credentials that were withdrawn.
+	// Read reads the Secret live, because an agent must never use revoked credentials.
 	Read func(ctx context.Context, name string) (*corev1.Secret, error)
 }
 
-// AddPullSecrets adds the subresource to the storage of NodeImages. Storage of other kinds stays as it is.
+// AddPullSecrets adds the subresource to the storage of NodeImages. It does nothing for other kinds.
 func AddPullSecrets(storage map[string]genericrest.Storage, secrets *PullSecrets) {
 	if images, ok := storage["nodeimages"].(genericrest.Getter); ok {
 		storage[PullSecretsPath] = &pullSecretsREST{images: images, secrets: secrets}
 	}
 }
 
-// pullSecretsREST answers with the Secrets that a NodeImage names. They are stored in the host cluster, and nowhere here: an
-// agent has no access to Secrets, and gets those that its node needs, one node's and no more, by way of this path.
+// pullSecretsREST returns the Secrets that a NodeImage names. This server does not store them; they are in the host
+// cluster. A node agent has no access to Secrets. Through this path it gets only the Secrets that its own node needs.
 type pullSecretsREST struct {
 	images  genericrest.Getter
 	secrets *PullSecrets
@@ -44,19 +44,19 @@ var (
 	_ genericrest.GroupVersionKindProvider = &pullSecretsREST{}
 )
 
-// GroupVersionKind is that of a list of Secrets, whatever the version of the NodeImage.
+// GroupVersionKind returns the kind of a list of Secrets, for every version of NodeImage.
 func (*pullSecretsREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return corev1.SchemeGroupVersion.WithKind("SecretList")
 }
 
-// New returns an empty answer.
+// New returns an empty list of Secrets.
 func (*pullSecretsREST) New() runtime.Object { return &corev1.SecretList{} }
 
-// Destroy leaves the store to the main resource.
+// Destroy does nothing, because the main resource owns the store.
 func (*pullSecretsREST) Destroy() {}
 
-// Get reads the Secrets, by name. One that does not exist is left out: the pull goes on without it. So is one of another
-// namespace, which nobody but its owners may see.
+// Get returns the Secrets, sorted by name. It skips a Secret that does not exist; the pull goes on without it. It
+// also skips Secrets of other namespaces, which only the owners of those namespaces may read.
 func (r *pullSecretsREST) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	object, err := r.images.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *pullSecretsREST) Get(ctx context.Context, name string, _ *metav1.GetOpt
 	return list, nil
 }
 
-// named are the names of the Secrets that the NodeImage names, each once.
+// named returns the names of the Secrets that the NodeImage lists, without duplicates.
 func (r *pullSecretsREST) named(image *apps.NodeImage) []string {
 	names := sets.New[string]()
 	for _, entry := range image.Spec.Images {

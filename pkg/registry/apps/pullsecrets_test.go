@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// oneImage stands for the store of NodeImages.
+// oneImage replaces the store of NodeImages.
 type oneImage struct {
 	genericrest.Storage
 	image *apps.NodeImage

@@ -11,7 +11,7 @@ import (
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
-// unlessOff returns the defaulting of templates, or nothing where the gate TemplateNoDefaults is on.
+// unlessOff returns the given defaulting of templates, or nil if the feature gate TemplateNoDefaults is on.
 func unlessOff[T any](gate featuregate.FeatureGate, defaults func(obj, old T)) func(obj, old T) {
 	if gate.Enabled(features.TemplateNoDefaults) {
 		return nil
@@ -19,7 +19,7 @@ func unlessOff[T any](gate featuregate.FeatureGate, defaults func(obj, old T)) f
 	return defaults
 }
 
-// whenOn returns a default that applies only where a gate is on.
+// whenOn returns a default that applies only if the feature gate is on.
 func whenOn[T any](gate featuregate.FeatureGate, name featuregate.Feature, defaults func(obj, old T)) func(obj, old T) {
 	if gate.Enabled(name) {
 		return defaults
@@ -27,7 +27,7 @@ func whenOn[T any](gate featuregate.FeatureGate, name featuregate.Feature, defau
 	return nil
 }
 
-// each joins defaults, of which some may be nil.
+// each combines several defaulting functions. Some of them may be nil.
 func each[T any](defaults ...func(obj, old T)) func(obj, old T) {
 	return func(obj, old T) {
 		for _, fill := range defaults {
@@ -38,14 +38,15 @@ func each[T any](defaults ...func(obj, old T)) func(obj, old T) {
 	}
 }
 
-// templateWarnings tells users of a template what a Deployment's users are told.
+// templateWarnings returns the same warnings about a Pod template as a Deployment gets.
 func templateWarnings[T comparable](template func(T) *corev1.PodTemplateSpec) func(ctx context.Context, obj, old T) []string {
 	return templateWarningsAt(func(obj T) (*field.Path, *corev1.PodTemplateSpec) {
 		return field.NewPath("spec", "template"), template(obj)
 	})
 }
 
-// templateWarningsAt does so for a template, or none, that is in another place. One that was in another place before is new.
+// templateWarningsAt returns the warnings for a template at any path. The template may be nil. A template that moved
+// to another path counts as new.
 func templateWarningsAt[T comparable](
 	template func(T) (*field.Path, *corev1.PodTemplateSpec),
 ) func(ctx context.Context, obj, old T) []string {
@@ -65,7 +66,7 @@ func templateWarningsAt[T comparable](
 	}
 }
 
-// inTurn joins what several functions warn of.
+// inTurn combines the warnings of several functions.
 func inTurn[T any](warners ...func(ctx context.Context, obj, old T) []string) func(ctx context.Context, obj, old T) []string {
 	return func(ctx context.Context, obj, old T) (warnings []string) {
 		for _, warn := range warners {

@@ -41,7 +41,7 @@ func unitedDeployment(gate featuregate.FeatureGate) rest.Row {
 	}
 }
 
-// podSelector is the one that the controller publishes, which may leave out reserved Pods.
+// podSelector returns the selector in the status. It may exclude reserved Pods. Without one, it returns the selector in the spec.
 func podSelector(u *apps.UnitedDeployment) *metav1.LabelSelector {
 	if published, err := metav1.ParseToLabelSelector(u.Status.LabelSelector); err == nil && u.Status.LabelSelector != "" {
 		return published
@@ -49,7 +49,7 @@ func podSelector(u *apps.UnitedDeployment) *metav1.LabelSelector {
 	return u.Spec.Selector
 }
 
-// subsetTemplate is the Pod template of the subsets, with the way to it.
+// subsetTemplate returns the Pod template of the subsets and its path.
 func subsetTemplate(u *apps.UnitedDeployment) (*field.Path, *corev1.PodTemplateSpec) {
 	name, template := u.Spec.Template.PodTemplate()
 	return field.NewPath("spec", "template", name, "spec", "template"), template

@@ -19,14 +19,14 @@ import (
 	"kruise.io/kruise/pkg/workload/groupcommit"
 )
 
-// Budgets lets admission change the statuses of budgets where they are stored, without a request. Those who want to change one
-// budget at once do so in one write. It is made before the store is open, and of no use until Opened was called.
+// Budgets lets admission update the status of budgets in the store without a request. Concurrent updates of one budget are
+// combined into one write. A Budgets is created before the store is open, and UpdateStatus fails until Opened has been called.
 type Budgets struct {
 	status genericrest.Updater
 	writer *groupcommit.Writer[types.NamespacedName, *v1beta1.PodUnavailableBudget]
 }
 
-// NewBudgets returns those of a store that is not open yet.
+// NewBudgets returns a Budgets whose store is not open yet.
 func NewBudgets() *Budgets {
 	b := &Budgets{}
 	b.writer = groupcommit.New(b.write)
@@ -35,7 +35,7 @@ func NewBudgets() *Budgets {
 
 const budgetResource = "podunavailablebudgets"
 
-// Opened takes the storage of the kind, by path, from what opens all of them. It is called before the first request.
+// Opened receives the storage of each kind, by path, and keeps that of budgets. It is called before the first request.
 func (b *Budgets) Opened(resource schema.GroupResource, storage map[string]genericrest.Storage) {
 	if resource != policy.Resource(budgetResource) {
 		return
@@ -45,9 +45,9 @@ func (b *Budgets) Opened(resource schema.GroupResource, storage map[string]gener
 	}
 }
 
-// UpdateStatus lets update change the status of a budget as it is stored now, and stores it unless nothing changed. Where
-// somebody else stores it first, update is called again with what that one stored, until the context ends. What update
-// returns as an error comes back as it is; it has left the budget as it was.
+// UpdateStatus calls update with the stored budget and stores the new status unless nothing changed. After a conflict
+// it calls update again with the newer budget, until ctx ends. It returns an error of update unchanged; update must
+// not have changed the budget then.
 func (b *Budgets) UpdateStatus(
 	ctx context.Context, namespace, name string, update func(*v1beta1.PodUnavailableBudget) error,
 ) error {
@@ -57,8 +57,8 @@ func (b *Budgets) UpdateStatus(
 	return b.writer.Do(ctx, types.NamespacedName{Namespace: namespace, Name: name}, update)
 }
 
-// write stores what update makes of a budget, for all who wait for that. Whose context this is may have its answer before: no
-// warning must reach it.
+// write stores the combined update of a budget for all its waiting callers. The context belongs to one of them, which
+// may already have its answer. So write discards warnings.
 func (b *Budgets) write(ctx context.Context, key types.NamespacedName, update func(*v1beta1.PodUnavailableBudget) error) error {
 	ctx = genericapirequest.WithNamespace(genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{
 		IsResourceRequest: true, Verb: "update", APIGroup: policy.GroupName, APIVersion: v1beta1.SchemeGroupVersion.Version,
@@ -72,7 +72,7 @@ func (b *Budgets) write(ctx context.Context, key types.NamespacedName, update fu
 	return err
 }
 
-// changeStatus leaves what is stored as it is, which may be in a cache.
+// changeStatus works on a copy, because the stored object may be in a cache.
 func changeStatus(stored runtime.Object, update func(*v1beta1.PodUnavailableBudget) error) (runtime.Object, error) {
 	budget, ok := stored.(*policy.PodUnavailableBudget)
 	if !ok {

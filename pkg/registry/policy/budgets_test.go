@@ -28,7 +28,7 @@ import (
 
 var resource = schema.GroupResource{Group: policy.GroupName, Resource: budgetResource}
 
-// statuses store one budget as the generic store does: decided on what is stored, and again where that is another by then.
+// statuses stores one budget as the generic store does. It calls the update with the stored budget, and again after a conflict.
 type statuses struct {
 	genericrest.Storage
 	lock    sync.Mutex
@@ -76,7 +76,7 @@ func (s *statuses) write(changed runtime.Object, over int) (bool, error) {
 	return ok, nil
 }
 
-// open has a budget that lets so many Pods go.
+// open returns a budget that allows the given number of disruptions.
 func open(allowed int32) (*Budgets, *statuses) {
 	s := &statuses{budget: &policy.PodUnavailableBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "ns", Generation: 1},
@@ -91,7 +91,7 @@ func open(allowed int32) (*Budgets, *statuses) {
 	return b, s
 }
 
-// evict asks for leave.
+// evict reserves a disruption.
 func evict(ctx context.Context, b *Budgets, pod string, dryRun bool) error {
 	return b.UpdateStatus(ctx, "ns", "b", func(budget *v1beta1.PodUnavailableBudget) error {
 		return disruption.Spend(budget, &disruption.Request{Operation: v1beta1.PubEvictOperation, DryRun: dryRun, Pod: &corev1.Pod{
@@ -103,7 +103,7 @@ func evict(ctx context.Context, b *Budgets, pod string, dryRun bool) error {
 	})
 }
 
-// recorder fails the test when somebody warns.
+// recorder fails the test if a warning is recorded.
 type recorder struct{ t *testing.T }
 
 func (r recorder) AddWarning(_, text string) { r.t.Error(text) }

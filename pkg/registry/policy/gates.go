@@ -6,7 +6,7 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// bothOff names two gates of which neither is on, or is empty: either will do.
+// bothOff returns the names of both feature gates if both are off. If one of them is on, it returns an empty string.
 func bothOff(gate featuregate.FeatureGate, one, other featuregate.Feature) string {
 	if gate.Enabled(one) || gate.Enabled(other) {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-// Kinds are the kinds of the group.
+// Kinds returns the kinds of the group.
 func Kinds(gate featuregate.FeatureGate) []rest.Row {
 	return []rest.Row{
 		podUnavailableBudget(gate),

@@ -12,11 +12,12 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 )
 
-// door refuses, with 403, to create or change objects of a kind whose feature gate is off: nothing
-// would act on them. What is stored can be read, reported on and deleted, with its finalizers.
+// door refuses, with 403, to create or change objects of a kind whose feature gate is off, because no controller
+// would act on them. Stored objects can still be read and deleted, and their status can be updated. Finalizers can be
+// removed from a terminating object.
 type door struct {
 	resource schema.GroupResource
-	// gate names what is off, or is empty.
+	// gate is the name of the disabled feature gate, or empty.
 	gate string
 	next *earlySizeCheck
 }

@@ -20,12 +20,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// versioned is a storage that knows which object it was asked to change.
+// versioned is a storage with one object. Its Versioner reads the resourceVersion of that object.
 type versioned struct{ oneObject }
 
 func (*versioned) Versioner() storage.Versioner { return storage.APIObjectVersioner{} }
 
-// storagesOf are those of the kind over a store with one object, or none.
+// storagesOf returns the storages of the kind on a store that holds stored, or nothing.
 func storagesOf(t *testing.T, kind *Kind[*sample], stored *sample) map[string]genericrest.Storage {
 	t.Helper()
 	kind.ClusterScoped = true
@@ -44,7 +44,7 @@ func storagesOf(t *testing.T, kind *Kind[*sample], stored *sample) map[string]ge
 	return storages
 }
 
-// TestClosedKind asks the storage itself: objects are refused, their status is not.
+// TestClosedKind checks that writes of objects are refused and that writes of their status are not.
 func TestClosedKind(t *testing.T) {
 	kind := newKind()
 	kind.Closed = "SomeGate"

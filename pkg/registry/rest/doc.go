@@ -1,8 +1,6 @@
-// Package rest is the one registry for all Kruise kinds.
+// Package rest is the registry of all Kruise kinds.
 //
-// A kind is a value of type Kind: names, accessors, rules, columns and, where it scales, the two
-// functions that /scale needs. What every kind does alike is here and nowhere else: generations,
-// the isolation of spec and status, the fields that server-side apply must forget, tables, /status,
-// /scale and the size limit. It knows no kind and opens no store by itself.
-// Enter at Kind.Storage.
+// A kind is a value of type Kind: its names, accessors, rules and columns, and the functions for /scale if it scales. This
+// package contains the behaviour that all kinds share: generations, the separation of spec and status, the fields that
+// server-side apply ignores, tables, /status, /scale and the size limit. It knows no particular kind. Enter at Kind.Storage.
 package rest

@@ -13,58 +13,56 @@ import (
 	"kruise.io/kruise/pkg/registry/servable"
 )
 
-// Object is a hub object: a pointer to a registered type.
+// Object is a hub object, which is a pointer to a registered type.
 type Object interface {
 	runtime.Object
 	metav1.Object
 }
 
-// Kind says everything about a kind that the registry does not know by itself.
+// Kind describes what is specific to one kind.
 type Kind[T Object] struct {
-	// Plural, Singular and Short are its names in URLs and on the command line.
+	// Plural, Singular and Short are the names of the kind in URLs and in kubectl.
 	Plural, Singular string
 	Short            []string
-	// Categories are the groups of kinds, such as "all", that it answers to.
+	// Categories are the kubectl categories of the kind, such as "all".
 	Categories []string
 	// ClusterScoped kinds have no namespace.
 	ClusterScoped bool
-	// Stored is the version in which objects are written to the store. It changes only with a
-	// migration and a release of overlap.
+	// Stored is the version that is written to the store. A change requires a migration, and one release that reads both versions.
 	Stored schema.GroupVersion
-	// Served are all versions, the stored one among them.
+	// Served lists all served versions, including the stored one.
 	Served []schema.GroupVersion
 
 	New     func() T
 	NewList func() runtime.Object
-	// Spec and Status point into the object.
+	// Spec and Status return pointers to the spec and status of the object.
 	Spec, Status func(T) any
 
-	// Keep, where set, puts back on an update what the request's version cannot say.
+	// Keep, if set, restores on update what the version of the request cannot represent.
 	Keep func(version string, obj, old T)
-	// Closed names a feature gate that is off and without which nothing acts on the objects: they
-	// can be read and deleted, not written.
+	// Closed names a disabled feature gate that the kind requires. The objects can then be read and deleted, but not
+	// written. It is empty if all required gates are on.
 	Closed string
 
-	// Controlled says that something acts on the objects. Who creates one of another kind is told
-	// that nothing will.
+	// Controlled is true if a controller acts on the objects. A user who creates an object of another kind gets a warning.
 	Controlled bool
 
-	// Default, where set, completes an object before it is validated. On create, old is nil.
+	// Default, if set, completes an object before validation. old is nil on create.
 	Default func(obj, old T)
-	// StatusInMetadata, where set, copies the part of the status that objects of a version have in
-	// their metadata: there a write to the main resource sets it, and a write to /status does not.
+	// StatusInMetadata, if set, copies the part of the status that a version stores in metadata. In that version a
+	// write to the main resource sets this part, and a write to /status does not.
 	StatusInMetadata func(version string, to, from T)
-	// Validate and ValidateUpdate hold the rules of the object, ValidateStatus those of /status.
+	// Validate and ValidateUpdate validate the object. ValidateStatus validates a write to /status.
 	Validate                       func(obj T) field.ErrorList
 	ValidateUpdate, ValidateStatus func(obj, old T) field.ErrorList
-	// ErrorsIn, where set, gives errors the paths that the request's version has for them.
+	// ErrorsIn, if set, translates the paths of errors to the version of the request.
 	ErrorsIn func(version string, errs field.ErrorList) field.ErrorList
-	// Warnings, where set, are sent to the client beside the answer.
+	// Warnings, if set, returns warnings for the client.
 	Warnings func(ctx context.Context, obj, old T) []string
 
-	// Columns follow the name in a table.
+	// Columns are the table columns after the name.
 	Columns []Column[T]
-	// Scale is nil for kinds without /scale.
+	// Scale is nil if the kind has no /scale.
 	Scale *Scale[T]
 }
 

@@ -7,7 +7,7 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// Version v1 of the sample has readyReplicas in its metadata.
+// Version v1 of the sample stores readyReplicas in metadata.
 func TestStatusInMetadata(t *testing.T) {
 	kind := newKind()
 	kind.StatusInMetadata = func(version string, to, from *sample) {

@@ -8,28 +8,28 @@ import (
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Row is a Kind of any type: a line in a group's table.
+// Row is a Kind of any type. A group's table has one row for each kind.
 type Row interface {
-	// Resource is the kind's name in its group.
+	// Resource returns the resource name and group of the kind.
 	Resource() schema.GroupResource
-	// StoredVersion is the version that is written to the store.
+	// StoredVersion returns the version that is written to the store.
 	StoredVersion() schema.GroupVersion
-	// ServedVersions are the versions in which clients reach it.
+	// ServedVersions returns the served versions.
 	ServedVersions() []schema.GroupVersion
-	// Storage opens the store and returns what to serve, by path. maxBytes bounds an object's stored form.
+	// Storage opens the store and returns the REST storages, by path. maxBytes is the maximum encoded size of an object.
 	Storage(scheme *runtime.Scheme, options generic.RESTOptionsGetter, maxBytes int) (map[string]genericrest.Storage, error)
 
 	// NewObject returns an empty hub object.
 	NewObject() Object
-	// Describe says what clients see of the kind before they see an object.
+	// Describe returns what clients see of the kind in discovery and tables.
 	Describe() Description
-	// Strategy is how objects are defaulted and judged when they are written, StatusStrategy how
-	// writes to /status are. Neither needs a store.
+	// Strategy returns how written objects are defaulted and validated. StatusStrategy returns the same for writes to
+	// /status. Neither needs a store.
 	Strategy(typer runtime.ObjectTyper) Strategy
 	StatusStrategy(typer runtime.ObjectTyper) Strategy
 }
 
-// Strategy is the part of a kind that stands before its store.
+// Strategy prepares and validates objects before they reach the store.
 type Strategy interface {
 	genericrest.RESTCreateStrategy
 	genericrest.RESTUpdateStrategy
@@ -40,10 +40,10 @@ type Description struct {
 	Singular          string
 	Short, Categories []string
 	ClusterScoped     bool
-	// Closed is the feature gate that keeps objects from being written, or empty.
+	// Closed is the disabled feature gate that prevents writes, or empty.
 	Closed string
-	// Scales says that there is /scale.
+	// Scales is true if the kind has /scale.
 	Scales bool
-	// Columns are all, the name first.
+	// Columns lists all table columns, the name first.
 	Columns []metav1.TableColumnDefinition
 }

@@ -18,19 +18,19 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Scale is what /scale needs to know of a kind. The wanted number is at spec.replicas in every
-// served version: field ownership passes through /scale by that path.
+// Scale describes /scale of a kind. The desired replicas must be at spec.replicas in every served version, because
+// field ownership through /scale uses that path.
 type Scale[T Object] struct {
-	// Replicas is the wanted number, SetReplicas changes it.
+	// Replicas returns the desired replicas. SetReplicas changes them.
 	Replicas    func(T) int32
 	SetReplicas func(T, int32)
-	// Current is the number that exists.
+	// Current returns the existing replicas.
 	Current func(T) int32
-	// Selector selects the Pods, for autoscalers.
+	// Selector returns the Pod selector for autoscalers.
 	Selector func(T) *metav1.LabelSelector
 }
 
-// of shows the object as a Scale.
+// of converts the object to a Scale.
 func (s *Scale[T]) of(obj T) (*autoscalingv1.Scale, error) {
 	selector, err := metav1.LabelSelectorAsSelector(s.Selector(obj))
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Scale[T]) of(obj T) (*autoscalingv1.Scale, error) {
 	}, nil
 }
 
-// scaleREST serves /scale through the main resource's store and rules.
+// scaleREST serves /scale with the store and the rules of the main resource.
 type scaleREST[T Object] struct {
 	kind  *Kind[T]
 	store *registry.Store
@@ -66,18 +66,18 @@ func newScaleREST[T Object](kind *Kind[T], store *registry.Store) *scaleREST[T] 
 	return &scaleREST[T]{kind: kind, store: store, paths: paths}
 }
 
-// GroupVersionKind is that of a Scale, whatever the version of the object.
+// GroupVersionKind returns the kind Scale, for every version of the object.
 func (*scaleREST[T]) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 }
 
-// New returns an empty Scale to decode into.
+// New returns an empty Scale for decoding.
 func (*scaleREST[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
 
-// Destroy leaves the store to the main resource.
+// Destroy does nothing, because the main resource owns the store.
 func (*scaleREST[T]) Destroy() {}
 
-// Get shows the object as a Scale.
+// Get returns the object as a Scale.
 func (r *scaleREST[T]) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	obj, err := r.store.Get(ctx, name, options)
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *scaleREST[T]) Get(ctx context.Context, name string, options *metav1.Get
 	return r.kind.Scale.of(obj.(T))
 }
 
-// Update changes the wanted number.
+// Update changes the desired replicas.
 func (r *scaleREST[T]) Update(
 	ctx context.Context, name string, info genericrest.UpdatedObjectInfo, create genericrest.ValidateObjectFunc,
 	update genericrest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions,
@@ -116,7 +116,7 @@ var scaleTable = &tableConvertor[*autoscalingv1.Scale]{kind: &Kind[*autoscalingv
 	},
 }}
 
-// admitCreate and admitUpdate show admission the Scale that the user wrote, not the object behind it.
+// admitCreate and admitUpdate pass to admission the Scale that the user wrote, and not the object behind it.
 func (r *scaleREST[T]) admitCreate(admit genericrest.ValidateObjectFunc) genericrest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		scale, err := r.kind.Scale.of(obj.(T))
@@ -141,18 +141,17 @@ func (r *scaleREST[T]) admitUpdate(admit genericrest.ValidateObjectUpdateFunc) g
 	}
 }
 
-// scaledObjectInfo turns the existing object into a Scale, lets the request change that, and
-// carries the change back.
+// scaledObjectInfo converts the existing object to a Scale, applies the request to the Scale, and copies the result to the object.
 type scaledObjectInfo[T Object] struct {
 	*scaleREST[T]
 	info genericrest.UpdatedObjectInfo
 	name string
 }
 
-// Preconditions are the request's.
+// Preconditions returns the preconditions of the request.
 func (i *scaledObjectInfo[T]) Preconditions() *metav1.Preconditions { return i.info.Preconditions() }
 
-// UpdatedObject returns the object with the number and the field owners that the request asks for.
+// UpdatedObject returns the object with the replicas and the field owners of the request.
 func (i *scaledObjectInfo[T]) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	obj := old.DeepCopyObject().(T)
 	if obj.GetResourceVersion() == "" {
@@ -171,7 +170,7 @@ func (i *scaledObjectInfo[T]) UpdatedObject(ctx context.Context, old runtime.Obj
 		return nil, err
 	}
 	i.kind.Scale.SetReplicas(obj, scale.Spec.Replicas)
-	obj.SetResourceVersion(scale.ResourceVersion) // the store compares it
+	obj.SetResourceVersion(scale.ResourceVersion) // The store checks it for conflicts.
 	entries, err := fields.ToParent(scale.ManagedFields)
 	if err != nil {
 		return nil, err
@@ -180,7 +179,7 @@ func (i *scaledObjectInfo[T]) UpdatedObject(ctx context.Context, old runtime.Obj
 	return obj, nil
 }
 
-// changed applies the request to the Scale and checks the result.
+// changed applies the request to the Scale and validates the result.
 func (i *scaledObjectInfo[T]) changed(ctx context.Context, old *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
 	updated, err := i.info.UpdatedObject(ctx, old)
 	if err != nil {
@@ -208,7 +207,7 @@ func (i *scaledObjectInfo[T]) subresource() schema.GroupResource {
 	return resource
 }
 
-// requestVersion is the version in whose name the fields of the object are owned.
+// requestVersion returns the version under which the fields of the object are owned.
 func (i *scaledObjectInfo[T]) requestVersion(ctx context.Context) schema.GroupVersion {
 	if info, ok := genericapirequest.RequestInfoFrom(ctx); ok {
 		version := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}

@@ -17,14 +17,14 @@ import (
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
 )
 
-// confused is a sample whose selector cannot be read, and so has no Scale.
+// confused returns a sample with an invalid selector. It has no Scale.
 func confused() *sample {
 	obj := newSample()
 	obj.Spec.Selector = map[string]string{"app": "not valid"}
 	return obj
 }
 
-// scaling is a request that makes the Scale what change makes of it.
+// scaling returns a request that changes the Scale with the given function.
 func scaling(change func(old runtime.Object) (runtime.Object, error)) *scaledObjectInfo[*sample] {
 	info := genericrest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
 		return change(old)
@@ -123,7 +123,7 @@ func TestScaleOfTheStore(t *testing.T) {
 	assert.NotContains(t, storagesOf(t, kind, nil), "samples/scale")
 }
 
-// closedStore is one that cannot be opened.
+// closedStore is a store that cannot be opened.
 type closedStore struct{}
 
 func (closedStore) GetRESTOptions(schema.GroupResource, runtime.Object) (generic.RESTOptions, error) {

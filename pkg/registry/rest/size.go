@@ -12,20 +12,18 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// deletionBookkeeping is what the deletion of an object may add to it: the time, finalizers, and
-// the field ownership of who removes them.
+// deletionBookkeeping is how many bytes a deletion may add to an object: the deletion time, finalizers, and the
+// managed fields of the clients that remove them.
 const deletionBookkeeping = 4 << 10
 
-// sizeLimit refuses, with 413, an object whose encoded form is too large for the store. etcd's own
-// refusal would reach the user as an internal error without words. What was stored under a higher
-// limit may shrink, and may be deleted with all that takes.
+// sizeLimit refuses, with 413, an object whose encoded form is too large for the store. Otherwise the user would get
+// an internal error from etcd. An object that was stored under a higher limit may shrink, and can be deleted.
 type sizeLimit struct {
 	codec runtime.Codec
 	bytes int
 }
 
-// check looks at the stored object only when the new one is too large. Stored returns nil when
-// there is none.
+// check calls stored only if the new object is too large. stored returns nil if there is no stored object.
 func (l *sizeLimit) check(obj runtime.Object, stored func() runtime.Object) error {
 	size, err := l.size(obj)
 	if err != nil || size <= l.bytes {
@@ -67,7 +65,7 @@ func (w *countingWriter) Write(p []byte) (int, error) {
 
 func nothing() runtime.Object { return nil }
 
-// limitedStorage checks each object as it will be written.
+// limitedStorage checks the size of each object before it is written.
 type limitedStorage struct {
 	storage.Interface
 	limit   *sizeLimit
@@ -82,8 +80,8 @@ func (s *limitedStorage) Create(ctx context.Context, key string, obj, out runtim
 	return s.Interface.Create(ctx, key, obj, out, ttl)
 }
 
-// GuaranteedUpdate implements storage.Interface. The object that tryUpdate gets it may change, so
-// what is stored is read again where that matters.
+// GuaranteedUpdate implements storage.Interface. tryUpdate may modify the object that it gets, so the stored object
+// is decoded again if its size is needed.
 func (s *limitedStorage) GuaranteedUpdate(
 	ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object,
@@ -107,15 +105,13 @@ func (s *limitedStorage) GuaranteedUpdate(
 
 type bodySizeKey struct{}
 
-// WithBodySize remembers how large the body of a request is, as its sender declared. A negative
-// size is unknown.
+// WithBodySize stores the declared size of the request body in ctx, in bytes. A negative size means unknown.
 func WithBodySize(ctx context.Context, size int64) context.Context {
 	return context.WithValue(ctx, bodySizeKey{}, size)
 }
 
-// earlySizeCheck names the size of a too large object before other rules name one long field of
-// it, and in dry runs, which write nothing. It encodes the object once more, so of other requests
-// it looks only at those whose body was too large.
+// earlySizeCheck reports a too large object before validation reports one of its long fields. It also checks dry runs, which
+// do not reach the store. The check encodes the object once more, so it skips other requests whose body was small enough.
 type earlySizeCheck struct {
 	limit *sizeLimit
 }

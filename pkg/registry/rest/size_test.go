@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// text is a codec whose output is the object's name.
+// text is a codec that encodes only the object's name.
 type text struct{ runtime.Codec }
 
 func (text) Encode(obj runtime.Object, w io.Writer) error {
@@ -27,7 +27,7 @@ type failing struct{ runtime.Codec }
 
 func (failing) Encode(runtime.Object, io.Writer) error { return errors.New("no") }
 
-// oneObject is a storage that has one object, or none, and takes every write.
+// oneObject is a storage with one object, or none. It accepts every write.
 type oneObject struct {
 	storage.Interface
 	stored *sample
@@ -110,7 +110,7 @@ func TestSizeOfChangedObjects(t *testing.T) {
 			store := limited(before)
 			err := store.GuaranteedUpdate(t.Context(), "key", &sample{}, true, nil,
 				func(input runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
-					output := input.(*sample) // what is given may be changed
+					output := input.(*sample) // The update may modify its input.
 					output.Name = strings.Repeat("x", test.after)
 					if test.deleted {
 						output.DeletionTimestamp = &metav1.Time{}

@@ -12,12 +12,12 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// statusStrategy is how /status changes an object: the status and nothing else.
+// statusStrategy changes only the status of an object. It serves /status.
 type statusStrategy[T Object] struct {
 	*strategy[T]
 }
 
-// PrepareForUpdate takes the status alone from the new object.
+// PrepareForUpdate takes only the status from the new object.
 func (s *statusStrategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	updated, existing := obj.(T), old.(T)
 	if info, ok := genericapirequest.RequestInfoFrom(ctx); ok && s.kind.StatusInMetadata != nil {
@@ -31,17 +31,17 @@ func (s *statusStrategy[T]) PrepareForUpdate(ctx context.Context, obj, old runti
 	updated.SetOwnerReferences(existing.GetOwnerReferences())
 }
 
-// ValidateUpdate checks the status alone: the rest is as it was stored.
+// ValidateUpdate validates only the status, because the rest is unchanged.
 func (s *statusStrategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	return s.validateChange(ctx, obj, old, s.kind.ValidateStatus)
 }
 
-// WarningsOnUpdate is silent: controllers write statuses, and nobody reads what they are told.
+// WarningsOnUpdate returns no warnings, because controllers write statuses and nobody reads their warnings.
 func (*statusStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
 	return nil
 }
 
-// GetResetFields names what PrepareForUpdate discards.
+// GetResetFields returns the fields that PrepareForUpdate discards.
 func (s *statusStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return s.kind.resetFields(
 		fieldpath.MakePathOrDie("spec"),
@@ -52,7 +52,7 @@ func (s *statusStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath
 	)
 }
 
-// statusREST serves /status. The store is the main resource's, with another strategy.
+// statusREST serves /status. It uses the store of the main resource with another strategy.
 type statusREST struct {
 	store *registry.Store
 }
@@ -62,27 +62,27 @@ var (
 	_ genericrest.ResetFieldsStrategy = &statusREST{}
 )
 
-// New returns an empty object to decode into.
+// New returns an empty object for decoding.
 func (r *statusREST) New() runtime.Object { return r.store.New() }
 
-// Destroy leaves the store to the main resource.
+// Destroy does nothing, because the main resource owns the store.
 func (*statusREST) Destroy() {}
 
-// Get reads the whole object.
+// Get returns the whole object.
 func (r *statusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	return r.store.Get(ctx, name, options)
 }
 
-// Update changes the status.
+// Update updates the status.
 func (r *statusREST) Update(
 	ctx context.Context, name string, info genericrest.UpdatedObjectInfo, create genericrest.ValidateObjectFunc,
 	update genericrest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
-	// A subresource never creates its object.
+	// A write to a subresource never creates the object.
 	return r.store.Update(ctx, name, info, create, update, false, options)
 }
 
-// GetResetFields is the strategy's.
+// GetResetFields returns the reset fields of the strategy.
 func (r *statusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return r.store.GetResetFields()
 }

@@ -9,7 +9,7 @@ import (
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
 )
 
-// store is the main resource: the generic store with the names that kubectl shows.
+// store is the main resource. It is the generic store with the names for kubectl.
 type store[T Object] struct {
 	*registry.Store
 	kind *Kind[T]
@@ -23,13 +23,13 @@ var (
 	_ genericrest.TableConvertor       = &store[Object]{}
 )
 
-// ShortNames are what kubectl accepts for the plural.
+// ShortNames returns the short names for kubectl.
 func (s *store[T]) ShortNames() []string { return s.kind.Short }
 
-// Categories are the groups of kinds that it answers to.
+// Categories returns the kubectl categories of the kind.
 func (s *store[T]) Categories() []string { return s.kind.Categories }
 
-// GetSingularName is the kind's name in lower case.
+// GetSingularName returns the singular name of the kind.
 func (s *store[T]) GetSingularName() string { return s.kind.Singular }
 
 // Storage implements Row.

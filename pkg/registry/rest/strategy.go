@@ -17,26 +17,26 @@ import (
 	"kruise.io/kruise/pkg/registry/servable"
 )
 
-// strategy is how the main resource of a kind is created, updated and deleted.
+// strategy defines how objects of a kind are created, updated and deleted.
 type strategy[T Object] struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 	kind *Kind[T]
-	// values says what of an object could not be shown again.
+	// values finds values that JSON cannot represent.
 	values *servable.Rule
 }
 
 var _ genericrest.GarbageCollectionDeleteStrategy = &strategy[Object]{}
 
-// NamespaceScoped says whether objects live in namespaces.
+// NamespaceScoped returns true if the kind is namespaced.
 func (s *strategy[T]) NamespaceScoped() bool { return !s.kind.ClusterScoped }
 
-// DefaultGarbageCollectionPolicy lets dependents go with their owner, as a Deployment's do.
+// DefaultGarbageCollectionPolicy deletes the dependents with their owner, as for a Deployment.
 func (*strategy[T]) DefaultGarbageCollectionPolicy(context.Context) genericrest.GarbageCollectionPolicy {
 	return genericrest.DeleteDependents
 }
 
-// PrepareForCreate starts an object at generation 1 without a status: only the controller writes it.
+// PrepareForCreate sets generation 1 and clears the status, because only the controller writes the status.
 func (s *strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	created := obj.(T)
 	s.withMetadata(ctx, created, func() { clearField(s.kind.Status(created)) })
@@ -47,7 +47,7 @@ func (s *strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) 
 	}
 }
 
-// PrepareForUpdate keeps the status and counts a generation when what the user asks for has changed.
+// PrepareForUpdate keeps the stored status. It increases the generation if the spec has changed.
 func (s *strategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	updated, existing := obj.(T), old.(T)
 	s.withMetadata(ctx, updated, func() { copyField(s.kind.Status(updated), s.kind.Status(existing)) })
@@ -63,7 +63,7 @@ func (s *strategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Obj
 	}
 }
 
-// withMetadata lets reset set the status, and keeps what the writer said about it in metadata.
+// withMetadata calls reset, which sets the status, and then restores the part of the status that the writer stored in metadata.
 func (s *strategy[T]) withMetadata(ctx context.Context, obj T, reset func()) {
 	info, ok := genericapirequest.RequestInfoFrom(ctx)
 	if !ok || s.kind.StatusInMetadata == nil {
@@ -75,7 +75,7 @@ func (s *strategy[T]) withMetadata(ctx context.Context, obj T, reset func()) {
 	s.kind.StatusInMetadata(info.APIVersion, obj, written)
 }
 
-// Validate checks a new object. Where values are none of their type, what they mean is not asked.
+// Validate validates a new object. If a value cannot be represented in JSON, the other rules do not run.
 func (s *strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
 	errs := s.values.Validate(obj)
 	if len(errs) == 0 {
@@ -84,12 +84,12 @@ func (s *strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.Er
 	return s.errorsIn(ctx, errs)
 }
 
-// ValidateUpdate checks a changed object.
+// ValidateUpdate validates a changed object.
 func (s *strategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	return s.validateChange(ctx, obj, old, s.kind.ValidateUpdate)
 }
 
-// validateChange runs the rules of a change, and before them those of every value, as Validate does.
+// validateChange validates every value first, as Validate does, and then runs the rules of the change.
 func (s *strategy[T]) validateChange(
 	ctx context.Context, obj, old runtime.Object, judge func(obj, old T) field.ErrorList,
 ) field.ErrorList {
@@ -101,7 +101,7 @@ func (s *strategy[T]) validateChange(
 	return s.errorsIn(ctx, errs)
 }
 
-// errorsIn gives the errors the paths of the version in which the user wrote the object.
+// errorsIn translates the paths of errors to the version of the request.
 func (s *strategy[T]) errorsIn(ctx context.Context, errs field.ErrorList) field.ErrorList {
 	info, ok := genericapirequest.RequestInfoFrom(ctx)
 	if !ok || s.kind.ErrorsIn == nil || len(errs) == 0 {
@@ -110,7 +110,7 @@ func (s *strategy[T]) errorsIn(ctx context.Context, errs field.ErrorList) field.
 	return s.kind.ErrorsIn(info.APIVersion, errs)
 }
 
-// WarningsOnCreate tells the writer what is questionable in a new object.
+// WarningsOnCreate returns warnings about a new object.
 func (s *strategy[T]) WarningsOnCreate(ctx context.Context, obj runtime.Object) (warnings []string) {
 	if !s.kind.Controlled {
 		warnings = append(warnings,
@@ -123,7 +123,7 @@ func (s *strategy[T]) WarningsOnCreate(ctx context.Context, obj runtime.Object) 
 	return warnings
 }
 
-// WarningsOnUpdate tells the writer what is questionable in a changed object.
+// WarningsOnUpdate returns warnings about a changed object.
 func (s *strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Object) []string {
 	if s.kind.Warnings == nil {
 		return nil
@@ -131,16 +131,16 @@ func (s *strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Obj
 	return s.kind.Warnings(ctx, obj.(T), old.(T))
 }
 
-// Canonicalize has nothing to do: conversion and defaulting did it.
+// Canonicalize does nothing, because conversion and defaulting have normalized the object.
 func (*strategy[T]) Canonicalize(runtime.Object) {}
 
-// AllowCreateOnUpdate refuses a PUT of an object that does not exist.
+// AllowCreateOnUpdate returns false, so a PUT of a missing object is refused.
 func (*strategy[T]) AllowCreateOnUpdate() bool { return false }
 
-// AllowUnconditionalUpdate accepts a PUT without a resourceVersion.
+// AllowUnconditionalUpdate returns true, so a PUT needs no resourceVersion.
 func (*strategy[T]) AllowUnconditionalUpdate() bool { return true }
 
-// GetResetFields names what PrepareForCreate and PrepareForUpdate discard, so that nobody owns it.
+// GetResetFields returns the fields that PrepareForCreate and PrepareForUpdate discard. No client becomes their owner.
 func (s *strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return s.kind.resetFields(fieldpath.MakePathOrDie("status"))
 }
@@ -156,5 +156,5 @@ func (k *Kind[T]) resetFields(paths ...fieldpath.Path) map[fieldpath.APIVersion]
 // clearField sets the field behind the pointer to its zero value.
 func clearField(pointer any) { reflect.ValueOf(pointer).Elem().SetZero() }
 
-// copyField copies between two pointers of one type. The two objects share what it refers to.
+// copyField copies a value between two pointers of the same type. It is a shallow copy.
 func copyField(to, from any) { reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem()) }

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// The registry knows no kind, so its tests take one of core's.
+// The registry has no kind of its own, so its tests use a core kind.
 type sample = corev1.ReplicationController
 
 func newKind() *Kind[*sample] {
@@ -115,7 +115,7 @@ func TestErrorsHaveTheRequestsVersion(t *testing.T) {
 	assert.Empty(t, main.Validate(ctx, newSample()), "there is nothing to say in another version")
 }
 
-// TestValuesThatCannotBeShown has one in the object before, after, or both.
+// TestValuesThatCannotBeShown uses such a value in the old object, in the new one, or in both.
 func TestValuesThatCannotBeShown(t *testing.T) {
 	main := newKind().strategy(nil)
 	status := &statusStrategy[*sample]{main}
@@ -235,7 +235,7 @@ func TestUpdateKeepsWhatAVersionCannotSay(t *testing.T) {
 	}
 }
 
-// What a kind does not say, or a request, is left out.
+// A kind without hooks, and a request without information, skip the optional steps.
 func TestKindsWithoutHooks(t *testing.T) {
 	plain, full := newKind(), newKind()
 	plain.Default, plain.ErrorsIn = nil, nil

@@ -13,13 +13,13 @@ import (
 // Column is one column of a kind's table.
 type Column[T Object] struct {
 	Name, Type, Description string
-	// Wide columns are shown with "-o wide" alone.
+	// Wide columns are only shown with "-o wide".
 	Wide bool
-	// Value is the cell: an integer, a string, or nil for none.
+	// Value returns the cell: an integer, a string, or nil for an empty cell.
 	Value func(T) any
 }
 
-// Age is the column that every kind has.
+// Age returns the age column, which every kind has.
 func Age[T Object]() Column[T] {
 	return Column[T]{
 		Name: "AGE", Type: "date", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"],
@@ -27,12 +27,12 @@ func Age[T Object]() Column[T] {
 	}
 }
 
-// tableConvertor prints hub objects, so one list of columns serves every version.
+// tableConvertor prints hub objects, so all versions share one list of columns.
 type tableConvertor[T Object] struct {
 	kind *Kind[T]
 }
 
-// ConvertToTable implements the interface of that name.
+// ConvertToTable implements rest.TableConvertor.
 func (c *tableConvertor[T]) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
 	result := &metav1.Table{}
 	if list, err := meta.ListAccessor(obj); err == nil {

@@ -1,6 +1,6 @@
-// Package servable finds values that a server could store and not show: protobuf carries them, JSON
-// does not, or no client reads what JSON makes of them. One such object would spoil every list that it
-// is in. It knows no kind and no rule of what a field means. Enter at For.
+// Package servable finds values that the server could store but not return. protobuf can carry them, but JSON cannot
+// represent them, or clients cannot read their JSON form. One such object would break every list that contains it.
+// The package knows no kinds and no meaning of fields. Enter at For.
 //
-// Bodies in JSON and YAML cannot hold such values: their decoder refuses or mends them.
+// JSON and YAML bodies cannot contain such values, because their decoders refuse or correct them.
 package servable

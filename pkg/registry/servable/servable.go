@@ -6,19 +6,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Rule judges the objects of one type. It is made once, so that a write pays for a walk over what is
-// set and for nothing else.
+// Rule checks the objects of one type. It is built once, so a check only visits the fields that can hold such values.
 type Rule struct {
 	root judge
 }
 
-// For makes the rule for objects of the type.
+// For builds the rule for a type of objects.
 func For(objects reflect.Type) *Rule {
 	return &Rule{root: (maker{}).of(objects)}
 }
 
-// Validate names each value that cannot be shown. Paths are those of the JSON form; a type without
-// JSON tags has the names that its fields would have by convention.
+// Validate returns an error for each value that JSON cannot represent. Paths are those of the JSON form. For a type
+// without JSON tags, the names follow the Kubernetes naming convention.
 func (r *Rule) Validate(obj any) field.ErrorList {
 	if r.root == nil {
 		return nil
@@ -28,17 +27,16 @@ func (r *Rule) Validate(obj any) field.ErrorList {
 	return found.errs
 }
 
-// judge looks at a value of one type, and at all that it holds. It is nil for types that can
-// always be shown.
+// judge checks a value of one type and everything inside it. It is nil for types that JSON can always represent.
 type judge func(*walk, reflect.Value)
 
-// walk is where a judge is, and what was found.
+// walk holds the current path and the errors found so far.
 type walk struct {
 	path []step
 	errs field.ErrorList
 }
 
-// step leads to a field where it has a name, into a map where keyed, and into a list otherwise.
+// step is one element of a path: a field if name is set, a map entry if keyed is set, else a list element.
 type step struct {
 	name, key string
 	index     int

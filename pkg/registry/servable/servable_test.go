@@ -17,7 +17,7 @@ import (
 	"kruise.io/kruise/pkg/registry/servable"
 )
 
-// sample has a field of each sort, and none has a tag, as in the hub.
+// sample has a field of each kind of type. The fields have no tags, like those of hub types.
 type sample struct {
 	metav1.ObjectMeta
 	inner
@@ -114,7 +114,7 @@ func TestValidateNamesAll(t *testing.T) {
 	assert.Len(t, servable.For(reflect.TypeFor[*sample]()).Validate(obj), 2)
 }
 
-// TestNothingToJudge has a type that always can be shown.
+// TestNothingToJudge uses a type that JSON can always represent.
 func TestNothingToJudge(t *testing.T) {
 	assert.Empty(t, servable.For(reflect.TypeFor[*[]int32]()).Validate(&[]int32{1}))
 }

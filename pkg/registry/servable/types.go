@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// maker makes the judges of types, each once: a type may hold itself.
+// maker builds one judge for each type. It caches them, because a type may contain itself.
 type maker map[reflect.Type]judge
 
 func (m maker) of(t reflect.Type) judge {
@@ -65,8 +65,7 @@ func sliceJudge(element judge) judge {
 	}
 }
 
-// mapJudge judges keys too: all are texts. One place holds each entry in turn, as statuses may have
-// thousands.
+// mapJudge also checks the keys, which are all strings. It reuses one value for all entries, because a status may have thousands.
 func mapJudge(element judge) judge {
 	return func(w *walk, value reflect.Value) {
 		if value.Len() == 0 {
@@ -87,7 +86,7 @@ func mapJudge(element judge) judge {
 	}
 }
 
-// member is a field of a struct. One without a name is part of the struct around it.
+// member is a field of a struct. A member without a name is embedded in the JSON of the outer struct.
 type member struct {
 	index int
 	name  string
@@ -122,8 +121,7 @@ func structJudge(members []member) judge {
 	}
 }
 
-// nameOf is the field's name in JSON. Hub types have no tags: theirs follow the convention that all
-// versions keep to.
+// nameOf returns the JSON name of a field. Hub types have no tags, so their names follow the convention of all versions.
 func nameOf(of reflect.StructField) string {
 	if tag, ok := of.Tag.Lookup("json"); ok {
 		name, _, _ := strings.Cut(tag, ",")
@@ -141,7 +139,7 @@ func nameOf(of reflect.StructField) string {
 	}
 }
 
-// lowerFirstWord makes restartPolicy of RestartPolicy, httpGet of HTTPGet, and uid of UID.
+// lowerFirstWord converts RestartPolicy to restartPolicy, HTTPGet to httpGet, and UID to uid.
 func lowerFirstWord(name string) string {
 	letters := []rune(name)
 	for i := range letters {

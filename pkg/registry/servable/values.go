@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// leaves are the types that encode themselves, beside texts.
+// leaves holds the judges of types that encode themselves. Strings are handled separately.
 var leaves = map[reflect.Type]judge{
 	reflect.TypeFor[intstr.IntOrString]():   judgeIntOrString,
 	reflect.TypeFor[metav1.Time]():          judgeTime,
@@ -39,7 +39,7 @@ func judgeIntOrString(w *walk, value reflect.Value) {
 	}
 }
 
-// firstSecond and lastSecond bound the times that RFC 3339 can write: its years have four digits.
+// firstSecond and lastSecond limit times to those that RFC 3339 can represent, with a four-digit year.
 const (
 	firstSecond = -62167219200
 	lastSecond  = 253402300799
@@ -67,8 +67,8 @@ func judgeFields(w *walk, value reflect.Value) {
 	w.judgeJSON(value.Addr().Interface().(*metav1.FieldsV1).GetRawBytes())
 }
 
-// deepest is how far embedded JSON may be nested. Decoders give up at 10,000, the object and the list
-// around it included.
+// deepest is the maximum nesting depth of embedded JSON. Decoders fail at a depth of 10,000, including the object and
+// the list around it.
 const deepest = 1000
 
 func (w *walk) judgeJSON(raw []byte) {
@@ -81,7 +81,7 @@ func (w *walk) judgeJSON(raw []byte) {
 	}
 }
 
-// beginning keeps an error short.
+// beginning returns the first bytes, which keeps an error short.
 func beginning(raw []byte) string {
 	const enough = 60
 	if len(raw) <= enough {
@@ -90,7 +90,7 @@ func beginning(raw []byte) string {
 	return string(raw[:enough]) + "…"
 }
 
-// depth is how far valid JSON is nested.
+// depth returns the nesting depth of valid JSON.
 func depth(raw []byte) int {
 	var now, most int
 	var quoted bool

@@ -23,7 +23,7 @@ func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
 }
 
-// Plugin compares a new budget to the others.
+// Plugin checks a new budget for conflicts with other budgets.
 type Plugin struct {
 	*admission.Handler
 	initializer.KruiseClient
@@ -34,8 +34,8 @@ var (
 	_ admission.InitializationValidator = &Plugin{}
 )
 
-// New returns the plugin without what an initializer gives it. What a budget protects cannot be
-// changed, so only creation is judged.
+// New returns a plugin. An initializer sets its dependencies. The plugin only checks creations, because the target of
+// a budget is immutable.
 func New() *Plugin { return &Plugin{Handler: admission.NewHandler(admission.Create)} }
 
 // ValidateInitialization implements admission.InitializationValidator.
@@ -43,7 +43,7 @@ func (p *Plugin) ValidateInitialization() error {
 	return initializer.Initialized(PluginName, &p.KruiseClient)
 }
 
-// Validate refuses a budget that conflicts with another.
+// Validate refuses a budget that conflicts with another budget.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	budget, ok := attributes.GetObject().(*policy.PodUnavailableBudget)
 	if !ok || attributes.GetSubresource() != "" {
@@ -59,7 +59,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return nil
 }
 
-// others are the budgets of a namespace as they are stored now.
+// others returns the stored budgets of a namespace.
 func (p *Plugin) others(ctx context.Context, namespace string) ([]*policy.PodUnavailableBudget, error) {
 	list, err := p.Kruise.PolicyV1beta1().PodUnavailableBudgets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package budgetconflicts is the admission plugin that refuses a new PodUnavailableBudget whose
-// target, or evidently whose Pods, another one of its namespace has already. What a conflict is, the
-// validation of the group says.
+// Package budgetconflicts is an admission plugin. It refuses a new PodUnavailableBudget if another budget in its namespace
+// has the same target or evidently selects the same Pods. The validation package of the group defines what a conflict is.
 //
-// Two budgets that are created in the same moment can both pass. That does no harm: a Pod has one
-// governing budget, chosen by a fixed order.
+// Two budgets that are created at the same moment can both pass. That does no harm, because a fixed order selects the
+// one budget that governs a Pod.
 package budgetconflicts

@@ -10,11 +10,11 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// isDefault marks the StorageClass of claims that name none.
+// isDefault is the annotation of the default StorageClass.
 const isDefault = "storageclass.kubernetes.io/is-default-class"
 
-// cannotExpand says why claims of a class cannot grow, and is empty where they can, or where nobody
-// knows: a claim of no class, or of a default that there is not.
+// cannotExpand returns why claims of a class cannot grow. It returns an empty string if they can, or if that is
+// unknown: the claim has no class, or the cluster has no default class.
 func (p *Plugin) cannotExpand(ctx context.Context, name *string) (string, error) {
 	if name == nil {
 		class, err := p.defaultClass(ctx)
@@ -39,7 +39,8 @@ func (p *Plugin) cannotExpand(ctx context.Context, name *string) (string, error)
 	}
 }
 
-// defaultClass is the one that new claims get: of several, the newest. It is nil where there is none.
+// defaultClass returns the class that new claims get, or nil if there is none. If several classes are marked as
+// default, it is the newest one.
 func (p *Plugin) defaultClass(ctx context.Context) (*storagev1.StorageClass, error) {
 	classes, err := p.Host.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
 	if err != nil {

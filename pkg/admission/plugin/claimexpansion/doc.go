@@ -1,6 +1,6 @@
-// Package claimexpansion admits larger claims of a StatefulSet only where their StorageClass can
-// expand volumes. A rolling update that waits for claims to grow would otherwise never end.
+// Package claimexpansion allows larger volume claims in a StatefulSet only if their StorageClass can expand volumes.
+// Otherwise a rolling update would wait for ever for the claims to grow.
 //
-// That claims only grow is validation's business. Classes are read live, and only when an update
-// asks for more storage. Enter at Register.
+// Validation makes sure that claims do not shrink. The plugin reads StorageClasses live, and only if an update
+// requests more storage. Enter at Register.
 package claimexpansion

@@ -30,8 +30,7 @@ func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
 }
 
-// New returns the plugin. It leaves requests alone while the gate KruiseDaemon is off: the registry
-// refuses them then.
+// New returns the plugin. It skips requests while the feature gate KruiseDaemon is off, because the registry then refuses them.
 func New() *Plugin {
 	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
 }
@@ -73,11 +72,11 @@ func (p *Plugin) Admit(ctx context.Context, attributes admission.Attributes, _ a
 	return update(attributes, request, old)
 }
 
-// create checks and completes a new request.
+// create checks a new request and fills in its missing fields.
 func (p *Plugin) create(ctx context.Context, attributes admission.Attributes, request *apps.ContainerRecreateRequest) error {
 	path := field.NewPath("spec")
 	errs := validation.ValidateContainerRecreateRequestSpec(&request.Spec, path)
-	// In another round, after the webhooks of users, what is filled in is what this plugin filled in.
+	// On reinvocation after user webhooks, this plugin itself has set these fields in the first round.
 	if !attributes.GetReinvocationContext().IsReinvoke() {
 		errs = append(errs, serverOwned(request.Spec.Containers, path.Child("containers"))...)
 	}
@@ -112,8 +111,8 @@ func (p *Plugin) create(ctx context.Context, attributes admission.Attributes, re
 	return nil
 }
 
-// update refuses to change what is fixed. A write to the object cannot change the status, but for
-// the part that v1alpha1 has in annotations.
+// update refuses changes of immutable fields. A write to the main resource cannot change the status, except that
+// v1alpha1 stores part of the status in annotations.
 func update(attributes admission.Attributes, request, old *apps.ContainerRecreateRequest) error {
 	changed := *request
 	if attributes.GetKind().Version != v1alpha1.SchemeGroupVersion.Version {
@@ -125,7 +124,7 @@ func update(attributes admission.Attributes, request, old *apps.ContainerRecreat
 	return nil
 }
 
-// refusal is 400 with all problems.
+// refusal returns a 400 error with all problems.
 func refusal(request *apps.ContainerRecreateRequest, errs field.ErrorList) error {
 	refused := apierrors.NewInvalid(apps.Kind("ContainerRecreateRequest"), request.Name, errs)
 	refused.ErrStatus.Code, refused.ErrStatus.Reason = http.StatusBadRequest, metav1.StatusReasonBadRequest

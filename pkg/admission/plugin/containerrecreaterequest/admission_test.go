@@ -160,7 +160,7 @@ func TestCreateCompletesTheRequest(t *testing.T) {
 	}
 }
 
-// warnings records what is said to the user.
+// warnings records the warnings to the user.
 type warnings []string
 
 func (w *warnings) AddWarning(_, text string) { *w = append(*w, text) }

@@ -9,12 +9,12 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// serverOwned refuses what only the Pod can say.
+// serverOwned refuses values that only the server may set, because they come from the Pod.
 func serverOwned(containers []apps.ContainerRecreateRequestContainer, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range containers {
 		if container := &containers[i]; container.PreStop != nil || len(container.Ports) > 0 || container.StatusContext != nil {
-			// The words are the contract's, spelling included: programs look for them.
+			// The specification fixes this text, including its spelling, because programs search for it.
 			errs = append(errs, field.Forbidden(path.Index(i),
 				"preStop, ports, statusContext in container are ready-only fields; give the name alone"))
 		}
@@ -22,8 +22,7 @@ func serverOwned(containers []apps.ContainerRecreateRequestContainer, path *fiel
 	return errs
 }
 
-// fillContainers copies from the Pod what the agent needs to stop each container, and which instance
-// is to go.
+// fillContainers copies from the Pod what the agent needs to stop each container, and records the current instance of each.
 func fillContainers(containers []apps.ContainerRecreateRequestContainer, pod *corev1.Pod, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range containers {
@@ -63,8 +62,7 @@ func containerOf(pod *corev1.Pod, name string) *corev1.Container {
 	return nil
 }
 
-// statusOf is the status of a container. Those of init containers are not looked at: they cannot be
-// restarted.
+// statusOf returns the status of a container. It ignores init containers, because they cannot be restarted.
 func statusOf(pod *corev1.Pod, name string, at *field.Path) (*corev1.ContainerStatus, *field.Error) {
 	for i := range pod.Status.ContainerStatuses {
 		status := &pod.Status.ContainerStatuses[i]

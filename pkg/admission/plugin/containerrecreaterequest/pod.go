@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// pod reads the Pod and says what keeps its containers from being restarted.
+// pod returns the Pod, or the problem that prevents a restart of its containers.
 func (p *Plugin) pod(ctx context.Context, namespace, name string) (*corev1.Pod, *field.Error, error) {
 	path := field.NewPath("spec", "podName")
 	missing := field.Invalid(path, name, fmt.Sprintf("no found Pod named %s in namespace %s", name, namespace))
@@ -35,8 +35,8 @@ func (p *Plugin) pod(ctx context.Context, namespace, name string) (*corev1.Pod, 
 	return pod, nil, nil
 }
 
-// inactive Pods have no containers that would start again. One whose sidecars are being terminated
-// counts as active: its phase says how the main containers ended, while the sidecars still run.
+// inactive returns true if the containers of the Pod would not start again. A Pod whose sidecars are being terminated
+// counts as active: its phase already shows the result of the main containers, but the sidecars still run.
 func inactive(pod *corev1.Pod) bool {
 	for i := range pod.Status.Conditions {
 		if pod.Status.Conditions[i].Type == pub.SidecarTerminatedConditionType {
@@ -46,7 +46,7 @@ func inactive(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// node reads the node of the Pod. Without a node no agent could carry out the request.
+// node returns the node of the Pod. If the node does not exist, no agent can carry out the request.
 func (p *Plugin) node(ctx context.Context, pod *corev1.Pod) (*corev1.Node, *field.Error, error) {
 	name := pod.Spec.NodeName
 	node, err := p.Host.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
@@ -60,7 +60,7 @@ func (p *Plugin) node(ctx context.Context, pod *corev1.Pod) (*corev1.Node, *fiel
 	return node, nil, nil
 }
 
-// label sets the labels by which the request is found, whatever the user put there.
+// label sets the labels that select the request. It overwrites values of the user.
 func label(request *apps.ContainerRecreateRequest, pod *corev1.Pod, node *corev1.Node) {
 	if request.Labels == nil {
 		request.Labels = map[string]string{}

@@ -20,8 +20,8 @@ import (
 // PluginName is the plugin's name in flags.
 const PluginName = "DeletionProtection"
 
-// Register adds the plugin to the list. inTerminatingNamespaces says, once flags are parsed, whether
-// objects are protected from the deletion of their namespace too.
+// Register adds the plugin to the list. inTerminatingNamespaces is called after the flags are parsed. It says whether
+// objects stay protected while their namespace is being deleted.
 func Register(plugins *admission.Plugins, inTerminatingNamespaces func() bool) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(inTerminatingNamespaces()), nil })
 }
@@ -68,7 +68,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return nil
 }
 
-// validateDelete judges the stored object. Options of the deletion do not matter.
+// validateDelete checks the stored object. It ignores the delete options.
 func (p *Plugin) validateDelete(ctx context.Context, attributes admission.Attributes, kind kind) error {
 	object := attributes.GetOldObject()
 	accessor, err := meta.Accessor(object)
@@ -88,15 +88,15 @@ func (p *Plugin) validateDelete(ctx context.Context, attributes admission.Attrib
 	if leaves, err := p.leavesWithNamespace(ctx, kind, accessor.GetNamespace()); leaves || err != nil {
 		return err
 	}
-	// Not by the attributes: the deletion of a collection names no object.
+	// Use the object and not the attributes, because the deletion of a collection names no object in the attributes.
 	if !attributes.IsDryRun() {
 		p.record(ctx, kind, accessor, attributes.GetUserInfo().GetName())
 	}
 	return apierrors.NewForbidden(attributes.GetResource().GroupResource(), accessor.GetName(), refusal(protection, reason))
 }
 
-// leavesWithNamespace says whether the object is deleted because its namespace is. The namespace passed
-// its own protection, so a refusal would only keep it from ever being gone.
+// leavesWithNamespace returns true if the object is deleted together with its namespace. The namespace has passed its
+// own protection, so a refusal would only block its deletion for ever.
 func (p *Plugin) leavesWithNamespace(ctx context.Context, kind kind, name string) (bool, error) {
 	if p.inTerminatingNamespaces || kind.clusterScoped {
 		return false, nil
@@ -111,7 +111,7 @@ func (p *Plugin) leavesWithNamespace(ctx context.Context, kind kind, name string
 	return namespace.DeletionTimestamp != nil, nil
 }
 
-// warn tells who writes a label that protects nothing.
+// warn sends a warning to a user who sets a label value that protects nothing.
 func warn(ctx context.Context, attributes admission.Attributes) {
 	value, labelled := labelsOf(attributes.GetObject())[pub.DeletionProtectionKey]
 	if !labelled || value == pub.DeletionProtectionAlways || value == pub.DeletionProtectionCascading {

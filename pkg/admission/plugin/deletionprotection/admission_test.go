@@ -44,7 +44,7 @@ var (
 	now         = metav1.Now()
 )
 
-// fixture is a plugin and what it sees and says.
+// fixture is a plugin with the clients that it reads and the log that it writes.
 type fixture struct {
 	kube     *fake.Clientset
 	metadata *metadatafake.FakeMetadataClient
@@ -52,7 +52,7 @@ type fixture struct {
 	plugin   *Plugin
 }
 
-// in makes the plugin for a cluster with those objects. Custom resources are dolls of example.com.
+// in creates the plugin for a cluster with the given objects. The custom resources are dolls of example.com.
 func in(t *testing.T, gates string, objects ...runtime.Object) *fixture {
 	t.Helper()
 	gate, err := features.New("")
@@ -84,7 +84,7 @@ type request struct {
 }
 
 func (f *fixture) delete(ctx context.Context, r request) error {
-	// As for a collection: without a name.
+	// The attributes have no name, as for the deletion of a collection.
 	return f.plugin.Validate(ctx, admission.NewAttributesRecord(nil, r.object, schema.GroupVersionKind{}, "", "", r.resource, r.subresource,
 		admission.Delete, &metav1.DeleteOptions{}, r.dryRun, &user.DefaultInfo{Name: "jane"}), nil)
 }
@@ -134,7 +134,7 @@ func doll(name string, leaving bool) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v2", Kind: "Doll"}, ObjectMeta: object}
 }
 
-// dolls is the definition: v1 is served, v2 is served and stored, and v3 is neither.
+// dolls returns the CustomResourceDefinition. v1 is served, v2 is served and stored, and v3 is neither.
 func dolls(t *testing.T, protection, established string) *unstructured.Unstructured {
 	t.Helper()
 	text := `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
@@ -245,7 +245,7 @@ func TestLookupsThatFailRefuse(t *testing.T) {
 	assert.ErrorContains(t, err, "failed to list CRs: grant the verb list on dolls.example.com")
 }
 
-// TestPagesAreReadUpToTheFirstThatCounts would not end at the last page, or would read on beyond the first Pod.
+// TestPagesAreReadUpToTheFirstThatCounts checks that reading stops at the first page with a counted object, or else at the last page.
 func TestPagesAreReadUpToTheFirstThatCounts(t *testing.T) {
 	pages := map[string][]int{"": {0, 0}, "2": {0}, "3": {1, 0, 1}, "4": {1}}
 	for name, test := range map[string]struct {

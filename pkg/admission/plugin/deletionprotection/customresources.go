@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/features"
 )
 
-// definition is what is read of a CustomResourceDefinition.
+// definition holds the fields of a CustomResourceDefinition that this package reads.
 type definition struct {
 	Spec struct {
 		Group string `json:"group"`
@@ -30,7 +30,7 @@ type definition struct {
 	} `json:"status"`
 }
 
-// customResources looks for objects of the defined kind, in all namespaces.
+// customResources looks for custom resources of the defined kind in all namespaces.
 func customResources(ctx context.Context, p *Plugin, object runtime.Object) string {
 	if !p.Gate.Enabled(features.DeletionProtectionForCRDCascadingGate) {
 		return fmt.Sprintf(", feature-gate %s is not enabled", features.DeletionProtectionForCRDCascadingGate)
@@ -61,11 +61,11 @@ func customResources(ctx context.Context, p *Plugin, object runtime.Object) stri
 	return ""
 }
 
-// readerLabel is what the chart's role of the kinds that this process may list is aggregated by.
+// readerLabel is the label that aggregates a ClusterRole into the chart's role for reading custom resources.
 const readerLabel = "kruise.io/aggregate-to-custom-resource-reader=true"
 
-// resourceOf returns where the objects of a definition are listed: in the version that is stored, unless
-// that is not served. A definition that was never established has none.
+// resourceOf returns the resource to list for a definition. It prefers the stored version if that one is served.
+// served is false if the definition was never established.
 func resourceOf(object runtime.Object) (resource schema.GroupVersionResource, served bool, err error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

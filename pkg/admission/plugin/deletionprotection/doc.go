@@ -1,10 +1,9 @@
-// Package deletionprotection refuses to delete objects whose label policy.kruise.io/delete-protection
-// says so: Always, or, with Cascading, while the deletion would take something along.
+// Package deletionprotection refuses to delete objects that have the label policy.kruise.io/delete-protection. The
+// value Always refuses every deletion. The value Cascading refuses a deletion that would also delete contained objects.
 //
-// It owns the rule for CloneSet, StatefulSet and UnitedDeployment, which it judges in process, and the
-// part of the rule that needs a look at other objects: what is in a Namespace, and the objects of a
-// CustomResourceDefinition. About those kube-apiserver asks by review (pkg/admission/review). What a host
-// object says by itself is a ValidatingAdmissionPolicy of the chart, which holds without this process. It
-// looks at the servers and at no cache: an object created a moment ago counts. Enter at Register; the
-// kinds are in kinds.go.
+// The package checks CloneSet, StatefulSet and UnitedDeployment in process. It also checks Namespace and
+// CustomResourceDefinition, which need a look at other objects; kube-apiserver asks about those two by review
+// (pkg/admission/review). Rules that only need the host object itself are in a ValidatingAdmissionPolicy of the
+// chart, which also works while this process is down. All lookups are live, because an object that was created a
+// moment ago counts. Enter at Register. The kinds are in kinds.go.
 package deletionprotection

@@ -10,16 +10,16 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// kind is what the plugin knows of a protected kind.
+// kind describes a protected kind.
 type kind struct {
 	name          string
 	clusterScoped bool
-	// contents says what a deletion would take along, as the end of a sentence, or that it cannot know.
-	// Nothing means that there is nothing.
+	// contents returns what a deletion would also delete, or why that is unknown, as the end of a sentence. It
+	// returns an empty string if there is nothing.
 	contents func(ctx context.Context, p *Plugin, object runtime.Object) string
 }
 
-// protected returns what is known of a resource whose objects may be protected. Workload kinds are in the table of package kinds.
+// protected returns the description of a resource that supports protection. Workload kinds come from the table in package kinds.
 func protected(resource schema.GroupResource) (kind, bool) {
 	if workload := kinds.OfResource(resource); workload != nil && workload.Protected {
 		return kind{name: workload.Kind, contents: replicas(workload)}, true
@@ -35,8 +35,7 @@ var others = map[schema.GroupResource]kind{
 	},
 }
 
-// replicas counts what a workload is to have, not the Pods that it still has: scaled to zero it may go
-// at once.
+// replicas counts the desired replicas of a workload and not its Pods. So a workload that is scaled to zero can be deleted at once.
 func replicas(workload *kinds.Kind) func(context.Context, *Plugin, runtime.Object) string {
 	return func(_ context.Context, _ *Plugin, object runtime.Object) string {
 		count := workload.Replicas(object)

@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// pageSize bounds what one look at the server reads.
+// pageSize is how many objects one list request reads.
 const pageSize = 100
 
-// unfinished selects Pods whose containers have not all ended. Pending and Unknown are among them.
+// unfinished selects Pods that have not completed, including Pending and Unknown Pods.
 const unfinished = "status.phase!=Succeeded,status.phase!=Failed"
 
-// podsAndClaims looks for Pods that are to go on running, then for claims that hold data.
+// podsAndClaims looks for active Pods first, and then for bound claims.
 func podsAndClaims(ctx context.Context, p *Plugin, object runtime.Object) string {
 	accessor, err := meta.Accessor(object)
 	if err != nil {
@@ -57,8 +57,8 @@ func podsAndClaims(ctx context.Context, p *Plugin, object runtime.Object) string
 	return ""
 }
 
-// count reads page by page up to the first that has an object that counts, and says how many that page
-// has: one is enough to refuse, and a namespace of ten thousand Pods is not read to the end.
+// count reads pages until one contains a counted object, and returns how many that page contains. One object is
+// enough to refuse, so a namespace with ten thousand Pods is not read completely.
 func count[T any](list func(metav1.ListOptions) (items []T, next string, err error), counts func(*T) bool) (int, error) {
 	options := metav1.ListOptions{Limit: pageSize}
 	for {

@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// refusal is what the user reads. Tools match on its beginning.
+// refusal returns the error for the user. Tools match the beginning of its message.
 func refusal(protection, reason string) error {
 	remedy := "remove the label to delete it"
 	if protection == pub.DeletionProtectionCascading {
@@ -23,7 +23,7 @@ func refusal(protection, reason string) error {
 	return fmt.Errorf("forbidden by ResourcesProtectionDeletion for %s=%s%s; %s", pub.DeletionProtectionKey, protection, reason, remedy)
 }
 
-// The names are users' objects: they are there only once refused.
+// The metric labels name user objects. A series exists only after a refusal.
 var (
 	namespaceRefusals  = newCounter("namespace_deletion_protection", "Refused deletions of namespaces.", "name")
 	definitionRefusals = newCounter("crd_deletion_protection", "Refused deletions of CustomResourceDefinitions.", "name")
@@ -34,12 +34,12 @@ func newCounter(name, help, object string) *metrics.CounterVec {
 	return metrics.NewCounterVec(&metrics.CounterOpts{Name: name, Help: help, StabilityLevel: metrics.ALPHA}, []string{object, "username"})
 }
 
-// RegisterMetrics adds the counters to those of the process.
+// RegisterMetrics registers the counters. Only the first call has an effect.
 var RegisterMetrics = sync.OnceFunc(func() {
 	legacyregistry.MustRegister(namespaceRefusals, definitionRefusals, workloadRefusals)
 })
 
-// record counts a refusal and writes it down.
+// record counts a refusal and writes it to the protection log.
 func (p *Plugin) record(ctx context.Context, kind kind, object metav1.Object, user string) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch kind.name {

@@ -13,12 +13,12 @@ import (
 // PluginName is the plugin's name in flags.
 const PluginName = "NodeScope"
 
-// Register adds the plugin. account is asked for the node agents' user name once flags are known.
+// Register adds the plugin. account is called after the flags are parsed and returns the user name of the node agents.
 func Register(plugins *admission.Plugins, account func() string) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(account()), nil })
 }
 
-// Plugin judges writes of node agents.
+// Plugin checks the writes of node agents.
 type Plugin struct {
 	*admission.Handler
 	account string
@@ -26,13 +26,13 @@ type Plugin struct {
 
 var _ admission.ValidationInterface = &Plugin{}
 
-// New returns the plugin for the user name of the node agents' service account, where empty is none.
+// New returns the plugin. account is the user name of the node agents' service account, or empty if there is none.
 func New(account string) *Plugin {
 	all := admission.NewHandler(admission.Create, admission.Update, admission.Delete, admission.Connect)
 	return &Plugin{Handler: all, account: account}
 }
 
-// Validate refuses a node agent's write that is not for its node.
+// Validate refuses a write of a node agent that does not concern its own node.
 func (p *Plugin) Validate(_ context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	caller := attributes.GetUserInfo()
 	if p.account == "" || caller.GetName() != p.account {
@@ -55,7 +55,7 @@ func (p *Plugin) Validate(_ context.Context, attributes admission.Attributes, _ 
 	return nil
 }
 
-// nodeOfObject is the node whose agent reports the status of the stored object.
+// nodeOfObject returns the node whose agent writes the status of the stored object.
 func nodeOfObject(attributes admission.Attributes) (string, error) {
 	switch attributes.GetResource().Resource {
 	case "nodeimages", "nodepodprobes":

@@ -13,7 +13,7 @@ import (
 
 const agent = "system:serviceaccount:kruise-system:kruise-daemon"
 
-// TestValidate has rows of the cases of the node agent.
+// TestValidate covers the writes of node agents and of other users.
 // Case node-agent 19.
 func TestValidate(t *testing.T) {
 	of := func(node string) *metav1.PartialObjectMetadata {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// PluginName is the plugin's name in flags, the same as kube-apiserver's.
+// PluginName is the plugin's name in flags. kube-apiserver uses the same name.
 const PluginName = "OwnerReferencesPermissionEnforcement"
 
 // Register adds the plugin.
@@ -37,7 +37,7 @@ var (
 	_ initializer.WantsRESTMapper   = &Plugin{}
 )
 
-// New returns the plugin without what an initializer gives it.
+// New returns a plugin. An initializer sets its dependencies.
 func New() *Plugin { return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)} }
 
 // SetAuthorizer implements initializer.WantsAuthorizer.
@@ -54,8 +54,8 @@ func (p *Plugin) ValidateInitialization() error {
 	return nil
 }
 
-// Validate refuses what the user may not say about owners. On create, having an owner is free:
-// who makes an object could as well not make it.
+// Validate refuses owner references that the user may not set. A creation may set owners freely, because the user
+// could also choose not to create the object. Only blockOwnerDeletion is checked then.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	now, before := owners(attributes.GetObject()), owners(attributes.GetOldObject())
 	if apiequality.Semantic.DeepEqual(now, before) {
@@ -88,7 +88,7 @@ func (p *Plugin) mayDelete(ctx context.Context, attributes admission.Attributes)
 		"ask for the permission to delete it, or leave metadata.ownerReferences as they are", reason, err)
 }
 
-// mayFinalize asks for every resource that the owner's kind stands for.
+// mayFinalize checks the permission for every resource that the owner's kind maps to.
 func (p *Plugin) mayFinalize(ctx context.Context, attributes admission.Attributes, owner *metav1.OwnerReference) error {
 	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	mappings, err := p.mapper.RESTMappings(kind.GroupKind(), kind.Version)
@@ -101,7 +101,7 @@ func (p *Plugin) mayFinalize(ctx context.Context, attributes admission.Attribute
 			User: attributes.GetUserInfo(), Verb: "update", ResourceRequest: true, Name: owner.Name,
 			APIGroup: mapping.Resource.Group, APIVersion: mapping.Resource.Version, Resource: mapping.Resource.Resource, Subresource: "finalizers",
 		}
-		if mapping.Scope.Name() == meta.RESTScopeNameNamespace { // an owner is in the same namespace, or in none
+		if mapping.Scope.Name() == meta.RESTScopeNameNamespace { // An owner is in the same namespace, or is cluster-scoped.
 			record.Namespace = attributes.GetNamespace()
 		}
 		decision, reason, err := p.authorizer.Authorize(ctx, record)
@@ -125,14 +125,14 @@ func forbidden(attributes admission.Attributes, message, reason string, err erro
 }
 
 func owners(obj runtime.Object) []metav1.OwnerReference {
-	accessor, err := meta.Accessor(obj) // of a creation there is no old one
+	accessor, err := meta.Accessor(obj) // A creation has no old object.
 	if err != nil {
 		return nil
 	}
 	return accessor.GetOwnerReferences()
 }
 
-// newlyBlocked are the owners whose deletion is blocked now and was not before.
+// newlyBlocked returns the owners whose deletion the change newly blocks.
 func newlyBlocked(now, before []metav1.OwnerReference) (result []metav1.OwnerReference) {
 	blocked := map[string]bool{}
 	for i := range before {

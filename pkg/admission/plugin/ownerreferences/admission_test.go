@@ -34,7 +34,7 @@ func TestUnansweredQuestionsRefuse(t *testing.T) {
 	assert.ErrorContains(t, err, "leave metadata.ownerReferences as they are: no route to host")
 }
 
-// allows is what the user may do, as "verb namespace/resource/subresource/name".
+// allows lists what the user may do, as "verb namespace/resource/subresource/name".
 type allows []string
 
 func (a allows) Authorize(_ context.Context, r authorizer.Attributes) (authorizer.Decision, string, error) {

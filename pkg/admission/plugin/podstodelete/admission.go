@@ -20,7 +20,7 @@ import (
 // PluginName is the plugin's name in flags.
 const PluginName = "CloneSetPodsToDelete"
 
-// workers bounds the Pods that one request reads at a time.
+// workers is how many Pods one request reads in parallel.
 const workers = 16
 
 // Register adds the plugin to the list.
@@ -28,7 +28,7 @@ func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
 }
 
-// New returns the plugin. It reads Pods live: a list in a cache would know yesterday's Pods.
+// New returns the plugin. It reads Pods live, because a cache may be stale.
 func New() *Plugin {
 	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
 }
@@ -72,7 +72,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return apierrors.NewInvalid(apps.Kind("CloneSet"), cloneSet.Name, errs)
 }
 
-// check returns the problem of each name in the list, or nil at its place.
+// check returns the problem of each name in the list. The entry is nil if the name is valid.
 func (p *Plugin) check(ctx context.Context, cloneSet *apps.CloneSet, known []string) []*field.Error {
 	names := cloneSet.Spec.ScaleStrategy.PodsToDelete
 	problems := make([]*field.Error, len(names))

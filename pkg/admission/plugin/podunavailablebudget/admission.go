@@ -38,17 +38,17 @@ type Plugin struct {
 	host       kubernetes.Interface
 	owners     owners.Finder
 	namespaces corelisters.NamespaceLister
-	// known are the budgets by what they govern, budgets is where their grants are kept.
+	// known caches the budgets, indexed by target. budgets stores their grants.
 	known   cache.Indexer
 	budgets initializer.Budgets
-	// store says why the store is not open, or returns nil.
+	// store returns nil if the store is open, else the reason why it is closed.
 	store   func() error
 	log     *protectionlog.Log
 	events  record.EventRecorder
 	drained <-chan struct{}
 }
 
-// New returns the plugin without what initializers give it.
+// New returns a plugin. Initializers set its dependencies.
 func New(clock clock.PassiveClock) *Plugin {
 	RegisterMetrics()
 	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), clock: clock}
@@ -76,7 +76,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return p.spend(ctx, attributes, request, budget)
 }
 
-// spend asks the budget as it is stored now. One that went meanwhile bounds nothing any more.
+// spend reserves the disruption in the stored budget. A budget that was deleted in the meantime limits nothing.
 func (p *Plugin) spend(
 	ctx context.Context, attributes admission.Attributes, request *disruption.Request, budget *v1beta1.PodUnavailableBudget,
 ) error {

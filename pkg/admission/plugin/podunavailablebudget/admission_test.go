@@ -43,7 +43,7 @@ import (
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// stored are budgets as they are stored, which caches may not show.
+// stored holds the budgets in the store. The cache may differ.
 type stored map[string]*policyv1beta1.PodUnavailableBudget
 
 func (s stored) UpdateStatus(_ context.Context, _, name string, update func(*policyv1beta1.PodUnavailableBudget) error) error {
@@ -59,7 +59,7 @@ func (s stored) UpdateStatus(_ context.Context, _, name string, update func(*pol
 	return nil
 }
 
-// world is a plugin and what it asks.
+// world is a plugin with its clients and stores.
 type world struct {
 	*Plugin
 	t      *testing.T
@@ -71,7 +71,7 @@ type world struct {
 	known  *policyv1beta1.PodUnavailableBudget
 }
 
-// newWorld has a CloneSet c with a budget b of which so many are left, and Pod p.
+// newWorld creates a CloneSet c, a Pod p, and a budget b that allows left more disruptions.
 func newWorld(t *testing.T, left int32, gates string, host ...runtime.Object) *world {
 	t.Helper()
 	budget := &policyv1beta1.PodUnavailableBudget{
@@ -184,7 +184,7 @@ func TestValidate(t *testing.T) {
 	tests := map[string]struct {
 		asked asked
 		gates string
-		// code is that of a refusal when nothing is left, zero where the budget has no say.
+		// code is the status code of the refusal if the budget allows nothing, or zero if the budget does not apply.
 		code int
 	}{
 		"a deletion":                      {asked: deletion(newPod()), code: http.StatusForbidden},
@@ -266,7 +266,8 @@ func TestABudgetThatGoesMeanwhileAllows(t *testing.T) {
 	require.NoError(t, w.ask(deletion(newPod())))
 }
 
-// TestClosedStoreIsNoPermission: an owner or a budget that is gone permits; a store that does not say so refuses, and at once.
+// TestClosedStoreIsNoPermission checks that a closed store refuses the request immediately. A missing owner or budget
+// allows the request, but a closed store does not prove that an object is missing.
 func TestClosedStoreIsNoPermission(t *testing.T) {
 	closed := apierrors.NewServiceUnavailable("the store is closed: it was wiped")
 	refused := func(w *world) {
@@ -278,7 +279,7 @@ func TestClosedStoreIsNoPermission(t *testing.T) {
 	}
 	w := newWorld(t, 1, "")
 	w.closed = closed
-	w.SetReadyFunc(func() bool { return false }) // its caches are not filled, and nobody waits for them
+	w.SetReadyFunc(func() bool { return false }) // The caches are empty, and the plugin must not wait for them.
 	start := time.Now()
 	refused(w)
 	assert.Less(t, time.Since(start), 5*time.Second)
@@ -292,7 +293,7 @@ func TestClosedStoreIsNoPermission(t *testing.T) {
 	refused(w)
 }
 
-// refusing is a store of budgets that is closed.
+// refusing is a closed store of budgets.
 type refusing struct{ err error }
 
 func (r refusing) UpdateStatus(context.Context, string, string, func(*policyv1beta1.PodUnavailableBudget) error) error {
@@ -336,7 +337,7 @@ func TestAPodThatItsWorkloadSelectsByScale(t *testing.T) {
 	require.NoError(t, w.ask(deletion(loose)))
 }
 
-// Refusals are found in the events of both objects, in the metric and in the protection log.
+// A refusal appears in events on both objects, in the metric and in the protection log.
 func TestTracesOfARefusal(t *testing.T) {
 	refusals.Reset()
 	w := newWorld(t, 0, "")

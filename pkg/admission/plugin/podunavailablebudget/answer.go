@@ -18,7 +18,8 @@ import (
 
 const reasonRefused = "PubPreventPodDeletion"
 
-// answer is what the client gets: 429 of an eviction, and of a budget that was not counted yet, else 403.
+// answer returns the error for the client. It is 429 for an eviction or for a budget that the controller has not
+// observed yet, else 403.
 func answer(attributes admission.Attributes, request *disruption.Request, refusal *disruption.Refusal) error {
 	var status *apierrors.StatusError
 	if request.Operation == v1beta1.PubEvictOperation || refusal.Reason == disruption.NotObserved {
@@ -32,7 +33,8 @@ func answer(attributes admission.Attributes, request *disruption.Request, refusa
 	return status
 }
 
-// trace leaves word of a refusal where operators look. Who only asked leaves none.
+// trace records a refusal in the metric, in the protection log and in events. It skips dry runs and budgets that the
+// controller has not observed yet.
 func (p *Plugin) trace(
 	ctx context.Context, attributes admission.Attributes, request *disruption.Request, budget *v1beta1.PodUnavailableBudget,
 	refusal *disruption.Refusal,
@@ -53,7 +55,7 @@ func (p *Plugin) trace(
 		request.Operation, pod.Name, user, refusal.Error())
 }
 
-// workloadLabel names what controls the Pod, as dashboards know it.
+// workloadLabel returns the metric label that names the controller of the Pod. Dashboards use this form.
 func workloadLabel(pod *corev1.Pod) string {
 	if workload, ref := disruption.ControllerOf(pod); ref != nil {
 		return strings.Join([]string{workload.Kind, pod.Namespace, workload.Name}, "_")

@@ -1,8 +1,8 @@
-// Package podunavailablebudget is the admission plugin that lets no more Pods become unavailable than their
-// PodUnavailableBudgets allow: by deletion, eviction, an update, or a resize. kube-apiserver asks it by review.
+// Package podunavailablebudget is an admission plugin. It refuses deletions, evictions, updates and resizes that
+// would make more Pods unavailable than their PodUnavailableBudgets allow. kube-apiserver asks it by review.
 //
-// It owns the way of one request: which Pod it is about, what that belongs to, which budget governs it, and the answer with
-// its traces (metric, events, protection log). What is exempt and what a budget says, pkg/workload/disruption decides. The
-// grant is written into the very record that was judged, so replicas of this server may answer at the same time.
-// Enter at Plugin.Validate.
+// The package handles one request: it finds the Pod, its workloads and the governing budget, and returns the answer.
+// It also records refusals in a metric, events and the protection log. pkg/workload/disruption decides what is exempt
+// and what a budget allows. The grant is written to the same version of the budget that was checked, so several
+// replicas of this server can answer in parallel. Enter at Plugin.Validate.
 package podunavailablebudget

@@ -12,13 +12,14 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// governs tells whether the namespace has a budget at all.
+// governs returns true if the namespace has a budget.
 func (p *Plugin) governs(namespace string) bool {
 	keys, err := p.known.IndexKeys(cache.NamespaceIndex, namespace)
 	return err != nil || len(keys) > 0
 }
 
-// governing returns the budget that governs a Pod, or nil: also for a Pod that goes because what it belongs to went.
+// governing returns the budget that governs a Pod. It returns nil if there is none, or if the owner of the Pod or its
+// namespace is being deleted.
 func (p *Plugin) governing(ctx context.Context, pod *corev1.Pod) (*v1beta1.PodUnavailableBudget, error) {
 	if !p.governs(pod.Namespace) || p.terminating(pod.Namespace) {
 		return nil, nil
@@ -40,8 +41,9 @@ func (p *Plugin) governing(ctx context.Context, pod *corev1.Pod) (*v1beta1.PodUn
 	return budget, nil
 }
 
-// hinted is the budget of a Pod that its workload does not own, but selects through its scale subresource. Only the controller
-// reads those, and tells by annotation. It is believed of no other budget: those are found without it.
+// hinted returns the budget in the annotation of the Pod. It accepts only budgets whose target selects Pods through
+// the scale subresource without owning them. Only the controller reads that subresource and sets the annotation. All
+// other budgets are found without it.
 func (p *Plugin) hinted(pod *corev1.Pod) *v1beta1.PodUnavailableBudget {
 	name := disruption.Hinted(pod.Annotations)
 	if name == "" {

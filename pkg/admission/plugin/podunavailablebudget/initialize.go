@@ -25,7 +25,7 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// eventSource is who events come from.
+// eventSource is the source component of events.
 const eventSource = "pub-controller"
 
 var (
@@ -43,23 +43,23 @@ var (
 	_ initializer.WantsProtectionLog                      = &Plugin{}
 )
 
-// SetExternalKubeClientSet takes the client of the host cluster.
+// SetExternalKubeClientSet sets the client of the host cluster.
 func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) {
 	p.host, p.owners.Host = client, client
 }
 
-// SetRESTMapper takes what knows the kinds of the host cluster.
+// SetRESTMapper sets the mapper for kinds of the host cluster.
 func (p *Plugin) SetRESTMapper(mapper meta.RESTMapper) { p.owners.Mapper = mapper }
 
-// SetExternalKubeInformerFactory takes the cache of namespaces.
+// SetExternalKubeInformerFactory sets the cache of namespaces.
 func (p *Plugin) SetExternalKubeInformerFactory(factory informers.SharedInformerFactory) {
 	p.namespaces = factory.Core().V1().Namespaces().Lister()
 }
 
-// SetDrainedNotification takes when the server has answered its last request.
+// SetDrainedNotification sets the channel that closes when the server has answered its last request.
 func (p *Plugin) SetDrainedNotification(drained <-chan struct{}) { p.drained = drained }
 
-// sendEvents makes the recorder, whose events are sent until the server has answered its last request.
+// sendEvents creates the event recorder. It sends events until the server has answered its last request.
 func (p *Plugin) sendEvents() {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientscheme.AddToScheme(scheme))
@@ -73,25 +73,25 @@ func (p *Plugin) sendEvents() {
 	}()
 }
 
-// SetKruiseClientSet takes the client of our own API.
+// SetKruiseClientSet sets the client of this API server.
 func (p *Plugin) SetKruiseClientSet(client versioned.Interface) { p.owners.Kruise = client }
 
-// SetKruiseFeatures takes the gates.
+// SetKruiseFeatures sets the feature gates.
 func (p *Plugin) SetKruiseFeatures(gate featuregate.FeatureGate) { p.gate = gate }
 
-// SetMetadataClient takes the client that reads objects of any kind.
+// SetMetadataClient sets the client that reads objects of any kind.
 func (p *Plugin) SetMetadataClient(client metadata.Interface) { p.owners.Metadata = client }
 
-// SetProtectionLog takes where refusals are written down.
+// SetProtectionLog sets the log of refusals.
 func (p *Plugin) SetProtectionLog(log *protectionlog.Log) { p.log = log }
 
-// SetBudgets takes the store of budgets.
+// SetBudgets sets the store of budgets.
 func (p *Plugin) SetBudgets(budgets initializer.Budgets) { p.budgets = budgets }
 
-// SetStoreCheck takes what says why the store is not open.
+// SetStoreCheck sets the function that returns why the store is closed.
 func (p *Plugin) SetStoreCheck(check func() error) { p.store = check }
 
-// SetKruiseInformers takes the cache of budgets. Requests wait until it is filled.
+// SetKruiseInformers sets the cache of budgets. Requests wait until the cache is filled.
 func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFactory) {
 	informer := factory.Policy().V1beta1().PodUnavailableBudgets().Informer()
 	utilruntime.Must(disruption.Index(informer))
@@ -99,7 +99,7 @@ func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFacto
 	p.SetReadyFunc(informer.HasSynced)
 }
 
-// ValidateInitialization says whether everything was given. It is called once, after all initializers.
+// ValidateInitialization returns an error if a dependency is missing. It is called once, after all initializers.
 func (p *Plugin) ValidateInitialization() error {
 	if p.host == nil || p.namespaces == nil || p.gate == nil || p.known == nil || p.budgets == nil || p.store == nil || p.log == nil ||
 		p.drained == nil || !p.owners.Complete() {

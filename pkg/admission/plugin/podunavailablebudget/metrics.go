@@ -7,7 +7,8 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-// mostUsers is how many users have a label value of their own: names come from clients, and each is a series for ever.
+// mostUsers limits how many users have their own label value. Clients choose the names, and each name is a series
+// that is never removed.
 const mostUsers = 1000
 
 var (
@@ -17,12 +18,12 @@ var (
 	users = &names{known: map[string]bool{}}
 )
 
-// RegisterMetrics adds the counter to those of the process.
+// RegisterMetrics registers the counter. Only the first call has an effect.
 var RegisterMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(refusals) })
 
 func refused(workload, user string) { refusals.WithLabelValues(workload, users.label(user)).Inc() }
 
-// names are the first users that were refused.
+// names holds the users that have their own label value.
 type names struct {
 	lock  sync.Mutex
 	known map[string]bool

@@ -9,8 +9,8 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// workloadsOf returns what controls the Pod, and what controls that; or that what controlled it is gone or goes, in which case
-// the Pod's end is what its deletion brings about.
+// workloadsOf returns the controller of the Pod and the controller of that one. orphaned is true if the controller of
+// the Pod is deleted or terminating; then garbage collection deletes the Pod.
 func (p *Plugin) workloadsOf(ctx context.Context, pod *corev1.Pod) (workloads []disruption.Workload, orphaned bool, err error) {
 	first, ref := disruption.ControllerOf(pod)
 	if ref == nil {

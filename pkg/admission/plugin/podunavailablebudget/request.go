@@ -17,7 +17,7 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// request is the disruption that somebody asks for, or nil where it is none.
+// request returns the requested disruption, or nil if the request is not a disruption.
 func (p *Plugin) request(ctx context.Context, attributes admission.Attributes) (*disruption.Request, error) {
 	subresource := attributes.GetSubresource()
 	switch operation := attributes.GetOperation(); {
@@ -37,7 +37,8 @@ func (p *Plugin) request(ctx context.Context, attributes admission.Attributes) (
 	}
 }
 
-// eviction asks for the Pod, of which an eviction has nothing but the name. What kube-apiserver does not have, it says itself.
+// eviction reads the Pod, because an eviction contains only its name. If the Pod does not exist, it returns nil and
+// kube-apiserver reports the error.
 func (p *Plugin) eviction(ctx context.Context, attributes admission.Attributes) (*disruption.Request, error) {
 	if !p.governs(attributes.GetNamespace()) {
 		return nil, nil
@@ -52,7 +53,7 @@ func (p *Plugin) eviction(ctx context.Context, attributes admission.Attributes) 
 	return &disruption.Request{Operation: v1beta1.PubEvictOperation, Pod: pod, DryRun: asksOnly(attributes)}, nil
 }
 
-// asksOnly knows that an eviction may say in itself that it is a dry run.
+// asksOnly returns true for a dry run. An eviction can request a dry run in its own delete options.
 func asksOnly(attributes admission.Attributes) bool {
 	var options *metav1.DeleteOptions
 	switch eviction := attributes.GetObject().(type) {

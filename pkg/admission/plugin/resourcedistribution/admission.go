@@ -60,7 +60,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	err := p.try(ctx, distribution.Spec.Resource.Raw)
 	path := field.NewPath("spec", "resource")
 	switch {
-	// In the cluster of a laptop our namespace may be missing: then nothing can be tried.
+	// A local development cluster may not have the Kruise namespace. Then the copy cannot be tried.
 	case err == nil, apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
@@ -73,7 +73,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return apierrors.NewInternalError(fmt.Errorf("failed to dry-run the resource in namespace %s: %w", p.Namespace, err))
 }
 
-// try creates a copy in our namespace without persisting it.
+// try creates a copy in the Kruise namespace as a dry run.
 func (p *Plugin) try(ctx context.Context, raw []byte) error {
 	options := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	var kind metav1.TypeMeta

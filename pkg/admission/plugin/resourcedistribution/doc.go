@@ -1,8 +1,6 @@
-// Package resourcedistribution admits a ResourceDistribution only when the host cluster would take
-// a copy of its resource.
+// Package resourcedistribution admits a ResourceDistribution only if the host cluster would accept a copy of its resource.
 //
-// It owns one question, which it asks the host cluster by a dry run in our own namespace: what the
-// object itself breaks, validation has refused already, so what is left is the policies of users.
-// Without it they would be met in each namespace, by the controller, out of sight of whoever wrote
-// the object. Enter at Register.
+// It creates the copy as a dry run in the Kruise namespace. Validation has already checked the object itself, so the
+// dry run mainly checks the admission policies of users. Without this plugin the controller would hit those policies
+// in each namespace, where the author of the object would not see the error. Enter at Register.
 package resourcedistribution

@@ -73,7 +73,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return apierrors.NewInvalid(apps.Kind("SidecarSet"), set.Name, errs)
 }
 
-// sameQuestions says whether an update leaves alone all that is judged here.
+// sameQuestions returns true if an update changes nothing that this plugin checks.
 func sameQuestions(set, old *apps.SidecarSet) bool {
 	for _, key := range []string{pub.SidecarSetCanaryKey, pub.SidecarSetBaseKey} {
 		if set.Annotations[key] != old.Annotations[key] {

@@ -108,7 +108,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// A namespace is asked for its labels only where two SidecarSets would clash in it.
+// The plugin reads the labels of a namespace only if two SidecarSets would conflict in that namespace.
 func TestConflictsInANamespace(t *testing.T) {
 	other := stored("other", nil, "agent")
 	other.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}
@@ -137,10 +137,10 @@ func TestCanary(t *testing.T) {
 	}
 	unnamed := canary("")
 	plugin, _, _ := newPlugin(t, false, nil)
-	requireInvalid(t, plugin.Validate(t.Context(), attributes(unnamed, nil, ""), nil)) // validation says so
+	requireInvalid(t, plugin.Validate(t.Context(), attributes(unnamed, nil, ""), nil)) // Validation reports this error.
 	delete(unnamed.Annotations, pub.SidecarSetCanaryKey)
 	unnamed.Annotations[pub.SidecarSetBaseKey] = "gone"
-	requireInvalid(t, plugin.Validate(t.Context(), attributes(unnamed, nil, ""), nil)) // it is no canary
+	requireInvalid(t, plugin.Validate(t.Context(), attributes(unnamed, nil, ""), nil)) // This SidecarSet is not a canary.
 	for base, wants := range map[string][]string{
 		"base":   nil,
 		"gone":   {"already exists in SidecarSet base", `metadata.annotations[apps.kruise.io/sidecarset-base]: Not found: "gone"`},

@@ -17,26 +17,26 @@ import (
 	"kruise.io/kruise/pkg/features"
 )
 
-// The administrator's list of annotations that SidecarSets may write.
+// ConfigMap and key of the administrator's list of annotations that SidecarSets may write.
 const (
 	configuration = "kruise-configuration"
 	allowedKey    = "SidecarSet_PatchPodMetadata_WhiteList"
 )
 
-// allowList is that list.
+// allowList is the administrator's list.
 type allowList struct {
 	Rules []allowRule `json:"rules"`
 }
 
-// allowRule lets the SidecarSets that the selector matches write the keys in which one of the
-// expressions is found. No selector matches all.
+// allowRule allows the selected SidecarSets to write the annotation keys that match one of the expressions. A rule
+// without a selector applies to all SidecarSets.
 type allowRule struct {
 	Selector    *metav1.LabelSelector `json:"selector,omitempty"`
 	Expressions []string              `json:"allowedAnnotationKeyExprs"`
 }
 
-// checkAnnotations wants each annotation for Pods to be allowed. What the stored SidecarSet writes,
-// in the same way, may stay.
+// checkAnnotations refuses Pod annotations that are not allowed. An annotation that the stored SidecarSet writes with
+// the same value and policy may stay.
 func (p *Plugin) checkAnnotations(ctx context.Context, set, old *apps.SidecarSet) (field.ErrorList, error) {
 	asked := newAnnotations(set, old)
 	if len(asked) == 0 {
@@ -65,13 +65,13 @@ func (p *Plugin) checkAnnotations(ctx context.Context, set, old *apps.SidecarSet
 	return errs, nil
 }
 
-// entry is one key of one entry of patchPodMetadata.
+// entry is one key in one entry of patchPodMetadata.
 type entry struct {
 	index int
 	key   string
 }
 
-// written is what an entry does to a key.
+// written is the value that an entry writes to a key, and how.
 type written struct {
 	value  string
 	policy apps.SidecarSetPatchPolicyType
@@ -97,7 +97,7 @@ func newAnnotations(set, old *apps.SidecarSet) []entry {
 	return result
 }
 
-// allowed are the expressions of the rules for SidecarSets with these labels.
+// allowed returns the expressions of the rules that apply to a SidecarSet with the given labels.
 func (p *Plugin) allowed(ctx context.Context, values map[string]string) ([]*regexp.Regexp, error) {
 	config, err := p.Host.CoreV1().ConfigMaps(p.Namespace).Get(ctx, configuration, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -74,7 +74,7 @@ func TestBrokenConfiguration(t *testing.T) {
 	}
 }
 
-// What was allowed once may stay as it is, and no more.
+// An annotation that was allowed earlier may stay, but only unchanged.
 func TestStoredAnnotationsMayStay(t *testing.T) {
 	plugin, _, _ := newPlugin(t, false, nil)
 	old := patching(map[string]string{"a": "x"})

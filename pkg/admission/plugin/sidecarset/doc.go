@@ -1,8 +1,6 @@
-// Package sidecarset admits a SidecarSet by what stands beside it: the other SidecarSets, with which
-// it may clash in a Pod, its stored revisions, the base of a canary, and the annotations of Pods
-// that an administrator allows.
+// Package sidecarset checks a SidecarSet against other objects: the other SidecarSets, which may conflict in a Pod,
+// its stored revisions, the base of a canary, and the administrator's list of allowed Pod annotations.
 //
-// Everything is read live, and only when an update changes what is judged: SidecarSets are few and
-// seldom written, and an index in a cache would know yesterday's. What the SidecarSet says alone is
-// validation's business. Enter at Register.
+// The package reads everything live, and only if an update changes what it checks. SidecarSets are few and rarely
+// written, and a cache may be stale. Validation checks the SidecarSet itself. Enter at Register.
 package sidecarset

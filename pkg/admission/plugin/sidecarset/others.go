@@ -17,8 +17,7 @@ import (
 	"kruise.io/kruise/pkg/apis/rules"
 )
 
-// checkOthers judges the SidecarSet beside all others. A conflict that the stored one has too does
-// not stop an update.
+// checkOthers checks the SidecarSet against all others. An update may keep a conflict that the stored SidecarSet already has.
 func (p *Plugin) checkOthers(ctx context.Context, set, old *apps.SidecarSet) (field.ErrorList, error) {
 	others, err := p.list(ctx)
 	if err != nil {
@@ -42,7 +41,7 @@ func (p *Plugin) checkOthers(ctx context.Context, set, old *apps.SidecarSet) (fi
 	return errs, nil
 }
 
-// list reads all SidecarSets as they are now.
+// list reads all SidecarSets live.
 func (p *Plugin) list(ctx context.Context) ([]*apps.SidecarSet, error) {
 	stored, err := p.Kruise.AppsV1beta1().SidecarSets().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -71,7 +70,7 @@ func (p *Plugin) namespaceLabels(ctx context.Context) validation.NamespaceLabels
 	}
 }
 
-// checkBase wants the base of a canary to be there, and to be no canary itself.
+// checkBase requires that the base of a canary exists and is not a canary itself.
 func checkBase(set *apps.SidecarSet, others []*apps.SidecarSet) field.ErrorList {
 	name := set.Annotations[pub.SidecarSetBaseKey]
 	if set.Annotations[pub.SidecarSetCanaryKey] != "true" || name == "" {

@@ -17,8 +17,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// checkRevision wants the revision that new Pods are to get to be there, and to be one of this
-// SidecarSet: without it no Pod could be created.
+// checkRevision requires that the revision for new Pods exists and belongs to this SidecarSet. Otherwise no Pod could be created.
 func (p *Plugin) checkRevision(ctx context.Context, set, old *apps.SidecarSet) (field.ErrorList, error) {
 	revision := set.Spec.InjectionStrategy.Revision
 	if revision == nil || old != nil && apiequality.Semantic.DeepEqual(revision, old.Spec.InjectionStrategy.Revision) {

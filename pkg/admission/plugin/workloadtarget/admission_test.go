@@ -40,7 +40,7 @@ func state(of *apps.TargetReference) *apps.PersistentPodState {
 	}
 }
 
-// stored are objects that are there already, each with a target.
+// stored returns existing objects, each with a target.
 func stored() []runtime.Object {
 	first := metav1.ObjectMeta{Name: "first", Namespace: "ns"}
 	theirs := v1beta1.TargetReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "taken"}
@@ -150,7 +150,7 @@ func requireInvalid(t *testing.T, want string, err error) {
 	assert.ErrorContains(t, err, want)
 }
 
-// Updates cannot change the target, so nothing is asked about it.
+// Updates cannot change the target, so the plugin does not check it.
 func TestUpdatesAreNotJudgedByTheirTarget(t *testing.T) {
 	plugin := newPlugin(t)
 	taken := target("apps/v1", "StatefulSet", "taken")
@@ -251,7 +251,7 @@ func withoutPatch(of *apps.TargetReference) *apps.WorkloadSpread {
 	return result
 }
 
-// mounts is a patch that mounts a volume at one more place.
+// mounts returns a patch that adds a mount of a volume.
 func mounts(volume string) string {
 	return `{"spec":{"containers":[{"name":"main","volumeMounts":[{"name":"` + volume + `","mountPath":"/more"}]}]}}`
 }

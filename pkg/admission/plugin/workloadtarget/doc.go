@@ -1,10 +1,7 @@
-// Package workloadtarget admits a WorkloadSpread or a PersistentPodState only with a workload that
-// it can have: of a kind that is supported or that the administrator allows, and that no other
-// object of its kind in the namespace has. It also tries the patches of a WorkloadSpread on the
-// workload, where there is one.
+// Package workloadtarget checks the target workload of a WorkloadSpread or PersistentPodState. The workload kind must
+// be supported or allowed by the administrator, and no other object of the same kind in the namespace may have the
+// same target. The package also tries the patches of a WorkloadSpread on the workload, if that exists.
 //
-// What it needs from elsewhere it reads live: the target cannot be changed, so conflicts are looked
-// for when an object is created and at no other time, in one namespace, and a cache could miss the
-// object that was created a moment ago. The shape of the reference is validation's business. Enter
-// at Register.
+// It looks for conflicts only on creation, because the target is immutable. It lists one namespace live, because a cache
+// could miss an object that was created a moment ago. Validation checks the format of the reference. Enter at Register.
 package workloadtarget

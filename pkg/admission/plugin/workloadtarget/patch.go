@@ -17,8 +17,7 @@ import (
 	"kruise.io/kruise/pkg/workloadclient"
 )
 
-// checkPatches tries each patch that is new on the workload's template. A workload that is not there
-// yet has none to try it on.
+// checkPatches tries each new patch on the Pod template of the workload. It skips a workload that does not exist yet.
 func (p *Plugin) checkPatches(ctx context.Context, spread, old *apps.WorkloadSpread) (field.ErrorList, error) {
 	known := map[string]bool{}
 	if old != nil {
@@ -52,8 +51,8 @@ func (p *Plugin) checkPatches(ctx context.Context, spread, old *apps.WorkloadSpr
 	return errs, nil
 }
 
-// tryPatch judges the patched template by core's rules. A template that breaks them by itself tells
-// nothing about the patch.
+// tryPatch validates the patched template with the rules of Kubernetes. It reports nothing if the template is already
+// invalid without the patch.
 func tryPatch(template *corev1.PodTemplateSpec, patch []byte, path *field.Path) field.ErrorList {
 	if len(podtemplate.Validate(template, nil, path)) > 0 {
 		return nil
@@ -73,7 +72,7 @@ func tryPatch(template *corev1.PodTemplateSpec, patch []byte, path *field.Path) 
 	return podtemplate.Validate(patched, nil, path)
 }
 
-// template reads the Pod template of a workload of a kind that has one: nil where there is none.
+// template returns the Pod template of a workload, or nil if the kind has none or the workload does not exist.
 func (p *Plugin) template(ctx context.Context, namespace string, target *apps.TargetReference) (*corev1.PodTemplateSpec, error) {
 	kind := kinds.Of(schema.FromAPIVersionAndKind(target.APIVersion, target.Kind).GroupKind())
 	if kind == nil || !kind.Spread {
@@ -93,7 +92,7 @@ func (p *Plugin) template(ctx context.Context, namespace string, target *apps.Ta
 	return template, nil
 }
 
-// withClaims has each claim as a volume, in place of one of its name: what containers mount.
+// withClaims adds each claim template as a volume and replaces a volume of the same name. Containers can mount both.
 func withClaims(inTemplate []corev1.Volume, claims []corev1.PersistentVolumeClaim) (volumes []corev1.Volume) {
 	taken := map[string]bool{}
 	for i := range claims {

@@ -19,14 +19,14 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// holder is a kind whose objects have a workload each.
+// holder is a kind whose objects each target one workload.
 type holder struct {
 	kind string
-	// workloads are the kinds that it supports by itself.
+	// workloads lists the workload kinds that are supported by default.
 	workloads []schema.GroupKind
-	// allowed is the key of the administrator's list of others.
+	// allowed is the configuration key of the administrator's list of further kinds.
 	allowed string
-	// others returns the targets of the objects in a namespace, by name.
+	// others returns the targets of the objects in a namespace, by object name.
 	others func(ctx context.Context, client versioned.Interface, namespace string) (map[string]v1beta1.TargetReference, error)
 }
 
@@ -67,7 +67,7 @@ func targetsOfStates(ctx context.Context, client versioned.Interface, namespace 
 	return targets, nil
 }
 
-// checkTarget judges the target of a new object.
+// checkTarget checks the target of a new object.
 func (p *Plugin) checkTarget(
 	ctx context.Context, holder *holder, namespace, name string, target *apps.TargetReference,
 ) (field.ErrorList, error) {
@@ -94,7 +94,7 @@ func (p *Plugin) checkTarget(
 	return nil, nil
 }
 
-// checkKind wants a kind that is supported, or that the administrator allows.
+// checkKind requires a workload kind that is supported or that the administrator allows.
 func (p *Plugin) checkKind(ctx context.Context, holder *holder, kind schema.GroupKind, path *field.Path) (*field.Error, error) {
 	if slices.Contains(holder.workloads, kind) {
 		return nil, nil
@@ -128,7 +128,7 @@ func (p *Plugin) checkKind(ctx context.Context, holder *holder, kind schema.Grou
 		strings.Join(supported, ", "), place)), nil
 }
 
-// allowedText is the administrator's list, empty where there is none.
+// allowedText returns the administrator's list, or an empty string if there is none.
 func (p *Plugin) allowedText(ctx context.Context, key string) (string, error) {
 	config, err := p.Host.CoreV1().ConfigMaps(p.Namespace).Get(ctx, pub.ConfigurationName, metav1.GetOptions{})
 	switch {

@@ -1,4 +1,4 @@
-// Package clustertest gives the node agent the cluster of fake clientsets. It owns no behaviour. Enter at New.
+// Package clustertest builds the cluster client of the node agent on fake clientsets. It owns no behaviour. Enter at New.
 package clustertest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/cluster"
 )
 
-// Client is a cluster.Interface on fake clientsets. The one that a test does not use may be nil.
+// Client is a cluster.Interface on fake clientsets. A clientset that the test does not use may be nil.
 type Client struct {
 	kube   *kubefake.Clientset
 	kruise *fake.Clientset
@@ -21,7 +21,8 @@ type Client struct {
 // New makes a client.
 func New(kube *kubefake.Clientset, kruise *fake.Clientset) *Client { return &Client{kube, kruise} }
 
-// IsWatchListSemanticsUnSupported has informers list before they watch: the trackers of the fakes begin no watch with what there is.
+// IsWatchListSemanticsUnSupported makes informers list before they watch. The trackers of the fake clientsets do not
+// send the existing objects at the start of a watch.
 func (c *Client) IsWatchListSemanticsUnSupported() bool { return true }
 
 // Pods implements cluster.Interface.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// containerdConfig unpacks images by copying, which works on every file system.
+// containerdConfig selects the native snapshotter. It copies files to unpack images, which works on every file system.
 const containerdConfig = `version = 2
 root = "%[1]s/root"
 state = "%[1]s/state"
@@ -28,8 +28,8 @@ state = "%[1]s/state"
     conf_dir = "%[1]s/cni"
 `
 
-// StartContainerd runs the machine's containerd with all its state below dir, and returns how to end it. Its socket is
-// containerd/containerd.sock, its images are below root.
+// StartContainerd runs the containerd of the machine and returns a function that stops it. All state is below dir:
+// the socket is containerd/containerd.sock, and the images are below root.
 func StartContainerd(t *testing.T, dir string) (stop func()) {
 	t.Helper()
 	config := filepath.Join(dir, "containerd.toml")
@@ -46,7 +46,7 @@ func StartContainerd(t *testing.T, dir string) (stop func()) {
 		}
 		ended = true
 		assert.NoError(t, command.Process.Kill())
-		_ = command.Wait() // it was killed, which is an error of its own
+		_ = command.Wait() // Wait returns an error, because the process was killed.
 		assert.NoError(t, log.Close())
 	}
 	t.Cleanup(stop)

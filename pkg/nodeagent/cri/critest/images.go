@@ -8,7 +8,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// images are those of a Server.
+// images is the image store of a Server.
 type images struct {
 	mu     sync.Mutex
 	list   []*runtimeapi.Image
@@ -16,28 +16,28 @@ type images struct {
 	pull   func(context.Context, *runtimeapi.PullImageRequest) error
 }
 
-// OnPull has each further pull do this, and succeed unless it fails.
+// OnPull sets the function that handles further pulls. The pull succeeds if the function returns nil.
 func (s *Server) OnPull(pull func(context.Context, *runtimeapi.PullImageRequest) error) {
 	s.images.mu.Lock()
 	defer s.images.mu.Unlock()
 	s.images.pull = pull
 }
 
-// Pulled are the pulls that were asked for.
+// Pulled returns the pull requests so far.
 func (s *Server) Pulled() []*runtimeapi.PullImageRequest {
 	s.images.mu.Lock()
 	defer s.images.mu.Unlock()
 	return slices.Clone(s.images.pulled)
 }
 
-// ListImages answers with what was pulled.
+// ListImages returns the pulled images.
 func (s *Server) ListImages(context.Context, *runtimeapi.ListImagesRequest) (*runtimeapi.ListImagesResponse, error) {
 	s.images.mu.Lock()
 	defer s.images.mu.Unlock()
 	return &runtimeapi.ListImagesResponse{Images: slices.Clone(s.images.list)}, nil
 }
 
-// ImageStatus answers with an image that was pulled under that very name.
+// ImageStatus returns the image that was pulled under exactly this name.
 func (s *Server) ImageStatus(_ context.Context, r *runtimeapi.ImageStatusRequest) (*runtimeapi.ImageStatusResponse, error) {
 	s.images.mu.Lock()
 	defer s.images.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *Server) ImageStatus(_ context.Context, r *runtimeapi.ImageStatusRequest
 	return &runtimeapi.ImageStatusResponse{Image: s.images.list[i]}, nil
 }
 
-// PullImage does as OnPull said, and then has the image.
+// PullImage calls the function that OnPull set, and then adds the image.
 func (s *Server) PullImage(ctx context.Context, r *runtimeapi.PullImageRequest) (*runtimeapi.PullImageResponse, error) {
 	s.images.mu.Lock()
 	s.images.pulled = append(s.images.pulled, r)

@@ -1,5 +1,5 @@
-// Package critest is a container runtime for tests: it answers what makes an endpoint usable, and pulls images as it is
-// told. It owns no behaviour of containers. Enter at Start, or at StartContainerd for the real one.
+// Package critest provides a container runtime for tests. It answers the calls that make an endpoint usable, and handles
+// pulls as the test tells it. It does not simulate containers. Enter at Start, or at StartContainerd for the real runtime.
 package critest
 
 import (
@@ -14,7 +14,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Server is a runtime at a socket.
+// Server is a runtime that listens on a socket.
 type Server struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
 	runtimeapi.UnimplementedImageServiceServer
@@ -25,7 +25,7 @@ type Server struct {
 	images  images
 }
 
-// Start serves a runtime of that name and version at a socket until Stop or the test's end.
+// Start serves a runtime with the given name and version on a socket, until Stop or the end of the test.
 func Start(t *testing.T, socket, name, version string) *Server {
 	t.Helper()
 	server := &Server{name: name, version: version, grpc: grpc.NewServer()}
@@ -35,13 +35,13 @@ func Start(t *testing.T, socket, name, version string) *Server {
 	return server
 }
 
-// StartOther serves something that is no CRI v1 at a socket until the test's end.
+// StartOther serves a gRPC server without CRI v1 on a socket until the end of the test.
 func StartOther(t *testing.T, socket string) {
 	t.Helper()
 	serve(t, socket, grpc.NewServer())
 }
 
-// Dead leaves a socket behind that nobody listens at.
+// Dead creates a socket file that no process listens on.
 func Dead(t *testing.T, socket string) {
 	t.Helper()
 	listener := listen(t, socket)
@@ -49,19 +49,19 @@ func Dead(t *testing.T, socket string) {
 	require.NoError(t, listener.Close())
 }
 
-// Stop ends the runtime and removes its socket.
+// Stop stops the runtime and removes its socket.
 func (s *Server) Stop() {
 	s.grpc.Stop()
 }
 
-// Version answers with the name and version of the runtime.
+// Version returns the name and version of the runtime.
 func (s *Server) Version(context.Context, *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
 	return &runtimeapi.VersionResponse{
 		Version: "0.1.0", RuntimeName: s.name, RuntimeVersion: s.version, RuntimeApiVersion: "v1",
 	}, nil
 }
 
-// ImageFsInfo answers that there is nothing.
+// ImageFsInfo returns an empty answer.
 func (s *Server) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest) (*runtimeapi.ImageFsInfoResponse, error) {
 	return &runtimeapi.ImageFsInfoResponse{}, nil
 }
@@ -72,7 +72,7 @@ func serve(t *testing.T, socket string, server *grpc.Server) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = server.Serve(listener) // ends with Stop, and the test sees what it then misses
+		_ = server.Serve(listener) // Serve ends with Stop. A test notices any other error, because the answers are missing.
 	}()
 	t.Cleanup(func() {
 		server.Stop()

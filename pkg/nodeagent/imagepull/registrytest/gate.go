@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Gate holds requests up until it is opened.
+// Gate blocks requests until it is opened.
 type Gate struct {
 	// Reached is closed when the first request waits.
 	Reached chan struct{}
@@ -13,17 +13,17 @@ type Gate struct {
 	reach   func()
 }
 
-// NewGate makes one that is closed.
+// NewGate creates a closed gate.
 func NewGate() *Gate {
 	g := &Gate{Reached: make(chan struct{}), opened: make(chan struct{})}
 	g.reach = sync.OnceFunc(func() { close(g.Reached) })
 	return g
 }
 
-// Open lets all pass, those that wait and those to come.
+// Open lets all waiting and future requests pass.
 func (g *Gate) Open() { close(g.opened) }
 
-// Guard is the behaviour of a registry behind the gate.
+// Guard is a Behaviour that puts a registry behind the gate.
 func (g *Gate) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.reach()

@@ -1,5 +1,5 @@
-// Package registrytest runs image registries for tests of real pulls: good ones, and ones that fail in the ways that
-// registries do. They keep their images in memory and speak plain HTTP. Enter at Start.
+// Package registrytest runs image registries for tests of real pulls. They can fail in the ways that real registries
+// fail. They store their images in memory and use plain HTTP. Enter at Start.
 package registrytest
 
 import (
@@ -25,16 +25,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Username and Password are what Guarded wants.
+// Username and Password are the login that Guarded requires.
 const (
 	Username = "jane"
 	Password = "open sesame"
 )
 
-// Behaviour changes what a registry answers to those who pull.
+// Behaviour changes how a registry answers pull requests.
 type Behaviour func(http.Handler) http.Handler
 
-// Guarded wants Username and Password.
+// Guarded requires Username and Password.
 func Guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if name, password, _ := r.BasicAuth(); name == Username && password == Password {
@@ -51,12 +51,12 @@ func Hanging(http.Handler) http.Handler {
 	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 }
 
-// Failing answers that it is broken.
+// Failing answers every request with 503 Service Unavailable.
 func Failing(http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 }
 
-// Dropping cuts the connection when it has sent a part of a layer, each time that one is asked for.
+// Dropping closes the connection after it has sent part of a layer.
 func Dropping(next http.Handler) http.Handler {
 	const part = 64 << 10
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ type cut struct {
 	left int
 }
 
-// Write closes the connection when enough was written.
+// Write closes the connection when the limit is reached.
 func (c *cut) Write(data []byte) (int, error) {
 	if len(data) <= c.left {
 		c.left -= len(data)
@@ -89,16 +89,16 @@ func (c *cut) Write(data []byte) (int, error) {
 	return n, errors.Join(err, connection.Close(), errCut)
 }
 
-// errCut is what the registry learns of a connection that was cut.
+// errCut is the error that the registry gets when the connection was closed.
 var errCut = errors.New("the connection was cut")
 
-// Registry is one that runs.
+// Registry is a running registry.
 type Registry struct {
-	// Host is its address and port.
+	// Host is the address and port of the registry.
 	Host string
 }
 
-// Start runs a registry at an address of this machine until the test's end.
+// Start runs a registry at a local address until the end of the test.
 func Start(t *testing.T, address string, behaviours ...Behaviour) *Registry {
 	t.Helper()
 	var config net.ListenConfig
@@ -109,7 +109,7 @@ func Start(t *testing.T, address string, behaviours ...Behaviour) *Registry {
 	for _, behaviour := range behaviours {
 		pulls = behaviour(pulls)
 	}
-	// Who pushes gets the good one.
+	// Requests of Push bypass the behaviours.
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.UserAgent(), pusher) {
 			good.ServeHTTP(w, r)
@@ -126,10 +126,10 @@ func Start(t *testing.T, address string, behaviours ...Behaviour) *Registry {
 	return &Registry{Host: listener.Addr().String()}
 }
 
-// pusher is what requests of Push call themselves.
+// pusher is the user agent of the requests of Push.
 const pusher = "registrytest"
 
-// Image makes an image with one layer of that many random bytes.
+// Image returns an image with one layer of size random bytes.
 func Image(t *testing.T, architecture string, size int64) v1.Image {
 	t.Helper()
 	image, err := random.Image(size, 1)
@@ -152,7 +152,7 @@ func (r *Registry) Push(t *testing.T, reference string, image v1.Image) string {
 	return digest.String()
 }
 
-// PushList uploads a manifest list of images, by architecture, and returns its digest.
+// PushList uploads a manifest list with one image for each architecture, and returns its digest.
 func (r *Registry) PushList(t *testing.T, reference string, images map[string]v1.Image) string {
 	t.Helper()
 	index := mutate.IndexMediaType(empty.Index, types.DockerManifestList)
@@ -178,7 +178,7 @@ func (r *Registry) options(ctx context.Context) []remote.Option {
 	return []remote.Option{remote.WithContext(ctx), remote.WithUserAgent(pusher), remote.WithAuth(authn.Anonymous)}
 }
 
-// Closed is an address of this machine, with a port that nobody listens at.
+// Closed returns a local address with a port that no process listens on.
 func Closed(t *testing.T, address string) string {
 	t.Helper()
 	var config net.ListenConfig
