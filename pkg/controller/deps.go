@@ -33,7 +33,7 @@ type Deps struct {
 	Options reconcile.Options
 	// ExpectationTimeout is how long a cache may take to show a write before the server is asked.
 	ExpectationTimeout time.Duration
-	// Consistency counts the delays that guards cause. It may be nil.
+	// Consistency counts the writes that guards wait for. It may be nil.
 	Consistency *consistency.Metrics
 
 	needs *needs

@@ -41,7 +41,7 @@ func (e *env) created(app string, count int, change func()) (pods []*corev1.Pod)
 }
 
 // TestPodsHaveTheirBudgetFromTheBeginning checks that new Pods name their budget before a controller has seen them. Pods of a
-// CloneSet are unchanged.
+// CloneSet keep their readiness gate, and Pods of a Deployment get none.
 func TestPodsHaveTheirBudgetFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

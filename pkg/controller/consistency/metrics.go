@@ -8,7 +8,7 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// Metrics count the delays that guards cause. The methods of a nil pointer do nothing.
+// Metrics count the writes that guards wait for. The methods of a nil pointer do nothing.
 type Metrics struct {
 	waits, rollbacks *metrics.CounterVec
 	// lates holds the metrics by the kind of the owner, for kinds whose metric has a name on existing dashboards.

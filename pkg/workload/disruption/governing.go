@@ -100,7 +100,7 @@ func Governing(
 	return firstByName(selecting), err
 }
 
-// Matching returns every budget that targets one of the workloads or selects the labels. A budget can appear twice.
+// Matching returns every budget that targets one of the workloads or selects the labels.
 func Matching(
 	budgets Budgets, namespace string, podLabels map[string]string, workloads []Workload,
 ) ([]*v1beta1.PodUnavailableBudget, error) {

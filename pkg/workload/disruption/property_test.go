@@ -117,7 +117,7 @@ func (w *simulation) any() *corev1.Pod {
 func (w *simulation) ask() {
 	pod := w.any()
 	request := &Request{Operation: []v1beta1.PubOperation{"DELETE", "EVICT", "UPDATE"}[w.random.Intn(3)], Pod: pod}
-	if !Serving(pod) { // its loss is none
+	if !Serving(pod) { // The Pod does not serve, so no disruption is possible.
 		return
 	}
 	next := w.budget.DeepCopy()

@@ -13,7 +13,7 @@ type sighting struct {
 	since time.Time
 }
 
-// memory is what one pass hands to the next. It is an optimization: a controller that restarts begins with none.
+// memory is what one pass hands to the next. It is best effort: a controller that restarts begins without it.
 type memory struct {
 	// sightings are of Pods whose update can only be judged complete by elapsed time, by Pod UID. Times are by the clock of this
 	// process.

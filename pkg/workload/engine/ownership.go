@@ -32,8 +32,8 @@ func (x *execution) disown(ctx context.Context) error {
 	})
 }
 
-// adopt makes the workload the controller of Pods that have none. It reads the workload from the API server first. The cache may
-// show a workload that is already being deleted with its Pods orphaned on purpose.
+// adopt makes the workload the controller of Pods that have none. It reads the workload from the API server first, because the
+// cache may not show yet that the workload is being deleted. The user may have chosen to keep its Pods.
 func (x *execution) adopt(ctx context.Context) error {
 	orphans, owner := x.view.Orphans, x.view.Object
 	if len(orphans) == 0 {

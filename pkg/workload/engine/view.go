@@ -64,7 +64,8 @@ func (v *View) complete(pod *corev1.Pod) bool {
 // Ready reports whether the Pod is ready and no in-place update is in progress.
 func (v *View) Ready(pod *corev1.Pod) bool { return podstate.Ready(pod) && v.complete(pod) }
 
-// Available reports whether the Pod has been ready for minReadySeconds and no in-place update is in progress.
+// Available reports whether the Pod has been ready for minReadySeconds, its lifecycle state lets it serve, and no in-place
+// update is in progress.
 func (v *View) Available(pod *corev1.Pod) bool { return v.availableAfter(pod, v.MinReadySeconds) }
 
 // Serving is Available without minReadySeconds.

@@ -44,8 +44,8 @@ type Kind struct {
 	StableNames bool
 	// Spread is true if a WorkloadSpread may target the kind.
 	Spread bool
-	// AbsencePermits is true if a request about a Pod is allowed because its owner of this kind does not exist: the Pod will be
-	// garbage collected. An answer "not found" for such a kind must therefore be certain.
+	// AbsencePermits is true if a request is allowed when an object of the kind does not exist, because the object's Pods will be
+	// deleted anyway. Code that answers "not found" for such a kind must therefore be certain.
 	AbsencePermits bool
 	// Protected is true if the API server that stores the kind rejects the deletion of an object that has the protection label and
 	// replicas.

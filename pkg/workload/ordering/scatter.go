@@ -13,8 +13,8 @@ type ScatterTerm struct{ Key, Value string }
 
 func (t ScatterTerm) matches(pod *corev1.Pod) bool { return pod.Labels[t.Key] == t.Value }
 
-// Scatter spreads the matching candidates evenly. It applies one term after another, starting with the term that most Pods
-// match. all are all Pods of the workload: Pods that were updated before count towards an even spread.
+// Scatter spreads the matching candidates evenly. It applies one term after another, starting with the term that most
+// candidates match. all are all Pods of the workload: Pods that were updated before count towards an even spread.
 func Scatter(candidates, all []*corev1.Pod, terms []ScatterTerm) []*corev1.Pod {
 	matched := map[ScatterTerm]int{}
 	for _, term := range terms {

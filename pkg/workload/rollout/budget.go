@@ -16,10 +16,11 @@ type Census struct {
 
 // SelectUpdates goes through the first UpdateNum candidates in order, and returns the indexes of the candidates to update now.
 //
-// An available Pod is chosen while fewer than UpdateMaxUnavailable Pods are unavailable or about to be deleted. Choosing an
-// unavailable Pod makes no further Pod unavailable, so it does not wait for an available Pod before it.
+// An available Pod is chosen while fewer than UpdateMaxUnavailable Pods are unavailable or about to be deleted. It also waits
+// once the chosen Pods and the Pods already picked for deletion make up UpdateNum. Choosing an unavailable Pod makes no further
+// Pod unavailable, so it does not wait for an available Pod before it, unless InOrder is set.
 //
-// At the target revision, chosen and unavailable Pods together stay below the limit. A revision that never becomes available
+// At the target revision, chosen and unavailable Pods together do not exceed the limit. A revision that never becomes available
 // therefore stops after as many Pods as the user allowed.
 //
 // If the limit is zero because Pods are missing, one unavailable Pod may still be updated. This makes nothing worse and may be
@@ -48,8 +49,8 @@ func (d Diff) SelectUpdates(candidates []Candidate, census Census) (chosen []int
 	return chosen
 }
 
-// SelectDeletes goes through Pods in order, and returns the indexes of the Pods that may be deleted now: every Pod that is not
-// ready, and as many ready Pods as the limit allows. It also returns the rest of the limit.
+// SelectDeletes goes through Pods in order, and returns the indexes of the Pods that may be deleted now: every Pod that does not
+// serve, and as many serving Pods as the limit allows. It also returns the rest of the limit.
 func SelectDeletes(ready []bool, limit int) (chosen []int, rest int) {
 	for i, serves := range ready {
 		if serves {

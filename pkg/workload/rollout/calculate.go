@@ -44,8 +44,8 @@ type Diff struct {
 	// Down is how many Pods are surplus, besides Pods that are already picked for deletion (specified, or held by a preDelete
 	// hook). DownOld is how many of them are at the current revision.
 	Down, DownOld int
-	// DeleteReadyLimit is how many ready Pods may be deleted now. Pods that are picked for deletion but not available count against
-	// it, because they are deleted too, and all Pods that are unavailable at once must stay within maxUnavailable.
+	// DeleteReadyLimit is how many serving Pods may be deleted now. Pods that are picked for deletion but not available count
+	// against it, because they are deleted too, and all Pods that are unavailable at once must stay within maxUnavailable.
 	DeleteReadyLimit int
 	// UpdateNum is how many Pods are to be updated. If negative, that many Pods return to the current revision.
 	UpdateNum int
