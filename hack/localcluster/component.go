@@ -98,6 +98,7 @@ func (c *Cluster) component(name string) (component, error) {
 	return list[i], nil
 }
 
+// ensureComponent starts a component if necessary and waits until it is ready. It fails immediately if the process has ended.
 func (c *Cluster) ensureComponent(ctx context.Context, component component) (started bool, err error) {
 	init, err := c.initOf(component.node)
 	if err != nil {

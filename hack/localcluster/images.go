@@ -19,6 +19,7 @@ func (c *Cluster) LoadImages(ctx context.Context, archives ...string) error {
 	return group.Wait()
 }
 
+// loadInto imports the archives whose digest the node does not have.
 func (c *Cluster) loadInto(ctx context.Context, node int, archives []string) error {
 	present, err := c.imageDigests(ctx, node)
 	if err != nil {

@@ -104,6 +104,8 @@ func findDevice(name string) (device, error) {
 	return device{Index: found.Index, Boot: boot}, err
 }
 
+// startInitProcess starts an init process with new namespaces. clusterInit is zero for the cluster, and the cluster's
+// init process for a node.
 func (c *Cluster) startInitProcess(ctx context.Context, name string, clusterInit int) (record, error) {
 	cmd, logFile, err := c.command(ctx, process{name: name, path: c.initPath(), args: []string{"hold", c.cfg.Dir, name}})
 	if err != nil {
@@ -167,6 +169,8 @@ func (n Network) overlaps(addresses []net.Addr) bool {
 	return false
 }
 
+// configureNetwork sets the addresses and routes on both ends of the veth pair. The bridge gets the addresses of all
+// nodes that a configuration may have.
 func (c *Cluster) configureNetwork(ctx context.Context, init int) error {
 	n := c.net
 	host := []string{

@@ -84,6 +84,7 @@ func (o *StoreOptions) Validate() []error {
 	return append(errs, etcd.Validate()...)
 }
 
+// validateEmbedded validates the flags of the embedded etcd. It also reports flags that only an external etcd uses.
 func (o *StoreOptions) validateEmbedded() []error {
 	var errs []error
 	if o.DataDir == "" {

@@ -84,6 +84,7 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	return c, c.makeControllers()
 }
 
+// setLock creates the Lease lock. Its client has its own rate limits, so that work of the controllers cannot delay the renewal.
 func (o *Options) setLock(c *Config, base *rest.Config) error {
 	if !o.Election.Enabled {
 		return nil
@@ -142,6 +143,7 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 	return nil
 }
 
+// makeControllers creates the enabled controllers and records which kinds each of them reads.
 func (c *Config) makeControllers() error {
 	for _, row := range controllers {
 		if row.enabled != nil && !row.enabled(c.deps.Features) {

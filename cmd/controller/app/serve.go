@@ -39,6 +39,7 @@ func (c *Config) serve(ctx context.Context) (*sync.WaitGroup, error) {
 	return servers, nil
 }
 
+// serveOne listens before it returns, so that an address in use is an error of the start.
 func serveOne(ctx context.Context, servers *sync.WaitGroup, addr string, handler http.Handler) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", addr)

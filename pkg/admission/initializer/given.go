@@ -27,8 +27,8 @@ var (
 	_ WantsProtectionLog   = &ProtectionLog{}
 )
 
-// Initialized returns an error if a dependency is missing. A plugin returns it from ValidateInitialization. A
-// dependency may be missing because the generic server skips a client that it does not have.
+// Initialized returns an error if a dependency is missing. A plugin must have a ValidateInitialization method that
+// returns it. The generic server passes its client only to plugins with this method.
 func Initialized(plugin string, all ...Given) error {
 	var missing []string
 	for _, given := range all {

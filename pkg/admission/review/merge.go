@@ -20,6 +20,7 @@ func merge(raw, before, after any) any {
 	}
 }
 
+// mergeObjects deletes the known fields that after does not have, and keeps the unknown fields.
 func mergeObjects(raw, before any, after map[string]any) any {
 	existing, _ := raw.(map[string]any)
 	known, _ := before.(map[string]any)
@@ -42,6 +43,8 @@ func mergeObjects(raw, before any, after map[string]any) any {
 	return result
 }
 
+// mergeLists merges each element with the element of raw that it comes from. It drops unknown fields if raw has
+// another length than before, because the elements then cannot be matched.
 func mergeLists(raw, before any, after []any) any {
 	existing, _ := raw.([]any)
 	known, _ := before.([]any)
@@ -88,6 +91,7 @@ var identities = []string{
 	"uid", "name", "conditionType", "type", "containerPort", "protocol", "mountPath", "devicePath", "ip", "topologyKey",
 }
 
+// identity returns the values of the identifying fields, or an empty string if the element has none.
 func identity(element any) string {
 	object, ok := element.(map[string]any)
 	if !ok {

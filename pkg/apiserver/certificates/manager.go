@@ -101,6 +101,8 @@ func (m *Manager) syncSecret(ctx context.Context) (material, error) {
 	return material{}, fmt.Errorf("keep certificates in Secret %s: it changed %d times meanwhile", m.SecretName, attempts)
 }
 
+// trySecret creates or updates the Secret if Policy requires a change. If another replica has written the Secret in
+// the meantime, it returns a Conflict or AlreadyExists error.
 func (m *Manager) trySecret(ctx context.Context) (material, error) {
 	secret, err := m.secrets().Get(ctx, m.SecretName, metav1.GetOptions{})
 	missing := apierrors.IsNotFound(err)
@@ -126,6 +128,7 @@ func (m *Manager) trySecret(ctx context.Context) (material, error) {
 	return want, err
 }
 
+// publish writes the bundle to one APIService. It ignores an APIService that does not exist.
 func (m *Manager) publish(ctx context.Context, name string, bundle []byte) error {
 	service, err := m.apiServices().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -56,6 +56,7 @@ func readCluster(ctx context.Context, client typedcorev1.ConfigMapInterface, nam
 	return parse(object)
 }
 
+// parse reads the record in a ConfigMap. An invalid generation is an error, because without it a rollback cannot be detected.
 func parse(object *corev1.ConfigMap) (clusterRecord, error) {
 	record := clusterRecord{
 		Identity: object.Data[identityKey], Lost: object.Data[lostKey], Confirmed: object.Annotations[OpenAnnotation],

@@ -54,6 +54,7 @@ func lockDir(ctx context.Context, dir string, patience time.Duration) (*os.File,
 	return lock, nil
 }
 
+// waitForLock polls the lock, because a blocking lock could not end with ctx or after patience.
 func waitForLock(ctx context.Context, lock *os.File, dir string, patience time.Duration) error {
 	start := time.Now()
 	var reminded time.Time

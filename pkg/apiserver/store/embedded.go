@@ -74,6 +74,7 @@ func Start(ctx context.Context, config Config) (*Embedded, error) {
 	return e, nil
 }
 
+// start restricts the sockets to their owner as soon as they exist, and then waits until the member is ready.
 func (e *Embedded) start(ctx context.Context, dir string, config Config) error {
 	etcdConfig, err := memberConfig(dir, config, e.logLevel)
 	if err != nil {
@@ -109,6 +110,7 @@ func (e *Embedded) Stop() {
 	_ = e.lock.Close()
 }
 
+// memberConfig returns the configuration of a single member that is reachable only through unix sockets.
 func memberConfig(dir string, config Config, level zap.AtomicLevel) (*embed.Config, error) {
 	advertise, err := url.Parse(advertised)
 	if err != nil {

@@ -26,7 +26,7 @@ func small(t *testing.T) (c *clientv3.Client, space *Space, commit func()) {
 	return client(t, member), space, member.etcd.Server.Backend().ForceCommit
 }
 
-// fill writes objects of one megabyte until etcd refuses. The function name decides whether their names differ. fill
+// fill writes objects of 1 MiB until etcd refuses. The function name decides whether their names differ. fill
 // returns how many objects etcd accepted.
 func fill(t *testing.T, c *clientv3.Client, commit func(), name func(i int) string) int {
 	t.Helper()

@@ -24,7 +24,7 @@ func id(want string) func(*containermeta.Container) bool {
 	return func(c *containermeta.Container) bool { return c.ContainerID == "test://"+want }
 }
 
-// quiet waits as long as the agent would need to act, then checks that it did nothing.
+// quiet checks that what keeps returning want for 300 ms, in which the agent could act.
 func (w *world) quiet(what func() int, want int, why string) {
 	w.t.Helper()
 	require.Never(w.t, func() bool { return what() != want }, 300*time.Millisecond, 10*time.Millisecond, why)

@@ -26,6 +26,7 @@ type settling struct {
 	late int
 }
 
+// period returns how long the metadata must stay unchanged. It doubles with each late instance, up to longestSettle.
 func (s *settling) period(shortest time.Duration) time.Duration {
 	period := shortest
 	for range s.late {

@@ -68,6 +68,8 @@ func (c *Controller) persist(ctx context.Context, r *request, edit edit) error {
 	})
 }
 
+// write updates the status unless edit changes nothing. It returns a conflict if the request has changed since it was
+// read, and nil if the request is gone.
 func (c *Controller) write(ctx context.Context, r *request, edit edit) error {
 	updated := r.DeepCopy()
 	edit(&updated.Status)

@@ -39,6 +39,8 @@ func statesOf(r *request, instances map[string]*instance, now time.Time) (states
 	return states, again
 }
 
+// stateOf derives the state of one container from its stored state and its newest instance. wait is the time until
+// the container may count as restarted, or zero. Succeeded and Failed are final.
 func stateOf(
 	r *request, container *containerSpec, before containerState, in *instance, now time.Time,
 ) (_ containerState, wait time.Duration) {

@@ -56,6 +56,7 @@ func unanswered(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || code == codes.Unavailable || code == codes.Canceled
 }
 
+// target describes the container to stop. The callbacks record events on the Pod.
 func (c *Controller) target(
 	ctx context.Context, runtime Runtime, r *request, container *containerSpec, in *instance, podIP string,
 ) containerstop.Target {

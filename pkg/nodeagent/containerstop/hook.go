@@ -50,6 +50,7 @@ var client = &http.Client{Transport: &http.Transport{
 	DisableKeepAlives: true,
 }}
 
+// get sends the request of an HTTP hook. A status of 400 or higher is an error.
 func get(ctx context.Context, action *corev1.HTTPGetAction, podIP string, ports []corev1.ContainerPort) error {
 	port, err := portNumber(action.Port, ports)
 	if err != nil {

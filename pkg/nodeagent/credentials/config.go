@@ -65,6 +65,7 @@ func LoadPlugins(file, binDir string, clock clock.PassiveClock) (*Plugins, error
 	return plugins, errors.Join(errs...)
 }
 
+// newPlugin validates one entry of the file. It returns all errors in the entry at once.
 func newPlugin(config *kubeletconfigv1.CredentialProvider, binDir string, clock clock.PassiveClock) (*plugin, error) {
 	p := &plugin{
 		name: config.Name, path: filepath.Join(binDir, config.Name), args: config.Args, apiVersion: config.APIVersion,

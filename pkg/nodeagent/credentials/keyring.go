@@ -32,7 +32,7 @@ type entry struct {
 }
 
 // Add stores a credential for the images that match a pattern. A pattern is a host with an optional port and path
-// prefix. Each label of the host may be a wildcard. A duplicate is ignored.
+// prefix. Each label of the host may contain wildcards. A duplicate is ignored.
 func (k *Keyring) Add(text string, credential Credential) error {
 	parsed, err := parsePattern(text)
 	if err != nil {

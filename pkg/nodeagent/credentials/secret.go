@@ -42,6 +42,7 @@ func (k *Keyring) AddSecret(secret *corev1.Secret) error {
 	return errors.Join(errs...)
 }
 
+// loginsOf returns the logins in a Secret, by registry pattern.
 func loginsOf(secret *corev1.Secret) (logins map[string]dockerLogin, err error) {
 	switch secret.Type {
 	case corev1.SecretTypeDockerConfigJson:
@@ -71,6 +72,7 @@ func decode(secret *corev1.Secret, key string, into any) error {
 	return nil
 }
 
+// credential converts a login. The field auth takes precedence over username and password.
 func (l dockerLogin) credential() (Credential, error) {
 	credential := Credential{
 		Username: l.Username, Password: l.Password, IdentityToken: l.IdentityToken, RegistryToken: l.RegistryToken,

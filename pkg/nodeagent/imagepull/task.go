@@ -39,6 +39,7 @@ type task struct {
 	sandbox  *v1beta1.SandboxConfig
 }
 
+// newTask applies the defaults of the pull policy: a timeout of 10 minutes, 3 retries and no deadline.
 func newTask(image string, spec *v1beta1.ImageSpec, tag *v1beta1.ImageTagSpec) *task {
 	t := &task{
 		imageTag: imageTag{image, tag.Tag}, version: tag.Version, always: tag.ImagePullPolicy == v1beta1.PullAlways,

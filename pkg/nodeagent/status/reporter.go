@@ -61,6 +61,7 @@ func (r *Reporter) Report(ctx context.Context, report Report) {
 	}
 }
 
+// write creates the event. If the event exists, write increases its count. The count is not exact if two agents write at once.
 func (r *Reporter) write(ctx context.Context, report Report) error {
 	event := r.event(report)
 	_, err := r.Events.Create(ctx, event, metav1.CreateOptions{})

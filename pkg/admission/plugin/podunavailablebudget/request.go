@@ -65,6 +65,7 @@ func asksOnly(attributes admission.Attributes) bool {
 	return attributes.IsDryRun() || options != nil && slices.Contains(options.DryRun, metav1.DryRunAll)
 }
 
+// update returns the disruption that an update or resize causes, or nil if it causes none.
 func (p *Plugin) update(attributes admission.Attributes) *disruption.Request {
 	before, ok := attributes.GetOldObject().(*corev1.Pod)
 	after, okAfter := attributes.GetObject().(*corev1.Pod)

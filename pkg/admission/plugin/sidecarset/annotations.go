@@ -77,6 +77,7 @@ type written struct {
 	policy apps.SidecarSetPatchPolicyType
 }
 
+// newAnnotations returns the annotations that the stored SidecarSet does not write with the same value and policy.
 func newAnnotations(set, old *apps.SidecarSet) []entry {
 	stored := map[string]written{}
 	if old != nil {
@@ -125,6 +126,7 @@ func (p *Plugin) allowed(ctx context.Context, values map[string]string) ([]*rege
 	return expressions, nil
 }
 
+// expressions returns the expressions of the rule if it applies to a SidecarSet with the given labels.
 func (r *allowRule) expressions(values map[string]string) ([]*regexp.Regexp, error) {
 	if r.Selector != nil {
 		selector, err := metav1.LabelSelectorAsSelector(r.Selector)
