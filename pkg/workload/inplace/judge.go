@@ -11,13 +11,13 @@ import (
 type Verdict int
 
 const (
-	// Pending: the node has not replaced the instance yet.
+	// Pending means that the node has not replaced the instance yet.
 	Pending Verdict = iota
-	// Unnamed: the instance is the new one, unless the node is about to replace it.
+	// Unnamed means that the instance is the new one, unless the node is about to replace it.
 	Unnamed
-	// Unreported: the kubelet reports the new instance, but the agent has not reported it yet.
+	// Unreported means that the kubelet reports the new instance, but the agent has not reported it yet.
 	Unreported
-	// Done: the instance is the one that the write asked for.
+	// Done means that the instance is the one that the write asked for.
 	Done
 )
 
