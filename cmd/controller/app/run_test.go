@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -27,6 +28,8 @@ type election struct {
 	finish, working chan struct{}
 	result          chan error
 	stop            context.CancelCauseFunc
+	// lost makes renewals of the Lease fail.
+	lost atomic.Bool
 }
 
 func lead(t *testing.T) *election {
@@ -35,6 +38,9 @@ func lead(t *testing.T) *election {
 		kube:   fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}),
 		finish: make(chan struct{}), working: make(chan struct{}), result: make(chan error, 1),
 	}
+	e.kube.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return e.lost.Load(), nil, assert.AnError
+	})
 	busy := reconcile.New("busy", reconcile.Options{}, func(context.Context, types.NamespacedName) (reconcile.Result, error) {
 		close(e.working)
 		<-e.finish
@@ -85,9 +91,7 @@ func TestTheLeaseIsGivenBackAfterTheLastWrite(t *testing.T) {
 func TestALostLeaseEndsTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := lead(t)
-		e.kube.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return true, nil, assert.AnError
-		})
+		e.lost.Store(true)
 		require.ErrorIs(t, <-e.result, errLostLease)
 		close(e.finish)
 	})

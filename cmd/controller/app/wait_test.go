@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/discovery"
 	discoveryfake "k8s.io/client-go/discovery/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/component-base/featuregate"
@@ -103,6 +105,16 @@ func serve(c *Config, without ...string) *discoveryfake.FakeDiscovery {
 	return fake
 }
 
+// changingAPIs is discovery whose answers change while it is used.
+type changingAPIs struct {
+	discovery.ServerResourcesInterface
+	now atomic.Pointer[discoveryfake.FakeDiscovery]
+}
+
+func (c *changingAPIs) ServerResourcesForGroupVersion(version string) (*metav1.APIResourceList, error) {
+	return c.now.Load().ServerResourcesForGroupVersion(version)
+}
+
 // An older API server lacks a kind. The controllers that do not need it start immediately. The others start when the kind is served.
 func TestAMissingAPIKeepsOnlyThoseWaitingWhoNeedIt(t *testing.T) {
 	for missing, waiting := range map[string][]string{
@@ -115,22 +127,24 @@ func TestAMissingAPIKeepsOnlyThoseWaitingWhoNeedIt(t *testing.T) {
 			gates := "PodUnavailableBudgetUpdateGate=true"
 			c, complete := newConfig(t, gates), newConfig(t, gates)
 			synctest.Test(t, func(t *testing.T) {
-				discovery := serve(c, missing)
+				served := &changingAPIs{}
+				served.now.Store(serve(c, missing))
 				started := 0
-				w := &waiter{discovery: discovery, left: c.controllers, start: func([]controller.Need) { started++ }}
+				w := &waiter{discovery: served, left: c.controllers, start: func([]controller.Need) { started++ }}
 				all := len(c.controllers)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				done := make(chan struct{})
 				go func() { defer close(done); w.run(ctx) }()
 				<-time.After(time.Minute)
+				synctest.Wait()
 				var left []string
 				for _, c := range w.left {
 					left = append(left, c.Name())
 				}
 				assert.ElementsMatch(t, waiting, left)
 				assert.Equal(t, all-len(waiting), started)
-				discovery.Resources = serve(complete).Resources
+				served.now.Store(serve(complete))
 				<-time.After(apiPeriod)
 				<-done
 				assert.Equal(t, all, started)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,6 +80,8 @@ type world struct {
 	guard  *Guard
 	cancel context.CancelFunc
 	done   chan error
+	// refused is the verb for ConfigMaps that the cluster does not answer, or empty.
+	refused *atomic.Value
 }
 
 const namespace = "kruise-system"
@@ -87,7 +90,7 @@ const namespace = "kruise-system"
 const clusterUID = "cluster-uid"
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, store: &memory{stored: Reading{Cluster: 1, Revision: 10}}, kube: fake.NewClientset(&corev1.Namespace{
+	w := &world{t: t, refused: &atomic.Value{}, store: &memory{stored: Reading{Cluster: 1, Revision: 10}}, kube: fake.NewClientset(&corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "host"},
 	})}
 	w.kube.PrependReactor("create", "configmaps", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -97,6 +100,10 @@ func newWorld(t *testing.T) *world {
 		require.True(t, ok)
 		object.UID = clusterUID
 		return false, nil, nil
+	})
+	w.refused.Store("")
+	w.kube.PrependReactor("*", "configmaps", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		return action.GetVerb() == w.refused.Load(), nil, errors.New("no host cluster")
 	})
 	return w
 }
@@ -234,15 +241,12 @@ func TestGenerationAdvancesWhileThereAreWrites(t *testing.T) {
 
 func TestGenerationReachesTheClusterLaterWhenItDidNotAtOnce(t *testing.T) {
 	established(t, func(w *world) {
-		fails := true
-		w.kube.PrependReactor("update", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return fails, nil, errors.New("no host cluster")
-		})
+		w.refused.Store("update")
 		w.guard.Wrote()
 		w.pass(11 * time.Second)
 		assert.EqualValues(t, 3, w.store.stored.Record.Generation, "the store is first")
 		assert.Equal(t, "2", w.configMap().Data["generation"])
-		fails = false
+		w.refused.Store("")
 		w.pass(11 * time.Second)
 		assert.Equal(t, "3", w.configMap().Data["generation"])
 		w.isOpen()
@@ -282,14 +286,11 @@ func TestStoreThatDoesNotAnswerIsWaitedFor(t *testing.T) {
 
 func TestHostClusterThatDoesNotAnswerIsWaitedFor(t *testing.T) {
 	test(t, func(w *world) {
-		fails := true
-		w.kube.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return fails, nil, errors.New("no host cluster")
-		})
+		w.refused.Store("get")
 		w.start()
 		w.pass(time.Minute)
 		w.isClosed("read ConfigMap kruise-store: no host cluster")
-		fails = false
+		w.refused.Store("")
 		w.pass(2 * time.Second)
 		w.isOpen()
 		w.stop()
