@@ -104,4 +104,6 @@ func NodeOf(pod *corev1.Pod) string {
 	return ""
 }
 
-func namesNode(requirement corev1.NodeSelectorRequirement) bool { return requirement.Key == metav1.ObjectNameField }
+func namesNode(requirement corev1.NodeSelectorRequirement) bool {
+	return requirement.Key == metav1.ObjectNameField
+}
