@@ -211,6 +211,18 @@ func burn(ctx context.Context, client *http.Client, url string) {
 	_ = response.Body.Close()
 }
 
+// cordoned is held by the one test that cordons a node. Tests in parallel would uncordon each other's node.
+var cordoned sync.Mutex
+
+// cordons lets the test cordon the node, which is uncordoned at the end of the test.
+func (e *env) cordons(node string) {
+	cordoned.Lock()
+	e.t.Cleanup(func() {
+		defer cordoned.Unlock()
+		_ = e.command(context.WithoutCancel(e.t.Context()), "uncordon", node).Run()
+	})
+}
+
 // TestDrain checks that draining a node waits for a PodDisruptionBudget of a CloneSet, and that the Pods move.
 func TestDrain(t *testing.T) {
 	t.Parallel()
@@ -227,9 +239,7 @@ func TestDrain(t *testing.T) {
 	})
 	pod := e.pods("drained")[0]
 	node := pod.Spec.NodeName
-	t.Cleanup(func() {
-		_ = e.command(context.WithoutCancel(t.Context()), "uncordon", node).Run()
-	})
+	e.cordons(node)
 	drain := []string{"drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector=app=drained"}
 	assert.Contains(t, e.refused("", append(drain, "--timeout=5s")...), "disruption budget")
 	_, err := e.core.CoreV1().Pods(e.namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})

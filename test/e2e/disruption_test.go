@@ -57,7 +57,7 @@ func TestDrainUnderABudget(t *testing.T) {
 
 	pod := e.pods("budgeted")[0]
 	node := pod.Spec.NodeName
-	t.Cleanup(func() { _ = e.command(context.WithoutCancel(t.Context()), "uncordon", node).Run() })
+	e.cordons(node)
 	drain := []string{"drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector=app=budgeted"}
 	out := e.refused("", append(drain, "--timeout=7s")...)
 	assert.Contains(t, out, exhausted)
