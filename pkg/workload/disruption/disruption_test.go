@@ -200,6 +200,21 @@ func TestAGrantIsNoneOfThePodThatCameAfterIt(t *testing.T) {
 	require.Error(t, Spend(budget, &Request{Operation: v1beta1.PubDeleteOperation, Pod: later}, now))
 }
 
+// kube-apiserver asks again when the Pod changes during the request. API times have whole seconds, so they do not tell whether the
+// grant is for this Pod or for one before it.
+func TestANewPodThatIsAskedAboutAgainSpendsOnce(t *testing.T) {
+	pod := newPod("p", func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(now) })
+	budget := newBudget()
+	request := &Request{Operation: v1beta1.PubDeleteOperation, Pod: pod}
+	require.NoError(t, Spend(budget, request, now))
+	left := budget.Status.UnavailableAllowed
+	require.NoError(t, Spend(budget, request, now.Add(time.Second)))
+	assert.Equal(t, left, budget.Status.UnavailableAllowed)
+
+	require.NoError(t, Spend(budget, &Request{Operation: v1beta1.PubDeleteOperation, Pod: pod}, now.Add(time.Second)))
+	assert.Equal(t, left-1, budget.Status.UnavailableAllowed, "without that knowledge the Pod may be another")
+}
+
 func TestAGrantLivesNoShorterThanItShould(t *testing.T) {
 	budget := newBudget()
 	at := now.Add(400 * time.Millisecond)

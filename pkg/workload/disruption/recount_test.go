@@ -211,11 +211,11 @@ func TestTwoGrantsOfOneNameDifferInTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			budget := newBudget()
 			require.NoError(t, Spend(budget, &Request{Operation: operations[0], Pod: newPod("p")}, now))
-			first, found := grantOf(&budget.Status, newPod("p"))
+			first, found := grantOf(&budget.Status, &Request{Pod: newPod("p")})
 			require.True(t, found)
 			successor := newPod("p", func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.NewTime(now) })
 			require.NoError(t, Spend(budget, &Request{Operation: operations[1], Pod: successor}, now))
-			second, found := grantOf(&budget.Status, newPod("p"))
+			second, found := grantOf(&budget.Status, &Request{Pod: newPod("p")})
 			require.True(t, found)
 			assert.Equal(t, first.Add(time.Second), second)
 			assert.EqualValues(t, 1, budget.Status.UnavailableAllowed)

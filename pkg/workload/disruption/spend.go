@@ -32,6 +32,8 @@ type Request struct {
 	Pod *corev1.Pod
 	// DryRun only checks; nothing is granted.
 	DryRun bool
+	// Granted is the time of a grant that is certainly for this very Pod, or zero. Spend sets it when it grants.
+	Granted time.Time
 	// ResizeIsUpdate makes budgets that limit updates also limit resizes that restart nothing.
 	ResizeIsUpdate bool
 }
@@ -66,11 +68,12 @@ func Spend(budget *v1beta1.PodUnavailableBudget, request *Request, now time.Time
 	if status.ObservedGeneration != budget.Generation {
 		return refuse(budget, NotObserved)
 	}
-	switch granted, found := grantOf(status, request.Pod); {
+	switch granted, found := grantOf(status, request); {
 	case status.DesiredAvailable == 0, !serving && status.CurrentAvailable >= status.DesiredAvailable:
 		return nil
 	case found:
-		renew(status, request, granted, now)
+		request.Granted = granted
+		renew(status, request, now)
 		return nil
 	case status.UnavailableAllowed <= 0:
 		return refuse(budget, Exhausted)
@@ -99,18 +102,19 @@ func judgesUnhealthy(spec *v1beta1.PodUnavailableBudgetSpec, request *Request) b
 }
 
 // grantOf returns the time of the Pod's grant. A grant holds only the name of its Pod. It does not apply to a Pod that was
-// created under that name later.
-func grantOf(status *v1beta1.PodUnavailableBudgetStatus, pod *corev1.Pod) (time.Time, bool) {
-	at, found := status.DisruptedPods[pod.Name]
+// created under that name later. If the times do not tell, it applies only if the caller knows that it is for this Pod.
+func grantOf(status *v1beta1.PodUnavailableBudgetStatus, request *Request) (time.Time, bool) {
+	at, found := status.DisruptedPods[request.Pod.Name]
 	if !found {
-		at, found = status.UnavailablePods[pod.Name]
+		at, found = status.UnavailablePods[request.Pod.Name]
 	}
-	return at.Time, found && !pod.CreationTimestamp.After(at.Add(-clockPrecision))
+	older := !request.Pod.CreationTimestamp.After(at.Add(-clockPrecision))
+	return at.Time, found && (older || at.Time.Equal(request.Granted))
 }
 
 // renew extends a grant that is used again, so that it does not expire during the request that uses it.
-func renew(status *v1beta1.PodUnavailableBudgetStatus, request *Request, granted, now time.Time) {
-	if !request.DryRun && now.Sub(granted) > UpdateExpiry/2 {
+func renew(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time.Time) {
+	if !request.DryRun && now.Sub(request.Granted) > UpdateExpiry/2 {
 		enter(status, request, now)
 	}
 }
@@ -139,4 +143,5 @@ func enter(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now tim
 	}
 	delete(status.UnavailablePods, request.Pod.Name)
 	(*grants)[request.Pod.Name] = metav1.NewTime(at)
+	request.Granted = at
 }

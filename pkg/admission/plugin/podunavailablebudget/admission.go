@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	lru "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -22,8 +24,12 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// PluginName is the plugin's name in flags.
-const PluginName = "PodUnavailableBudget"
+const (
+	// PluginName is the plugin's name in flags.
+	PluginName = "PodUnavailableBudget"
+	// rememberedGrants is how many of the last grants are remembered by the UIDs of their Pods.
+	rememberedGrants = 10000
+)
 
 // Register adds the plugin to the list.
 func Register(plugins *admission.Plugins) {
@@ -41,6 +47,9 @@ type Plugin struct {
 	// known caches the budgets, indexed by target. budgets stores their grants.
 	known   cache.Indexer
 	budgets initializer.Budgets
+	// granted holds the times of the last grants, by the UID of the Pod. kube-apiserver asks again about the same Pod when the Pod
+	// changes during the request.
+	granted *lru.LRUExpireCache
 	// store returns nil if the store is open, else the reason why it is closed.
 	store   func() error
 	log     *protectionlog.Log
@@ -51,7 +60,10 @@ type Plugin struct {
 // New returns a plugin. Initializers set its dependencies.
 func New(clock clock.PassiveClock) *Plugin {
 	RegisterMetrics()
-	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), clock: clock}
+	return &Plugin{
+		Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), clock: clock,
+		granted: lru.NewLRUExpireCacheWithClock(rememberedGrants, clock),
+	}
 }
 
 // Validate refuses a disruption that a budget does not allow.
@@ -80,14 +92,22 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 func (p *Plugin) spend(
 	ctx context.Context, attributes admission.Attributes, request *disruption.Request, budget *v1beta1.PodUnavailableBudget,
 ) error {
+	if known, found := p.granted.Get(request.Pod.UID); found {
+		request.Granted, _ = known.(time.Time)
+	}
+	var decided disruption.Request
 	err := p.budgets.UpdateStatus(ctx, budget.Namespace, budget.Name, func(stored *v1beta1.PodUnavailableBudget) error {
 		if stored.UID != budget.UID {
 			return &disruption.Refusal{Reason: disruption.NotObserved, Namespace: stored.Namespace, Name: stored.Name}
 		}
-		return disruption.Spend(stored, request, p.clock.Now())
+		decided = *request // Each attempt starts without the grant of an attempt that was not stored.
+		return disruption.Spend(stored, &decided, p.clock.Now())
 	})
 	var refusal *disruption.Refusal
 	switch {
+	case err == nil && !decided.Granted.IsZero():
+		p.granted.Add(request.Pod.UID, decided.Granted, disruption.DeletionExpiry)
+		return nil
 	case err == nil || apierrors.IsNotFound(err):
 		return nil
 	case errors.As(err, &refusal):

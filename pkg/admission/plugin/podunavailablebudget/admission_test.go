@@ -259,6 +259,17 @@ func TestDryRunsSpendNothing(t *testing.T) {
 	}
 }
 
+// kube-apiserver asks again about a Pod that changes during the request.
+func TestAPodThatIsAskedAboutAgainSpendsOnce(t *testing.T) {
+	young := func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.NewTime(now) }
+	w := newWorld(t, 2, everyGate)
+	require.NoError(t, w.ask(deletion(newPod(young))))
+	require.NoError(t, w.ask(deletion(newPod(young, func(pod *corev1.Pod) { pod.ResourceVersion = "2" }))))
+	assert.EqualValues(t, 1, w.stored["b"].Status.UnavailableAllowed)
+	require.NoError(t, w.ask(deletion(newPod(young, func(pod *corev1.Pod) { pod.UID = "successor" }))))
+	assert.EqualValues(t, 0, w.stored["b"].Status.UnavailableAllowed)
+}
+
 // Case podunavailablebudget 24.
 func TestABudgetThatGoesMeanwhileAllows(t *testing.T) {
 	w := newWorld(t, 0, "")
