@@ -27,22 +27,35 @@ func used(t *testing.T, namespace string, name corev1.ResourceName) int64 {
 	return quantity.Value()
 }
 
-// waitCounted waits until kube-controller-manager counts a kind. It looks for new kinds every 30 s,
-// and then counts them for the quotas that change, which this one does meanwhile.
-func waitCounted(t *testing.T, namespace string, name corev1.ResourceName) {
+// waitCounted waits until kube-controller-manager has counted so many objects, in a copy of the quota that is as new as the last
+// write. It changes the quota for that, because kube-controller-manager counts a quota again when the limits change.
+//
+// A test must call waitCounted before it deletes what it wants to see counted. kube-controller-manager compares its count with the
+// copy of the quota that it has. If it counts one object left while its copy still says one, it writes nothing, and counts again
+// only after five minutes.
+func waitCounted(t *testing.T, namespace string, name corev1.ResourceName, want int64) {
 	t.Helper()
-	limit := 100
+	quotas := env.kube.CoreV1().ResourceQuotas(namespace)
 	eventually(t, func() bool {
-		limit++
-		patch := fmt.Sprintf(`{"spec":{"hard":{"count/configmaps":"%d"}}}`, limit)
-		_, err := env.kube.CoreV1().ResourceQuotas(namespace).Patch(t.Context(), "few", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		before, err := quotas.Get(t.Context(), "few", metav1.GetOptions{})
 		require.NoError(t, err)
-		return used(t, namespace, name) == 0
+		limit := before.Spec.Hard["count/configmaps"]
+		limit.Add(resource.MustParse("1"))
+		patch := fmt.Sprintf(`{"spec":{"hard":{"count/configmaps":"%s"}}}`, limit.String())
+		_, err = quotas.Patch(t.Context(), "few", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		require.NoError(t, err)
+		eventually(t, func() bool {
+			after, err := quotas.Get(t.Context(), "few", metav1.GetOptions{})
+			require.NoError(t, err)
+			counted := after.Status.Hard["count/configmaps"]
+			return counted.Equal(limit)
+		})
+		return used(t, namespace, name) == want
 	})
 }
 
-// TestConformanceOfQuota fills a quota of each kind. The count is enforced here, and counted anew by
-// kube-controller-manager.
+// TestConformanceOfQuota fills a quota of each kind. This server enforces the quota, and kube-controller-manager counts again after
+// a deletion. It looks for new kinds every 30 seconds.
 func TestConformanceOfQuota(t *testing.T) {
 	namespace := newNamespace(t)
 	counted := map[corev1.ResourceName]*kind{}
@@ -59,7 +72,7 @@ func TestConformanceOfQuota(t *testing.T) {
 	_, err := env.kube.CoreV1().ResourceQuotas(namespace).Create(t.Context(), quota, metav1.CreateOptions{})
 	require.NoError(t, err)
 	for name := range counted {
-		waitCounted(t, namespace, name)
+		waitCounted(t, namespace, name, 0)
 	}
 	for name, k := range counted {
 		t.Run(k.gvk.Kind, func(t *testing.T) { k.exceed(t, name) })
@@ -83,6 +96,7 @@ func (k *kind) exceed(t *testing.T, name corev1.ResourceName) {
 			assert.ErrorContains(t, err, want)
 		}
 	}
+	waitCounted(t, k.namespace, name, 2)
 	require.NoError(t, k.client().Delete(t.Context(), k.name("quota-1"), metav1.DeleteOptions{}))
 	eventually(t, func() bool { return used(t, k.namespace, name) == 1 })
 	eventually(t, func() bool { return third(metav1.DryRunAll) == nil }) // the server hears of it a moment later
