@@ -95,7 +95,7 @@ func (o *Options) applyPullSecrets(config *apiserver.Config) error {
 		return fmt.Errorf("make a client of the host cluster: %w", err)
 	}
 	secrets := client.CoreV1().Secrets(o.Accounts.PullSecretsNamespace)
-	config.PullSecrets = &appsregistry.PullSecrets{
+	config.Backends.PullSecrets = &appsregistry.PullSecrets{
 		Namespace: o.Accounts.PullSecretsNamespace,
 		Read: func(ctx context.Context, name string) (*corev1.Secret, error) {
 			return secrets.Get(ctx, name, metav1.GetOptions{})

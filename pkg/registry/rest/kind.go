@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
 
 	"kruise.io/kruise/pkg/registry/servable"
@@ -64,6 +65,9 @@ type Kind[T Object] struct {
 	Columns []Column[T]
 	// Scale is nil if the kind has no /scale.
 	Scale *Scale[T]
+	// Extend, if set, gets the storages of the kind, by path, before the first request is served. It may add subresources and
+	// keep storages.
+	Extend func(storages map[string]genericrest.Storage)
 }
 
 // Resource implements Row.

@@ -72,5 +72,8 @@ func (k *Kind[T]) Storage(
 	if k.Scale != nil {
 		storage[k.Plural+"/scale"] = newScaleREST(k, generics)
 	}
+	if k.Extend != nil {
+		k.Extend(storage)
+	}
 	return storage, nil
 }
