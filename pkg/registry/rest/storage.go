@@ -32,7 +32,7 @@ func (s *store[T]) Categories() []string { return s.kind.Categories }
 // GetSingularName returns the singular name of the kind.
 func (s *store[T]) GetSingularName() string { return s.kind.Singular }
 
-// Storage implements Row.
+// Storage implements AnyKind.
 func (k *Kind[T]) Storage(
 	scheme *runtime.Scheme, options generic.RESTOptionsGetter, maxBytes int,
 ) (map[string]genericrest.Storage, error) {

@@ -19,8 +19,8 @@ var GroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1"}
 // Kind is the kind of the request body. It belongs to kube-apiserver's group and not to this one.
 var Kind = admissionv1.SchemeGroupVersion.WithKind("AdmissionReview")
 
-// Row describes one kind of review.
-type Row struct {
+// Route describes one kind of review.
+type Route struct {
 	// Name is the resource name of the reviews and the end of the webhook path.
 	Name string
 	// Resources lists the resources that may be reviewed, in any version. A subresource is written as in "pods/eviction".
@@ -33,8 +33,8 @@ type Row struct {
 	Mutates bool
 }
 
-// covers returns true if the row reviews this request.
-func (r Row) covers(request *admissionv1.AdmissionRequest) bool {
+// covers returns true if the route reviews this request.
+func (r Route) covers(request *admissionv1.AdmissionRequest) bool {
 	return slices.Contains(r.Resources, resourceOf(request)) && slices.Contains(r.Operations, admission.Operation(request.Operation))
 }
 

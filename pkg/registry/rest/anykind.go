@@ -8,8 +8,8 @@ import (
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Row is a Kind of any type. A group's table has one row for each kind.
-type Row interface {
+// AnyKind is a Kind of any Go type.
+type AnyKind interface {
 	// Resource returns the resource name and group of the kind.
 	Resource() schema.GroupResource
 	// StoredVersion returns the version that is written to the store.
