@@ -71,11 +71,11 @@ func (e *events) owners(was, is *v1beta1.NodeImage, woken sets.Set[types.Namespa
 	}
 	for name := range names {
 		old, current := entryOf(was, name), entryOf(is, name)
-		whole := !apiequality.Semantic.DeepEqual(old.PullSecrets, current.PullSecrets) ||
+		entryChanged := !apiequality.Semantic.DeepEqual(old.PullSecrets, current.PullSecrets) ||
 			!apiequality.Semantic.DeepEqual(old.SandboxConfig, current.SandboxConfig)
 		for _, tag := range slices.Concat(old.Tags, current.Tags) {
 			ref := imagetag.Reference{Name: name, Tag: tag.Tag}
-			if !whole && sameTag(was, is, ref) {
+			if !entryChanged && sameTag(was, is, ref) {
 				continue
 			}
 			if was != nil && is != nil && ref.Wanted(is) == nil {

@@ -42,11 +42,11 @@ func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int
 		}
 		return err
 	})
-	return count.Load(), errors.Join(err, r.leaveOthers(ctx, q))
+	return count.Load(), errors.Join(err, r.releaseOthers(ctx, q))
 }
 
-// leaveOthers removes the job from tags that it asked for before its image changed.
-func (r *Reconciler) leaveOthers(ctx context.Context, q *request) error {
+// releaseOthers removes the job from tags that it asked for before its image changed.
+func (r *Reconciler) releaseOthers(ctx context.Context, q *request) error {
 	if q.job.Generation <= 1 {
 		return nil
 	}
@@ -54,15 +54,15 @@ func (r *Reconciler) leaveOthers(ctx context.Context, q *request) error {
 	if err != nil {
 		return fmt.Errorf("list NodeImages by owner: %w", err)
 	}
-	leave := func(image *v1beta1.NodeImage) bool { return disown(image, q.job.UID, q.ref) }
+	release := func(image *v1beta1.NodeImage) bool { return disown(image, q.job.UID, q.ref) }
 	var targets []*v1beta1.NodeImage
 	for _, item := range items {
-		if image, ok := item.(*v1beta1.NodeImage); ok && leave(image.DeepCopy()) {
+		if image, ok := item.(*v1beta1.NodeImage); ok && release(image.DeepCopy()) {
 			targets = append(targets, image)
 		}
 	}
 	return podcontrol.Parallel(len(targets), width, func(i int) error {
-		_, err := r.write(ctx, q.job, targets[i], leave)
+		_, err := r.write(ctx, q.job, targets[i], release)
 		return err
 	})
 }

@@ -61,7 +61,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	}
 	c := controller.For(deps, Name, ours.NodeImages(), r.Reconcile)
 	c.Absent(r.create)
-	c.Watch(nodes, controller.Self, worthAPass)
+	c.Watch(nodes, controller.Self, needsReconcile)
 	byOwner := c.Index(ours.NodeImages(), imagetag.OwnersIndex, imagetag.IndexOwners)
 	c.WatchChanges(ours.ImagePullJobs(), func(before, after metav1.Object) []types.NamespacedName {
 		return r.concerned(byOwner, before, after)
