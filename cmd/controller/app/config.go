@@ -154,7 +154,7 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 // makeControllers creates the enabled controllers and records which kinds each of them reads.
 func (c *Config) makeControllers() error {
 	for _, descriptor := range controllers {
-		if descriptor.enabled != nil && !descriptor.enabled(c.deps.Features) {
+		if !descriptor.starts(c.options, c.deps.Features) {
 			continue
 		}
 		deps := c.caches.For(c.deps)

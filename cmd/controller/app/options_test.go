@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/klog/v2/ktesting"
+
+	"kruise.io/kruise/pkg/features"
 )
 
 func parse(t *testing.T, env map[string]string, args ...string) (*Options, error) {
@@ -108,6 +110,30 @@ func TestNothingActsOnPullsWithoutTheNodeAgent(t *testing.T) {
 			assert.Equal(t, tc.want, made)
 		})
 	}
+}
+
+// Case install 15.
+func TestOnlyNamedKindsHaveAController(t *testing.T) {
+	all := []string{
+		"cloneset-controller", "containerrecreaterequest-controller", "podreadiness-controller", "podunavailablebudget-controller",
+		"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller",
+	}
+	for value, want := range map[string][]string{
+		"":                                    all,
+		"CloneSet":                            {"cloneset-controller", "podreadiness-controller"},
+		"StatefulSet, ImagePullJob,NodeImage": {"podreadiness-controller", "nodeimage-controller", "imagepulljob-controller"},
+	} {
+		t.Run(value, func(t *testing.T) {
+			var made []string
+			for _, c := range newConfigWith(t, map[string]string{"CUSTOM_RESOURCE_ENABLE": value}, "PodUnavailableBudgetUpdateGate=true").controllers {
+				made = append(made, c.Name())
+			}
+			assert.Equal(t, want, made)
+		})
+	}
+	o, err := parse(t, map[string]string{"CUSTOM_RESOURCE_ENABLE": "CloneSet"})
+	require.NoError(t, err)
+	assert.False(t, o.Features.Enabled(features.PodWebhook))
 }
 
 // Case configuration 7.
