@@ -22,20 +22,20 @@ import (
 type group struct {
 	name    string
 	install func(*runtime.Scheme) error
-	kinds   func(featuregate.FeatureGate, Backends) []rest.Row
+	kinds   func(featuregate.FeatureGate, Backends) []rest.AnyKind
 }
 
 // groups lists the API groups that the server serves.
 var groups = []group{
 	{
 		name: apps.GroupName, install: appsinstall.Install,
-		kinds: func(gate featuregate.FeatureGate, b Backends) []rest.Row {
+		kinds: func(gate featuregate.FeatureGate, b Backends) []rest.AnyKind {
 			return appsregistry.Kinds(gate, b.PullSecrets)
 		},
 	},
 	{
 		name: policy.GroupName, install: policyinstall.Install,
-		kinds: func(gate featuregate.FeatureGate, b Backends) []rest.Row {
+		kinds: func(gate featuregate.FeatureGate, b Backends) []rest.AnyKind {
 			return policyregistry.Kinds(gate, b.Budgets)
 		},
 	},
@@ -50,8 +50,8 @@ type Backends struct {
 }
 
 // Kinds returns the kinds of all groups, without their backends.
-func Kinds(gate featuregate.FeatureGate) []rest.Row {
-	var kinds []rest.Row
+func Kinds(gate featuregate.FeatureGate) []rest.AnyKind {
+	var kinds []rest.AnyKind
 	for _, group := range groups {
 		kinds = append(kinds, group.kinds(gate, Backends{})...)
 	}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/containerreport"
 )
 
 const readsLabel = "        env: [{name: LEVEL, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['level']\"}}}]\n        ports:"
@@ -42,13 +42,13 @@ func TestEnvFromMetadata(t *testing.T) {
 				require.Contains(t, old, uid, "the same Pods")
 				assert.Equal(t, "two", pod.Labels["level"])
 				assert.EqualValues(t, 1, pod.Status.ContainerStatuses[0].RestartCount, "%s is restarted exactly once", pod.Name)
-				report, err := containermeta.Read(&pod)
+				report, err := containerreport.Read(&pod)
 				require.NoError(t, err)
-				variables := containermeta.VariablesOf(&pod.Spec.Containers[0])
+				variables := containerreport.VariablesOf(&pod.Spec.Containers[0])
 				require.Len(t, variables, 1)
 				entry := report.Find("main")
 				assert.Equal(t, pod.Status.ContainerStatuses[0].ContainerID, entry.ContainerID)
-				assert.Equal(t, containermeta.Expected(variables, map[string]string{"level": "two"}, nil), entry.Hashes.ExtractedEnvFromMetadataHash)
+				assert.Equal(t, containerreport.Expected(variables, map[string]string{"level": "two"}, nil), entry.Hashes.ExtractedEnvFromMetadataHash)
 			}
 			assert.Contains(t, e.kubectl("get", "events", "--field-selector", "reason=Killing"), "by container meta restarter")
 

@@ -220,8 +220,8 @@ func TestPodsWithoutTheAPIServerAreCreatedOrWait(t *testing.T) {
 	owned := newWebPod(func(pod *corev1.Pod) {
 		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cloneSet, cloneSetKind)}
 	})
-	// whole says whether a Pod has all of what it should, and fails for half of it.
-	whole := func(b *budgeted) (bool, error) {
+	// mutated reports whether a Pod got all that admission adds. It fails the test if the Pod got only a part.
+	mutated := func(b *budgeted) (bool, error) {
 		pod, err := b.make(owned, metav1.DryRunAll)
 		if err != nil {
 			return false, err
@@ -234,16 +234,16 @@ func TestPodsWithoutTheAPIServerAreCreatedOrWait(t *testing.T) {
 		return has, nil
 	}
 	for _, b := range []*budgeted{lenient, strict} {
-		has, err := whole(b)
+		has, err := mutated(b)
 		require.NoError(t, err)
 		assert.True(t, has)
 	}
 
 	s.kill()
-	has, err := whole(lenient)
+	has, err := mutated(lenient)
 	require.NoError(t, err)
 	assert.False(t, has)
-	_, err = whole(strict)
+	_, err = mutated(strict)
 	var status apierrors.APIStatus
 	require.ErrorAs(t, err, &status)
 	assert.EqualValues(t, http.StatusInternalServerError, status.Status().Code)
@@ -256,7 +256,7 @@ func TestPodsWithoutTheAPIServerAreCreatedOrWait(t *testing.T) {
 	complete := map[*budgeted]bool{}
 	eventually(t, func() bool {
 		for _, b := range []*budgeted{lenient, strict} {
-			has, err := whole(b)
+			has, err := mutated(b)
 			complete[b] = err == nil && has
 			assert.True(t, b == lenient || err != nil || has, "a strict namespace has no Pod without")
 			assert.True(t, b == strict || err == nil, "a lenient one has no error: %v", err)

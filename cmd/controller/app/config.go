@@ -145,15 +145,15 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 
 // makeControllers creates the enabled controllers and records which kinds each of them reads.
 func (c *Config) makeControllers() error {
-	for _, row := range controllers {
-		if row.enabled != nil && !row.enabled(c.deps.Features) {
+	for _, descriptor := range controllers {
+		if descriptor.enabled != nil && !descriptor.enabled(c.deps.Features) {
 			continue
 		}
 		deps := c.caches.For(c.deps)
-		deps.Options.Workers = *c.options.Workers[row.name]
-		made, err := row.new(deps, c.options)
+		deps.Options.Workers = *c.options.Workers[descriptor.name]
+		made, err := descriptor.new(deps, c.options)
 		if err != nil {
-			return fmt.Errorf("make controller %s: %w", row.name, err)
+			return fmt.Errorf("make controller %s: %w", descriptor.name, err)
 		}
 		c.controllers = append(c.controllers, &running{made, deps.Needs()})
 	}

@@ -18,8 +18,8 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// row is one controller. The flag for its workers is --<name>-workers.
-type row struct {
+// descriptor describes a controller. The flag for its workers is --<name>-workers.
+type descriptor struct {
 	name string
 	// enabled returns true if the feature gates enable the controller. nil means always. A disabled controller is not created.
 	enabled func(featuregate.FeatureGate) bool
@@ -29,7 +29,7 @@ type row struct {
 }
 
 // controllers lists all controllers.
-var controllers = []row{
+var controllers = []descriptor{
 	{"cloneset", nil, func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
 		return cloneset.New(deps, cloneset.Options{ScalingExcludePreparingDelete: o.ScalingExcludePreparingDelete})
 	}},

@@ -30,7 +30,7 @@ type Options struct {
 	QueueQPS            int
 	BucketSize          int
 	ExpectationTimeout  time.Duration
-	// Workers holds the number of workers, by the name of the controller's row.
+	// Workers holds the number of workers, by the name of the controller.
 	Workers                       map[string]*int
 	ScalingExcludePreparingDelete bool
 
@@ -110,10 +110,10 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"How long a node is ready before it gets a NodeImage.")
 	fs.IntVar(&o.NodeImageTagTTLSeconds, "default-ttlseconds-for-always-nodeimage", o.NodeImageTagTTLSeconds,
 		"How many seconds the tags of an ImagePullJob that ends stay in NodeImages beyond what the job says.")
-	for _, row := range controllers {
+	for _, descriptor := range controllers {
 		workers := 3
-		o.Workers[row.name] = &workers
-		fs.IntVar(&workers, row.name+"-workers", workers, fmt.Sprintf("How many %s objects are worked on at once.", row.name))
+		o.Workers[descriptor.name] = &workers
+		fs.IntVar(&workers, descriptor.name+"-workers", workers, fmt.Sprintf("How many %s objects are worked on at once.", descriptor.name))
 	}
 	o.Features.AddFlag(fs)
 	logsapi.AddFlags(o.Logging, fs)

@@ -15,12 +15,12 @@ import (
 func TestColumnsOfImageKinds(t *testing.T) {
 	gate, err := features.New("")
 	require.NoError(t, err)
-	for want, row := range map[string]rest.Row{
+	for want, kind := range map[string]rest.AnyKind{
 		"Name DESIRED PULLING SUCCEED FAILED AGE":      nodeImage(gate, nil),
 		"Name TOTAL ACTIVE SUCCEED FAILED AGE MESSAGE": imagePullJob(gate),
 		"Name TOTAL SUCCEEDED COMPLETED AGE":           imageListPullJob(gate),
 	} {
-		description := row.Describe()
+		description := kind.Describe()
 		var names []string
 		for _, column := range description.Columns {
 			names = append(names, column.Name)

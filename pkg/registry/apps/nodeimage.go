@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func nodeImage(gate featuregate.FeatureGate, secrets *PullSecrets) rest.Row {
+func nodeImage(gate featuregate.FeatureGate, secrets *PullSecrets) rest.AnyKind {
 	type image = apps.NodeImage
 	return &rest.Kind[*image]{
 		Plural: "nodeimages", Singular: "nodeimage", ClusterScoped: true,

@@ -7,8 +7,8 @@ import (
 )
 
 // Kinds returns the kinds of the group. If secrets is nil, nodeimages/pullsecrets is not served.
-func Kinds(gate featuregate.FeatureGate, secrets *PullSecrets) []rest.Row {
-	return []rest.Row{
+func Kinds(gate featuregate.FeatureGate, secrets *PullSecrets) []rest.AnyKind {
+	return []rest.AnyKind{
 		advancedCronJob(gate),
 		broadcastJob(gate),
 		cloneSet(gate),

@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func podUnavailableBudget(gate featuregate.FeatureGate, budgets *Budgets) rest.Row {
+func podUnavailableBudget(gate featuregate.FeatureGate, budgets *Budgets) rest.AnyKind {
 	type budget = policy.PodUnavailableBudget
 	return &rest.Kind[*budget]{
 		Plural: "podunavailablebudgets", Singular: "podunavailablebudget", Short: []string{"pub"},

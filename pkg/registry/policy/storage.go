@@ -7,8 +7,8 @@ import (
 )
 
 // Kinds returns the kinds of the group. budgets may be nil; otherwise it writes to the store of the kind.
-func Kinds(gate featuregate.FeatureGate, budgets *Budgets) []rest.Row {
-	return []rest.Row{
+func Kinds(gate featuregate.FeatureGate, budgets *Budgets) []rest.AnyKind {
+	return []rest.AnyKind{
 		podUnavailableBudget(gate, budgets),
 	}
 }

@@ -70,21 +70,21 @@ type Kind[T Object] struct {
 	Extend func(storages map[string]genericrest.Storage)
 }
 
-// Resource implements Row.
+// Resource implements AnyKind.
 func (k *Kind[T]) Resource() schema.GroupResource {
 	return k.Stored.WithResource(k.Plural).GroupResource()
 }
 
-// StoredVersion implements Row.
+// StoredVersion implements AnyKind.
 func (k *Kind[T]) StoredVersion() schema.GroupVersion { return k.Stored }
 
-// ServedVersions implements Row.
+// ServedVersions implements AnyKind.
 func (k *Kind[T]) ServedVersions() []schema.GroupVersion { return k.Served }
 
-// NewObject implements Row.
+// NewObject implements AnyKind.
 func (k *Kind[T]) NewObject() Object { return k.New() }
 
-// Describe implements Row.
+// Describe implements AnyKind.
 func (k *Kind[T]) Describe() Description {
 	return Description{
 		Singular: k.Singular, Short: k.Short, Categories: k.Categories, ClusterScoped: k.ClusterScoped,
@@ -92,10 +92,10 @@ func (k *Kind[T]) Describe() Description {
 	}
 }
 
-// Strategy implements Row.
+// Strategy implements AnyKind.
 func (k *Kind[T]) Strategy(typer runtime.ObjectTyper) Strategy { return k.strategy(typer) }
 
-// StatusStrategy implements Row.
+// StatusStrategy implements AnyKind.
 func (k *Kind[T]) StatusStrategy(typer runtime.ObjectTyper) Strategy {
 	return &statusStrategy[T]{strategy: k.strategy(typer)}
 }
