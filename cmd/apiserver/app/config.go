@@ -83,7 +83,8 @@ func (o *Options) applyHost(config *apiserver.Config) error {
 		}
 		return fmt.Errorf("connect to the host cluster: %w", err)
 	}
-	// Admission reads Pods for requests of users, so client-side rate limits must not delay it.
+	// Admission reads objects for requests of users, so client-side rate limits must not delay it. Each client made from this
+	// configuration has a rate limit of its own.
 	config.Generic.ClientConfig.QPS, config.Generic.ClientConfig.Burst = 200, 400
 	return o.applyPullSecrets(config)
 }
@@ -209,6 +210,7 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 		&initializer.Initializer{
 			Kruise: kruise, Features: o.Gates.Kruise, Namespace: o.Certificates.Namespace,
 			Metadata: metadataClient, ProtectionLog: protectionlog.Open(ctx, o.Protection.LogPath),
+			ReviewClients: reviewClients(generic.ClientConfig),
 		}, stores, apiserver.NewQuotaInitializer(o.Gates.Kruise))
 	if err != nil {
 		return fmt.Errorf("apply admission: %w", err)
@@ -216,6 +218,14 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	generic.AdmissionControl = review.Exempt(generic.AdmissionControl)
 	config.Reviews = review.Storage(reviews, o.Reviewers)
 	return nil
+}
+
+// reviewClients returns clients of the host cluster that share no rate limit, neither with each other nor with those of other calls.
+// The configuration must be one from which clients were made before.
+func reviewClients(config *rest.Config) func() (kubernetes.Interface, metadata.Interface) {
+	return func() (kubernetes.Interface, metadata.Interface) {
+		return kubernetes.NewForConfigOrDie(config), metadata.NewForConfigOrDie(config)
+	}
 }
 
 // disableMissing disables features whose API the host cluster does not have. An informer for a missing API would never sync.
