@@ -27,6 +27,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containerreport"
 	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
+	"kruise.io/kruise/pkg/nodeagent/kubelet"
 )
 
 // fakeRuntime is an in-memory container runtime.
@@ -62,9 +63,9 @@ func (r *fakeRuntime) start(pod, name, id string, hash uint64, restarts int, env
 	defer r.mu.Unlock()
 	r.containers = append(r.containers, &runtimeapi.Container{
 		Id: id, State: runtimeapi.ContainerState_CONTAINER_RUNNING, CreatedAt: int64(len(r.containers)),
-		Labels: map[string]string{podUIDLabel: pod, containerNameLabel: name},
+		Labels: map[string]string{kubelet.PodUIDLabel: pod, kubelet.ContainerNameLabel: name},
 		Annotations: map[string]string{
-			hashKey: fmt.Sprintf("%x", hash), restartCountKey: fmt.Sprint(restarts),
+			kubelet.HashKey: fmt.Sprintf("%x", hash), kubelet.RestartCountKey: fmt.Sprint(restarts),
 			"io.kubernetes.pod.terminationGracePeriod":   "30",
 			"io.kubernetes.container.preStopHandler":     `{"exec":{"command":["bye"]}}`,
 			"io.kubernetes.container.terminationMessage": "",
@@ -85,10 +86,10 @@ func (r *fakeRuntime) find(id string) *runtimeapi.Container {
 func (r *fakeRuntime) ListContainers(_ context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.call("list %s", filter.LabelSelector[podUIDLabel])
+	r.call("list %s", filter.LabelSelector[kubelet.PodUIDLabel])
 	var found []*runtimeapi.Container
 	for _, c := range r.containers {
-		if c.Labels[podUIDLabel] == filter.LabelSelector[podUIDLabel] {
+		if c.Labels[kubelet.PodUIDLabel] == filter.LabelSelector[kubelet.PodUIDLabel] {
 			found = append(found, c)
 		}
 	}
