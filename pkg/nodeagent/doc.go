@@ -6,5 +6,6 @@
 // ContainerRecreateRequests. imagepuller pulls images. credentials finds registry credentials.
 //
 // The packages are independent, with these exceptions: containerreporter and containerrestart use containerstop
-// and kubelet, imagepuller uses credentials, and all use cluster for API requests. cmd/node-agent/app connects them. Enter there.
+// and kubelet, imagepuller uses credentials, and all use cluster for API requests. agenttest runs them in tests.
+// cmd/node-agent/app connects them. Enter there.
 package nodeagent

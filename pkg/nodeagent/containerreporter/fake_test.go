@@ -26,6 +26,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containerreport"
+	"kruise.io/kruise/pkg/nodeagent/agenttest"
 	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 	"kruise.io/kruise/pkg/nodeagent/kubelet"
 )
@@ -179,21 +180,9 @@ func (w *world) start() {
 		},
 	})
 	require.NoError(w.t, err)
-	ctx, cancel := context.WithCancel(w.t.Context())
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx) }()
-	w.t.Cleanup(func() {
-		cancel()
-		require.NoError(w.t, <-done)
-	})
-	w.pass(time.Second)
+	w.t.Cleanup(agenttest.Run(w.t.Context(), w.t, c.Run))
+	agenttest.Pass(time.Second)
 	require.True(w.t, c.Synced())
-}
-
-// pass advances the clock by d.
-func (w *world) pass(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
 }
 
 // settles is more time than any retry or delay of the agent takes in these tests.
@@ -222,7 +211,7 @@ func (w *world) change(name string, edit func(*corev1.Pod)) {
 	pod := w.pod(name)
 	edit(pod)
 	require.NoError(w.t, w.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), pod, "ns"))
-	w.pass(time.Second)
+	agenttest.Pass(time.Second)
 }
 
 // entry returns the report entry of a container, or an empty one.
