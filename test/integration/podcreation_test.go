@@ -205,9 +205,18 @@ func TestALabelThatKeepsNoPodWaiting(t *testing.T) {
 	}
 }
 
+// Case configuration 5.
+func TestAListThatCannotBeReadStopsNoPods(t *testing.T) {
+	configure(t, map[string]string{"PPS_Watch_Custom_Workload_WhiteList": "{"})
+	b := creating(t, env.kruise, requiredLabel+"=Fail")
+	pod, err := b.make(newWebPod())
+	require.NoError(t, err)
+	assert.Equal(t, annotationsOf("b"), pod.Annotations, "what else concerns the Pod is done")
+}
+
 // Without the apiserver Pods are created as they are, or wait where the namespace says so. While it starts they have all of
 // what they should, or nothing.
-// Case pod-admission 17.
+// Cases pod-admission 17, 18.
 // Case install 9.
 func TestPodsWithoutTheAPIServerAreCreatedOrWait(t *testing.T) {
 	s := alone(t, "creating")
@@ -239,10 +248,17 @@ func TestPodsWithoutTheAPIServerAreCreatedOrWait(t *testing.T) {
 		assert.True(t, has)
 	}
 
+	governed, err := lenient.make(newWebPod())
+	require.NoError(t, err)
+	plain, err := lenient.make(newWebPod(another))
+	require.NoError(t, err)
+
 	s.kill()
 	has, err := mutated(lenient)
 	require.NoError(t, err)
 	assert.False(t, has)
+	require.NoError(t, lenient.remove(plain.Name), "without our annotations nothing is asked")
+	require.ErrorContains(t, lenient.remove(governed.Name), `failed calling webhook "vpod.kb.io"`)
 	_, err = mutated(strict)
 	var status apierrors.APIStatus
 	require.ErrorAs(t, err, &status)

@@ -37,8 +37,6 @@ type Config struct {
 	Environment bool
 	Recorder    record.EventRecorder
 	Clock       clock.WithTicker
-	// Settle is how long metadata must stay unchanged before the agent restarts a container for it. Zero means 3 seconds.
-	Settle time.Duration
 }
 
 // Controller reports on the containers of the Pods of one node.
@@ -56,9 +54,6 @@ type Controller struct {
 
 // New creates a controller. It starts nothing; call Run.
 func New(config Config) (*Controller, error) {
-	if config.Settle == 0 {
-		config.Settle = settlePeriod
-	}
 	resync := leastResync + rand.N(leastResync) //nolint:gosec // Spreading load needs no secret.
 	c := &Controller{
 		config: config, stopper: containerstop.Stopper{Clock: config.Clock}, lastWrite: map[types.NamespacedName]write{},

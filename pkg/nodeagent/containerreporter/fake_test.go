@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containerreport"
@@ -140,7 +142,7 @@ func (r *fakeRuntime) StopContainer(_ context.Context, id string, timeout int64)
 	return nil
 }
 
-// world is one node and its agent.
+// world is one node and its agent, in virtual time.
 type world struct {
 	t       *testing.T
 	client  *fake.Clientset
@@ -148,28 +150,26 @@ type world struct {
 	events  *record.FakeRecorder
 }
 
-// run starts an agent that stops with the test.
-func run(t *testing.T, pods ...*corev1.Pod) *world {
+// inWorld runs a test in virtual time, with a node that has the given Pods and no agent yet.
+func inWorld(t *testing.T, test func(w *world), pods ...*corev1.Pod) {
 	t.Helper()
-	w := newWorld(t, pods...)
-	w.start()
-	return w
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{
+			t: t, client: fake.NewClientset(), runtime: &fakeRuntime{env: map[string]map[string]string{}, details: true},
+			events: record.NewFakeRecorder(100),
+		}
+		for _, pod := range pods {
+			require.NoError(t, w.client.Tracker().Add(pod))
+		}
+		test(w)
+	})
 }
 
-// newWorld creates a node without an agent.
-func newWorld(t *testing.T, pods ...*corev1.Pod) *world {
-	t.Helper()
-	w := &world{t: t, client: fake.NewClientset(), runtime: &fakeRuntime{env: map[string]map[string]string{}, details: true}, events: record.NewFakeRecorder(100)}
-	for _, pod := range pods {
-		require.NoError(t, w.client.Tracker().Add(pod))
-	}
-	return w
-}
-
+// start runs an agent until the end of the test, and waits until it is idle.
 func (w *world) start() {
 	w.t.Helper()
 	c, err := New(Config{
-		Node: "node", Client: clustertest.New(w.client, nil), Environment: true, Recorder: w.events, Clock: clock.RealClock{}, Settle: 50 * time.Millisecond,
+		Node: "node", Client: clustertest.New(w.client, nil), Environment: true, Recorder: w.events, Clock: clock.RealClock{},
 		Runtime: func(name string) Runtime {
 			if name == "test" {
 				return w.runtime
@@ -185,8 +185,18 @@ func (w *world) start() {
 		cancel()
 		require.NoError(w.t, <-done)
 	})
-	require.Eventually(w.t, c.Synced, 10*time.Second, time.Millisecond)
+	w.pass(time.Second)
+	require.True(w.t, c.Synced())
 }
+
+// pass advances the clock by d.
+func (w *world) pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// settles is more time than any retry or delay of the agent takes in these tests.
+const settles = time.Minute
 
 // patches returns how many times the agent wrote.
 func (w *world) patches() (n int) {
@@ -205,23 +215,21 @@ func (w *world) pod(name string) *corev1.Pod {
 	return pod
 }
 
-// change updates a Pod as another client would.
+// change updates a Pod as another client would, and gives the agent a second.
 func (w *world) change(name string, edit func(*corev1.Pod)) {
 	w.t.Helper()
 	pod := w.pod(name)
 	edit(pod)
 	require.NoError(w.t, w.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), pod, "ns"))
+	w.pass(time.Second)
 }
 
-// entry waits until the report entry of a container satisfies want.
-func (w *world) entry(pod, container string, want func(*containerreport.Container) bool) {
+// entry returns the report entry of a container, or an empty one.
+func (w *world) entry(pod, container string) containerreport.Container {
 	w.t.Helper()
-	require.Eventually(w.t, func() bool {
-		report, err := containerreport.Read(w.pod(pod))
-		require.NoError(w.t, err)
-		found := report.Find(container)
-		return found != nil && want(found)
-	}, 15*time.Second, 5*time.Millisecond, "report on %s/%s", pod, container)
+	report, err := containerreport.Read(w.pod(pod))
+	require.NoError(w.t, err)
+	return ptr.Deref(report.Find(container), containerreport.Container{})
 }
 
 // newPod returns a Pod of a CloneSet that has not started yet. Each container reads the label v.

@@ -27,8 +27,8 @@ type settling struct {
 }
 
 // period returns how long the metadata must stay unchanged. It doubles with each late instance, up to longestSettle.
-func (s *settling) period(shortest time.Duration) time.Duration {
-	period := shortest
+func (s *settling) period() time.Duration {
+	period := settlePeriod
 	for range s.late {
 		period = min(2*period, longestSettle)
 	}
@@ -56,7 +56,7 @@ func (c *Controller) settled(key types.NamespacedName, outdated []*instance) (du
 			s = settling{id: in.id, expected: in.expected, since: now, late: s.late + 1}
 		}
 		c.settling[key][in.name] = s
-		switch left := s.period(c.config.Settle) - now.Sub(s.since); {
+		switch left := s.period() - now.Sub(s.since); {
 		case left <= 0:
 			due = append(due, in)
 		case wait == 0 || left < wait:

@@ -55,7 +55,7 @@ func TestSettled(t *testing.T) {
 	for name, looks := range tests {
 		t.Run(name, func(t *testing.T) {
 			now := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-			c := &Controller{config: Config{Clock: now, Settle: settlePeriod}, settling: map[types.NamespacedName]map[string]settling{}}
+			c := &Controller{config: Config{Clock: now}, settling: map[types.NamespacedName]map[string]settling{}}
 			key := types.NamespacedName{Namespace: "ns", Name: "p"}
 			for i, look := range looks {
 				now.Step(look.after)
@@ -74,5 +74,5 @@ func TestSettled(t *testing.T) {
 }
 
 func TestALateKubeletDoesNotWaitForEver(t *testing.T) {
-	assert.Equal(t, longestSettle, (&settling{late: 100}).period(settlePeriod))
+	assert.Equal(t, longestSettle, (&settling{late: 100}).period())
 }
