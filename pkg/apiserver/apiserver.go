@@ -36,6 +36,8 @@ type Config struct {
 	// Guard decides whether the store may be served, and then opens Storages. Nothing is served until Guard runs.
 	Guard    *guard.Guard
 	Storages *gated.Storages
+	// Turns orders writes of kinds whose objects are written one at a time.
+	Turns rest.Turns
 	// Opened, if set, is called with the storage of each kind before the first request is served.
 	Opened func(resource schema.GroupResource, storage map[string]genericrest.Storage)
 
@@ -120,6 +122,7 @@ func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo,
 		if err != nil {
 			return nil, err
 		}
+		kind.TakeTurns(storage, c.Turns)
 		if c.PullSecrets != nil {
 			appsregistry.AddPullSecrets(storage, c.PullSecrets)
 		}
