@@ -63,6 +63,9 @@ func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 		return nil, err
 	}
 	config.Storages = gated.New(config.Guard, uncached...)
+	if config.Turns, err = o.Store.turns(); err != nil {
+		return nil, err
+	}
 	if err := o.applyServing(config); err != nil {
 		return nil, err
 	}

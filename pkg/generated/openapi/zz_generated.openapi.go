@@ -36967,6 +36967,20 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetStatus(ref common.Refer
 							},
 						},
 					},
+					"renewedPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "renewedPods are the Pods of disruptedPods and unavailablePods whose grant was renewed, because it was used again, with the time of the first grant. A grant stands for 30 seconds in all.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 					"unavailableAllowed": {
 						SchemaProps: spec.SchemaProps{
 							Description: "unavailableAllowed is how many more Pods may become unavailable now.",
@@ -37260,6 +37274,20 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref common.Refere
 					"unavailablePods": {
 						SchemaProps: spec.SchemaProps{
 							Description: "unavailablePods are Pods whose update was granted and not seen yet, with the time of the grant.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"renewedPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "renewedPods are the Pods of disruptedPods and unavailablePods whose grant was renewed, because it was used again, with the time of the first grant. A grant stands for 30 seconds in all.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,

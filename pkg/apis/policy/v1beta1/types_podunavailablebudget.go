@@ -149,6 +149,11 @@ type PodUnavailableBudgetStatus struct {
 	// +optional
 	UnavailablePods map[string]metav1.Time `json:"unavailablePods,omitempty" protobuf:"bytes,3,rep,name=unavailablePods"`
 
+	// renewedPods are the Pods of disruptedPods and unavailablePods whose grant was renewed, because it
+	// was used again, with the time of the first grant. A grant stands for 30 seconds in all.
+	// +optional
+	RenewedPods map[string]metav1.Time `json:"renewedPods,omitempty" protobuf:"bytes,8,rep,name=renewedPods"`
+
 	// unavailableAllowed is how many more Pods may become unavailable now.
 	UnavailableAllowed int32 `json:"unavailableAllowed" protobuf:"varint,4,opt,name=unavailableAllowed"`
 

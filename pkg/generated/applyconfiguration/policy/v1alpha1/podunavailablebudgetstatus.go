@@ -19,6 +19,9 @@ type PodUnavailableBudgetStatusApplyConfiguration struct {
 	// unavailablePods are Pods whose update was granted and not seen yet, with the time of the
 	// grant.
 	UnavailablePods map[string]v1.Time `json:"unavailablePods,omitempty"`
+	// renewedPods are the Pods of disruptedPods and unavailablePods whose grant was renewed, because it
+	// was used again, with the time of the first grant. A grant stands for 30 seconds in all.
+	RenewedPods map[string]v1.Time `json:"renewedPods,omitempty"`
 	// unavailableAllowed is how many more Pods may become unavailable now.
 	UnavailableAllowed *int32 `json:"unavailableAllowed,omitempty"`
 	// currentAvailable is how many Pods are available.
@@ -67,6 +70,20 @@ func (b *PodUnavailableBudgetStatusApplyConfiguration) WithUnavailablePods(entri
 	}
 	for k, v := range entries {
 		b.UnavailablePods[k] = v
+	}
+	return b
+}
+
+// WithRenewedPods puts the entries into the RenewedPods field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, the entries provided by each call will be put on the RenewedPods field,
+// overwriting an existing map entries in RenewedPods field with the same key.
+func (b *PodUnavailableBudgetStatusApplyConfiguration) WithRenewedPods(entries map[string]v1.Time) *PodUnavailableBudgetStatusApplyConfiguration {
+	if b.RenewedPods == nil && len(entries) > 0 {
+		b.RenewedPods = make(map[string]v1.Time, len(entries))
+	}
+	for k, v := range entries {
+		b.RenewedPods[k] = v
 	}
 	return b
 }
