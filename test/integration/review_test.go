@@ -103,7 +103,7 @@ func TestOnlyKubeAPIServerCreatesReviews(t *testing.T) {
 	}
 	out, err := kubectl(t, "", "get", "namespacereviews.admission.kruise.io")
 	require.Error(t, err)
-	assert.Contains(t, out, "only kube-apiserver asks for reviews")
+	assert.Contains(t, out, "only kube-apiserver can ask for reviews")
 }
 
 // TestWebhooksForEverythingDoNotSeeReviews has a user's webhook for every resource in the cluster. It sees the deletion, and not

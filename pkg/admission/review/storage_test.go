@@ -163,7 +163,7 @@ func TestReviewsThatAskNothingWeAnswer(t *testing.T) {
 		change  func(*admissionv1.AdmissionRequest)
 		want    string
 	}{
-		"no request":        {nil, nil, "request: missing"},
+		"no request":        {nil, nil, "request: must be set"},
 		"another resource":  {deletion(), func(r *admissionv1.AdmissionRequest) { r.Resource.Resource = "nodes" }, "podreviews does not review DELETE of nodes"},
 		"a subresource":     {deletion(), func(r *admissionv1.AdmissionRequest) { r.SubResource = "status" }, "pods/status: correct the rules"},
 		"another operation": {deletion(), func(r *admissionv1.AdmissionRequest) { r.Operation = admissionv1.Connect }, "does not review CONNECT"},

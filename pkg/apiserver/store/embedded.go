@@ -123,7 +123,7 @@ func memberConfig(dir string, config Config, level zap.AtomicLevel) (*embed.Conf
 		ErrorOutputPaths: []string{"stderr"},
 	}.Build()
 	if err != nil {
-		return nil, fmt.Errorf("make etcd's logger: %w", err)
+		return nil, fmt.Errorf("create etcd's logger: %w", err)
 	}
 	c := embed.NewConfig()
 	c.Name = memberName

@@ -172,5 +172,5 @@ func TestANodeThatTakesNoMore(t *testing.T) {
 	assert.Equal(t, []string{"n2"}, w.unfinished())
 	events := w.Events()
 	require.Len(t, events, 1)
-	assert.Contains(t, events[0], "Warning FailedPullImage node n1 takes no more images")
+	assert.Contains(t, events[0], "Warning FailedPullImage NodeImage n1 was rejected")
 }

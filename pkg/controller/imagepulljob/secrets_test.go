@@ -135,7 +135,7 @@ func TestAMissingSecretHoldsNothingUp(t *testing.T) {
 	assert.Equal(t, []string{"n1"}, w.unfinished())
 	events := w.Events()
 	require.Len(t, events, 1)
-	assert.Contains(t, events[0], "Warning MissingPullSecret no Secret [s] in namespace ns, pulling without")
+	assert.Contains(t, events[0], "Warning MissingPullSecret Secret [s] not found in namespace ns, so nodes pull without it")
 	w.Clock.SetTime(now.Add(secretsCheck))
 	w.step("a")
 	assert.Empty(t, w.Events(), "it is said once")

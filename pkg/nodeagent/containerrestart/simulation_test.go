@@ -407,10 +407,12 @@ func TestARequestNeedsOneKnownRuntime(t *testing.T) {
 		ids  []string
 		want string
 	}{
-		"two runtimes":                  {[]string{"test://a1", "other://s1"}, "failed to find runtime service: containers of two runtimes, test and other"},
-		"none of that name":             {[]string{"docker://a1", "docker://s1"}, `failed to find runtime service: no runtime named "docker" on node n1`},
-		"an ID that names no runtime":   {[]string{"a1", "test://s1"}, `failed to find runtime service: container ID "a1" of container app names no runtime`},
-		"an ID without the instance":    {[]string{"test://", "test://s1"}, "names no runtime"},
+		"two runtimes": {[]string{"test://a1", "other://s1"},
+			"failed to find runtime service: the containers belong to two runtimes, test and other"},
+		"none of that name": {[]string{"docker://a1", "docker://s1"}, `failed to find runtime service: no runtime named "docker" on node n1`},
+		"an ID that does not name a runtime": {[]string{"a1", "test://s1"},
+			`failed to find runtime service: container ID "a1" of container app does not name a runtime`},
+		"an ID without the instance":    {[]string{"test://", "test://s1"}, "does not name a runtime"},
 		"a request without an instance": {[]string{"", "test://s1"}, "failed to find runtime service: "},
 	}
 	for name, tc := range tests {

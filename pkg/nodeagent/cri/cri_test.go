@@ -80,7 +80,7 @@ func TestDetect(t *testing.T) {
 			node: []func(*testing.T, string){func(t *testing.T, dir string) {
 				require.NoError(t, os.WriteFile(filepath.Join(dir, "containerd.sock"), nil, 0o600))
 			}},
-			wantErr: []string{"containerd.sock is no socket"},
+			wantErr: []string{"containerd.sock is not a socket"},
 		},
 		"every failure is told": {
 			node: []func(*testing.T, string){

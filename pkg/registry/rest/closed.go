@@ -49,5 +49,5 @@ func (d *door) check(obj runtime.Object, goes bool) error {
 		name = accessor.GetName()
 	}
 	return apierrors.NewForbidden(d.resource, name, fmt.Errorf(
-		"feature-gate %s is not enabled; turn it on with --feature-gates of the programs", d.gate))
+		"feature-gate %s is not enabled; enable it with --feature-gates", d.gate))
 }

@@ -278,7 +278,7 @@ func TestWarningOfKindsThatNobodyControls(t *testing.T) {
 		warnings := kind.strategy(nil).WarningsOnCreate(t.Context(), newSample())
 		require.Len(t, warnings, want)
 		if want > 0 {
-			assert.Contains(t, warnings[0], "nothing acts on "+kind.Resource().String())
+			assert.Contains(t, warnings[0], kind.Resource().String()+" is stored, but no controller reconciles it yet")
 		}
 	}
 }

@@ -89,7 +89,7 @@ func TestStandingGrants(t *testing.T) {
 		recheck      time.Duration
 		notDeleted   int
 	}{
-		"not seen yet":                           {cached: pods, live: pods, stands: true, current: 9, recheck: 20 * time.Second},
+		"not observed yet":                       {cached: pods, live: pods, stands: true, current: 9, recheck: 20 * time.Second},
 		"seen":                                   {cached: but(pods, "a", goes), live: but(pods, "a", goes), current: 9},
 		"seen, and gone since":                   {cached: but(pods, "a", goes), live: without(pods, "a"), stands: true, current: 9, recheck: time.Second},
 		"gone":                                   {cached: without(pods, "a"), live: without(pods, "a"), current: 9},
@@ -129,7 +129,7 @@ func TestAGrantStandsWhileNobodyCanLook(t *testing.T) {
 	seen := seenIn(nil, nil, now)
 	seen.Server = NewServer(func(string) (*metav1.ObjectMeta, error) { return nil, errors.New("no route") })
 	_, err := Recount(newBudget(granted(now)), seen)
-	require.ErrorContains(t, err, "look at Pod p: no route")
+	require.ErrorContains(t, err, "read Pod p: no route")
 	_, err = Recount(newBudget(func(b *v1beta1.PodUnavailableBudget) { b.Spec.MaxUnavailable = nil }), seen)
 	require.Error(t, err)
 }

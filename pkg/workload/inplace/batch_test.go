@@ -135,7 +135,7 @@ func TestTheNextTurnWaitsUntilTheLastIsReady(t *testing.T) {
 	assert.Equal(t, Progress{}, evaluate())
 	restart(pod, "main", "main2", false)
 	assert.Equal(t, Progress{Complete: true}, evaluate(), "whether the last one is ready is not the update's affair")
-	assert.ErrorContains(t, Advance(pod, later), "none of its containers waits")
+	assert.ErrorContains(t, Advance(pod, later), "no container waits")
 }
 
 // Case inplace-update 10.

@@ -87,7 +87,7 @@ func (p *Plugin) check(ctx context.Context, cloneSet *apps.CloneSet, known []str
 // checkPod returns nil if the Pod exists, is not terminating and belongs to the CloneSet.
 func (p *Plugin) checkPod(ctx context.Context, cloneSet *apps.CloneSet, name string, at *field.Path) *field.Error {
 	if len(name) == 0 || len(content.IsPathSegmentName(name)) > 0 {
-		return field.Invalid(at, name, "is not the name of a Pod")
+		return field.Invalid(at, name, "is not a valid Pod name")
 	}
 	pod, err := p.Host.CoreV1().Pods(cloneSet.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
