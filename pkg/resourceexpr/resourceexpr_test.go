@@ -88,7 +88,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-func TestValueThatCannotBe(t *testing.T) {
+func TestInvalidValues(t *testing.T) {
 	expression, err := resourceexpr.Parse("cpu - 2")
 	require.NoError(t, err, "it depends on the variable")
 	_, err = expression.Value(resource.MustParse("1"), resource.MustParse("0"))

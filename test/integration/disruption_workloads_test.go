@@ -241,7 +241,7 @@ rules: [{apiGroups: [example.com], resources: [%[1]s, %[1]s/scale], verbs: [get]
 }
 
 // Cases podunavailablebudget 20, 21, 22: what cannot be a budget is refused, and why.
-func TestBudgetsThatAreNone(t *testing.T) {
+func TestInvalidBudgetsAreRefused(t *testing.T) {
 	b := withBudgets(t)
 	const head = "apiVersion: policy.kruise.io/v1alpha1\nkind: PodUnavailableBudget\nmetadata: {name: %s}\nspec: "
 	b.apply(fmt.Sprintf(head, "target") + "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: x}, maxUnavailable: 1}")

@@ -268,8 +268,8 @@ func TestServicesAndIngressesAreProtectedAlwaysOrNot(t *testing.T) {
 	}
 }
 
-// TestLabelsThatProtectNothing are told of when they are written, and only then.
-func TestLabelsThatProtectNothing(t *testing.T) {
+// TestIneffectiveLabelsWarn checks that a label without effect causes a warning when it is written, and only then.
+func TestIneffectiveLabelsWarn(t *testing.T) {
 	namespace := protected(t)
 	for object, warned := range map[string]string{
 		workload("cloneset.v1beta1.apps.kruise.io", "always"):                       `Warning: label policy.kruise.io/delete-protection="always" has no effect: use Always or Cascading`,

@@ -173,8 +173,8 @@ func TestWebhooksForEverythingDoNotSeeReviews(t *testing.T) {
 	}
 }
 
-// TestReviewsAreNobodysSchema would fill every client's cache with a kind that nobody writes.
-func TestReviewsAreNobodysSchema(t *testing.T) {
+// A review kind in the schema would fill the cache of every client with a kind that nobody writes.
+func TestReviewsAreNotInTheSchema(t *testing.T) {
 	client, err := rest.UnversionedRESTClientFor(direct(env.server, env.config))
 	require.NoError(t, err)
 	data, err := client.Get().AbsPath("/openapi/v2").DoRaw(t.Context())

@@ -157,7 +157,7 @@ func TestAPluginIsAskedWhatItHandles(t *testing.T) {
 	assert.Empty(t, first.asked)
 }
 
-func TestReviewsThatAskNothingWeAnswer(t *testing.T) {
+func TestInvalidReviewsAreRefused(t *testing.T) {
 	tests := map[string]struct {
 		request *admissionv1.AdmissionRequest
 		change  func(*admissionv1.AdmissionRequest)

@@ -108,7 +108,7 @@ func TestNodeAgentsAreBoundToTheirNode(t *testing.T) {
 }
 
 // An unreadable selector could select anything, so it does not limit the request to the node.
-func TestSelectionsThatCannotBeReadBindNobody(t *testing.T) {
+func TestUnreadableSelectorsDoNotRestrict(t *testing.T) {
 	byName, err := fields.ParseSelector("metadata.name=n1")
 	require.NoError(t, err)
 	byLabel, err := labels.Parse("crr.apps.kruise.io/node-name=n1")

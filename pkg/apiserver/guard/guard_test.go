@@ -364,7 +364,7 @@ func TestLossWhileDownIsFoundAtTheStart(t *testing.T) {
 	}
 }
 
-func TestClosedStoreStaysClosedWhileNobodyCanLook(t *testing.T) {
+func TestClosedStoreStaysClosedWithoutReads(t *testing.T) {
 	established(t, func(w *world) {
 		w.stop()
 		w.store.change(losses["wiped"].change)
@@ -439,7 +439,7 @@ func TestEmptyStoreIsClosedWhileThereArePodsOfOurs(t *testing.T) {
 	})
 }
 
-func TestPodsOfOthersCloseNothing(t *testing.T) {
+func TestForeignPodsDoNotCloseTheStore(t *testing.T) {
 	test(t, func(w *world) {
 		w.pods = []runtime.Object{ownedPod("apps/v1")}
 		w.start()
@@ -460,7 +460,7 @@ func TestStoreThatHoldsObjectsIsAdopted(t *testing.T) {
 	})
 }
 
-func TestDeletedConfigMapComesBack(t *testing.T) {
+func TestDeletedConfigMapIsRecreated(t *testing.T) {
 	established(t, func(w *world) {
 		require.NoError(t, w.kube.CoreV1().ConfigMaps(namespace).Delete(t.Context(), ConfigMapName, metav1.DeleteOptions{}))
 		w.guard.Wrote()

@@ -54,7 +54,7 @@ func TestACredentialIsOfferedOnce(t *testing.T) {
 	assert.Len(t, keyring.Lookup("example.com/team/app"), 1)
 }
 
-func TestAddRefusesWhatIsNoRegistry(t *testing.T) {
+func TestAddRefusesInvalidRegistries(t *testing.T) {
 	var keyring credentials.Keyring
 	for _, pattern := range []string{"", "https://", "a b", "example.com:port", "[.com"} {
 		assert.Error(t, keyring.Add(pattern, credentials.Credential{}), pattern)

@@ -105,7 +105,7 @@ func TestWithoutAConfigurationThereAreNoPlugins(t *testing.T) {
 }
 
 // Case node-agent 22.
-func TestAPluginThatFailsHoldsNobodyUp(t *testing.T) {
+func TestFailingPluginDoesNotBlockPulls(t *testing.T) {
 	tests := map[string]struct{ script, want string }{
 		"it fails":           {"echo no login >&2; exit 3", "credential provider plugin bad: run "},
 		"it complains":       {"echo no login >&2; exit 3", "no login"},

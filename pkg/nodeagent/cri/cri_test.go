@@ -174,7 +174,7 @@ func TestCheckSocketReturns(t *testing.T) {
 	assert.Empty(t, images)
 }
 
-func TestCheckForgetsWhatItsAskerBroke(t *testing.T) {
+func TestCheckIgnoresACanceledCaller(t *testing.T) {
 	socket := filepath.Join(runDir(t), "containerd.sock")
 	critest.Start(t, socket, "containerd", "2.1.0")
 	runtimes, err := cri.Detect(t.Context(), []string{socket})

@@ -65,7 +65,7 @@ func TestAttemptsAreLimited(t *testing.T) {
 	}
 }
 
-func TestAnAttemptThatFailedIsTold(t *testing.T) {
+func TestFailedAttemptIsReported(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1", tries(600, 5))), func(w *world) {
 		w.runtime.answers(refuse)
 		w.start()
@@ -130,7 +130,7 @@ func guarded(_ context.Context, r request) (string, error) {
 }
 
 // Case image-predownload 49: the older type of Secret that holds the newer type's content.
-func TestASecretInAnotherTypesFormGivesNoCredentials(t *testing.T) {
+func TestSecretWithTheWrongFormatIsSkipped(t *testing.T) {
 	inWorld(t, withSecrets("mistaken"), func(w *world) {
 		mistaken := secret("mistaken", "example.com", "right")
 		mistaken.Type, mistaken.Data = corev1.SecretTypeDockercfg, map[string][]byte{corev1.DockerConfigKey: mistaken.Data[corev1.DockerConfigJsonKey]}
@@ -189,7 +189,7 @@ func TestCredentialsAreTriedInTurn(t *testing.T) {
 	}
 }
 
-func TestSecretsThatCannotBeReadAreTold(t *testing.T) {
+func TestUnreadableSecretsAreReported(t *testing.T) {
 	inWorld(t, withSecrets("right"), func(w *world) {
 		w.config.Secrets = func(context.Context) ([]corev1.Secret, error) { return nil, errors.New("etcd is on fire") }
 		w.runtime.answers(guarded)
@@ -199,7 +199,7 @@ func TestSecretsThatCannotBeReadAreTold(t *testing.T) {
 }
 
 // During an API outage no attempt is used up, and no image is pulled without credentials.
-func TestAnAPIThatIsAwayUsesUpNoAttempts(t *testing.T) {
+func TestAPIOutageUsesNoAttempts(t *testing.T) {
 	inWorld(t, withSecrets("right"), func(w *world) {
 		back := time.Now().Add(time.Minute)
 		w.config.Secrets = func(context.Context) ([]corev1.Secret, error) {
@@ -222,7 +222,7 @@ func TestAnAPIThatIsAwayUsesUpNoAttempts(t *testing.T) {
 }
 
 // A Secret that is created or changed between attempts is used by the next attempt.
-func TestSecretsAreReadAnewAfterAFailure(t *testing.T) {
+func TestSecretsAreReadAgainAfterAFailure(t *testing.T) {
 	ask := func(n *v1beta1.NodeImage) {
 		withSecrets("s")(n)
 		n.Spec.Images["example.com/app"].Tags[0].PullPolicy.BackoffLimit = ptr.To[int32](9)
@@ -239,7 +239,7 @@ func TestSecretsAreReadAnewAfterAFailure(t *testing.T) {
 }
 
 // A pull secret that is added to the NodeImage without a new version is used by the next attempt of a running pull.
-func TestWhatChangesWithoutAVersionServesTheNextAttempt(t *testing.T) {
+func TestNextAttemptUsesChangesWithoutANewVersion(t *testing.T) {
 	ask := func(n *v1beta1.NodeImage) {
 		withSecrets()(n)
 		n.Spec.Images["example.com/app"].Tags[0].PullPolicy.BackoffLimit = ptr.To[int32](9)

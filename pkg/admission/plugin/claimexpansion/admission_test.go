@@ -107,7 +107,7 @@ func TestLargerClaims(t *testing.T) {
 	}
 }
 
-func TestOthersAreLetAlone(t *testing.T) {
+func TestOtherRequestsAreIgnored(t *testing.T) {
 	plugin, client := newPlugin(t)
 	require.NoError(t, plugin.Validate(t.Context(), attributes(&apps.CloneSet{}, &apps.CloneSet{}, ""), nil))
 	require.NoError(t, plugin.Validate(t.Context(), attributes(set(claim("a", "1Gi", nil)), set(claim("a", "1Gi", nil)), ""), nil))

@@ -324,7 +324,7 @@ type warnings []string
 
 func (w *warnings) AddWarning(_, text string) { *w = append(*w, text) }
 
-func TestLabelsThatProtectNothingAreWarnedOf(t *testing.T) {
+func TestIneffectiveLabelsGetAWarning(t *testing.T) {
 	const warned = `label policy.kruise.io/delete-protection="always" has no effect: use Always or Cascading`
 	tests := map[string]struct {
 		old, object runtime.Object

@@ -70,7 +70,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestWhatIsStoredIsJudged(t *testing.T) {
+func TestStoredLabelDecides(t *testing.T) {
 	caller := &user.DefaultInfo{Name: agent, Extra: map[string][]string{"authentication.kubernetes.io/node-name": {"n1"}}}
 	err := New(agent).Validate(t.Context(), admission.NewAttributesRecord(
 		&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{NodeLabel: "n1"}}}, nil, schema.GroupVersionKind{},
@@ -80,7 +80,7 @@ func TestWhatIsStoredIsJudged(t *testing.T) {
 	assert.ErrorContains(t, err, "read labels")
 }
 
-func TestNobodyIsBoundWithoutAnAccount(t *testing.T) {
+func TestNoRestrictionWithoutAnAccount(t *testing.T) {
 	err := New("").Validate(t.Context(), admission.NewAttributesRecord(
 		nil, nil, schema.GroupVersionKind{}, "", "n1", schema.GroupVersionResource{Resource: "nodeimages"}, "", admission.Delete, nil, false, &user.DefaultInfo{},
 	), nil)

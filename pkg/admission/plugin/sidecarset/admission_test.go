@@ -241,7 +241,7 @@ func TestUnansweredReadsRefuse(t *testing.T) {
 	assert.ErrorContains(t, plugin.Validate(t.Context(), attributes(newSet(nil), nil, ""), nil), "list SidecarSets: no route to host")
 }
 
-func TestOtherKindsAreLetAlone(t *testing.T) {
+func TestOtherKindsAreIgnored(t *testing.T) {
 	plugin, _, _ := newPlugin(t, false, nil)
 	kind, resource := apps.SchemeGroupVersion.WithKind("CloneSet"), apps.SchemeGroupVersion.WithResource("clonesets")
 	other := admission.NewAttributesRecord(&apps.CloneSet{}, nil, kind, "ns", "demo", resource, "", admission.Create, nil, false, nil)

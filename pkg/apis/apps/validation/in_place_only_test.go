@@ -12,7 +12,7 @@ import (
 )
 
 // Case cloneset 9.
-func TestInPlaceOnlyRefusesWhatCannotChangeInPlace(t *testing.T) {
+func TestInPlaceOnlyRefusesOtherChanges(t *testing.T) {
 	cases := map[string]struct {
 		change change
 		want   []string

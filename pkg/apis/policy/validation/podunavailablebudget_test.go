@@ -237,7 +237,7 @@ func TestUpdateMakesMistakes(t *testing.T) {
 }
 
 // Case podunavailablebudget 20: what a budget protects never changes; how much of it may.
-func TestWhatIsProtectedCannotBeModified(t *testing.T) {
+func TestProtectedPodsCannotBeChanged(t *testing.T) {
 	bySelector := func(value string) *policy.PodUnavailableBudget {
 		budget := valid()
 		budget.Spec.TargetRef, budget.Spec.Selector = nil, matching(map[string]string{"app": value})
