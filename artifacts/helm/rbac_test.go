@@ -35,8 +35,8 @@ func TestRulesOfUnknownListFail(t *testing.T) {
 	assert.ErrorContains(t, err, "nobody.yaml")
 }
 
-// TestRulesGrantWhatIsUsed names all that the programs ask of the cluster, as verb resource.
-func TestRulesGrantWhatIsUsed(t *testing.T) {
+// TestRulesGrantExactlyTheUsedVerbs names all that the programs ask of the cluster, as verb resource.
+func TestRulesGrantExactlyTheUsedVerbs(t *testing.T) {
 	tests := map[string][]string{
 		ManagerRules: {
 			"get list watch patch clonesets", "update clonesets/status", "update clonesets/finalizers",

@@ -120,7 +120,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
-func TestACaseIsThereOnce(t *testing.T) {
+func TestDuplicateCaseIsAnError(t *testing.T) {
 	t.Parallel()
 	_, problems := fill("| 1 | a | no test yet |\n| 1 | b | no test yet |", "web", nil)
 	assert.ErrorContains(t, errors.Join(problems...), "docs/contract/web.md: case 1 is there twice")

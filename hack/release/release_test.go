@@ -42,8 +42,8 @@ func TestVersionComesFromTagOrCommit(t *testing.T) {
 	assert.Equal(t, "v0.0.0-dev-abc", imageTag("v0.0.0-dev+abc"))
 }
 
-// TestDependenciesNameWhatIsLinked checks a replaced module and the standard library.
-func TestDependenciesNameWhatIsLinked(t *testing.T) {
+// TestDependenciesListLinkedModules checks a replaced module and the standard library.
+func TestDependenciesListLinkedModules(t *testing.T) {
 	t.Parallel()
 	info := &debug.BuildInfo{GoVersion: "go1.26.1", Deps: []*debug.Module{
 		{Path: "example.com/a", Version: "v1.0.0"},

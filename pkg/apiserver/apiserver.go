@@ -85,7 +85,7 @@ func (c *Config) Complete() CompletedConfig {
 func (c CompletedConfig) New() (*genericapiserver.GenericAPIServer, error) {
 	server, err := c.generic.New("kruise-apiserver", genericapiserver.NewEmptyDelegate())
 	if err != nil {
-		return nil, fmt.Errorf("make the generic server: %w", err)
+		return nil, fmt.Errorf("create the generic server: %w", err)
 	}
 	for _, group := range groups {
 		info, err := c.groupInfo(group)

@@ -26,7 +26,7 @@ func checkBodies(scheme *runtime.Scheme, codecs runtime.NegotiatedSerializer) (r
 		if info.MediaType == runtime.ContentTypeProtobuf {
 			plain, ok := info.Serializer.(*protobuf.Serializer)
 			if !ok {
-				return nil, fmt.Errorf("check bodies in protobuf: their serializer is a %T", info.Serializer)
+				return nil, fmt.Errorf("check protobuf bodies: unexpected serializer %T", info.Serializer)
 			}
 			serializer := &checkedSerializer{Serializer: plain, rules: rules}
 			info.Serializer, info.StrictSerializer = serializer, serializer

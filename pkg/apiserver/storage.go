@@ -38,7 +38,7 @@ func NewStorageFactory(
 func (f *StorageFactory) NewConfig(resource schema.GroupResource, _ runtime.Object) (*storagebackend.ConfigForResource, error) {
 	version, ok := f.stored[resource]
 	if !ok {
-		return nil, fmt.Errorf("resource %s is in no table of kinds", resource)
+		return nil, fmt.Errorf("no table of kinds contains resource %s", resource)
 	}
 	config := f.config
 	codec, versioner, err := serverstorage.NewStorageCodec(serverstorage.StorageCodecConfig{
@@ -49,7 +49,7 @@ func (f *StorageFactory) NewConfig(resource schema.GroupResource, _ runtime.Obje
 		Config:            config,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make the codec of %s: %w", resource, err)
+		return nil, fmt.Errorf("create the codec of %s: %w", resource, err)
 	}
 	config.Codec, config.EncodeVersioner = codec, versioner
 	return config.ForResource(resource), nil

@@ -72,7 +72,7 @@ func (c *Of[T]) Build() (*reconcile.Controller, error) {
 		c.check(consistency.Supported())
 	}
 	if err := errors.Join(c.errs...); err != nil {
-		return nil, fmt.Errorf("make %s: %w", c.name, err)
+		return nil, fmt.Errorf("create %s: %w", c.name, err)
 	}
 	return c.queue, nil
 }
@@ -186,5 +186,5 @@ func kindOf[T Object]() (schema.GroupKind, error) {
 			return kinds[0].GroupKind(), nil
 		}
 	}
-	return schema.GroupKind{}, fmt.Errorf("%s is of no kind that the clients know", reflect.TypeFor[T]())
+	return schema.GroupKind{}, fmt.Errorf("the clients do not know the kind of %s", reflect.TypeFor[T]())
 }

@@ -51,7 +51,7 @@ func run(t *testing.T, caches *controller.Caches, needs []controller.Need, c *re
 }
 
 // A controller that read an empty cache at a cold start would make wrong decisions.
-func TestWhatIsReadIsWaitedForThoughNobodyWatchesIt(t *testing.T) {
+func TestReadCachesAreSyncedWithoutWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(configMap("1"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
 		deps, caches := newDeps(client)
@@ -114,7 +114,7 @@ func (f *fixed) pass(t *testing.T) reconcile.Result {
 	return result
 }
 
-func TestAReconcileWaitsForWhatTheLastOneWrote(t *testing.T) {
+func TestReconcileWaitsForEarlierWrites(t *testing.T) {
 	f := newFixed(t)
 	require.NoError(t, f.configMaps.Add(configMap("1")))
 	require.NoError(t, f.secrets.Replace(nil, "6"))
@@ -142,7 +142,7 @@ func TestKeysWithoutAnObject(t *testing.T) {
 }
 
 // What is kept for an object is dropped with the object, even if another object of the same name already exists.
-func TestWhatIsKeptGoesWithTheObject(t *testing.T) {
+func TestKeptDataIsDroppedWithTheObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(configMap("1"))
 		deps, caches := newDeps(client)

@@ -26,7 +26,7 @@ func UpdateStatus[T Object](ctx context.Context, client StatusClient[T], object 
 	for attempt := 1; ; attempt++ {
 		edited, ok := object.DeepCopyObject().(T)
 		if !ok {
-			return gone, fmt.Errorf("copy of %T is of another type", object)
+			return gone, fmt.Errorf("deep copy of %T has another type", object)
 		}
 		if err := edit(edited); err != nil {
 			return gone, err

@@ -81,7 +81,7 @@ func TestAStatusIsWrittenWhenItDiffers(t *testing.T) {
 	assert.Equal(t, 1, server.writes)
 }
 
-func TestTwoWaysToWriteOneStatusAreNoDifference(t *testing.T) {
+func TestEquivalentStatusesAreEqual(t *testing.T) {
 	pod := newPod()
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{AllocatedResources: corev1.ResourceList{"cpu": resource.MustParse("1")}}}
 	server := &pods{stored: pod}
@@ -94,7 +94,7 @@ func TestTwoWaysToWriteOneStatusAreNoDifference(t *testing.T) {
 	assert.Zero(t, server.writes)
 }
 
-func TestALostRaceIsDecidedOnWhatIsStored(t *testing.T) {
+func TestConflictIsRetriedOnTheStoredObject(t *testing.T) {
 	server := &pods{stored: newPod(), conflicts: 3, other: func(pod *corev1.Pod) { pod.Status.Reason += "x" }}
 	stored, err := controller.UpdateStatus(t.Context(), server, newPod(), func(fresh *corev1.Pod) error {
 		fresh.Status.Message = "saw " + fresh.Status.Reason
@@ -109,7 +109,7 @@ func TestALostRaceIsDecidedOnWhatIsStored(t *testing.T) {
 	assert.True(t, apierrors.IsConflict(err), "it is a matter of the queue then: %v", err)
 }
 
-func TestAStatusThatCannotBeWritten(t *testing.T) {
+func TestUpdateStatusWithoutAWrite(t *testing.T) {
 	failed := errors.New("failed")
 	for name, tc := range map[string]struct {
 		server *pods

@@ -28,7 +28,7 @@ func DeleteExpired(
 	if left := finished.Add(time.Duration(*seconds) * time.Second).Sub(now); left > 0 {
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
-	klog.FromContext(ctx).V(2).Info("Deleting: ttlSecondsAfterFinished has passed")
+	klog.FromContext(ctx).V(2).Info("Deleting the object, because ttlSecondsAfterFinished has passed")
 	err := client.Delete(ctx, object.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(object.GetUID()))})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return reconcile.Result{}, fmt.Errorf("delete %s after its TTL: %w", object.GetName(), err)

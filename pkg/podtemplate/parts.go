@@ -82,7 +82,7 @@ func (p *Parts) asCore() (*core.PodTemplateSpec, error) {
 	}
 	converted, err := asCore(template)
 	if err != nil {
-		return nil, fmt.Errorf("make a pod of containers and volumes: %w", err)
+		return nil, fmt.Errorf("build a pod from containers and volumes: %w", err)
 	}
 	return converted, nil
 }

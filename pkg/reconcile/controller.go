@@ -141,9 +141,9 @@ func unavailable(err error) bool {
 func (c *Controller) logFailure(logger klog.Logger, err error) {
 	switch {
 	case apierrors.IsConflict(err):
-		logger.V(4).Info("Object changed meanwhile, retrying", "err", err)
+		logger.V(4).Info("Another client changed the object, retrying", "err", err)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		logger.V(4).Info("Namespace goes, the object will too", "err", err)
+		logger.V(4).Info("Namespace is being deleted, retrying until the object is deleted", "err", err)
 	default:
 		logger.Error(err, "Reconcile failed, retrying")
 	}

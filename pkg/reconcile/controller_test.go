@@ -90,7 +90,7 @@ func TestWaitingDoesNotResetTheDelayOfErrors(t *testing.T) {
 	}
 }
 
-func TestAFailureIsCalledAgainInTimeForWhatIsDue(t *testing.T) {
+func TestFailureIsRetriedBeforeTheDueTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		var calls []time.Duration

@@ -21,15 +21,16 @@ func NewMetrics() *Metrics {
 	const stage = metrics.ALPHA
 	return &Metrics{
 		total: metrics.NewCounterVec(&metrics.CounterOpts{Name: "controller_runtime_reconcile_total",
-			Help: "Reconciles by result.", StabilityLevel: stage}, []string{"controller", "result"}),
+			Help: "Number of reconciles by result.", StabilityLevel: stage}, []string{"controller", "result"}),
 		errors: metrics.NewCounterVec(&metrics.CounterOpts{Name: "controller_runtime_reconcile_errors_total",
-			Help: "Reconciles that failed.", StabilityLevel: stage}, []string{"controller"}),
+			Help: "Number of failed reconciles.", StabilityLevel: stage}, []string{"controller"}),
 		seconds: metrics.NewHistogramVec(&metrics.HistogramOpts{Name: "controller_runtime_reconcile_time_seconds",
-			Help: "Duration of reconciles.", Buckets: metrics.ExponentialBuckets(0.0005, 4, 9), StabilityLevel: stage}, []string{"controller"}),
+			Help: "Duration of reconciles in seconds.", Buckets: metrics.ExponentialBuckets(0.0005, 4, 9), StabilityLevel: stage},
+			[]string{"controller"}),
 		active: metrics.NewGaugeVec(&metrics.GaugeOpts{Name: "controller_runtime_active_workers",
-			Help: "Reconciles that run.", StabilityLevel: stage}, []string{"controller"}),
+			Help: "Number of running reconciles.", StabilityLevel: stage}, []string{"controller"}),
 		workers: metrics.NewGaugeVec(&metrics.GaugeOpts{Name: "controller_runtime_max_concurrent_reconciles",
-			Help: "Reconciles that may run at once.", StabilityLevel: stage}, []string{"controller"}),
+			Help: "Maximum number of concurrent reconciles.", StabilityLevel: stage}, []string{"controller"}),
 	}
 }
 

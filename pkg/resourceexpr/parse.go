@@ -45,7 +45,7 @@ func Parse(text string) (*Expression, error) {
 		return nil, err
 	}
 	if len(p.words) > 0 {
-		return nil, fmt.Errorf("%q is not expected there", p.words[0].text)
+		return nil, fmt.Errorf("unexpected %q", p.words[0].text)
 	}
 	if root.constant && root.value().Sign() < 0 {
 		return nil, errNegative
@@ -97,7 +97,7 @@ func (p *parser) chain(
 
 func (p *parser) operand() (*node, error) {
 	if p.depth++; p.depth > maxDepth {
-		return nil, fmt.Errorf("more than %d brackets within each other", maxDepth)
+		return nil, fmt.Errorf("more than %d nested brackets", maxDepth)
 	}
 	defer func() { p.depth-- }()
 	if len(p.words) == 0 {
@@ -160,7 +160,7 @@ func (p *parser) expect(sign string) error {
 	if len(p.words) == 0 {
 		return fmt.Errorf("%q is missing at the end", sign)
 	}
-	return fmt.Errorf("%q stands where %q is expected", p.words[0].text, sign)
+	return fmt.Errorf("found %q where %q is expected", p.words[0].text, sign)
 }
 
 func add(sign string, left, right *node) (*node, error) {
@@ -173,11 +173,11 @@ func add(sign string, left, right *node) (*node, error) {
 func multiply(sign string, left, right *node) (*node, error) {
 	switch {
 	case sign == "*" && left.quantity && right.quantity:
-		return nil, errors.New("two quantities cannot be multiplied; make one of them a number or a percentage")
+		return nil, errors.New("cannot multiply two quantities; make one of them a number or a percentage")
 	case sign == "*":
 		return joined(left, right, func(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }), nil
 	case right.quantity:
-		return nil, errors.New("nothing can be divided by a quantity; divide by a number")
+		return nil, errors.New("cannot divide by a quantity; divide by a number")
 	case right.value().Sign() == 0:
 		return nil, errors.New("division by zero")
 	default:

@@ -58,10 +58,10 @@ func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        "ends where a value is expected",
 		"cpu *":                   "ends where a value is expected",
-		"cpu * memory":            "two quantities cannot be multiplied",
-		"cpu * 1Gi":               "two quantities cannot be multiplied",
-		"1 / cpu":                 "divided by a quantity",
-		"cpu / 100m":              "divided by a quantity",
+		"cpu * memory":            "cannot multiply two quantities",
+		"cpu * 1Gi":               "cannot multiply two quantities",
+		"1 / cpu":                 "cannot divide by a quantity",
+		"cpu / 100m":              "cannot divide by a quantity",
 		"cpu / 0":                 "division by zero",
 		"cpu / (1 - 1)":           "division by zero",
 		"1 - 2":                   "negative",
@@ -69,10 +69,10 @@ func TestMistakes(t *testing.T) {
 		"disk":                    `"disk" is not a value`,
 		"max(cpu)":                "takes two values",
 		"max(cpu, 1, 2)":          "takes two values",
-		"max cpu":                 `"cpu" stands where "(" is expected`,
+		"max cpu":                 `"cpu" where "(" is expected`,
 		"(cpu":                    `")" is missing`,
-		"cpu)":                    `")" is not expected`,
-		"cpu cpu":                 `"cpu" is not expected`,
+		"cpu)":                    `unexpected ")"`,
+		"cpu cpu":                 `unexpected "cpu"`,
 		"1.2.3":                   `"1.2.3" is not a number`,
 		"1Zi":                     "neither a number nor a quantity",
 		"cpu ^ 2":                 `"^" is not part`,
@@ -88,7 +88,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-func TestValueThatCannotBe(t *testing.T) {
+func TestInvalidValues(t *testing.T) {
 	expression, err := resourceexpr.Parse("cpu - 2")
 	require.NoError(t, err, "it depends on the variable")
 	_, err = expression.Value(resource.MustParse("1"), resource.MustParse("0"))

@@ -37,9 +37,9 @@ func TestGarbageCollection(t *testing.T) {
 	})
 }
 
-// TestAManifestOfOnesOwnRuns checks that a manifest with the image pull policy Always runs. Always is also the default for the tag
+// TestUserManifestRuns checks that a manifest with the image pull policy Always runs. Always is also the default for the tag
 // latest. The local cluster's registry has the demo images. Its default StorageClass has the name that other local clusters use.
-func TestAManifestOfOnesOwnRuns(t *testing.T) {
+func TestUserManifestRuns(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.apply(strings.Replace(manifest("web", "  template:", "  volumeClaimTemplates:\n  - metadata: {name: data}\n"+

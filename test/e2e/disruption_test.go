@@ -132,9 +132,9 @@ func TestScaleDownAndDeletionUnderABudget(t *testing.T) {
 	e.eventually("the Pods go with their workload", func(c *require.Assertions, _ context.Context) { c.Empty(e.pods("shrunk")) })
 }
 
-// TestBudgetsWhileTheServerIsAway checks that requests which no budget concerns continue without delay, and that the others are
+// TestBudgetsWhileTheServerIsDown checks that requests which no budget concerns continue without delay, and that the others are
 // rejected, as the chart documents.
-func TestBudgetsWhileTheServerIsAway(t *testing.T) {
+func TestBudgetsWhileTheServerIsDown(t *testing.T) {
 	e, free := newEnv(t), newEnv(t)
 	e.apply(manifest("held"))
 	e.ready("held", 3)

@@ -93,8 +93,8 @@ func TestAJobKeepsToItsParallelism(t *testing.T) {
 	assert.Contains(t, e.kubectl("get", "imagepulljob", "a"), "job has completed")
 }
 
-// TestJobsLoseNothingOfEachOthers lets fifty jobs write to the same twenty NodeImages concurrently.
-func TestJobsLoseNothingOfEachOthers(t *testing.T) {
+// TestConcurrentJobsKeepEachOthersTags lets fifty jobs write to the same twenty NodeImages concurrently.
+func TestConcurrentJobsKeepEachOthersTags(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	s := e.simulate(20)

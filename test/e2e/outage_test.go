@@ -51,10 +51,10 @@ func (e *env) refuseNewPods() (allow func()) {
 	return allow
 }
 
-// TestCreationsThatKeepFailingHoldNothingElseUp answers each creation with 500. Pods are still updated in place and put back
+// TestFailingCreationsDoNotBlockOtherWork answers each creation with 500. Pods are still updated in place and put back
 // into service, the status reports the error, and a new template is rolled out. When creations work again, the missing Pods are
 // created.
-func TestCreationsThatKeepFailingHoldNothingElseUp(t *testing.T) {
+func TestFailingCreationsDoNotBlockOtherWork(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.apply(manifest("web", "maxUnavailable: 1", "maxUnavailable: 100%\n    inPlaceUpdateStrategy: {gracePeriodSeconds: 2}"))
@@ -82,9 +82,9 @@ func TestCreationsThatKeepFailingHoldNothingElseUp(t *testing.T) {
 	assert.Empty(t, e.cloneSet("web").Status.Conditions)
 }
 
-// TestFinishedUpdatesServeWhileTheAPIServerIsAway stops kruise-apiserver in a namespace whose new Pods need its answer. No Pod
+// TestFinishedUpdatesServeWhileTheAPIServerIsDown stops kruise-apiserver in a namespace whose new Pods need its answer. No Pod
 // is created meanwhile. In-place updates that are in progress complete, and their Pods serve again.
-func TestFinishedUpdatesServeWhileTheAPIServerIsAway(t *testing.T) {
+func TestFinishedUpdatesServeWhileTheAPIServerIsDown(t *testing.T) {
 	e := newEnv(t)
 	e.kubectl("label", "namespace", e.namespace, "admission.kruise.io/pod-failure-policy=Fail")
 	e.apply(manifest("other", "replicas: 3", "replicas: 1"))

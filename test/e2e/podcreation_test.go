@@ -40,9 +40,9 @@ func (e *env) created(app string, count int, change func()) (pods []*corev1.Pod)
 	return pods
 }
 
-// TestPodsHaveTheirBudgetFromTheBeginning checks that new Pods name their budget before a controller has seen them. Pods of a
+// TestNewPodsHaveTheirBudget checks that new Pods name their budget before a controller has seen them. Pods of a
 // CloneSet keep their readiness gate, and Pods of a Deployment get none.
-func TestPodsHaveTheirBudgetFromTheBeginning(t *testing.T) {
+func TestNewPodsHaveTheirBudget(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.apply(strings.NewReplacer("apps.kruise.io/v1alpha1", "apps/v1", "CloneSet", "Deployment", "replicas: 3", "replicas: 1",

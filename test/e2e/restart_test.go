@@ -445,7 +445,7 @@ func restartMistakes(t *testing.T, e *env) {
 	} {
 		assert.Contains(t, e.refused(text, "create", "-f", "-"), want)
 	}
-	assert.NotContains(t, e.apply(recreate("good", app, "activeDeadlineSeconds: 300"), "--dry-run=server"), "nothing acts on")
+	assert.NotContains(t, e.apply(recreate("good", app, "activeDeadlineSeconds: 300"), "--dry-run=server"), "no controller reconciles it yet")
 	// A finalizer keeps the Pod terminating, however fast its node stops it.
 	e.kubectl("patch", "pod", "p", "--type=merge", `--patch={"metadata":{"finalizers":["example.com/kept"]}}`)
 	e.kubectl("delete", "pod", "p", "--wait=false")

@@ -71,7 +71,7 @@ func TestOwnAccountsNeedNoReview(t *testing.T) {
 	assert.True(t, apierrors.IsForbidden(err), "what the rules do not grant: %v", err)
 }
 
-func TestEverybodyElseIsReviewed(t *testing.T) {
+func TestOtherUsersNeedAReview(t *testing.T) {
 	namespace := newNamespace(t)
 	create(t, env.kruise.AppsV1beta1().CloneSets(namespace), newCloneSet("demo"))
 	manager := as(t, "kruise-manager")

@@ -24,7 +24,7 @@ func TestBudgetsDoNotConflict(t *testing.T) {
 	_, err = client.Create(t.Context(), second, metav1.CreateOptions{})
 	require.True(t, apierrors.IsInvalid(err), "%v", err)
 	assert.ErrorContains(t, err, "spec.targetRef")
-	assert.ErrorContains(t, err, "PodUnavailableBudget demo has this target already")
+	assert.ErrorContains(t, err, "PodUnavailableBudget demo already has this target")
 	_, err = client.Get(t.Context(), "second", metav1.GetOptions{})
 	assert.True(t, apierrors.IsNotFound(err), "%v", err)
 }

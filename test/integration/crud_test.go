@@ -25,7 +25,7 @@ func TestServerFillsDefaults(t *testing.T) {
 	assert.Equal(t, int64(1), created.Generation)
 }
 
-func TestGenerationCountsWhatTheUserAsksFor(t *testing.T) {
+func TestGenerationCountsSpecChanges(t *testing.T) {
 	client := cloneSets(t)
 	created := create(t, client, newCloneSet("demo"))
 	patch := func(body string) *v1beta1.CloneSet {

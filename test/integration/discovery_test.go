@@ -111,7 +111,7 @@ func TestAPIServicesTrustTheServer(t *testing.T) {
 }
 
 // The bundle is put right when somebody changes it, and through it the APIService is available again.
-func TestBundleIsPutRight(t *testing.T) {
+func TestBundleIsRepaired(t *testing.T) {
 	services := env.aggregator.ApiregistrationV1().APIServices()
 	const name = "v1alpha1.apps.kruise.io"
 	before, err := services.Get(t.Context(), name, metav1.GetOptions{})

@@ -24,7 +24,7 @@ const exhausted = "pub unavailable allowed is negative"
 
 // Ten clients delete a Pod each, while the controller counts.
 // Case podunavailablebudget 3.
-func TestParallelDeletionsSpendNoMoreThanTheBudget(t *testing.T) {
+func TestParallelDeletionsStayWithinTheBudget(t *testing.T) {
 	b := withBudgets(t)
 	names := b.budget(10, 3)
 	errs := make([]error, len(names))

@@ -241,14 +241,14 @@ rules: [{apiGroups: [example.com], resources: [%[1]s, %[1]s/scale], verbs: [get]
 }
 
 // Cases podunavailablebudget 20, 21, 22: what cannot be a budget is refused, and why.
-func TestBudgetsThatAreNone(t *testing.T) {
+func TestInvalidBudgetsAreRefused(t *testing.T) {
 	b := withBudgets(t)
 	const head = "apiVersion: policy.kruise.io/v1alpha1\nkind: PodUnavailableBudget\nmetadata: {name: %s}\nspec: "
 	b.apply(fmt.Sprintf(head, "target") + "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: x}, maxUnavailable: 1}")
 	b.apply(fmt.Sprintf(head, "selector") + "{selector: {matchLabels: {a: '1'}}, maxUnavailable: 1}")
 	b.apply(fmt.Sprintf(head, "beside") + "{selector: {matchLabels: {b: '1'}}, maxUnavailable: 1}") // May be other Pods.
 	for name, tt := range map[string]struct{ budget, spec, says string }{
-		"the same target":  {"new", "{targetRef: {apiVersion: apps/v1beta1, kind: Deployment, name: x}, maxUnavailable: 1}", "PodUnavailableBudget target has this target already"},
+		"the same target":  {"new", "{targetRef: {apiVersion: apps/v1beta1, kind: Deployment, name: x}, maxUnavailable: 1}", "PodUnavailableBudget target already has this target"},
 		"another target":   {"target", "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: other}, maxUnavailable: 1}", "spec.targetRef"},
 		"another selector": {"selector", "{selector: {matchLabels: {a: '2'}}, maxUnavailable: 1}", "spec.selector"},
 		"the same Pods":    {"new", "{selector: {matchExpressions: [{key: a, operator: In, values: ['1', '2']}]}, maxUnavailable: 1}", "spec.selector"},

@@ -73,7 +73,7 @@ func TestOneProcessOwnsTheDirectory(t *testing.T) {
 	second := exec.CommandContext(t.Context(), env.binary, append(s.args, "--data-dir-lock-timeout=1s")...)
 	out, err := second.CombinedOutput()
 	require.Error(t, err)
-	assert.Contains(t, string(out), "Waiting for another kruise-apiserver to leave the data directory")
+	assert.Contains(t, string(out), "Waiting for another kruise-apiserver to release the data directory")
 	assert.Contains(t, string(out), "is in use by another kruise-apiserver; stop that one or choose another directory")
 }
 

@@ -135,7 +135,7 @@ func TestEmptyStoreInAClusterWithPodsLosesNoPod(t *testing.T) {
 	})
 	s.answers(t, "/readyz", "the store is closed: the store is empty, but ")
 	s.alive(t)
-	s.refuses(t, namespace, "has an owner that should be in it")
+	s.refuses(t, namespace, "the store is empty, but it must contain the owner of")
 	ownedPod(t, namespace, "after", owner)
 	time.Sleep(20 * time.Second) //nolint:forbidigo // the collector decides in real time
 	for _, pod := range []string{"before", "after"} {
@@ -220,7 +220,7 @@ func TestStoreRolledBackToASnapshotCloses(t *testing.T) {
 	assert.Contains(t, string(tail(log, 4000)), "the store is closed, restarting without caches: the store was rolled back")
 
 	require.NoError(t, s.launch())
-	s.answers(t, "/readyz", "the store was rolled back: it is at generation ")
+	s.answers(t, "/readyz", "the store was rolled back from generation ")
 	s.refuses(t, namespace, "the store was rolled back")
 	require.NoError(t, s.agree(t.Context(), s.offered(t.Context())))
 	require.NoError(t, s.waitReady(t.Context()))

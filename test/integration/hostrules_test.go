@@ -70,7 +70,7 @@ func TestDistributionsAreTriedInTheCluster(t *testing.T) {
 	eventually(t, func() bool { // the policy comes a moment later
 		return distribution(name, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}) != nil
 	})
-	requireInvalid(t, distribution(name, metav1.CreateOptions{}), "spec.resource", "the cluster refuses such an object", "not this name")
+	requireInvalid(t, distribution(name, metav1.CreateOptions{}), "spec.resource", "the cluster rejects this object", "not this name")
 	require.NoError(t, distribution("another", metav1.CreateOptions{}))
 }
 

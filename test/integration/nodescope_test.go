@@ -142,8 +142,9 @@ func TestAgentsReachTheirNodeAlone(t *testing.T) {
 				err := refused()
 				assert.True(t, apierrors.IsForbidden(err), "%s: %v", name, err)
 			}
-			assert.ErrorContains(t, refusals["list all"](), "the agent of node scope-a may only list nodeimages of that name; name it, or select metadata.name=scope-a")
-			assert.ErrorContains(t, refusals["report another"](), "the agent of node scope-a may only patch nodeimages/status of that name")
+			assert.ErrorContains(t, refusals["list all"](),
+				"the agent of node scope-a can list only nodeimages with that name; use the name, or the field selector metadata.name=scope-a")
+			assert.ErrorContains(t, refusals["report another"](), "the agent of node scope-a can patch only nodeimages/status with that name")
 		})
 	}
 
@@ -156,5 +157,5 @@ func TestAgentsReachTheirNodeAlone(t *testing.T) {
 	require.NoError(t, err)
 	_, err = unbound.AppsV1beta1().NodeImages().Get(t.Context(), node, metav1.GetOptions{})
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
-	assert.ErrorContains(t, err, "the node agent's token names no node")
+	assert.ErrorContains(t, err, "the node agent's token does not name a node")
 }

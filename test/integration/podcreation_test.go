@@ -87,9 +87,9 @@ func annotationsOf(budget string) map[string]string {
 	return map[string]string{"kruise.io/related-pub": budget, "pub.kruise.io/related-pub": budget}
 }
 
-// TestAPodHasItsBudgetFromTheBeginning: nothing but its creation comes before the deletion that is refused.
+// TestNewPodHasItsBudget refuses a deletion directly after the creation of the Pod.
 // Cases pod-admission 1, 7, 8.
-func TestAPodHasItsBudgetFromTheBeginning(t *testing.T) {
+func TestNewPodHasItsBudget(t *testing.T) {
 	b := creating(t, env.kruise)
 	list, err := b.kube.CoreV1().Pods(b.namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestAPodHasItsBudgetFromTheBeginning(t *testing.T) {
 
 // No cache of ours knows the ReplicaSet yet when its first Pods come.
 // Case pod-admission 19.
-func TestPodsThatComeRightAfterTheirReplicaSetAreCovered(t *testing.T) {
+func TestPodsOfANewReplicaSetAreCovered(t *testing.T) {
 	b := creating(t, env.kruise)
 	b.create(env.kruise, "d", policyv1beta1.PodUnavailableBudgetSpec{
 		TargetRef: &policyv1beta1.TargetReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "demo"},
@@ -176,7 +176,7 @@ func TestPodsOfOurWorkloadsGetTheirReadinessGateOnce(t *testing.T) {
 
 // The labels of our own namespace change nothing.
 // Case pod-admission 14.
-func TestPodsInOurOwnNamespaceAreLeftAlone(t *testing.T) {
+func TestPodsInTheSystemNamespaceAreUnchanged(t *testing.T) {
 	creating(t, env.kruise)
 	ours := &budgeted{t: t, namespace: ownNamespace, kube: env.kube}
 	mustKubectl(t, "label", "namespace", ownNamespace, budgetsLabel+"=true", requiredLabel+"=Fail")

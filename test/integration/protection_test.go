@@ -268,12 +268,12 @@ func TestServicesAndIngressesAreProtectedAlwaysOrNot(t *testing.T) {
 	}
 }
 
-// TestLabelsThatProtectNothing are told of when they are written, and only then.
-func TestLabelsThatProtectNothing(t *testing.T) {
+// TestIneffectiveLabelsWarn checks that a label without effect causes a warning when it is written, and only then.
+func TestIneffectiveLabelsWarn(t *testing.T) {
 	namespace := protected(t)
 	for object, warned := range map[string]string{
-		workload("cloneset.v1beta1.apps.kruise.io", "always"):                       `Warning: label policy.kruise.io/delete-protection="always" protects nothing: use Always or Cascading`,
-		"apiVersion: apps/v1\nkind: Deployment" + fmt.Sprintf(workloadSpec, "Sure"): "label policy.kruise.io/delete-protection='Sure' protects nothing: use Always or Cascading",
+		workload("cloneset.v1beta1.apps.kruise.io", "always"):                       `Warning: label policy.kruise.io/delete-protection="always" has no effect: use Always or Cascading`,
+		"apiVersion: apps/v1\nkind: Deployment" + fmt.Sprintf(workloadSpec, "Sure"): "label policy.kruise.io/delete-protection='Sure' has no effect: use Always or Cascading",
 	} {
 		assert.Contains(t, apply(t, namespace, object), warned)
 		assert.NotContains(t, apply(t, namespace, strings.Replace(object, "replicas: 2", "replicas: 0", 1)), "Warning")

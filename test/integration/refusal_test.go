@@ -99,7 +99,7 @@ func TestValuesThatJSONLacksAreNamed(t *testing.T) {
 			func(c *v1beta1.CloneSet) {
 				c.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{MaxUnavailable: odd}
 			},
-			[]string{"spec.updateStrategy.rollingUpdate.maxUnavailable", `"type 7"`, "must be a number, which is type 0"},
+			[]string{"spec.updateStrategy.rollingUpdate.maxUnavailable", `"type 7"`, "must be an integer (type 0)"},
 		},
 		"a port of core's": {
 			func(c *v1beta1.CloneSet) {
@@ -110,7 +110,7 @@ func TestValuesThatJSONLacksAreNamed(t *testing.T) {
 		},
 		"no text": {
 			func(c *v1beta1.CloneSet) { c.Annotations = map[string]string{"a": "\xff"} },
-			[]string{"metadata.annotations[a]", "must be UTF-8"},
+			[]string{"metadata.annotations[a]", "must be valid UTF-8"},
 		},
 		"a far time": {
 			func(c *v1beta1.CloneSet) {
@@ -159,7 +159,7 @@ func TestTooLargeObjectsAreNamed(t *testing.T) {
 	check := func(t *testing.T, err error) {
 		t.Helper()
 		require.True(t, apierrors.IsRequestEntityTooLargeError(err), "%v", err)
-		assert.Regexp(t, `the object takes 209\d{4} bytes in the store, the limit is 1507328 bytes`, err.Error())
+		assert.Regexp(t, `the object needs 209\d{4} bytes in the store, but the limit is 1507328 bytes`, err.Error())
 	}
 	for name, grow := range tests {
 		t.Run(name, func(t *testing.T) {

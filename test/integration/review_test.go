@@ -103,7 +103,7 @@ func TestOnlyKubeAPIServerCreatesReviews(t *testing.T) {
 	}
 	out, err := kubectl(t, "", "get", "namespacereviews.admission.kruise.io")
 	require.Error(t, err)
-	assert.Contains(t, out, "only kube-apiserver asks for reviews")
+	assert.Contains(t, out, "only kube-apiserver can ask for reviews")
 }
 
 // TestWebhooksForEverythingDoNotSeeReviews has a user's webhook for every resource in the cluster. It sees the deletion, and not
@@ -173,8 +173,8 @@ func TestWebhooksForEverythingDoNotSeeReviews(t *testing.T) {
 	}
 }
 
-// TestReviewsAreNobodysSchema would fill every client's cache with a kind that nobody writes.
-func TestReviewsAreNobodysSchema(t *testing.T) {
+// A review kind in the schema would fill the cache of every client with a kind that nobody writes.
+func TestReviewsAreNotInTheSchema(t *testing.T) {
 	client, err := rest.UnversionedRESTClientFor(direct(env.server, env.config))
 	require.NoError(t, err)
 	data, err := client.Get().AbsPath("/openapi/v2").DoRaw(t.Context())

@@ -79,7 +79,7 @@ func TestSidecarSetsDoNotClash(t *testing.T) {
 	volume.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 		HostPath: &corev1.HostPathVolumeSource{Path: "/data"},
 	}}}
-	requireInvalid(t, createSidecarSet(t, volume), "spec.volumes[0].name", "in conflict with that of SidecarSet "+first.Name)
+	requireInvalid(t, createSidecarSet(t, volume), "spec.volumes[0].name", "in conflict with a volume of SidecarSet "+first.Name)
 
 	apart := newSidecarSet(namespace, "fourth", "agent")
 	apart.Spec.Selector.MatchLabels["app"] = "another"

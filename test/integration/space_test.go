@@ -26,7 +26,7 @@ func isFull(t *testing.T, err error) bool {
 	}
 	require.EqualValues(t, http.StatusInsufficientStorage, status.Status().Code, "%v", err)
 	require.ErrorContains(t, err, "the store is full")
-	require.ErrorContains(t, err, "delete objects that are not needed")
+	require.ErrorContains(t, err, "delete objects that you do not need")
 	return true
 }
 

@@ -40,7 +40,7 @@ func NewCommand() (*cobra.Command, error) {
 		},
 	}
 	sets := options.Flags()
-	sets.FlagSet("global").Bool("version", false, "Print the version and end.")
+	sets.FlagSet("global").Bool("version", false, "Print the version and exit.")
 	globalflag.AddGlobalFlags(sets.FlagSet("global"), name)
 	for _, set := range sets.FlagSets {
 		command.Flags().AddFlagSet(set)

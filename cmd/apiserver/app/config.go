@@ -82,7 +82,7 @@ func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 func (o *Options) applyHost(config *apiserver.Config) error {
 	if err := o.CoreAPI.ApplyTo(config.Generic); err != nil {
 		if errors.Is(err, rest.ErrNotInCluster) {
-			return errors.New("no host cluster: give --kubeconfig, or run as a Pod with a service account")
+			return errors.New("no host cluster: set --kubeconfig, or run in a Pod with a service account")
 		}
 		return fmt.Errorf("connect to the host cluster: %w", err)
 	}
@@ -96,7 +96,7 @@ func (o *Options) applyHost(config *apiserver.Config) error {
 func (o *Options) applyPullSecrets(config *apiserver.Config) error {
 	client, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
 	if err != nil {
-		return fmt.Errorf("make a client of the host cluster: %w", err)
+		return fmt.Errorf("create a client for the host cluster: %w", err)
 	}
 	secrets := client.CoreV1().Secrets(o.Accounts.PullSecretsNamespace)
 	config.Backends.PullSecrets = &appsregistry.PullSecrets{
@@ -153,7 +153,7 @@ func (o *Options) applyAuthentication(ctx context.Context, config *apiserver.Con
 	if o.Authentication.ClientCert.ClientCA == "" && !o.Authentication.SkipInClusterLookup {
 		client, err := kubernetes.NewForConfig(generic.ClientConfig)
 		if err != nil {
-			return fmt.Errorf("make a client of the host cluster: %w", err)
+			return fmt.Errorf("create a client for the host cluster: %w", err)
 		}
 		authority, err := clientca.FromCluster(ctx, client)
 		if err != nil {
@@ -182,21 +182,21 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	generic := config.Generic
 	client, err := kubernetes.NewForConfig(generic.ClientConfig)
 	if err != nil {
-		return fmt.Errorf("make a client of the host cluster: %w", err)
+		return fmt.Errorf("create a client for the host cluster: %w", err)
 	}
 	dynamicClient, err := dynamic.NewForConfig(generic.ClientConfig)
 	if err != nil {
-		return fmt.Errorf("make a client of the host cluster: %w", err)
+		return fmt.Errorf("create a client for the host cluster: %w", err)
 	}
 	inside := rest.CopyConfig(generic.LoopbackClientConfig)
 	inside.ContentType = runtime.ContentTypeProtobuf
 	kruise, err := versioned.NewForConfig(inside)
 	if err != nil {
-		return fmt.Errorf("make a client of this server: %w", err)
+		return fmt.Errorf("create a client for this server: %w", err)
 	}
 	metadataClient, err := metadata.NewForConfig(generic.ClientConfig)
 	if err != nil {
-		return fmt.Errorf("make a client of the host cluster: %w", err)
+		return fmt.Errorf("create a client for the host cluster: %w", err)
 	}
 	if err := o.disableMissing(ctx, client); err != nil {
 		return err
@@ -238,7 +238,7 @@ func (o *Options) disableMissing(ctx context.Context, client kubernetes.Interfac
 		return fmt.Errorf("discover the host cluster's admission API: %w", err)
 	}
 	if !has(resources, "mutatingadmissionpolicies") {
-		klog.FromContext(ctx).Info("The host cluster has no MutatingAdmissionPolicy v1, left out")
+		klog.FromContext(ctx).Info("The host cluster does not serve MutatingAdmissionPolicy v1, skipping it")
 		o.Admission.DisablePlugins = append(o.Admission.DisablePlugins, mutatingpolicy.PluginName)
 	}
 	return nil

@@ -45,11 +45,11 @@ const (
 func guardStore(ctx context.Context, options *Options, config *apiserver.Config, end context.CancelCauseFunc) error {
 	kube, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
 	if err != nil {
-		return fmt.Errorf("make a client of the host cluster: %w", err)
+		return fmt.Errorf("create a client for the host cluster: %w", err)
 	}
 	objects, err := metadata.NewForConfig(config.Generic.ClientConfig)
 	if err != nil {
-		return fmt.Errorf("make a client of the host cluster: %w", err)
+		return fmt.Errorf("create a client for the host cluster: %w", err)
 	}
 	store, err := options.Store.record(options.Store.Etcd.StorageConfig.Transport.ServerList...)
 	if err != nil {
@@ -105,7 +105,7 @@ func (o *StoreOptions) client(endpoints ...string) (*clientv3.Client, error) {
 		})},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make a client of etcd: %w", err)
+		return nil, fmt.Errorf("create a client for etcd: %w", err)
 	}
 	return client, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestConnectionIsTriedForAsLongAsTheClientWaits(t *testing.T) {
+func TestConnectionIsRetriedUntilTheClientGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		returns := time.Now().Add(5 * time.Second)
 		dial := untilConnected(func(context.Context, string, string) (net.Conn, error) {

@@ -32,7 +32,7 @@ func memoryLimit(getenv func(string) string) (int64, error) {
 	}
 	limit, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || limit <= 0 {
-		return 0, fmt.Errorf("environment variable %s is %q: give the memory limit in bytes", memoryLimitEnv, text)
+		return 0, fmt.Errorf("environment variable %s is %q: set it to the memory limit in bytes", memoryLimitEnv, text)
 	}
 	return limit, nil
 }

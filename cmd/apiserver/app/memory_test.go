@@ -54,6 +54,6 @@ func TestHeapIsLimitedBelowTheContainer(t *testing.T) {
 
 	for _, text := range []string{"2Gi", "0", "-1"} {
 		_, err := memoryLimit(func(string) string { return text })
-		assert.ErrorContains(t, err, `environment variable MEMORY_LIMIT is "`+text+`": give the memory limit in bytes`)
+		assert.ErrorContains(t, err, `environment variable MEMORY_LIMIT is "`+text+`": set it to the memory limit in bytes`)
 	}
 }

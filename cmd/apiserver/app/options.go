@@ -145,7 +145,7 @@ func (o *Options) Validate() []error {
 	}
 	files := &o.SecureServing.ServerCert.CertKey
 	if (files.CertFile == "") != (files.KeyFile == "") {
-		errs = append(errs, fmt.Errorf("--tls-cert-file %q and --tls-private-key-file %q: give both, or neither for a self-managed certificate",
+		errs = append(errs, fmt.Errorf("--tls-cert-file %q and --tls-private-key-file %q: set both, or neither for a self-managed certificate",
 			files.CertFile, files.KeyFile))
 	}
 	return errs

@@ -30,13 +30,13 @@ func NewAccountOptions(namespace, pullSecretsNamespace string) *AccountOptions {
 
 // AddFlags adds the flags.
 func (o *AccountOptions) AddFlags(fs *pflag.FlagSet) {
-	const help = " as <namespace>/<name>. What its built-in rules grant, its proxied requests get without a SubjectAccessReview. " +
-		"Empty reviews all of them"
+	const help = ", as <namespace>/<name>. Proxied requests that its built-in rules allow skip the SubjectAccessReview. If empty, no request " +
+		"skips it"
 	fs.StringVar(&o.Manager, "manager-service-account", o.Manager, "Service account of the controllers"+help+".")
 	fs.StringVar(&o.Daemon, "daemon-service-account", o.Daemon, "Service account of the node agents"+help+
-		", and binds none to its node.")
+		", and no request is restricted to the agent's node.")
 	fs.StringVar(&o.PullSecretsNamespace, "pull-secrets-namespace", o.PullSecretsNamespace,
-		"Namespace of the Secrets that node agents get by way of their NodeImage; $"+pub.DaemonConfigNamespaceEnv+" by default.")
+		"Namespace of the Secrets that node agents read through their NodeImage. The default is $"+pub.DaemonConfigNamespaceEnv+".")
 }
 
 // Validate returns all errors in the flags.
@@ -48,7 +48,8 @@ func (o *AccountOptions) Validate() []error {
 		}
 	}
 	if problems := validation.IsDNS1123Label(o.PullSecretsNamespace); len(problems) > 0 {
-		errs = append(errs, fmt.Errorf("--pull-secrets-namespace %q: %s: name a namespace", o.PullSecretsNamespace, strings.Join(problems, "; ")))
+		errs = append(errs, fmt.Errorf("--pull-secrets-namespace %q: %s; use the name of a namespace", o.PullSecretsNamespace,
+			strings.Join(problems, "; ")))
 	}
 	return errs
 }

@@ -25,13 +25,13 @@ func NewCertificateOptions(namespace string) *CertificateOptions {
 // AddFlags adds the flags.
 func (o *CertificateOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Namespace, "namespace", o.Namespace,
-		"Namespace that we run in. Defaults to the environment's POD_NAMESPACE, then to that of the service account.")
+		"Namespace that kruise-apiserver runs in. The default is $POD_NAMESPACE, or the namespace of the service account.")
 	fs.StringVar(&o.SecretName, "certificate-secret", o.SecretName,
-		"Secret in --namespace with the self-managed certificates, used when --tls-cert-file is empty.")
+		"Secret in --namespace that stores the self-managed certificates. It is used when --tls-cert-file is empty.")
 	fs.StringVar(&o.ServiceName, "service-name", o.ServiceName,
-		"Service in --namespace through which kube-apiserver reaches us; the self-managed certificate is for its names.")
+		"Service in --namespace through which kube-apiserver reaches the Kruise API. The self-managed certificate contains its names.")
 	fs.StringVar(&o.ReviewServiceName, "review-service-name", o.ReviewServiceName,
-		"Service in --namespace through which kube-apiserver reaches our reviews; the self-managed certificate is for its names too.")
+		"Service in --namespace through which kube-apiserver reaches the admission reviews. The self-managed certificate contains its names.")
 }
 
 // Validate returns all errors in the flags.

@@ -18,17 +18,17 @@ func NewProtectionOptions() *ProtectionOptions { return &ProtectionOptions{LogPa
 // AddFlags adds the flags.
 func (o *ProtectionOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.LogPath, "protection-log-path", o.LogPath,
-		"Directory of protection.log, which has a line for each deletion and disruption that was refused. - is standard output, "+
-			"which also serves where the file cannot be opened.")
+		"Directory of protection.log, which contains a line for each refused deletion and disruption. Use - for standard output. If the file "+
+			"cannot be opened, the log goes to standard output.")
 	fs.BoolVar(&o.InTerminatingNamespaces, "protect-in-terminating-namespaces", o.InTerminatingNamespaces,
-		"Refuse the deletion of protected objects although their namespace is being deleted. The namespace then stays until they are "+
-			"no longer protected.")
+		"Refuse the deletion of protected objects even if their namespace is being deleted. The namespace then remains until the objects are no "+
+			"longer protected.")
 }
 
 // Validate returns all errors in the flags.
 func (o *ProtectionOptions) Validate() []error {
 	if o.LogPath == "" {
-		return []error{errors.New("--protection-log-path is empty: name a directory, or - for standard output")}
+		return []error{errors.New("--protection-log-path is empty: set a directory, or - for standard output")}
 	}
 	return nil
 }

@@ -47,17 +47,17 @@ func NewStoreOptions() *StoreOptions {
 func (o *StoreOptions) AddFlags(fs *pflag.FlagSet) {
 	o.Etcd.AddFlags(fs)
 	fs.StringVar(&o.DataDir, "data-dir", o.DataDir,
-		"Directory of the embedded etcd, which runs when --etcd-servers is empty. One process owns it.")
+		"Directory of the embedded etcd, which runs when --etcd-servers is empty. Only one process can use the directory.")
 	fs.DurationVar(&o.LockPatience, "data-dir-lock-timeout", o.LockPatience,
-		"How long to wait for another process to leave --data-dir before giving up.")
+		"How long to wait for another process to release --data-dir.")
 	fs.Int64Var(&o.QuotaBytes, "data-quota-bytes", o.QuotaBytes,
-		"Size at which the embedded etcd refuses writes. 0 is an eighth of the memory limit in the environment's MEMORY_LIMIT, 2 GiB at most.")
+		"Size in bytes at which the embedded etcd refuses writes. 0 means an eighth of the memory limit in $MEMORY_LIMIT, but at most 2 GiB.")
 	fs.StringVar(&o.ConfigMap, "store-configmap", o.ConfigMap,
-		"ConfigMap in --namespace that says which store is the right one. It is created when it is missing. An empty, older or other store "+
-			"is not served.")
+		"ConfigMap in --namespace that records the identity of the store. The server creates it if it does not exist. The server does not serve "+
+			"an empty store, an older one, or one with another identity.")
 	fs.IntVar(&o.MaxObjectBytes, "max-object-bytes", o.MaxObjectBytes,
-		"Largest object that is stored, in bytes of its stored form. Larger ones are refused with 413. With an external etcd it must "+
-			"stay below its --max-request-bytes. Objects above a limit that was lowered may shrink and be deleted.")
+		"Maximum size of a stored object in bytes, as it is stored. Larger objects are refused with status 413. With an external etcd, the "+
+			"value must be less than its --max-request-bytes. If you lower the limit, larger stored objects can still shrink and be deleted.")
 }
 
 // Embedded returns true if the server runs an embedded etcd.
@@ -73,7 +73,7 @@ func (o *StoreOptions) Validate() []error {
 		errs = append(errs, fmt.Errorf("--store-configmap %q: %s", o.ConfigMap, strings.Join(problems, "; ")))
 	}
 	if len(o.Etcd.EtcdServersOverrides) > 0 {
-		errs = append(errs, fmt.Errorf("--etcd-servers-overrides %q: all kinds share one store, use --etcd-servers",
+		errs = append(errs, fmt.Errorf("--etcd-servers-overrides %q is not supported: all kinds share one store; use --etcd-servers",
 			strings.Join(o.Etcd.EtcdServersOverrides, ",")))
 	}
 	etcd := *o.Etcd
@@ -88,10 +88,10 @@ func (o *StoreOptions) Validate() []error {
 func (o *StoreOptions) validateEmbedded() []error {
 	var errs []error
 	if o.DataDir == "" {
-		errs = append(errs, fmt.Errorf("--data-dir is empty: name a directory for the embedded etcd, or an etcd with --etcd-servers"))
+		errs = append(errs, fmt.Errorf("--data-dir is empty: set a directory for the embedded etcd, or set --etcd-servers"))
 	}
 	if o.QuotaBytes != 0 && (o.QuotaBytes < 1<<20 || o.QuotaBytes > 8<<30) {
-		errs = append(errs, fmt.Errorf("--data-quota-bytes %d: use 1 MiB to 8 GiB, or 0 for what fits into memory", o.QuotaBytes))
+		errs = append(errs, fmt.Errorf("--data-quota-bytes %d: use 1 MiB to 8 GiB, or 0 to derive it from the memory limit", o.QuotaBytes))
 	}
 	if o.LockPatience < 0 {
 		errs = append(errs, fmt.Errorf("--data-dir-lock-timeout %s: use 0s or more", o.LockPatience))

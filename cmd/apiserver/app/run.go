@@ -125,11 +125,11 @@ func startStore(ctx context.Context, options *StoreOptions, quota int64, end con
 func manageCertificates(ctx context.Context, options *Options, config *apiserver.Config) error {
 	client, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
 	if err != nil {
-		return fmt.Errorf("make a client of the host cluster: %w", err)
+		return fmt.Errorf("create a client for the host cluster: %w", err)
 	}
 	aggregator, err := clientset.NewForConfig(config.Generic.ClientConfig)
 	if err != nil {
-		return fmt.Errorf("make a client of the host cluster: %w", err)
+		return fmt.Errorf("create a client for the host cluster: %w", err)
 	}
 	manager := certificates.New(certificates.Config{
 		Kube:        client,

@@ -43,11 +43,11 @@ func openStores(config *apiserver.Config, kruise versioned.Interface) (*initiali
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("have the caches of our own kinds filled: %w", err)
+		return nil, fmt.Errorf("fill the caches of Kruise kinds: %w", err)
 	}
 	config.Generic.AddReadyzChecks(healthz.NamedCheck("kruise-informers", func(*http.Request) error {
 		if !synced.Load() {
-			return errors.New("the caches of admission are not filled")
+			return errors.New("the caches of admission are not loaded")
 		}
 		return nil
 	}))

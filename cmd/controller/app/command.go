@@ -23,7 +23,7 @@ func NewCommand(getenv func(string) string) *cobra.Command {
 		command.RunE = func(*cobra.Command, []string) error { return err }
 		return command
 	}
-	command.Flags().Bool("version", false, "Print the version and end.")
+	command.Flags().Bool("version", false, "Print the version and exit.")
 	options.AddFlags(command.Flags())
 	command.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
 	command.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -65,7 +65,7 @@ func (o *Options) warn(logger klog.Logger) error {
 		logger.Info("Warning: flags are accepted for compatibility and have no effect", "flags", o.ignored)
 	}
 	if o.Namespace != "" {
-		logger.Info("Warning: controllers see one namespace only", "namespace", o.Namespace)
+		logger.Info("Warning: controllers reconcile objects of one namespace only", "namespace", o.Namespace)
 	}
 	return nil
 }

@@ -59,13 +59,13 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	c := &Config{options: o}
 	kube, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(base), "kruise-manager"))
 	if err != nil {
-		return nil, fmt.Errorf("make client: %w", err)
+		return nil, fmt.Errorf("create client: %w", err)
 	}
 	if c.kruise, err = versioned.NewForConfig(rest.AddUserAgent(rest.CopyConfig(base), "kruise-manager")); err != nil {
-		return nil, fmt.Errorf("make client of our kinds: %w", err)
+		return nil, fmt.Errorf("create client for Kruise kinds: %w", err)
 	}
 	if c.events, err = typedcorev1.NewForConfig(rest.AddUserAgent(rest.CopyConfig(base), "kruise-manager-events")); err != nil {
-		return nil, fmt.Errorf("make client of events: %w", err)
+		return nil, fmt.Errorf("create client for events: %w", err)
 	}
 	if err := o.setLock(c, base); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 		return nil, err
 	}
 	if c.deps.Dynamic, err = dynamic.NewForConfig(rest.AddUserAgent(rest.CopyConfig(base), "kruise-manager")); err != nil {
-		return nil, fmt.Errorf("make client of kinds without types: %w", err)
+		return nil, fmt.Errorf("create dynamic client: %w", err)
 	}
 	c.deps.Mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kube.Discovery()))
 	return c, c.makeControllers()
@@ -105,13 +105,13 @@ func (o *Options) setLock(c *Config, base *rest.Config) error {
 	config.Timeout = o.Election.RenewDeadline / 2
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("make client of the leader election: %w", err)
+		return fmt.Errorf("create client for leader election: %w", err)
 	}
 	identity := fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano())
 	c.lock, err = resourcelock.New(resourcelock.LeasesResourceLock, o.Election.Namespace, o.Election.ID,
 		client.CoreV1(), client.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: identity})
 	if err != nil {
-		return fmt.Errorf("make Lease: %w", err)
+		return fmt.Errorf("create Lease lock: %w", err)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kruisescheme.AddToScheme} {
 		if err := add(scheme); err != nil {
-			return fmt.Errorf("make scheme: %w", err)
+			return fmt.Errorf("create scheme: %w", err)
 		}
 	}
 	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx))
@@ -161,7 +161,7 @@ func (c *Config) makeControllers() error {
 		deps.Options.Workers = *c.options.Workers[descriptor.name]
 		made, err := descriptor.new(deps, c.options)
 		if err != nil {
-			return fmt.Errorf("make controller %s: %w", descriptor.name, err)
+			return fmt.Errorf("create controller %s: %w", descriptor.name, err)
 		}
 		c.controllers = append(c.controllers, &running{made, deps.Needs()})
 	}

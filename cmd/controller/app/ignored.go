@@ -38,7 +38,7 @@ func (o *Options) addIgnored(fs *pflag.FlagSet) {
 		if fs.Lookup(flag.name) != nil {
 			continue
 		}
-		fs.String(flag.name, flag.value, "Accepted and ignored.")
+		fs.String(flag.name, flag.value, "Has no effect. Accepted for compatibility.")
 		added := fs.Lookup(flag.name)
 		added.Hidden = true
 		if flag.value == "true" || flag.value == "false" {

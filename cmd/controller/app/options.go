@@ -95,41 +95,46 @@ func listed(text string) sets.Set[string] {
 
 // AddFlags adds the flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Path to a kubeconfig; empty means the service account of the Pod.")
-	fs.Float64Var(&o.QPS, "rest-config-qps", o.QPS, "Requests per second to the API server; 0 means the client's default, -1 no limit.")
-	fs.IntVar(&o.Burst, "rest-config-burst", o.Burst, "Requests at once beyond --rest-config-qps; 0 means the client's default.")
-	fs.StringVar(&o.Namespace, "namespace", o.Namespace, "Restrict caches to one namespace; empty means all.")
-	fs.StringVar(&o.SyncPeriod, "sync-period", o.SyncPeriod, "Reconcile everything this often, e.g. \"10h\"; empty means never.")
-	fs.StringVar(&o.MetricsAddr, "metrics-addr", o.MetricsAddr, "Address of /metrics.")
-	fs.StringVar(&o.HealthAddr, "health-probe-addr", o.HealthAddr, "Address of /healthz and /readyz.")
-	fs.BoolVar(&o.EnablePprof, "enable-pprof", o.EnablePprof, "Serve profiles.")
-	fs.StringVar(&o.PprofAddr, "pprof-addr", o.PprofAddr, "Address of /debug/pprof; by default only this host reaches it.")
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Path to a kubeconfig. If empty, the service account of the Pod is used.")
+	fs.Float64Var(&o.QPS, "rest-config-qps", o.QPS,
+		"Maximum requests per second to the API server. 0 means the client's default, -1 means no limit.")
+	fs.IntVar(&o.Burst, "rest-config-burst", o.Burst, "Maximum burst of requests above --rest-config-qps. 0 means the client's default.")
+	fs.StringVar(&o.Namespace, "namespace", o.Namespace,
+		"Namespace to which the controllers are restricted. If empty, they work in all namespaces.")
+	fs.StringVar(&o.SyncPeriod, "sync-period", o.SyncPeriod,
+		"Interval at which every object is reconciled again, such as \"10h\". If empty, this never happens.")
+	fs.StringVar(&o.MetricsAddr, "metrics-addr", o.MetricsAddr, "Address that serves /metrics.")
+	fs.StringVar(&o.HealthAddr, "health-probe-addr", o.HealthAddr, "Address that serves /healthz and /readyz.")
+	fs.BoolVar(&o.EnablePprof, "enable-pprof", o.EnablePprof, "Serve Go profiles on --pprof-addr.")
+	fs.StringVar(&o.PprofAddr, "pprof-addr", o.PprofAddr, "Address that serves /debug/pprof. By default, only this host can reach it.")
 
 	e := &o.Election
-	fs.BoolVar(&e.Enabled, "enable-leader-election", e.Enabled, "Let only one of several replicas work.")
-	fs.StringVar(&e.Namespace, "leader-election-namespace", e.Namespace, "Namespace of the Lease; $POD_NAMESPACE by default.")
+	fs.BoolVar(&e.Enabled, "enable-leader-election", e.Enabled, "Elect a leader, so that only one of several replicas is active.")
+	fs.StringVar(&e.Namespace, "leader-election-namespace", e.Namespace, "Namespace of the Lease. The default is $POD_NAMESPACE.")
 	fs.StringVar(&e.ID, "leader-election-id", e.ID, "Name of the Lease.")
-	fs.StringVar(&e.ResourceLock, "leader-election-resource-lock", e.ResourceLock, "Kind of lock; only \"leases\" is supported.")
-	fs.DurationVar(&e.LeaseDuration, "leader-election-lease-duration", e.LeaseDuration, "How long others wait before they take over.")
-	fs.DurationVar(&e.RenewDeadline, "leader-election-renew-deadline", e.RenewDeadline, "How long the leader tries to renew.")
-	fs.DurationVar(&e.RetryPeriod, "leader-election-retry-period", e.RetryPeriod, "How often the Lease is tried.")
+	fs.StringVar(&e.ResourceLock, "leader-election-resource-lock", e.ResourceLock, "Kind of the lock. Only \"leases\" is supported.")
+	fs.DurationVar(&e.LeaseDuration, "leader-election-lease-duration", e.LeaseDuration,
+		"How long other replicas wait for a renewal before they take over.")
+	fs.DurationVar(&e.RenewDeadline, "leader-election-renew-deadline", e.RenewDeadline,
+		"How long the leader tries to renew the Lease before it stops.")
+	fs.DurationVar(&e.RetryPeriod, "leader-election-retry-period", e.RetryPeriod, "Interval between attempts to acquire or renew the Lease.")
 
-	fs.DurationVar(&o.BaseDelay, "rate-limiter-base-delay", o.BaseDelay, "First delay of a retry.")
-	fs.DurationVar(&o.MaxDelay, "rate-limiter-max-delay", o.MaxDelay, "Longest delay of a retry.")
-	fs.IntVar(&o.QueueQPS, "rate-limiter-qps", o.QueueQPS, "Retries per second of one controller.")
-	fs.IntVar(&o.BucketSize, "rate-limiter-bucket-size", o.BucketSize, "Retries at once beyond --rate-limiter-qps.")
+	fs.DurationVar(&o.BaseDelay, "rate-limiter-base-delay", o.BaseDelay, "Delay before the first retry.")
+	fs.DurationVar(&o.MaxDelay, "rate-limiter-max-delay", o.MaxDelay, "Maximum delay before a retry.")
+	fs.IntVar(&o.QueueQPS, "rate-limiter-qps", o.QueueQPS, "Maximum retries per second in one controller.")
+	fs.IntVar(&o.BucketSize, "rate-limiter-bucket-size", o.BucketSize, "Maximum burst of retries above --rate-limiter-qps.")
 	fs.DurationVar(&o.ExpectationTimeout, "expectation-timeout", o.ExpectationTimeout,
-		"How long a cache may take to show a write before the controller goes on without it.")
+		"How long a controller waits for its cache to show a write before it reads from the server.")
 	fs.BoolVar(&o.ScalingExcludePreparingDelete, "cloneset-scaling-exclude-preparing-delete", o.ScalingExcludePreparingDelete,
-		"Leave Pods that a preDelete hook holds out of the replicas of every CloneSet.")
+		"Do not count Pods that wait for a preDelete hook as replicas of a CloneSet.")
 	fs.DurationVar(&o.NodeImageCreationDelay, "nodeimage-creation-delay", o.NodeImageCreationDelay,
-		"How long a node is ready before it gets a NodeImage.")
+		"How long a node must be ready before the controller creates its NodeImage.")
 	fs.IntVar(&o.NodeImageTagTTLSeconds, "default-ttlseconds-for-always-nodeimage", o.NodeImageTagTTLSeconds,
-		"How many seconds the tags of an ImagePullJob that ends stay in NodeImages beyond what the job says.")
+		"Seconds that the tags of a finished ImagePullJob remain in NodeImages, in addition to the job's own value.")
 	for _, descriptor := range controllers {
 		workers := 3
 		o.Workers[descriptor.name] = &workers
-		fs.IntVar(&workers, descriptor.name+"-workers", workers, fmt.Sprintf("How many %s objects are worked on at once.", descriptor.name))
+		fs.IntVar(&workers, descriptor.name+"-workers", workers, fmt.Sprintf("Maximum number of %s objects reconciled concurrently.", descriptor.name))
 	}
 	o.Features.AddFlag(fs)
 	logsapi.AddFlags(o.Logging, fs)
@@ -156,10 +161,10 @@ func (o *Options) Validate() error {
 		}
 	}
 	if o.NodeImageCreationDelay < 0 {
-		return fmt.Errorf("--nodeimage-creation-delay: %v is negative: set it to 0s or more", o.NodeImageCreationDelay)
+		return fmt.Errorf("--nodeimage-creation-delay: %v is negative; set it to 0s or more", o.NodeImageCreationDelay)
 	}
 	if o.NodeImageTagTTLSeconds < 0 || o.NodeImageTagTTLSeconds > maxTagTTLSeconds {
-		return fmt.Errorf("--default-ttlseconds-for-always-nodeimage: %d: set it from 0 to %d", o.NodeImageTagTTLSeconds, maxTagTTLSeconds)
+		return fmt.Errorf("--default-ttlseconds-for-always-nodeimage: %d: use a value from 0 to %d", o.NodeImageTagTTLSeconds, maxTagTTLSeconds)
 	}
 	if o.QPS < 0 && o.QPS != unlimited || o.Burst < 0 {
 		return fmt.Errorf("--rest-config-qps and --rest-config-burst: %g and %d: set them to 0 or more, or --rest-config-qps to -1 for no limit",
@@ -174,7 +179,7 @@ func (o *Options) resync() (time.Duration, error) {
 	}
 	period, err := time.ParseDuration(o.SyncPeriod)
 	if err != nil || period < 0 {
-		return 0, fmt.Errorf("--sync-period: %q is no duration: write it like \"10h\" or \"90s\"", o.SyncPeriod)
+		return 0, fmt.Errorf("--sync-period: %q is not a duration; use a value such as \"10h\" or \"90s\"", o.SyncPeriod)
 	}
 	return period, nil
 }

@@ -71,14 +71,14 @@ func TestEveryFlagOfExistingManifestsIsAccepted(t *testing.T) {
 // Case install 4.
 func TestRefused(t *testing.T) {
 	tests := map[string]struct{ arg, message string }{
-		"unknown flag":     {"--nosuch", "unknown flag: --nosuch"},
-		"an old lock":      {"--leader-election-resource-lock=configmapsleases", `"configmapsleases" is not supported: set it to "leases"`},
-		"no duration":      {"--sync-period=10", `--sync-period: "10" is no duration`},
-		"no workers":       {"--cloneset-workers=0", "--cloneset-workers: 0 is too few"},
-		"a negative rate":  {"--rest-config-qps=-2", "or --rest-config-qps to -1 for no limit"},
-		"a negative delay": {"--nodeimage-creation-delay=-1s", "--nodeimage-creation-delay: -1s is negative"},
-		"too long a time":  {"--default-ttlseconds-for-always-nodeimage=2678401", "set it from 0 to 2678400"},
-		"unknown gates":    {"--feature-gates=Nope=true", "Nope"},
+		"unknown flag":      {"--nosuch", "unknown flag: --nosuch"},
+		"an old lock":       {"--leader-election-resource-lock=configmapsleases", `"configmapsleases" is not supported: set it to "leases"`},
+		"is not a duration": {"--sync-period=10", `--sync-period: "10" is not a duration`},
+		"no workers":        {"--cloneset-workers=0", "--cloneset-workers: 0 is too few"},
+		"a negative rate":   {"--rest-config-qps=-2", "or --rest-config-qps to -1 for no limit"},
+		"a negative delay":  {"--nodeimage-creation-delay=-1s", "--nodeimage-creation-delay: -1s is negative"},
+		"too long a time":   {"--default-ttlseconds-for-always-nodeimage=2678401", "use a value from 0 to 2678400"},
+		"unknown gates":     {"--feature-gates=Nope=true", "Nope"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

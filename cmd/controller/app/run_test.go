@@ -82,7 +82,7 @@ func (e *election) holder(t *testing.T) string {
 }
 
 // The next leader must see all writes of this one.
-func TestTheLeaseIsGivenBackAfterTheLastWrite(t *testing.T) {
+func TestLeaseIsReleasedAfterTheLastWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := lead(t)
 		e.stop(nil)

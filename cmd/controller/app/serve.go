@@ -89,7 +89,7 @@ type leaderMetric struct{ gauge *metrics.Gauge }
 
 func newLeaderMetric(register func(metrics.Registerable) error) (*leaderMetric, error) {
 	m := &leaderMetric{metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "kruise_manager_is_leader", Help: "1 on the replica that works, 0 otherwise.", StabilityLevel: metrics.ALPHA,
+		Name: "kruise_manager_is_leader", Help: "1 on the active replica, 0 otherwise.", StabilityLevel: metrics.ALPHA,
 	})}
 	return m, register(m.gauge)
 }

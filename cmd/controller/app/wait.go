@@ -50,8 +50,8 @@ func (w *waiter) pass(logger klog.Logger) {
 			w.start(c.needs)
 			return true
 		case !w.said[c]:
-			logger.Info("Leaving a controller out until the API that it needs is served: is kruise-apiserver running, its "+
-				"APIService available, and are both servers recent enough?", "controller", c.Name(), "kind", missing, "err", err)
+			logger.Info("A controller waits for an API that is not served: check that kruise-apiserver runs, that its APIService is available, and "+
+				"that both servers support the API", "controller", c.Name(), "kind", missing, "err", err)
 			w.said[c] = true
 		}
 		return false

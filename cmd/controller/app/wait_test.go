@@ -68,7 +68,7 @@ func TestACloneSetWaitsForAllThatItReads(t *testing.T) {
 	}, kindsOf(c))
 }
 
-func TestAControllerThatGatesDoNotAskForIsNotMade(t *testing.T) {
+func TestControllerOfADisabledGateIsNotCreated(t *testing.T) {
 	for gates, missing := range map[string][]string{
 		"KruiseDaemon=false": {
 			"containerrecreaterequest-controller", "nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller",
@@ -121,7 +121,7 @@ func (c *changingAPIs) ServerResourcesForGroupVersion(version string) (*metav1.A
 }
 
 // An older API server lacks a kind. The controllers that do not need it start immediately. The others start when the kind is served.
-func TestAMissingAPIKeepsOnlyThoseWaitingWhoNeedIt(t *testing.T) {
+func TestMissingAPIDelaysOnlyItsControllers(t *testing.T) {
 	for missing, waiting := range map[string][]string{
 		"ImageListPullJob": {"imagelistpulljob-controller"},
 		"Deployment":       {"podunavailablebudget-controller"},

@@ -17,8 +17,8 @@ func NewCommand() (*cobra.Command, error) {
 	command := &cobra.Command{
 		Use:   "kruise-daemon",
 		Short: "The node agent of Kruise",
-		Long: "The node agent of Kruise runs on every node and connects to the node's container runtime by CRI v1.\n" +
-			"It needs the environment variable NODE_NAME.",
+		Long: "The node agent of Kruise runs on every node. It connects to the container runtime through CRI v1.\n" +
+			"The environment variable NODE_NAME must be set.",
 		Args:    cobra.NoArgs,
 		Version: version.Get().String(),
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -35,7 +35,7 @@ func NewCommand() (*cobra.Command, error) {
 			return Run(command.Context(), config)
 		},
 	}
-	command.Flags().Bool("version", false, "Print the version and end.")
+	command.Flags().Bool("version", false, "Print the version and exit.")
 	options.AddFlags(command.Flags())
 	return command, nil
 }

@@ -75,22 +75,23 @@ func NewOptions() (*Options, error) {
 
 // AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Addr, "addr", o.Addr, "Address of /livez, /healthz, /readyz and /metrics.")
-	flags.StringVar(&o.RunDir, "run-dir", o.RunDir, "Folder in which the node's run directory is mounted.")
+	flags.StringVar(&o.Addr, "addr", o.Addr, "Address that serves /livez, /healthz, /readyz and /metrics.")
+	flags.StringVar(&o.RunDir, "run-dir", o.RunDir, "Directory where the run directory of the node is mounted.")
 	flags.StringVar(&o.SocketFile, "socket-file", o.SocketFile,
-		"Path of the container runtime's socket, relative to --run-dir. Empty looks at the usual places.")
-	flags.BoolVar(&o.EnablePprof, "enable-pprof", o.EnablePprof, "Serve Go's profiles on --pprof-addr.")
-	flags.StringVar(&o.PprofAddr, "pprof-addr", o.PprofAddr, "Address of Go's profiles.")
-	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Kubeconfig of the cluster. Empty uses the Pod's service account.")
-	flags.Float32Var(&o.QPS, "rest-config-qps", o.QPS, "Requests per second to the cluster's API. 0 is the client's default.")
-	flags.IntVar(&o.Burst, "rest-config-burst", o.Burst, "Requests to the cluster's API above the rate. 0 is the client's default.")
+		"Path of the container runtime's socket, relative to --run-dir. If empty, the agent tries the well-known paths.")
+	flags.BoolVar(&o.EnablePprof, "enable-pprof", o.EnablePprof, "Serve Go profiles on --pprof-addr.")
+	flags.StringVar(&o.PprofAddr, "pprof-addr", o.PprofAddr, "Address that serves Go profiles.")
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Path to a kubeconfig. If empty, the service account of the Pod is used.")
+	flags.Float32Var(&o.QPS, "rest-config-qps", o.QPS, "Maximum requests per second to the API server. 0 means the client's default.")
+	flags.IntVar(&o.Burst, "rest-config-burst", o.Burst, "Maximum burst of requests above --rest-config-qps. 0 means the client's default.")
 	flags.StringVar(&o.PluginConfigFile, "plugin-config-file", o.PluginConfigFile,
-		"File with a CredentialProviderConfig of the kubelet's form: plugins that give credentials of registries. It may be missing.")
-	flags.StringVar(&o.PluginBinDir, "plugin-bin-dir", o.PluginBinDir, "Folder of the programs that --plugin-config-file names.")
+		"File with a CredentialProviderConfig, in the kubelet's format. It configures plugins that provide registry credentials. The file is "+
+			"optional.")
+	flags.StringVar(&o.PluginBinDir, "plugin-bin-dir", o.PluginBinDir, "Directory of the plugins that --plugin-config-file names.")
 	flags.IntVar(&o.MaxPulls, "max-workers-for-pull-image", o.MaxPulls,
-		"How many images are pulled at once. 0 and less is any number.")
+		"Maximum number of concurrent image pulls. 0 or less means no limit.")
 	flags.IntVar(&o.CRRWorkers, "crr-workers", o.CRRWorkers,
-		"On how many Pods' ContainerRecreateRequests the agent works at once. Each may wait for a container to end.")
+		"Maximum number of Pods whose ContainerRecreateRequests are processed concurrently. Each one can wait for a container to stop.")
 	o.Gates.AddFlag(flags)
 	logsapi.AddFlags(o.Logs, flags)
 }
@@ -99,7 +100,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 func (o *Options) Validate() error {
 	var errs []error
 	if o.NodeName == "" {
-		errs = append(errs, fmt.Errorf("environment variable %s is empty: set it to the node's name, in a Pod from spec.nodeName",
+		errs = append(errs, fmt.Errorf("environment variable %s is empty; set it to the node's name (in a Pod, from spec.nodeName)",
 			nodeNameEnv))
 	}
 	errs = append(errs, validateAddr("addr", o.Addr))
@@ -107,23 +108,23 @@ func (o *Options) Validate() error {
 		errs = append(errs, validateAddr("pprof-addr", o.PprofAddr))
 	}
 	if o.SocketFile != "" && !filepath.IsLocal(o.SocketFile) {
-		errs = append(errs, fmt.Errorf("--socket-file=%s: give a path below %s, relative to it", o.SocketFile, o.RunDir))
+		errs = append(errs, fmt.Errorf("--socket-file=%s: use a path relative to %s and below it", o.SocketFile, o.RunDir))
 	}
 	if o.CRRWorkers < 1 {
-		errs = append(errs, fmt.Errorf("--crr-workers=%d: give 1 or more", o.CRRWorkers))
+		errs = append(errs, fmt.Errorf("--crr-workers=%d: use 1 or more", o.CRRWorkers))
 	}
 	if o.QPS < 0 {
-		errs = append(errs, fmt.Errorf("--rest-config-qps=%v: give 0 or more", o.QPS))
+		errs = append(errs, fmt.Errorf("--rest-config-qps=%v: use 0 or more", o.QPS))
 	}
 	if o.Burst < 0 {
-		errs = append(errs, fmt.Errorf("--rest-config-burst=%d: give 0 or more", o.Burst))
+		errs = append(errs, fmt.Errorf("--rest-config-burst=%d: use 0 or more", o.Burst))
 	}
 	return errors.Join(errs...)
 }
 
 func validateAddr(flag, addr string) error {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return fmt.Errorf("--%s=%s: give host:port or :port: %w", flag, addr, err)
+		return fmt.Errorf("--%s=%s: use host:port or :port: %w", flag, addr, err)
 	}
 	return nil
 }
@@ -142,7 +143,7 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	}
 	logger := klog.FromContext(ctx)
 	for _, f := range forced {
-		logger.Info("One feature gate forced another", "gate", f.Gate, "value", f.Value, "by", f.By, "byValue", f.ByValue)
+		logger.Info("A feature gate sets another one", "gate", f.Gate, "value", f.Value, "by", f.By, "byValue", f.ByValue)
 	}
 	if ignored := features.Ignored(o.Gates); len(ignored) > 0 {
 		logger.Info("Accepted feature gates that have no effect in this program", "gates", ignored)

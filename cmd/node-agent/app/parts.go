@@ -110,7 +110,7 @@ func newImagePuller(
 ) (*imagepuller.Controller, error) {
 	plugins, err := credentials.LoadPlugins(config.PluginConfigFile, config.PluginBinDir, clock.RealClock{})
 	if err != nil {
-		logger.Error(err, "Left out credential provider plugins")
+		logger.Error(err, "Skipped credential provider plugins")
 	}
 	return imagepuller.New(imagepuller.Config{
 		Node: config.NodeName, Client: config.Client, Images: runtimes.Default().Images, Plugins: plugins, MaxPulls: config.MaxPulls,

@@ -39,7 +39,7 @@ func Initialized(plugin string, all ...Given) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("admission plugin %s was not given %s", plugin, strings.Join(missing, ", "))
+	return fmt.Errorf("admission plugin %s is missing %s", plugin, strings.Join(missing, ", "))
 }
 
 // HostClient is embedded by a plugin that reads the host cluster.
@@ -48,7 +48,7 @@ type HostClient struct{ Host kubernetes.Interface }
 // SetExternalKubeClientSet sets the client of the host cluster.
 func (h *HostClient) SetExternalKubeClientSet(client kubernetes.Interface) { h.Host = client }
 
-func (h *HostClient) missing() string { return unless(h.Host != nil, "a client of the host cluster") }
+func (h *HostClient) missing() string { return unless(h.Host != nil, "a client for the host cluster") }
 
 // KruiseClient is embedded by a plugin that reads Kruise kinds.
 type KruiseClient struct{ Kruise versioned.Interface }
@@ -56,7 +56,9 @@ type KruiseClient struct{ Kruise versioned.Interface }
 // SetKruiseClientSet sets the client of this API server.
 func (k *KruiseClient) SetKruiseClientSet(client versioned.Interface) { k.Kruise = client }
 
-func (k *KruiseClient) missing() string { return unless(k.Kruise != nil, "a client of our own API") }
+func (k *KruiseClient) missing() string {
+	return unless(k.Kruise != nil, "a client for the Kruise API")
+}
 
 // Features is embedded by a plugin that depends on a feature gate.
 type Features struct{ Gate featuregate.FeatureGate }
@@ -73,17 +75,17 @@ type OwnNamespace struct{ Namespace string }
 func (o *OwnNamespace) SetOwnNamespace(namespace string) { o.Namespace = namespace }
 
 func (o *OwnNamespace) missing() string {
-	return unless(o.Namespace != "", "the namespace of the programs")
+	return unless(o.Namespace != "", "the system namespace")
 }
 
 // MetadataClient is embedded by a plugin that reads objects of any kind in the host cluster.
 type MetadataClient struct{ Metadata metadata.Interface }
 
-// SetMetadataClient sets the metadata client of the host cluster.
+// SetMetadataClient sets the metadata client for the host cluster.
 func (m *MetadataClient) SetMetadataClient(client metadata.Interface) { m.Metadata = client }
 
 func (m *MetadataClient) missing() string {
-	return unless(m.Metadata != nil, "a client of the host cluster's metadata")
+	return unless(m.Metadata != nil, "a metadata client for the host cluster")
 }
 
 // ProtectionLog is embedded by a plugin that logs its refusals.

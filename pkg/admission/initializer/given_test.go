@@ -32,15 +32,15 @@ func TestAPluginSaysWhatItLacks(t *testing.T) {
 	gate, err := features.New("")
 	require.NoError(t, err)
 	p := &plugin{}
-	require.EqualError(t, p.initialized(), "admission plugin Demo was not given a client of the host cluster, a client of our own API, "+
-		"the feature gates, the namespace of the programs, a client of the host cluster's metadata, the protection log")
+	require.EqualError(t, p.initialized(), "admission plugin Demo is missing a client for the host cluster, a client for the Kruise API, "+
+		"the feature gates, the system namespace, a metadata client for the host cluster, the protection log")
 	p.SetMetadataClient(&metadatafake.FakeMetadataClient{})
 	p.SetProtectionLog(protectionlog.New(io.Discard))
 	p.SetKruiseClientSet(kruisefake.NewClientset())
 	p.SetKruiseFeatures(gate)
-	require.EqualError(t, p.initialized(), "admission plugin Demo was not given a client of the host cluster, the namespace of the programs")
+	require.EqualError(t, p.initialized(), "admission plugin Demo is missing a client for the host cluster, the system namespace")
 	p.SetExternalKubeClientSet(fake.NewClientset())
-	require.EqualError(t, p.initialized(), "admission plugin Demo was not given the namespace of the programs")
+	require.EqualError(t, p.initialized(), "admission plugin Demo is missing the system namespace")
 	p.SetOwnNamespace("kruise-system")
 	assert.NoError(t, p.initialized())
 }

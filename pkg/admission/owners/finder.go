@@ -39,8 +39,8 @@ func (f *Finder) Get(ctx context.Context, namespace string, ref *metav1.OwnerRef
 	}
 	owner, err := f.read(ctx, namespace, kind, ref.Name)
 	if apierrors.IsForbidden(err) {
-		klog.FromContext(ctx).V(2).Info("May not read the owner, it counts as being there: add the rule to a ClusterRole with the label "+
-			"rbac.kruise.io/aggregate-to-workloads", "kind", kind, "err", err)
+		klog.FromContext(ctx).V(2).Info("Access to the owner is denied, so it counts as existing: add the rule to a ClusterRole with "+
+			"the label rbac.kruise.io/aggregate-to-workloads", "kind", kind, "err", err)
 		return nil, nil //nolint:nilnil // see above
 	}
 	if err != nil {
@@ -56,7 +56,7 @@ func (f *Finder) read(ctx context.Context, namespace string, kind schema.GroupVe
 	}
 	mapping, err := f.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {
-		klog.FromContext(ctx).V(2).Info("Owner's kind is not served, it counts as being there", "kind", kind, "err", err)
+		klog.FromContext(ctx).V(2).Info("The owner's kind is not served, so the owner counts as existing", "kind", kind, "err", err)
 		return nil, nil //nolint:nilnil // see above
 	}
 	return f.Metadata.Resource(mapping.Resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})

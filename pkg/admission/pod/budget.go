@@ -74,7 +74,7 @@ func (b *budget) governing(ctx context.Context, pod *corev1.Pod) (string, error)
 	}
 	workloads, err := b.workloads(ctx, pod)
 	if err != nil {
-		return "", fmt.Errorf("look up what the Pod belongs to: %w", err)
+		return "", fmt.Errorf("look up the owners of the Pod: %w", err)
 	}
 	governing, err := disruption.Governing(b.known, pod.Namespace, pod.Labels, workloads)
 	if err != nil {

@@ -104,8 +104,8 @@ func TestWithoutBothGatesNothingIsSaid(t *testing.T) {
 	assert.Equal(t, newPod(related("a", "a")), w.create(newPod(related("a", "a"))))
 }
 
-// TestAFailureIsNoReasonToRefuseAPod checks that the Pod is admitted and that the other mutators still run.
-func TestAFailureIsNoReasonToRefuseAPod(t *testing.T) {
+// TestFailureDoesNotRefuseThePod checks that the Pod is admitted and that the other mutators still run.
+func TestFailureDoesNotRefuseThePod(t *testing.T) {
 	w := newWorld(t, "KruisePodReadinessGate=true", []runtime.Object{replicaSet()})
 	require.NoError(t, w.budget.known.Add(targeting("b", "apps/v1", "Deployment", "d")))
 	down := true

@@ -47,7 +47,7 @@ func (p *Plugin) Admit(ctx context.Context, attributes admission.Attributes, _ a
 	}
 	// Do not wait for the caches. The client retries, or the failure policy of the webhook admits the Pod without this plugin.
 	if !p.synced() {
-		return apierrors.NewServiceUnavailable("what concerns new Pods is not known yet; try again in a few seconds")
+		return apierrors.NewServiceUnavailable("the caches for new Pods are not loaded yet; try again in a few seconds")
 	}
 	result := pod.DeepCopy()
 	if result.Namespace == "" {
@@ -59,7 +59,7 @@ func (p *Plugin) Admit(ctx context.Context, attributes admission.Attributes, _ a
 		case err == nil:
 			result = next
 		case m.optional:
-			klog.FromContext(ctx).Error(err, "Pod is created without what a mutator would do", "mutator", m.name,
+			klog.FromContext(ctx).Error(err, "A mutator failed: the Pod is created without its changes", "mutator", m.name,
 				"namespace", result.Namespace, "name", pod.Name, "generateName", pod.GenerateName)
 		default:
 			return err

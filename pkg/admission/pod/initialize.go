@@ -71,7 +71,8 @@ func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFacto
 // ValidateInitialization returns an error if a dependency is missing, and builds the chain. It is called once, after all initializers.
 func (p *Plugin) ValidateInitialization() error {
 	if p.Gate == nil || p.synced == nil || !p.budget.owners.Complete() {
-		return errors.New(PluginName + " needs clients of the host cluster and of our own, caches of our own kinds, and the gates")
+		return errors.New(PluginName + " needs clients for the host cluster and the Kruise API, caches of Kruise kinds, and the feature " +
+			"gates")
 	}
 	p.budget.features = p.Gate
 	p.mutators = p.chain()

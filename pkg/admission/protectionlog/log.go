@@ -48,7 +48,8 @@ func Open(ctx context.Context, directory string) *Log {
 	path := filepath.Join(directory, "protection.log")
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // users' tools read it
 	if err != nil {
-		klog.FromContext(ctx).Info("Refusals are logged to standard output, their file cannot be opened", "path", path, "reason", err.Error())
+		klog.FromContext(ctx).Info("Cannot open the protection log file, logging refusals to standard "+
+			"output", "path", path, "reason", err.Error())
 		return New(os.Stdout)
 	}
 	return New(file)

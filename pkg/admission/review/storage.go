@@ -66,11 +66,11 @@ func (r *reviewREST) Create(
 ) (runtime.Object, error) {
 	review, ok := object.(*admissionv1.AdmissionReview)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("%T is no AdmissionReview", object))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("%T is not an AdmissionReview", object))
 	}
 	request := review.Request
 	if request == nil {
-		return nil, apierrors.NewBadRequest("request: missing, a review without one asks nothing")
+		return nil, apierrors.NewBadRequest("request: must be set")
 	}
 	if !r.route.covers(request) {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s does not review %s of %s: correct the rules of the webhook",
@@ -110,7 +110,7 @@ func (r *reviewREST) mutate(
 ) error {
 	object := attributes.GetObject()
 	if object == nil {
-		return apierrors.NewBadRequest("request.object: missing, there is nothing to change")
+		return apierrors.NewBadRequest("request.object: must be set")
 	}
 	before := object.DeepCopyObject()
 	for _, plugin := range r.plugins {

@@ -157,13 +157,13 @@ func TestAPluginIsAskedWhatItHandles(t *testing.T) {
 	assert.Empty(t, first.asked)
 }
 
-func TestReviewsThatAskNothingWeAnswer(t *testing.T) {
+func TestInvalidReviewsAreRefused(t *testing.T) {
 	tests := map[string]struct {
 		request *admissionv1.AdmissionRequest
 		change  func(*admissionv1.AdmissionRequest)
 		want    string
 	}{
-		"no request":        {nil, nil, "request: missing"},
+		"no request":        {nil, nil, "request: must be set"},
 		"another resource":  {deletion(), func(r *admissionv1.AdmissionRequest) { r.Resource.Resource = "nodes" }, "podreviews does not review DELETE of nodes"},
 		"a subresource":     {deletion(), func(r *admissionv1.AdmissionRequest) { r.SubResource = "status" }, "pods/status: correct the rules"},
 		"another operation": {deletion(), func(r *admissionv1.AdmissionRequest) { r.Operation = admissionv1.Connect }, "does not review CONNECT"},

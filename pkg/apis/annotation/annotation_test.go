@@ -45,7 +45,7 @@ func TestFieldsComeBack(t *testing.T) {
 }
 
 // Anybody may write the annotation: what cannot be read as a whole says nothing.
-func TestTextsOfOthersAreLeftAlone(t *testing.T) {
+func TestForeignAnnotationsAreKept(t *testing.T) {
 	for name, annotations := range map[string]map[string]string{
 		"none":      nil,
 		"no JSON":   {key: "mine"},

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ConcurrencyPolicy says what happens when a run is due while another has not ended.
+// ConcurrencyPolicy defines what happens when a run is due and the previous run has not finished.
 type ConcurrencyPolicy string
 
 const (
@@ -14,7 +14,7 @@ const (
 	AllowConcurrent ConcurrencyPolicy = "Allow"
 	// ForbidConcurrent skips the new run.
 	ForbidConcurrent ConcurrencyPolicy = "Forbid"
-	// ReplaceConcurrent deletes the run that has not ended and starts the new one.
+	// ReplaceConcurrent deletes the unfinished run and starts the new one.
 	ReplaceConcurrent ConcurrencyPolicy = "Replace"
 )
 
@@ -52,7 +52,7 @@ type AdvancedCronJobList struct {
 	Items []AdvancedCronJob
 }
 
-// AdvancedCronJobSpec is what is to run, and when.
+// AdvancedCronJobSpec defines the jobs and their schedule.
 type AdvancedCronJobSpec struct {
 	Schedule                   string
 	TimeZone                   *string
@@ -85,7 +85,7 @@ type ImageListPullJobTemplateSpec struct {
 	Spec ImageListPullJobSpec
 }
 
-// AdvancedCronJobStatus is what the controller observed.
+// AdvancedCronJobStatus is the observed state.
 type AdvancedCronJobStatus struct {
 	Type             TemplateKind
 	Active           []corev1.ObjectReference

@@ -6,13 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// FailurePolicyType says what a job does when a Pod of it fails.
+// FailurePolicyType defines what a job does when one of its Pods fails.
 type FailurePolicyType string
 
 const (
-	// FailurePolicyTypeFailFast fails the job at once, and deletes the Pods that still run.
+	// FailurePolicyTypeFailFast fails the job immediately and deletes its running Pods.
 	FailurePolicyTypeFailFast FailurePolicyType = "FailFast"
-	// FailurePolicyTypeContinue goes on with the other nodes.
+	// FailurePolicyTypeContinue runs the Pods of the other nodes.
 	FailurePolicyTypeContinue FailurePolicyType = "Continue"
 	// FailurePolicyTypePause pauses the job.
 	FailurePolicyTypePause FailurePolicyType = "Pause"
@@ -22,29 +22,29 @@ const (
 type JobConditionType string
 
 const (
-	// JobComplete says that the job has ended and did not fail.
+	// JobComplete means that the job has finished and did not fail.
 	JobComplete JobConditionType = "Complete"
-	// JobFailed says that the job has failed.
+	// JobFailed means that the job has failed.
 	JobFailed JobConditionType = "Failed"
 )
 
-// BroadcastJobPhase is the state of a BroadcastJob as a word.
+// BroadcastJobPhase is the phase of a BroadcastJob.
 type BroadcastJobPhase string
 
 const (
-	// BroadcastJobCompleted has ended and did not fail.
+	// BroadcastJobCompleted means that the job has finished and did not fail.
 	BroadcastJobCompleted BroadcastJobPhase = "completed"
-	// BroadcastJobRunning has Pods, or waits for nodes.
+	// BroadcastJobRunning means that the job has Pods or waits for nodes.
 	BroadcastJobRunning BroadcastJobPhase = "running"
-	// BroadcastJobPaused creates no more Pods until it is resumed.
+	// BroadcastJobPaused means that the job creates no Pods until you resume it.
 	BroadcastJobPaused BroadcastJobPhase = "paused"
-	// BroadcastJobFailed has failed.
+	// BroadcastJobFailed means that the job has failed.
 	BroadcastJobFailed BroadcastJobPhase = "failed"
 )
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// BroadcastJob runs a Pod to its end on every node where the Pod fits.
+// BroadcastJob runs a Pod to completion on every eligible node.
 type BroadcastJob struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -63,7 +63,7 @@ type BroadcastJobList struct {
 	Items []BroadcastJob
 }
 
-// BroadcastJobSpec is what is to run on the nodes, and how.
+// BroadcastJobSpec defines the Pod to run on the nodes.
 type BroadcastJobSpec struct {
 	Parallelism      *intstr.IntOrString
 	Template         corev1.PodTemplateSpec
@@ -72,13 +72,13 @@ type BroadcastJobSpec struct {
 	FailurePolicy    FailurePolicy
 }
 
-// FailurePolicy says what a job does when a Pod of it fails.
+// FailurePolicy defines what a job does when one of its Pods fails.
 type FailurePolicy struct {
 	Type         FailurePolicyType
 	RestartLimit int32
 }
 
-// BroadcastJobStatus is what the controller observed.
+// BroadcastJobStatus is the observed state.
 type BroadcastJobStatus struct {
 	Conditions     []JobCondition
 	StartTime      *metav1.Time
@@ -90,7 +90,7 @@ type BroadcastJobStatus struct {
 	Phase          BroadcastJobPhase
 }
 
-// JobCondition is one observation about a job.
+// JobCondition describes one aspect of the state of a job.
 type JobCondition struct {
 	Type               JobConditionType
 	Status             corev1.ConditionStatus

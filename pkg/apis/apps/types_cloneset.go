@@ -8,13 +8,13 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// CloneSetUpdateStrategyType says what starts the update of a Pod.
+// CloneSetUpdateStrategyType defines when Pods are updated.
 type CloneSetUpdateStrategyType string
 
 const (
-	// RollingUpdateCloneSetStrategyType updates Pods step by step.
+	// RollingUpdateCloneSetStrategyType updates Pods gradually.
 	RollingUpdateCloneSetStrategyType CloneSetUpdateStrategyType = "RollingUpdate"
-	// OnDeleteCloneSetStrategyType updates a Pod only when somebody deletes it.
+	// OnDeleteCloneSetStrategyType updates a Pod only when you delete it.
 	OnDeleteCloneSetStrategyType CloneSetUpdateStrategyType = "OnDelete"
 )
 
@@ -22,11 +22,12 @@ const (
 type CloneSetConditionType string
 
 const (
-	// CloneSetConditionFailedScale says that Pods could not be created or deleted.
+	// CloneSetConditionFailedScale means that Pods could not be created or deleted.
 	CloneSetConditionFailedScale CloneSetConditionType = "FailedScale"
-	// CloneSetConditionFailedUpdate says that Pods could not be updated.
+	// CloneSetConditionFailedUpdate means that Pods could not be updated.
 	CloneSetConditionFailedUpdate CloneSetConditionType = "FailedUpdate"
-	// CloneSetConditionProgressing says whether a rollout advances within its deadline.
+	// CloneSetConditionProgressing reports whether a rollout makes progress within its
+	// deadline.
 	CloneSetConditionProgressing CloneSetConditionType = "Progressing"
 )
 
@@ -51,7 +52,7 @@ type CloneSetList struct {
 	Items []CloneSet
 }
 
-// CloneSetSpec is what the user asks for. The fields are explained in v1beta1.
+// CloneSetSpec is the desired state. The fields are explained in v1beta1.
 type CloneSetSpec struct {
 	Replicas                *int32
 	Selector                *metav1.LabelSelector
@@ -65,7 +66,7 @@ type CloneSetSpec struct {
 	ProgressDeadlineSeconds *int32
 }
 
-// CloneSetScaleStrategy says how Pods are created and which are deleted.
+// CloneSetScaleStrategy defines how Pods are created and which Pods are deleted first.
 type CloneSetScaleStrategy struct {
 	PodsToDelete           []string
 	MaxUnavailable         *intstr.IntOrString
@@ -73,13 +74,13 @@ type CloneSetScaleStrategy struct {
 	ExcludePreparingDelete bool
 }
 
-// CloneSetUpdateStrategy says how Pods come to a new revision.
+// CloneSetUpdateStrategy defines how Pods are updated to a new revision.
 type CloneSetUpdateStrategy struct {
 	Type          CloneSetUpdateStrategyType
 	RollingUpdate *RollingUpdateCloneSetStrategy
 }
 
-// RollingUpdateCloneSetStrategy is the settings of a rolling update.
+// RollingUpdateCloneSetStrategy contains the settings of a rolling update.
 type RollingUpdateCloneSetStrategy struct {
 	PodUpdatePolicy       pub.PodUpdatePolicyType
 	Partition             *intstr.IntOrString
@@ -91,7 +92,7 @@ type RollingUpdateCloneSetStrategy struct {
 	InPlaceUpdateStrategy *InPlaceUpdateStrategy
 }
 
-// InPlaceUpdateStrategy is the settings of an in-place update.
+// InPlaceUpdateStrategy contains the settings of an in-place update.
 type InPlaceUpdateStrategy struct {
 	GracePeriodSeconds                  int32
 	ImagePreDownloadParallelism         *intstr.IntOrString
@@ -99,7 +100,7 @@ type InPlaceUpdateStrategy struct {
 	ImagePreDownloadMinUpdatedReadyPods *intstr.IntOrString
 }
 
-// CloneSetStatus is what the controller observed.
+// CloneSetStatus is the observed state.
 type CloneSetStatus struct {
 	ObservedGeneration       int64
 	Replicas                 int32
@@ -116,7 +117,7 @@ type CloneSetStatus struct {
 	LabelSelector            string
 }
 
-// CloneSetCondition is one observation about a CloneSet.
+// CloneSetCondition describes one aspect of the state of a CloneSet.
 type CloneSetCondition struct {
 	Type               CloneSetConditionType
 	Status             corev1.ConditionStatus

@@ -1,16 +1,17 @@
 package apps
 
-// CompletionPolicyType says whether a job ends.
+// CompletionPolicyType defines whether a job finishes.
 type CompletionPolicyType string
 
 const (
-	// CompletionPolicyAlways ends the job when it has done everything.
+	// CompletionPolicyAlways finishes the job when all work is done.
 	CompletionPolicyAlways CompletionPolicyType = "Always"
-	// CompletionPolicyNever keeps the job: it goes on with what appears later.
+	// CompletionPolicyNever never finishes the job, so that it also serves nodes that join
+	// later.
 	CompletionPolicyNever CompletionPolicyType = "Never"
 )
 
-// CompletionPolicy says when a job ends and what becomes of it.
+// CompletionPolicy defines when a job finishes and when it is deleted.
 type CompletionPolicy struct {
 	Type                    CompletionPolicyType
 	ActiveDeadlineSeconds   *int64

@@ -5,35 +5,35 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ContainerRecreateRequestFailurePolicyType says what one container that could not be stopped
-// does to the others.
+// ContainerRecreateRequestFailurePolicyType defines what happens when a container cannot be stopped.
 type ContainerRecreateRequestFailurePolicyType string
 
 const (
 	// FailContainerRecreateRequestFailurePolicy ends the request.
 	FailContainerRecreateRequestFailurePolicy ContainerRecreateRequestFailurePolicyType = "Fail"
-	// IgnoreContainerRecreateRequestFailurePolicy goes on with the other containers.
+	// IgnoreContainerRecreateRequestFailurePolicy continues with the other containers.
 	IgnoreContainerRecreateRequestFailurePolicy ContainerRecreateRequestFailurePolicyType = "Ignore"
 )
 
-// ContainerRecreateRequestPhase is how far a request, or one of its containers, has come.
+// ContainerRecreateRequestPhase is the phase of a request or of one of its containers.
 type ContainerRecreateRequestPhase string
 
 const (
-	// ContainerRecreateRequestPending waits for its turn.
+	// ContainerRecreateRequestPending means that the work has not started.
 	ContainerRecreateRequestPending ContainerRecreateRequestPhase = "Pending"
-	// ContainerRecreateRequestRecreating is being worked on.
+	// ContainerRecreateRequestRecreating means that the work is in progress.
 	ContainerRecreateRequestRecreating ContainerRecreateRequestPhase = "Recreating"
-	// ContainerRecreateRequestSucceeded is a container that runs again.
+	// ContainerRecreateRequestSucceeded means that the container runs again.
 	ContainerRecreateRequestSucceeded ContainerRecreateRequestPhase = "Succeeded"
-	// ContainerRecreateRequestFailed is a container that could not be stopped.
+	// ContainerRecreateRequestFailed means that the container could not be stopped.
 	ContainerRecreateRequestFailed ContainerRecreateRequestPhase = "Failed"
-	// ContainerRecreateRequestCompleted is a request that has ended, well or not.
+	// ContainerRecreateRequestCompleted means that the request has finished, with success or
+	// failure.
 	ContainerRecreateRequestCompleted ContainerRecreateRequestPhase = "Completed"
 )
 
-// ContainerRecreateRequestConditionPreRecreateGrace is True from when the Pod was taken out of
-// service before its containers are stopped.
+// ContainerRecreateRequestConditionPreRecreateGrace is True after the Pod was taken out of service, before its
+// containers are stopped.
 const ContainerRecreateRequestConditionPreRecreateGrace = "PreRecreateGrace"
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -57,8 +57,7 @@ type ContainerRecreateRequestList struct {
 	Items []ContainerRecreateRequest
 }
 
-// ContainerRecreateRequestSpec says which containers to restart, and how. The fields are explained
-// in v1beta1.
+// ContainerRecreateRequestSpec defines which containers to restart, and how. The fields are explained in v1beta1.
 type ContainerRecreateRequestSpec struct {
 	PodName                 string
 	Containers              []ContainerRecreateRequestContainer
@@ -81,7 +80,7 @@ type ContainerRecreateRequestContainerContext struct {
 	RestartCount int32
 }
 
-// ContainerRecreateRequestStrategy says how containers are restarted.
+// ContainerRecreateRequestStrategy defines how containers are restarted.
 type ContainerRecreateRequestStrategy struct {
 	FailurePolicy                 ContainerRecreateRequestFailurePolicyType
 	OrderedRecreate               bool
@@ -91,8 +90,7 @@ type ContainerRecreateRequestStrategy struct {
 	MinStartedSeconds             int32
 }
 
-// ContainerRecreateRequestStatus is how far a request has come. In v1alpha1 the last two fields
-// are annotations.
+// ContainerRecreateRequestStatus is the progress of a request. In v1alpha1 the last two fields are annotations.
 type ContainerRecreateRequestStatus struct {
 	Phase                   ContainerRecreateRequestPhase
 	CompletionTime          *metav1.Time
@@ -102,7 +100,7 @@ type ContainerRecreateRequestStatus struct {
 	Conditions              []metav1.Condition
 }
 
-// ContainerRecreateRequestContainerRecreateState is how far a container has come.
+// ContainerRecreateRequestContainerRecreateState is the progress of one container.
 type ContainerRecreateRequestContainerRecreateState struct {
 	Name     string
 	Phase    ContainerRecreateRequestPhase
@@ -110,7 +108,7 @@ type ContainerRecreateRequestContainerRecreateState struct {
 	IsKilled bool
 }
 
-// ContainerRecreateRequestContainerStatus is what the Pod says about a container.
+// ContainerRecreateRequestContainerStatus is the status of a container in the Pod.
 type ContainerRecreateRequestContainerStatus struct {
 	Name         string
 	Ready        bool

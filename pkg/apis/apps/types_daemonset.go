@@ -9,30 +9,30 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// DaemonSetUpdateStrategyType says what starts the update of a Pod.
+// DaemonSetUpdateStrategyType defines when Pods are updated.
 type DaemonSetUpdateStrategyType string
 
 const (
 	// RollingUpdateDaemonSetStrategyType updates Pods node by node.
 	RollingUpdateDaemonSetStrategyType DaemonSetUpdateStrategyType = "RollingUpdate"
-	// OnDeleteDaemonSetStrategyType updates a Pod only when somebody deletes it.
+	// OnDeleteDaemonSetStrategyType updates a Pod only when you delete it.
 	OnDeleteDaemonSetStrategyType DaemonSetUpdateStrategyType = "OnDelete"
 )
 
-// RollingUpdateType says how a Pod comes to a new revision.
+// RollingUpdateType defines how a Pod is updated.
 type RollingUpdateType string
 
 const (
 	// StandardRollingUpdateType deletes the Pod and creates a new one.
 	StandardRollingUpdateType RollingUpdateType = "Standard"
-	// InplaceRollingUpdateType updates the Pod in place where the change allows it, and
+	// InplaceRollingUpdateType updates the Pod in place if the change allows it, and
 	// recreates it otherwise.
 	InplaceRollingUpdateType RollingUpdateType = "InPlaceIfPossible"
 )
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// DaemonSet keeps one Pod on each node that fits.
+// DaemonSet runs one Pod on each eligible node.
 type DaemonSet struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -51,7 +51,7 @@ type DaemonSetList struct {
 	Items []DaemonSet
 }
 
-// DaemonSetSpec is what the user asks for. The fields are explained in v1beta1.
+// DaemonSetSpec is the desired state. The fields are explained in v1beta1.
 type DaemonSetSpec struct {
 	Selector             *metav1.LabelSelector
 	Template             corev1.PodTemplateSpec
@@ -63,18 +63,18 @@ type DaemonSetSpec struct {
 	ScaleStrategy        DaemonSetScaleStrategy
 }
 
-// DaemonSetScaleStrategy says how Pods are created.
+// DaemonSetScaleStrategy defines how Pods are created.
 type DaemonSetScaleStrategy struct {
 	PartitionedScaling bool
 }
 
-// DaemonSetUpdateStrategy says how Pods come to a new revision.
+// DaemonSetUpdateStrategy defines how Pods are updated to a new revision.
 type DaemonSetUpdateStrategy struct {
 	Type          DaemonSetUpdateStrategyType
 	RollingUpdate *RollingUpdateDaemonSet
 }
 
-// RollingUpdateDaemonSet is the settings of a rolling update.
+// RollingUpdateDaemonSet contains the settings of a rolling update.
 type RollingUpdateDaemonSet struct {
 	RollingUpdateType RollingUpdateType
 	MaxUnavailable    *intstr.IntOrString
@@ -84,7 +84,7 @@ type RollingUpdateDaemonSet struct {
 	Paused            *bool
 }
 
-// DaemonSetStatus is what the controller observed.
+// DaemonSetStatus is the observed state.
 type DaemonSetStatus struct {
 	CurrentNumberScheduled int32
 	NumberMisscheduled     int32

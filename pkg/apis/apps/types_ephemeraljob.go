@@ -5,23 +5,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EphemeralJobPhase says how far a job is.
+// EphemeralJobPhase is the phase of a job.
 type EphemeralJobPhase string
 
 const (
-	// EphemeralJobSucceeded says that the containers of all Pods ended well.
+	// EphemeralJobSucceeded means that the containers of all Pods succeeded.
 	EphemeralJobSucceeded EphemeralJobPhase = "Succeeded"
-	// EphemeralJobFailed says that the job is over and that containers failed, or that its deadline passed.
+	// EphemeralJobFailed means that the job has finished and containers failed, or that its
+	// deadline passed.
 	EphemeralJobFailed EphemeralJobPhase = "Failed"
-	// EphemeralJobWaiting says that there are no Pods, or that no container runs yet.
+	// EphemeralJobWaiting means that no Pod matches, or that no container runs yet.
 	EphemeralJobWaiting EphemeralJobPhase = "Waiting"
-	// EphemeralJobRunning says that containers run.
+	// EphemeralJobRunning means that containers run.
 	EphemeralJobRunning EphemeralJobPhase = "Running"
-	// EphemeralJobPaused says that the job injects no more containers for now.
+	// EphemeralJobPaused means that the job does not add containers until you resume it.
 	EphemeralJobPaused EphemeralJobPhase = "Paused"
-	// EphemeralJobError says that the job cannot run as it is written.
+	// EphemeralJobError means that the spec of the job is invalid.
 	EphemeralJobError EphemeralJobPhase = "Error"
-	// EphemeralJobUnknown says that the state of the containers is not known.
+	// EphemeralJobUnknown means that the state of the containers is unknown.
 	EphemeralJobUnknown EphemeralJobPhase = "Unknown"
 )
 
@@ -29,22 +30,22 @@ const (
 type EphemeralJobConditionType string
 
 const (
-	// EJobInitialized says that the controller has seen the job.
+	// EJobInitialized means that the controller has seen the job.
 	EJobInitialized EphemeralJobConditionType = "Initialized"
-	// EJobMatchedEmpty says that the job matches no Pods.
+	// EJobMatchedEmpty means that the job matches no Pods.
 	EJobMatchedEmpty EphemeralJobConditionType = "MatchedEmpty"
-	// EJobSucceeded says that the job is over and succeeded.
+	// EJobSucceeded means that the job has succeeded.
 	EJobSucceeded EphemeralJobConditionType = "JobSucceeded"
-	// EJobFailed says that the job is over and failed.
+	// EJobFailed means that the job has failed.
 	EJobFailed EphemeralJobConditionType = "JobFailed"
-	// EJobError says that the job cannot run as it is written.
+	// EJobError means that the spec of the job is invalid.
 	EJobError EphemeralJobConditionType = "JobError"
 )
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// EphemeralJob adds ephemeral containers to running Pods, a few Pods at a time, and reports
-// how they ended. Ephemeral containers stay in their Pods: deleting the job stops none.
+// EphemeralJob adds ephemeral containers to running Pods, a few Pods at a time, and reports their results. Ephemeral
+// containers stay in their Pods: deleting the job does not stop them.
 type EphemeralJob struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -63,7 +64,7 @@ type EphemeralJobList struct {
 	Items []EphemeralJob
 }
 
-// EphemeralJobSpec is the containers, and the Pods that get them. The fields are explained in v1alpha1.
+// EphemeralJobSpec defines the containers and the Pods that get them. The fields are explained in v1alpha1.
 type EphemeralJobSpec struct {
 	Selector                *metav1.LabelSelector
 	Template                EphemeralContainerTemplateSpec
@@ -74,12 +75,12 @@ type EphemeralJobSpec struct {
 	TTLSecondsAfterFinished *int32
 }
 
-// EphemeralContainerTemplateSpec is the containers that each of the Pods gets.
+// EphemeralContainerTemplateSpec contains the ephemeral containers.
 type EphemeralContainerTemplateSpec struct {
 	EphemeralContainers []corev1.EphemeralContainer
 }
 
-// EphemeralJobStatus is what the controller observed. Its numbers count Pods.
+// EphemeralJobStatus is the observed state. Its numbers count Pods.
 type EphemeralJobStatus struct {
 	Phase          EphemeralJobPhase
 	Conditions     []EphemeralJobCondition
@@ -92,7 +93,7 @@ type EphemeralJobStatus struct {
 	Waiting        int32
 }
 
-// EphemeralJobCondition is one observation about an EphemeralJob.
+// EphemeralJobCondition describes one aspect of the state of an EphemeralJob.
 type EphemeralJobCondition struct {
 	Type               EphemeralJobConditionType
 	Status             corev1.ConditionStatus

@@ -26,13 +26,13 @@ type ImageListPullJobList struct {
 	Items []ImageListPullJob
 }
 
-// ImageListPullJobSpec is images, where they are to be, and how they are pulled.
+// ImageListPullJobSpec defines the images, the nodes, and how the images are pulled.
 type ImageListPullJobSpec struct {
 	Images []string
 	ImagePullJobTemplate
 }
 
-// ImageListPullJobStatus is what the controller observed.
+// ImageListPullJobStatus is the observed state.
 type ImageListPullJobStatus struct {
 	StartTime           *metav1.Time
 	CompletionTime      *metav1.Time
@@ -43,7 +43,7 @@ type ImageListPullJobStatus struct {
 	FailedImageStatuses []FailedImageStatus
 }
 
-// FailedImageStatus is an image that some node could not pull.
+// FailedImageStatus is an image that at least one node failed to pull.
 type FailedImageStatus struct {
 	ImagePullJob string
 	Name         string

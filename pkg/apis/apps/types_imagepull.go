@@ -5,25 +5,23 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// ImagePullPolicy says whether an image that a node has is pulled again.
+// ImagePullPolicy defines whether to pull an image that is already on the node.
 type ImagePullPolicy string
 
 const (
-	// PullAlways pulls the image also where it is present.
+	// PullAlways pulls the image even if it is present.
 	PullAlways ImagePullPolicy = "Always"
-	// PullIfNotPresent leaves an image alone that is present.
+	// PullIfNotPresent does not pull an image that is present.
 	PullIfNotPresent ImagePullPolicy = "IfNotPresent"
 )
 
-// SandboxConfig is metadata that the container runtime gets with a pull, for runtimes that
-// load images lazily.
+// SandboxConfig is metadata for the container runtime. It is passed with a pull, for runtimes that load images lazily.
 type SandboxConfig struct {
 	Annotations map[string]string
 	Labels      map[string]string
 }
 
-// ImagePullJobTemplate says where and how images are pulled. All jobs that pull images have
-// these fields.
+// ImagePullJobTemplate contains the fields that all jobs that pull images share.
 type ImagePullJobTemplate struct {
 	PullSecrets      []string
 	Selector         *ImagePullJobNodeSelector
@@ -35,13 +33,13 @@ type ImagePullJobTemplate struct {
 	ImagePullPolicy  ImagePullPolicy
 }
 
-// ImagePullJobNodeSelector chooses nodes by name or by label, not both.
+// ImagePullJobNodeSelector selects nodes by name or by label, not both.
 type ImagePullJobNodeSelector struct {
 	Names []string
 	metav1.LabelSelector
 }
 
-// ImagePullJobPodSelector chooses nodes by the labels of the Pods that run there.
+// ImagePullJobPodSelector selects nodes by the labels of the Pods that run on them.
 type ImagePullJobPodSelector struct {
 	metav1.LabelSelector
 }

@@ -25,13 +25,13 @@ type ImagePullJobList struct {
 	Items []ImagePullJob
 }
 
-// ImagePullJobSpec is an image, where it is to be, and how it is pulled.
+// ImagePullJobSpec defines the image, the nodes, and how the image is pulled.
 type ImagePullJobSpec struct {
 	Image string
 	ImagePullJobTemplate
 }
 
-// ImagePullJobStatus is what the controller observed.
+// ImagePullJobStatus is the observed state.
 type ImagePullJobStatus struct {
 	StartTime      *metav1.Time
 	CompletionTime *metav1.Time

@@ -5,31 +5,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ImagePullPhase is how far the pull of an image is.
+// ImagePullPhase is the phase of the pull of an image.
 type ImagePullPhase string
 
 const (
-	// ImagePhaseWaiting waits for its turn on the node.
+	// ImagePhaseWaiting means that the pull waits for other pulls on the node.
 	ImagePhaseWaiting ImagePullPhase = "Waiting"
-	// ImagePhasePulling is being pulled.
+	// ImagePhasePulling means that the image is being pulled.
 	ImagePhasePulling ImagePullPhase = "Pulling"
-	// ImagePhaseSucceeded is on the node.
+	// ImagePhaseSucceeded means that the image was pulled.
 	ImagePhaseSucceeded ImagePullPhase = "Succeeded"
-	// ImagePhaseFailed could not be pulled.
+	// ImagePhaseFailed means that the image could not be pulled.
 	ImagePhaseFailed ImagePullPhase = "Failed"
 )
 
-// SyncStatusPhase is how the first report of a node went.
+// SyncStatusPhase is the result of the first report of a node.
 type SyncStatusPhase string
 
 const (
-	// SyncStatusSucceeded says that the images of the node were listed.
+	// SyncStatusSucceeded means that the images of the node were listed.
 	SyncStatusSucceeded SyncStatusPhase = "Succeeded"
-	// SyncStatusFailed says that they could not be listed.
+	// SyncStatusFailed means that the images could not be listed.
 	SyncStatusFailed SyncStatusPhase = "Failed"
 )
 
-// ReferenceMode says how long a reference to a pull secret lasts.
+// ReferenceMode defines how long a reference to a pull secret is kept.
 type ReferenceMode string
 
 // BatchReferenceMode keeps the reference as long as the image entry that has it.
@@ -37,8 +37,8 @@ const BatchReferenceMode ReferenceMode = "batch"
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// NodeImage is the list of images that one node is to pull, and the report of how far it
-// is. It has the name and the labels of the node. ImagePullJobs write it; you need not.
+// NodeImage is the list of images that one node must pull, and the report of the node about them. It has the name and
+// the labels of the node. The controller of ImagePullJobs writes it. You do not need to.
 type NodeImage struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -57,12 +57,12 @@ type NodeImageList struct {
 	Items []NodeImage
 }
 
-// NodeImageSpec is what a node is to pull.
+// NodeImageSpec is the list of images that a node must pull.
 type NodeImageSpec struct {
 	Images map[string]ImageSpec
 }
 
-// ImageSpec is what a node is to pull of one image.
+// ImageSpec is the list of tags of one image that a node must pull.
 type ImageSpec struct {
 	PullSecrets   []ReferenceObject
 	Tags          []ImageTagSpec
@@ -94,7 +94,7 @@ type ImageTagPullPolicy struct {
 	ActiveDeadlineSeconds   *int64
 }
 
-// NodeImageStatus is what a node reported.
+// NodeImageStatus is the report of a node.
 type NodeImageStatus struct {
 	Desired         int32
 	Succeeded       int32
@@ -122,7 +122,7 @@ type ImageTagStatus struct {
 	Message        string
 }
 
-// SyncStatus is how the first report of a node went.
+// SyncStatus is the result of the first report of a node.
 type SyncStatus struct {
 	SyncAt  metav1.Time
 	Status  SyncStatusPhase

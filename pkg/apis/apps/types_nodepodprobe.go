@@ -4,9 +4,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// NodePodProbe is the work list of one node's agent, and its report: which probes to run in
-// which Pods, and their results. It has the name of the node. The controller keeps it; to
-// have Pods probed, write a PodProbeMarker.
+// NodePodProbe is the list of probes that the agent of one node runs, and their results. It has the name of the node.
+// The controller writes it. To probe Pods, create a PodProbeMarker.
 type NodePodProbe struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -25,7 +24,7 @@ type NodePodProbeList struct {
 	Items []NodePodProbe
 }
 
-// NodePodProbeSpec is what the agent of the node has to run. The fields are explained in v1alpha1.
+// NodePodProbeSpec is the list of probes that the node agent must run. The fields are explained in v1alpha1.
 type NodePodProbeSpec struct {
 	PodProbes []PodProbe
 }
@@ -46,7 +45,7 @@ type ContainerProbe struct {
 	Probe         ContainerProbeSpec
 }
 
-// NodePodProbeStatus is what the agent of the node reported.
+// NodePodProbeStatus is the report of the node agent.
 type NodePodProbeStatus struct {
 	PodProbeStatuses []PodProbeStatus
 }

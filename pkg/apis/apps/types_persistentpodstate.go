@@ -4,11 +4,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// PersistentPodStateRetentionPolicyType says how long the state of a Pod is kept.
+// PersistentPodStateRetentionPolicyType defines how long the state of a Pod is kept.
 type PersistentPodStateRetentionPolicyType string
 
 const (
-	// PersistentPodStateRetentionPolicyWhenScaled keeps it until the workload no longer asks for the Pod.
+	// PersistentPodStateRetentionPolicyWhenScaled keeps it until the workload no longer
+	// needs the Pod, for example after a scale-down.
 	PersistentPodStateRetentionPolicyWhenScaled PersistentPodStateRetentionPolicyType = "WhenScaled"
 	// PersistentPodStateRetentionPolicyWhenDeleted keeps it until the workload is deleted.
 	PersistentPodStateRetentionPolicyWhenDeleted PersistentPodStateRetentionPolicyType = "WhenDeleted"
@@ -16,7 +17,7 @@ const (
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// PersistentPodState remembers where each Pod of a StatefulSet ran.
+// PersistentPodState records the node on which each Pod of a StatefulSet ran.
 type PersistentPodState struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -35,8 +36,7 @@ type PersistentPodStateList struct {
 	Items []PersistentPodState
 }
 
-// PersistentPodStateSpec says whose Pods are remembered, and what of them. The fields are
-// explained in v1beta1.
+// PersistentPodStateSpec defines the workload and the Pod state to record. The fields are explained in v1beta1.
 type PersistentPodStateSpec struct {
 	TargetRef                         TargetReference
 	PersistentPodAnnotations          []PersistentPodAnnotation
@@ -61,13 +61,13 @@ type NodeTopologyTerm struct {
 	Keys []string
 }
 
-// PersistentPodStateStatus is what is remembered.
+// PersistentPodStateStatus is the recorded state.
 type PersistentPodStateStatus struct {
 	ObservedGeneration int64
 	PodStates          map[string]PodState
 }
 
-// PodState is what is remembered of a Pod.
+// PodState is the recorded state of one Pod.
 type PodState struct {
 	NodeName           string
 	NodeTopologyLabels map[string]string

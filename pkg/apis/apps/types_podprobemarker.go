@@ -9,18 +9,18 @@ import (
 type ProbeState string
 
 const (
-	// ProbeSucceeded says that the probe succeeded.
+	// ProbeSucceeded means that the probe succeeded.
 	ProbeSucceeded ProbeState = "Succeeded"
-	// ProbeFailed says that the probe failed, or that its container does not run.
+	// ProbeFailed means that the probe failed, or that its container does not run.
 	ProbeFailed ProbeState = "Failed"
-	// ProbeUnknown says that there is no result yet.
+	// ProbeUnknown means that the probe has no result yet.
 	ProbeUnknown ProbeState = "Unknown"
 )
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// PodProbeMarker runs probes of your own against Pods, beside those of the kubelet, and
-// writes their results on the Pods: as a condition, and as labels and annotations.
+// PodProbeMarker runs custom probes against Pods, in addition to those of the kubelet. It writes their results to the
+// Pods as a condition, labels and annotations.
 type PodProbeMarker struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -39,14 +39,15 @@ type PodProbeMarkerList struct {
 	Items []PodProbeMarker
 }
 
-// PodProbeMarkerSpec says which Pods are probed, how, and what is written on them. The fields are explained in v1alpha1.
+// PodProbeMarkerSpec defines which Pods are probed, how they are probed, and how the results are recorded. The fields
+// are explained in v1alpha1.
 type PodProbeMarkerSpec struct {
 	Selector *metav1.LabelSelector
 	Probes   []PodContainerProbe
 }
 
-// PodContainerProbe is one probe of one container, and what its result does to the Pod.
-// podConditionType, markerPolicy or both must be set.
+// PodContainerProbe is one probe of one container. Its result is recorded on the Pod by podConditionType, markerPolicy
+// or both. At least one must be set.
 type PodContainerProbe struct {
 	Name             string
 	ContainerName    string
@@ -55,21 +56,20 @@ type PodContainerProbe struct {
 	PodConditionType string
 }
 
-// ContainerProbeSpec is a kubelet's probe with one difference: each of the numbers counts as 1
-// when it is not set. exec, tcpSocket and httpGet are accepted, grpc is not;
-// terminationGracePeriodSeconds has no effect.
+// ContainerProbeSpec is a kubelet probe with one difference: each number defaults to 1. exec, tcpSocket and httpGet are
+// supported. grpc is not. terminationGracePeriodSeconds has no effect.
 type ContainerProbeSpec struct {
 	corev1.Probe
 }
 
-// ProbeMarkerPolicy is what a Pod is marked with for one result.
+// ProbeMarkerPolicy defines the labels and annotations for one result.
 type ProbeMarkerPolicy struct {
 	State       ProbeState
 	Labels      map[string]string
 	Annotations map[string]string
 }
 
-// PodProbeMarkerStatus is what the controller observed.
+// PodProbeMarkerStatus is the observed state.
 type PodProbeMarkerStatus struct {
 	ObservedGeneration int64
 	MatchedPods        int64

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// ResourceDistributionConditionType is a way in which the distribution can fail.
+// ResourceDistributionConditionType is a kind of failure of the distribution.
 type ResourceDistributionConditionType string
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -30,14 +30,14 @@ type ResourceDistributionList struct {
 	Items []ResourceDistribution
 }
 
-// ResourceDistributionSpec says what is copied, and where to. The fields are explained in v1beta1.
+// ResourceDistributionSpec defines the object to copy and the target namespaces. The fields are explained in v1beta1.
 // The resource is JSON in one form: see OneJSONForm.
 type ResourceDistributionSpec struct {
 	Resource runtime.RawExtension
 	Targets  ResourceDistributionTargets
 }
 
-// ResourceDistributionTargets says which namespaces get a copy.
+// ResourceDistributionTargets defines which namespaces get a copy.
 type ResourceDistributionTargets struct {
 	AllNamespaces      bool
 	ExcludedNamespaces ResourceDistributionTargetNamespaces
@@ -55,7 +55,7 @@ type ResourceDistributionNamespace struct {
 	Name string
 }
 
-// ResourceDistributionStatus is what the controller observed.
+// ResourceDistributionStatus is the observed state.
 type ResourceDistributionStatus struct {
 	Desired            int32
 	Succeeded          int32
@@ -64,7 +64,7 @@ type ResourceDistributionStatus struct {
 	Conditions         []ResourceDistributionCondition
 }
 
-// ResourceDistributionCondition is one way in which the distribution can fail.
+// ResourceDistributionCondition reports one kind of failure of the distribution.
 type ResourceDistributionCondition struct {
 	Type               ResourceDistributionConditionType
 	Status             corev1.ConditionStatus

@@ -7,10 +7,9 @@ import (
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// SidecarSet adds containers, init containers, volumes, pull secrets and annotations to new
-// Pods that it selects, in all namespaces or some. Afterwards it changes the images of those
-// containers in the running Pods, step by step. It never deletes or recreates a Pod, and
-// takes nothing out of one.
+// SidecarSet adds containers, init containers, volumes, pull secrets and annotations to new Pods that it selects, in
+// all or some namespaces. Later, it updates the images of these containers in running Pods gradually. It never deletes
+// or recreates a Pod, and never removes anything from a Pod.
 type SidecarSet struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -29,8 +28,7 @@ type SidecarSetList struct {
 	Items []SidecarSet
 }
 
-// SidecarSetSpec says what is added to which Pods, and how it is upgraded in them.
-// The fields are explained in v1beta1.
+// SidecarSetSpec defines what is added to which Pods, and how it is upgraded. The fields are explained in v1beta1.
 type SidecarSetSpec struct {
 	Selector *metav1.LabelSelector
 	// Namespace is v1alpha1's field. v1beta1 shows it as a namespaceSelector.
@@ -47,7 +45,7 @@ type SidecarSetSpec struct {
 	CustomVersion        string
 }
 
-// SidecarSetStatus is what the controller observed.
+// SidecarSetStatus is the observed state.
 type SidecarSetStatus struct {
 	ObservedGeneration int64
 	MatchedPods        int32

@@ -2,17 +2,17 @@ package apps
 
 import corev1 "k8s.io/api/core/v1"
 
-// PodInjectPolicyType says where a container is put.
+// PodInjectPolicyType defines where a container is placed.
 type PodInjectPolicyType string
 
 const (
 	// BeforeAppContainerType puts the container before those of the Pod.
 	BeforeAppContainerType PodInjectPolicyType = "BeforeAppContainer"
-	// AfterAppContainerType puts the container behind those of the Pod.
+	// AfterAppContainerType puts the container after those of the Pod.
 	AfterAppContainerType PodInjectPolicyType = "AfterAppContainer"
 )
 
-// SidecarContainerUpgradeType says how a container comes to a new image.
+// SidecarContainerUpgradeType defines how a container is updated to a new image.
 type SidecarContainerUpgradeType string
 
 const (
@@ -22,17 +22,17 @@ const (
 	SidecarContainerHotUpgrade SidecarContainerUpgradeType = "HotUpgrade"
 )
 
-// ShareVolumePolicyType says whether a container shares what the Pod's containers have.
+// ShareVolumePolicyType defines whether a container shares the volumes or devices of the Pod's containers.
 type ShareVolumePolicyType string
 
 const (
-	// ShareVolumePolicyEnabled shares it.
+	// ShareVolumePolicyEnabled shares them.
 	ShareVolumePolicyEnabled ShareVolumePolicyType = "enabled"
-	// ShareVolumePolicyDisabled does not.
+	// ShareVolumePolicyDisabled does not share them.
 	ShareVolumePolicyDisabled ShareVolumePolicyType = "disabled"
 )
 
-// TargetContainersModeType says how the resources of several containers become one number.
+// TargetContainersModeType defines how the resources of several containers are combined.
 type TargetContainersModeType string
 
 const (
@@ -42,7 +42,7 @@ const (
 	TargetContainersModeMax TargetContainersModeType = "max"
 )
 
-// SidecarContainer is a container of Kubernetes, and how it is added to Pods and upgraded.
+// SidecarContainer is a Kubernetes container with settings for its injection and upgrade.
 type SidecarContainer struct {
 	corev1.Container
 	PodInjectPolicy         PodInjectPolicyType
@@ -53,13 +53,13 @@ type SidecarContainer struct {
 	ResourcesPolicy         *ResourcesPolicy
 }
 
-// SidecarContainerUpgradeStrategy says how a container comes to a new image in a running Pod.
+// SidecarContainerUpgradeStrategy defines how a container is updated to a new image in a running Pod.
 type SidecarContainerUpgradeStrategy struct {
 	UpgradeType          SidecarContainerUpgradeType
 	HotUpgradeEmptyImage string
 }
 
-// ShareVolumePolicy says whether a container shares what the Pod's containers have.
+// ShareVolumePolicy defines whether a container shares the volumes or devices of the Pod's containers.
 type ShareVolumePolicy struct {
 	Type ShareVolumePolicyType
 }
@@ -72,7 +72,7 @@ type TransferEnvVar struct {
 	EnvNames                []string
 }
 
-// SourceContainerNameSource says where a Pod names a container.
+// SourceContainerNameSource is a field of a Pod that contains the name of a container.
 type SourceContainerNameSource struct {
 	FieldRef *corev1.ObjectFieldSelector
 }
@@ -85,9 +85,8 @@ type ResourcesPolicy struct {
 	ResourcesExpr             ResourcesExpr
 }
 
-// ResourcesExpr is the expressions for limits and requests, such as "max(cpu * 50%, 100m)".
-// They know + - * / ( ), max and min of two values, numbers, percentages, quantities, and the
-// variables cpu and memory.
+// ResourcesExpr contains the expressions for limits and requests, such as "max(cpu * 50%, 100m)". An expression can
+// contain + - * / ( ), max and min of two values, numbers, percentages, quantities, and the variables cpu and memory.
 type ResourcesExpr struct {
 	Limits   *ResourceExprs
 	Requests *ResourceExprs

@@ -7,31 +7,33 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// SidecarSetUpdateStrategyType says whether Pods that exist are upgraded.
+// SidecarSetUpdateStrategyType defines whether existing Pods are upgraded.
 type SidecarSetUpdateStrategyType string
 
 const (
-	// RollingUpdateSidecarSetStrategyType upgrades Pods step by step.
+	// RollingUpdateSidecarSetStrategyType upgrades Pods gradually.
 	RollingUpdateSidecarSetStrategyType SidecarSetUpdateStrategyType = "RollingUpdate"
-	// NotUpdateSidecarSetStrategyType upgrades no Pods: only new ones get what is new.
+	// NotUpdateSidecarSetStrategyType does not upgrade existing Pods: changes apply only to
+	// new Pods.
 	NotUpdateSidecarSetStrategyType SidecarSetUpdateStrategyType = "NotUpdate"
 )
 
-// SidecarSetInjectRevisionPolicy says which new Pods get a stored revision.
+// SidecarSetInjectRevisionPolicy defines which new Pods get a stored revision.
 type SidecarSetInjectRevisionPolicy string
 
 const (
 	// AlwaysSidecarSetInjectRevisionPolicy gives it to all of them.
 	AlwaysSidecarSetInjectRevisionPolicy SidecarSetInjectRevisionPolicy = "Always"
-	// PartialSidecarSetInjectRevisionPolicy gives it to those that updateStrategy would keep on the old version.
+	// PartialSidecarSetInjectRevisionPolicy gives it to the Pods that updateStrategy keeps
+	// at the old version.
 	PartialSidecarSetInjectRevisionPolicy SidecarSetInjectRevisionPolicy = "Partial"
 )
 
-// SidecarSetPatchPolicyType says what happens to an annotation that a Pod has already.
+// SidecarSetPatchPolicyType defines what happens to an annotation that a Pod already has.
 type SidecarSetPatchPolicyType string
 
 const (
-	// SidecarSetRetainPatchPolicy leaves it alone.
+	// SidecarSetRetainPatchPolicy keeps it.
 	SidecarSetRetainPatchPolicy SidecarSetPatchPolicyType = "Retain"
 	// SidecarSetOverwritePatchPolicy replaces it.
 	SidecarSetOverwritePatchPolicy SidecarSetPatchPolicyType = "Overwrite"
@@ -39,7 +41,7 @@ const (
 	SidecarSetMergePatchJSONPatchPolicy SidecarSetPatchPolicyType = "MergePatchJson"
 )
 
-// SidecarSetUpdateStrategy says how Pods that have the containers come to new images.
+// SidecarSetUpdateStrategy defines how existing Pods are updated to new images.
 type SidecarSetUpdateStrategy struct {
 	Type             SidecarSetUpdateStrategyType
 	Paused           bool
@@ -50,22 +52,22 @@ type SidecarSetUpdateStrategy struct {
 	ScatterStrategy  []pub.UpdateScatterTerm
 }
 
-// SidecarSetInjectionStrategy says what new Pods get.
+// SidecarSetInjectionStrategy defines what is added to new Pods.
 type SidecarSetInjectionStrategy struct {
 	Paused   bool
 	Revision *SidecarSetInjectRevision
 }
 
-// SidecarSetInjectRevision names a stored revision. customVersion, revisionName or both must
-// be set; revisionName wins.
+// SidecarSetInjectRevision names a stored revision. customVersion, revisionName or both must be set. revisionName takes
+// precedence.
 type SidecarSetInjectRevision struct {
 	CustomVersion *string
 	RevisionName  *string
 	Policy        SidecarSetInjectRevisionPolicy
 }
 
-// SidecarSetPatchPodMetadata is annotations that the Pods get. An administrator allows their
-// keys in the ConfigMap kruise-configuration.
+// SidecarSetPatchPodMetadata is a set of annotations for the Pods. An administrator must allow their keys in the
+// ConfigMap kruise-configuration.
 type SidecarSetPatchPodMetadata struct {
 	Annotations map[string]string
 	PatchPolicy SidecarSetPatchPolicyType

@@ -9,17 +9,18 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// VolumeClaimUpdateStrategyType says what brings a changed claim template to existing claims.
+// VolumeClaimUpdateStrategyType defines when a changed claim template is applied to existing claims.
 type VolumeClaimUpdateStrategyType string
 
 const (
-	// OnPodRollingUpdateVolumeClaimUpdateStrategyType grows a claim when its Pod is updated.
+	// OnPodRollingUpdateVolumeClaimUpdateStrategyType expands a claim when its Pod is
+	// updated.
 	OnPodRollingUpdateVolumeClaimUpdateStrategyType VolumeClaimUpdateStrategyType = "OnPodRollingUpdate"
-	// OnDeleteVolumeClaimUpdateStrategyType leaves existing claims alone.
+	// OnDeleteVolumeClaimUpdateStrategyType does not change existing claims.
 	OnDeleteVolumeClaimUpdateStrategyType VolumeClaimUpdateStrategyType = "OnDelete"
 )
 
-// PersistentVolumeClaimRetentionPolicyType says what becomes of claims.
+// PersistentVolumeClaimRetentionPolicyType defines what happens to claims.
 type PersistentVolumeClaimRetentionPolicyType string
 
 const (
@@ -31,15 +32,16 @@ const (
 
 // Conditions of a StatefulSet.
 const (
-	// StatefulSetConditionFailedCreatePod says that a Pod or its claims could not be created.
+	// StatefulSetConditionFailedCreatePod means that a Pod or its claims could not be
+	// created.
 	StatefulSetConditionFailedCreatePod appsv1.StatefulSetConditionType = "FailedCreatePod"
-	// StatefulSetConditionFailedUpdatePod says that a Pod could not be updated.
+	// StatefulSetConditionFailedUpdatePod means that a Pod could not be updated.
 	StatefulSetConditionFailedUpdatePod appsv1.StatefulSetConditionType = "FailedUpdatePod"
 )
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// StatefulSet manages Pods that keep their name, their place in an order and their volumes.
+// StatefulSet manages Pods that keep their names, their order and their volumes.
 type StatefulSet struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -58,7 +60,7 @@ type StatefulSetList struct {
 	Items []StatefulSet
 }
 
-// StatefulSetSpec is what the user asks for. The fields are explained in v1beta1.
+// StatefulSetSpec is the desired state. The fields are explained in v1beta1.
 type StatefulSetSpec struct {
 	Replicas                             *int32
 	Selector                             *metav1.LabelSelector
@@ -76,18 +78,18 @@ type StatefulSetSpec struct {
 	Ordinals                             *StatefulSetOrdinals
 }
 
-// VolumeClaimUpdateStrategy says what becomes of existing claims when their template changes.
+// VolumeClaimUpdateStrategy defines what happens to existing claims when their template changes.
 type VolumeClaimUpdateStrategy struct {
 	Type VolumeClaimUpdateStrategyType
 }
 
-// StatefulSetUpdateStrategy says how Pods come to a new revision.
+// StatefulSetUpdateStrategy defines how Pods are updated to a new revision.
 type StatefulSetUpdateStrategy struct {
 	Type          appsv1.StatefulSetUpdateStrategyType
 	RollingUpdate *RollingUpdateStatefulSetStrategy
 }
 
-// RollingUpdateStatefulSetStrategy is the settings of a rolling update.
+// RollingUpdateStatefulSetStrategy contains the settings of a rolling update.
 type RollingUpdateStatefulSetStrategy struct {
 	Partition             *int32
 	MaxUnavailable        *intstr.IntOrString
@@ -98,28 +100,28 @@ type RollingUpdateStatefulSetStrategy struct {
 	MinReadySeconds       *int32
 }
 
-// UnorderedUpdateStrategy lets an update go in another order than that of the ordinals.
+// UnorderedUpdateStrategy defines another update order than by ordinal.
 type UnorderedUpdateStrategy struct {
 	PriorityStrategy *pub.UpdatePriorityStrategy
 }
 
-// StatefulSetScaleStrategy says how Pods are created.
+// StatefulSetScaleStrategy defines how Pods are created.
 type StatefulSetScaleStrategy struct {
 	MaxUnavailable *intstr.IntOrString
 }
 
-// StatefulSetPersistentVolumeClaimRetentionPolicy says when claims go.
+// StatefulSetPersistentVolumeClaimRetentionPolicy defines when claims are deleted.
 type StatefulSetPersistentVolumeClaimRetentionPolicy struct {
 	WhenDeleted PersistentVolumeClaimRetentionPolicyType
 	WhenScaled  PersistentVolumeClaimRetentionPolicyType
 }
 
-// StatefulSetOrdinals says which numbers Pods get.
+// StatefulSetOrdinals defines the ordinals of the Pods.
 type StatefulSetOrdinals struct {
 	Start int32
 }
 
-// StatefulSetStatus is what the controller observed.
+// StatefulSetStatus is the observed state.
 type StatefulSetStatus struct {
 	ObservedGeneration       int64
 	Replicas                 int32

@@ -8,19 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// UpdateStrategyType says how the update of a UnitedDeployment goes.
+// UpdateStrategyType defines how a UnitedDeployment is updated.
 type UpdateStrategyType string
 
-// ManualUpdateStrategyType updates each subset as far as its partition lets it.
+// ManualUpdateStrategyType updates each subset down to its partition.
 const ManualUpdateStrategyType UpdateStrategyType = "Manual"
 
-// UnitedDeploymentScheduleStrategyType says how Pods are given to subsets.
+// UnitedDeploymentScheduleStrategyType defines how Pods are distributed to subsets.
 type UnitedDeploymentScheduleStrategyType string
 
 const (
-	// FixedUnitedDeploymentScheduleStrategyType gives each subset what topology says.
+	// FixedUnitedDeploymentScheduleStrategyType gives each subset the replicas that topology
+	// defines.
 	FixedUnitedDeploymentScheduleStrategyType UnitedDeploymentScheduleStrategyType = "Fixed"
-	// AdaptiveUnitedDeploymentScheduleStrategyType moves Pods that no node takes to other subsets.
+	// AdaptiveUnitedDeploymentScheduleStrategyType moves Pods that cannot be scheduled to
+	// other subsets.
 	AdaptiveUnitedDeploymentScheduleStrategyType UnitedDeploymentScheduleStrategyType = "Adaptive"
 )
 
@@ -28,20 +30,20 @@ const (
 type UnitedDeploymentConditionType string
 
 const (
-	// SubsetProvisioned says whether the workloads of all subsets exist.
+	// SubsetProvisioned reports whether the workloads of all subsets exist.
 	SubsetProvisioned UnitedDeploymentConditionType = "SubsetProvisioned"
-	// SubsetUpdated says whether the workloads of all subsets are as they should be.
+	// SubsetUpdated reports whether the workloads of all subsets are up to date.
 	SubsetUpdated UnitedDeploymentConditionType = "SubsetUpdated"
-	// SubsetFailure says that a subset failed.
+	// SubsetFailure means that a subset failed.
 	SubsetFailure UnitedDeploymentConditionType = "SubsetFailure"
-	// UnitedDeploymentUpdated says whether all Pods are at the newest revision.
+	// UnitedDeploymentUpdated reports whether all Pods are at the newest revision.
 	UnitedDeploymentUpdated UnitedDeploymentConditionType = "UnitedDeploymentUpdated"
 )
 
 // UnitedDeploymentSubsetConditionType is the type of a condition of a subset.
 type UnitedDeploymentSubsetConditionType string
 
-// UnitedDeploymentSubsetSchedulable says whether nodes take the Pods of the subset.
+// UnitedDeploymentSubsetSchedulable reports whether the Pods of the subset can be scheduled.
 const UnitedDeploymentSubsetSchedulable UnitedDeploymentSubsetConditionType = "Schedulable"
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -65,7 +67,7 @@ type UnitedDeploymentList struct {
 	Items []UnitedDeployment
 }
 
-// UnitedDeploymentSpec is what the user asks for. The fields are explained in v1beta1.
+// UnitedDeploymentSpec is the desired state. The fields are explained in v1beta1.
 type UnitedDeploymentSpec struct {
 	Replicas             *int32
 	Selector             *metav1.LabelSelector
@@ -124,31 +126,31 @@ type Subset struct {
 	Patch            *runtime.RawExtension
 }
 
-// UnitedDeploymentScheduleStrategy says how Pods are given to subsets.
+// UnitedDeploymentScheduleStrategy defines how Pods are distributed to subsets.
 type UnitedDeploymentScheduleStrategy struct {
 	Type     UnitedDeploymentScheduleStrategyType
 	Adaptive *AdaptiveUnitedDeploymentStrategy
 }
 
-// AdaptiveUnitedDeploymentStrategy is the settings of type Adaptive.
+// AdaptiveUnitedDeploymentStrategy contains the settings of type Adaptive.
 type AdaptiveUnitedDeploymentStrategy struct {
 	RescheduleCriticalSeconds *int32
 	UnschedulableDuration     *int32
 	ReserveUnschedulablePods  bool
 }
 
-// UnitedDeploymentUpdateStrategy says how subsets come to a new revision.
+// UnitedDeploymentUpdateStrategy defines how subsets are updated to a new revision.
 type UnitedDeploymentUpdateStrategy struct {
 	Type         UpdateStrategyType
 	ManualUpdate *ManualUpdate
 }
 
-// ManualUpdate is the settings of type Manual.
+// ManualUpdate contains the settings of type Manual.
 type ManualUpdate struct {
 	Partitions map[string]int32
 }
 
-// UnitedDeploymentStatus is what the controller observed.
+// UnitedDeploymentStatus is the observed state.
 type UnitedDeploymentStatus struct {
 	ObservedGeneration   int64
 	Replicas             int32
@@ -165,7 +167,7 @@ type UnitedDeploymentStatus struct {
 	LabelSelector        string
 }
 
-// UpdateStatus is how far an update has come.
+// UpdateStatus is the progress of an update.
 type UpdateStatus struct {
 	UpdatedRevision   string
 	CurrentPartitions map[string]int32

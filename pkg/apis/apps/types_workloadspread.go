@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// WorkloadSpreadScheduleStrategyType says what becomes of Pods that cannot be scheduled.
+// WorkloadSpreadScheduleStrategyType defines what happens to Pods that cannot be scheduled.
 type WorkloadSpreadScheduleStrategyType string
 
 const (
@@ -20,7 +20,7 @@ const (
 // WorkloadSpreadSubsetConditionType is the type of a condition of a subset.
 type WorkloadSpreadSubsetConditionType string
 
-// SubsetSchedulable says whether the subset's nodes take Pods.
+// SubsetSchedulable reports whether Pods can be scheduled in the subset.
 const SubsetSchedulable WorkloadSpreadSubsetConditionType = "Schedulable"
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -44,8 +44,7 @@ type WorkloadSpreadList struct {
 	Items []WorkloadSpread
 }
 
-// WorkloadSpreadSpec says which workload is spread, and over which subsets. The fields are
-// explained in v1beta1.
+// WorkloadSpreadSpec defines which workload is spread, and over which subsets. The fields are explained in v1beta1.
 type WorkloadSpreadSpec struct {
 	TargetRef        *TargetReference
 	TargetFilter     *TargetFilter
@@ -59,13 +58,13 @@ type TargetFilter struct {
 	ReplicasPathList []string
 }
 
-// WorkloadSpreadScheduleStrategy says what becomes of Pods that cannot be scheduled.
+// WorkloadSpreadScheduleStrategy defines what happens to Pods that cannot be scheduled.
 type WorkloadSpreadScheduleStrategy struct {
 	Type     WorkloadSpreadScheduleStrategyType
 	Adaptive *AdaptiveWorkloadSpreadStrategy
 }
 
-// AdaptiveWorkloadSpreadStrategy is the settings of type Adaptive.
+// AdaptiveWorkloadSpreadStrategy contains the settings of type Adaptive.
 type AdaptiveWorkloadSpreadStrategy struct {
 	DisableSimulationSchedule bool
 	RescheduleCriticalSeconds *int32
@@ -81,7 +80,7 @@ type WorkloadSpreadSubset struct {
 	Patch                 *runtime.RawExtension
 }
 
-// WorkloadSpreadStatus is what the controller observed.
+// WorkloadSpreadStatus is the observed state.
 type WorkloadSpreadStatus struct {
 	ObservedGeneration      int64
 	SubsetStatuses          []WorkloadSpreadSubsetStatus

@@ -11,7 +11,8 @@ type PubOperation string
 const (
 	// PubDeleteOperation is the deletion of a Pod.
 	PubDeleteOperation PubOperation = "DELETE"
-	// PubUpdateOperation is a change of a Pod that makes it unavailable, like another image.
+	// PubUpdateOperation is a change of a Pod that makes it unavailable, such as a new
+	// image.
 	PubUpdateOperation PubOperation = "UPDATE"
 	// PubEvictOperation is an eviction.
 	PubEvictOperation PubOperation = "EVICT"
@@ -19,7 +20,7 @@ const (
 	PubResizeOperation PubOperation = "RESIZE"
 )
 
-// UnhealthyPodEvictionPolicyType says when Pods that are not ready may be evicted.
+// UnhealthyPodEvictionPolicyType defines when Pods that are not ready may be evicted.
 type UnhealthyPodEvictionPolicyType string
 
 const (
@@ -51,7 +52,7 @@ type PodUnavailableBudgetList struct {
 	Items []PodUnavailableBudget
 }
 
-// PodUnavailableBudgetSpec is what the user asks for. The fields are explained in v1beta1.
+// PodUnavailableBudgetSpec is the desired state. The fields are explained in v1beta1.
 type PodUnavailableBudgetSpec struct {
 	Selector                   *metav1.LabelSelector
 	TargetRef                  *TargetReference

@@ -1,7 +1,6 @@
-// Package pub holds the types and the well-known names that several API groups
-// of kruise.io share: lifecycle hooks, in-place update settings, update order.
-// Like metav1 it has no version of its own: a type here never changes its shape,
-// and every versioned package embeds it as it is.
+// Package pub holds the types and the well-known names that several API groups of kruise.io share: lifecycle hooks,
+// in-place update settings, update order. Like metav1 it has no version of its own: a type here never changes its
+// shape, and every versioned package embeds it unchanged.
 //
 // It holds no behaviour. Enter at lifecycle.go, update.go and wellknown.go.
 //

@@ -9,7 +9,7 @@ const (
 	DaemonConfigNamespace = "kruise-daemon-config"
 	// DaemonConfigNamespaceEnv names the environment variable of the programs that overrides DaemonConfigNamespace.
 	DaemonConfigNamespaceEnv = "KRUISE_DAEMON_CONFIG_NS"
-	// FakeNodeImageKey labels a NodeImage that has no node. Its presence counts, whatever its value.
+	// FakeNodeImageKey labels a NodeImage that has no node. Its value is ignored.
 	FakeNodeImageKey = "apps.kruise.io/fake-nodeimage"
 	// ImagePullJobSourceKey annotates a copy of a pull secret with <namespace>/<name> of the source.
 	ImagePullJobSourceKey = "imagepulljobs.kruise.io/source-key"

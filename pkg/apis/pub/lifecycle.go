@@ -20,31 +20,31 @@ const (
 	LifecycleStatePreparingDelete LifecycleStateType = "PreparingDelete"
 )
 
-// Lifecycle holds the hooks at which a workload waits for the user before it
-// deletes a Pod, updates it in place, or counts it as available.
+// Lifecycle contains hooks. At a hook, a workload waits for the user before it deletes a Pod, updates it in place, or
+// counts it as available.
 type Lifecycle struct {
-	// preDelete holds a Pod back before the workload deletes it. The Pod stays, in
-	// state PreparingDelete, for as long as it has any label or finalizer of the hook.
-	// Deleting the Pod yourself does not ask this hook.
+	// preDelete holds a Pod before the workload deletes it. The Pod stays in state
+	// PreparingDelete while it has any label or finalizer of the hook. If you delete the Pod
+	// yourself, the hook does not apply.
 	// +optional
 	PreDelete *LifecycleHook `json:"preDelete,omitempty" protobuf:"bytes,1,opt,name=preDelete"`
 
-	// inPlaceUpdate holds a Pod back around an in-place update. The Pod stays in state
-	// PreparingUpdate for as long as it has any label or finalizer of the hook, and after
-	// the update in state Updated until it has all of them again.
+	// inPlaceUpdate holds a Pod before and after an in-place update. Before the update, the
+	// Pod stays in state PreparingUpdate while it has any label or finalizer of the hook.
+	// After the update, it stays in state Updated until it has all of them again.
 	// +optional
 	InPlaceUpdate *LifecycleHook `json:"inPlaceUpdate,omitempty" protobuf:"bytes,2,opt,name=inPlaceUpdate"`
 
-	// preNormal holds a new Pod back before it may count as available. The Pod stays in
-	// state PreparingNormal until it has all labels and finalizers of the hook.
+	// preNormal holds a new Pod before it counts as available. The Pod stays in state
+	// PreparingNormal until it has all labels and finalizers of the hook.
 	// +optional
 	PreNormal *LifecycleHook `json:"preNormal,omitempty" protobuf:"bytes,3,opt,name=preNormal"`
 }
 
-// LifecycleHook names the labels and finalizers on a Pod by which the user holds or
-// releases it. A hook without any of them holds nothing.
+// LifecycleHook lists the labels and finalizers with which the user holds or releases a Pod. A hook without labels and
+// finalizers holds no Pods.
 type LifecycleHook struct {
-	// labelsHandler are labels of the Pod. A label counts when key and value are equal.
+	// labelsHandler are labels of the Pod. A label matches if its key and value are equal.
 	// +optional
 	LabelsHandler map[string]string `json:"labelsHandler,omitempty" protobuf:"bytes,1,rep,name=labelsHandler"`
 
@@ -54,7 +54,7 @@ type LifecycleHook struct {
 	FinalizersHandler []string `json:"finalizersHandler,omitempty" protobuf:"bytes,2,rep,name=finalizersHandler"`
 
 	// markPodNotReady makes the Pod not ready while the hook holds it, so that it receives
-	// no traffic. It needs the readiness gate KruisePodReady on the Pod and works for
+	// no traffic. It requires the readiness gate KruisePodReady on the Pod. It applies to
 	// preDelete and inPlaceUpdate.
 	// Defaults to false.
 	// +optional

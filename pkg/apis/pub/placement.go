@@ -4,18 +4,20 @@ package pub
 const (
 	// MatchedWorkloadSpreadKey says on a Pod which subset of which WorkloadSpread it belongs to, as JSON.
 	MatchedWorkloadSpreadKey = "apps.kruise.io/matched-workloadspread"
-	// IgnorePatchExistingPodsMetadataKey, when "true" on a WorkloadSpread, leaves the labels and
-	// annotations of Pods alone that were there before it.
+	// IgnorePatchExistingPodsMetadataKey, when "true" on a WorkloadSpread, does not patch
+	// the labels and annotations of Pods that existed before it.
 	IgnorePatchExistingPodsMetadataKey = "workloadspread.kruise.io/ignore-patch-existing-pods-metadata"
-	// AutoGeneratePersistentPodStateKey, when "true" on a workload, has a PersistentPodState made for it.
+	// AutoGeneratePersistentPodStateKey, when "true" on a workload, creates a
+	// PersistentPodState for it.
 	AutoGeneratePersistentPodStateKey = "kruise.io/auto-generate-persistent-pod-state"
-	// RequiredPersistentTopologyKey is the required labels of nodes of that PersistentPodState, with commas.
+	// RequiredPersistentTopologyKey lists the required node labels of that
+	// PersistentPodState, separated by commas.
 	RequiredPersistentTopologyKey = "kruise.io/required-persistent-topology"
-	// PreferredPersistentTopologyKey is the preferred ones.
+	// PreferredPersistentTopologyKey lists the preferred node labels, separated by commas.
 	PreferredPersistentTopologyKey = "kruise.io/preferred-persistent-topology"
-	// PersistentPodAnnotationsKey is the remembered annotations, with commas.
+	// PersistentPodAnnotationsKey lists the annotations to record, separated by commas.
 	PersistentPodAnnotationsKey = "kruise.io/persistent-pod-annotations"
-	// InjectedPersistentPodStateKey says on a Pod which PersistentPodState brought it back.
+	// InjectedPersistentPodStateKey names the PersistentPodState that was applied to a Pod.
 	InjectedPersistentPodStateKey = "kruise.io/injected-persistent-pod-state"
 )
 
@@ -27,12 +29,13 @@ const (
 	ResourceDistributionHashKey = "kruise.io/resourcedistribution.resource.hashcode"
 )
 
-// The ConfigMap in our own namespace in which the administrator allows more kinds of workloads.
+// The ConfigMap in the system namespace with which the administrator allows more kinds of workloads.
 const (
 	// ConfigurationName is its name.
 	ConfigurationName = "kruise-configuration"
 	// WorkloadSpreadWorkloadsKey is the key of the kinds that a WorkloadSpread may have as target.
 	WorkloadSpreadWorkloadsKey = "WorkloadSpread_Watch_Custom_Workload_WhiteList"
-	// PersistentPodStateWorkloadsKey is the key of those that a PersistentPodState may have.
+	// PersistentPodStateWorkloadsKey is the key of the kinds that a PersistentPodState may
+	// have as target.
 	PersistentPodStateWorkloadsKey = "PPS_Watch_Custom_Workload_WhiteList"
 )

@@ -4,7 +4,7 @@ package pub
 const (
 	// CloneSetInstanceIDKey ties a Pod of a CloneSet to its claims.
 	CloneSetInstanceIDKey = "apps.kruise.io/cloneset-instance-id"
-	// SpecifiedDeleteKey marks a Pod to be deleted. Its presence counts, whatever its value.
+	// SpecifiedDeleteKey marks a Pod to be deleted. Its value is ignored.
 	SpecifiedDeleteKey = "apps.kruise.io/specified-delete"
 	// SubsetNameKey names the subset of a UnitedDeployment.
 	SubsetNameKey = "apps.kruise.io/subset-name"
@@ -18,14 +18,16 @@ const (
 	ControllerRevisionDataHashKey = "controller.kubernetes.io/hash"
 	// LifecycleStateKey is the LifecycleStateType of a Pod.
 	LifecycleStateKey = "lifecycle.apps.kruise.io/state"
-	// ImagePreDownloadCreatedKey marks a ControllerRevision whose images are being pulled ahead.
+	// ImagePreDownloadCreatedKey marks a ControllerRevision whose images are being pulled
+	// before the update.
 	ImagePreDownloadCreatedKey = "apps.kruise.io/pre-predownload-created"
-	// ImagePreDownloadIgnoredKey marks a ControllerRevision whose images are not pulled ahead.
+	// ImagePreDownloadIgnoredKey marks a ControllerRevision whose images are not pulled
+	// before the update.
 	ImagePreDownloadIgnoredKey = "apps.kruise.io/image-predownload-ignored"
 	// DeletionProtectionKey forbids the deletion of the object that has it.
 	DeletionProtectionKey = "policy.kruise.io/delete-protection"
-	// CloneSetScalingExcludePreparingDeleteKey, when "true" on a v1alpha1 CloneSet, is what
-	// spec.scaleStrategy.excludePreparingDelete is in v1beta1.
+	// CloneSetScalingExcludePreparingDeleteKey, when "true" on a v1alpha1 CloneSet, is the
+	// same as spec.scaleStrategy.excludePreparingDelete in v1beta1.
 	CloneSetScalingExcludePreparingDeleteKey = "apps.kruise.io/cloneset-scaling-exclude-preparing-delete"
 	// UnavailablePodKeyPrefix begins each label that makes a Pod count as unavailable.
 	UnavailablePodKeyPrefix = "unavailable-pod.kruise.io/"
@@ -35,42 +37,49 @@ const (
 const (
 	// DeletionProtectionAlways forbids every deletion.
 	DeletionProtectionAlways = "Always"
-	// DeletionProtectionCascading forbids a deletion that would take Pods with it.
+	// DeletionProtectionCascading forbids a deletion that would also delete Pods.
 	DeletionProtectionCascading = "Cascading"
 )
 
 // Annotations.
 const (
-	// LifecycleTimestampKey is when the lifecycle state of a Pod last changed, RFC 3339.
+	// LifecycleTimestampKey is the time at which the lifecycle state of a Pod last changed,
+	// as RFC 3339.
 	LifecycleTimestampKey = "lifecycle.apps.kruise.io/timestamp"
 	// InPlaceUpdateStateKey records an in-place update on its Pod, as JSON.
 	InPlaceUpdateStateKey = "apps.kruise.io/inplace-update-state"
-	// InPlaceUpdateStateKeyOld is the same in old objects. It is read, and removed on a write.
+	// InPlaceUpdateStateKeyOld is the same annotation in old objects. It is read, and
+	// removed on a write.
 	InPlaceUpdateStateKeyOld = "inplace-update-state"
 	// InPlaceUpdateGraceKey holds the change that waits for the grace period, as JSON.
 	InPlaceUpdateGraceKey = "apps.kruise.io/inplace-update-grace"
-	// InPlaceUpdateGraceKeyOld is the same in old objects. It is read, and removed on a write.
+	// InPlaceUpdateGraceKeyOld is the same annotation in old objects. It is read, and
+	// removed on a write.
 	InPlaceUpdateGraceKeyOld = "inplace-update-grace"
-	// RuntimeContainerMetaKey is what the node agent knows of the containers of a Pod, as JSON.
+	// RuntimeContainerMetaKey is the node agent's report about the containers of a Pod, as
+	// JSON.
 	RuntimeContainerMetaKey = "apps.kruise.io/runtime-containers-meta"
-	// ContainerLaunchPriorityKey asks for an order in which containers start.
+	// ContainerLaunchPriorityKey requests an order in which containers start.
 	ContainerLaunchPriorityKey = "apps.kruise.io/container-launch-priority"
 	// ContainerLaunchOrdered, as value of ContainerLaunchPriorityKey, is the order of the spec.
 	ContainerLaunchOrdered = "Ordered"
-	// ImagePreDownloadParallelismKey is on how many nodes images are pulled ahead at once.
+	// ImagePreDownloadParallelismKey is the maximum number of nodes that pull images before
+	// an update at the same time.
 	ImagePreDownloadParallelismKey = "apps.kruise.io/image-predownload-parallelism"
-	// ImagePreDownloadTimeoutSecondsKey is how long one pull ahead may take.
+	// ImagePreDownloadTimeoutSecondsKey is the number of seconds that such a pull can take.
 	ImagePreDownloadTimeoutSecondsKey = "apps.kruise.io/image-predownload-timeout-seconds"
-	// ImagePreDownloadMinUpdatedReadyPodsKey is how many Pods must be updated and ready first.
+	// ImagePreDownloadMinUpdatedReadyPodsKey is the number of updated and ready Pods that
+	// are required before such a pull.
 	ImagePreDownloadMinUpdatedReadyPodsKey = "apps.kruise.io/image-predownload-min-updated-ready-pods"
 	// CloneSetVolumeClaimTemplateHashKey is the hash of the claim templates of a revision.
 	CloneSetVolumeClaimTemplateHashKey = "kruise.io/cloneset-volumeclaimtemplate-hash"
-	// PubProtectOperationsKey lists the operations that a PodUnavailableBudget bounds.
+	// PubProtectOperationsKey lists the operations that a PodUnavailableBudget limits.
 	PubProtectOperationsKey = "kruise.io/pub-protect-operations"
-	// PubProtectTotalReplicasKey is the number of replicas that a PodUnavailableBudget counts from.
+	// PubProtectTotalReplicasKey is the number of replicas that a PodUnavailableBudget is
+	// calculated from.
 	PubProtectTotalReplicasKey = "pub.kruise.io/protect-total-replicas"
-	// DaemonSetProgressiveCreatePodKey, when "true" on a v1alpha1 DaemonSet, is what
-	// spec.scaleStrategy.partitionedScaling is in v1beta1.
+	// DaemonSetProgressiveCreatePodKey, when "true" on a v1alpha1 DaemonSet, is the same as
+	// spec.scaleStrategy.partitionedScaling in v1beta1.
 	DaemonSetProgressiveCreatePodKey = "daemonset.kruise.io/progressive-create-pod"
 	// PodDeletionCostKey orders Pods for deletion, the lowest number first.
 	PodDeletionCostKey = "controller.kubernetes.io/pod-deletion-cost"
@@ -80,7 +89,7 @@ const (
 const (
 	// ContainerLaunchPriorityEnv is the priority with which a container starts.
 	ContainerLaunchPriorityEnv = "KRUISE_CONTAINER_PRIORITY"
-	// ContainerLaunchBarrierEnv holds a container back until its turn.
+	// ContainerLaunchBarrierEnv keeps a container from starting before its turn.
 	ContainerLaunchBarrierEnv = "KRUISE_CONTAINER_BARRIER"
 	// SidecarSetVersionEnv is the version of a sidecar's container.
 	SidecarSetVersionEnv = "SIDECARSET_VERSION"
@@ -88,9 +97,9 @@ const (
 	SidecarSetVersionAltEnv = "SIDECARSET_VERSION_ALT"
 )
 
-// Conditions of Pods that are readiness gates too.
+// Conditions of Pods that are also readiness gates.
 const (
-	// KruisePodReadyConditionType is True when nobody holds the Pod back from traffic.
+	// KruisePodReadyConditionType is False while something keeps the Pod out of service.
 	KruisePodReadyConditionType = "KruisePodReady"
 	// InPlaceUpdateReadyConditionType is False while the Pod is updated in place.
 	InPlaceUpdateReadyConditionType = "InPlaceUpdateReady"

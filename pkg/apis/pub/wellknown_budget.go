@@ -4,18 +4,22 @@ package pub
 const (
 	// RelatedPubKey, an annotation, names the PodUnavailableBudget that governs a Pod.
 	RelatedPubKey = "kruise.io/related-pub"
-	// RelatedPubKeyNew is the same under the name that later releases have for it. It is read first.
+	// RelatedPubKeyNew is the same annotation under the name of later releases. It is read
+	// first.
 	RelatedPubKeyNew = "pub.kruise.io/related-pub"
-	// PubNoProtectKey, an annotation, takes a Pod out of the protection of budgets when it is true.
+	// PubNoProtectKey, an annotation, disables the protection of a Pod by budgets when it is
+	// true.
 	PubNoProtectKey = "pub.kruise.io/no-protect"
-	// BudgetNamespaceKey, a label, is "true" on each namespace that has a PodUnavailableBudget. An
-	// admission webhook for evictions selects namespaces by it: what it sees has no labels of Pods.
+	// BudgetNamespaceKey, a label, is "true" on each namespace that has a
+	// PodUnavailableBudget. An admission webhook for evictions selects namespaces by it,
+	// because evictions do not have the labels of Pods.
 	BudgetNamespaceKey = "policy.kruise.io/pod-unavailable-budgets"
 )
 
 // Names on Pods that SidecarSets write, and budgets read.
 const (
-	// SidecarSetInjectedListKey, an annotation, lists the SidecarSets of a Pod, with commas.
+	// SidecarSetInjectedListKey, an annotation, lists the SidecarSets of a Pod, separated by
+	// commas.
 	SidecarSetInjectedListKey = "kruise.io/sidecarset-injected-list"
 	// SidecarSetInPlaceUpdateStateKey, an annotation, records updates of sidecars, as JSON by SidecarSet.
 	SidecarSetInPlaceUpdateStateKey = "kruise.io/sidecarset-inplace-update-state"

@@ -2,13 +2,13 @@ package pub
 
 // Names of SidecarSet.
 const (
-	// SidecarSetCustomVersionKey, a label, is the custom version of a revision of a SidecarSet.
-	// On a v1alpha1 SidecarSet it is what spec.customVersion is in v1beta1.
+	// SidecarSetCustomVersionKey, a label, is the custom version of a revision of a
+	// SidecarSet. On a v1alpha1 SidecarSet, it is the same as spec.customVersion in v1beta1.
 	SidecarSetCustomVersionKey = "apps.kruise.io/sidecarset-custom-version"
 	// SidecarSetNameKey, a label, names the SidecarSet of a ControllerRevision.
 	SidecarSetNameKey = "kruise.io/sidecarset-name"
-	// SidecarSetHashKey, an annotation, is the hash of the containers of a SidecarSet. On a Pod
-	// it says which hashes the Pod has, as JSON.
+	// SidecarSetHashKey, an annotation, is the hash of the containers of a SidecarSet. On a
+	// Pod, it contains the hashes of its SidecarSets as JSON.
 	SidecarSetHashKey = "kruise.io/sidecarset-hash"
 	// SidecarSetHashWithoutImageKey is the same hash of the containers without their images.
 	SidecarSetHashWithoutImageKey = "kruise.io/sidecarset-hash-without-image"
@@ -20,17 +20,19 @@ const (
 
 // Finalizers.
 const (
-	// EphemeralContainersCleanupFinalizer holds an EphemeralJob until its controller let it go.
+	// EphemeralContainersCleanupFinalizer keeps an EphemeralJob until its controller has
+	// released it.
 	EphemeralContainersCleanupFinalizer = "apps.kruise.io/ephemeralcontainers-cleanup"
-	// NodePodProbeCleanupFinalizer holds a PodProbeMarker until no node runs its probes.
+	// NodePodProbeCleanupFinalizer keeps a PodProbeMarker until no node runs its probes.
 	NodePodProbeCleanupFinalizer = "kruise.io/node-pod-probe-cleanup"
 )
 
-// Conditions of Pods that say what became of their sidecars.
+// Conditions of Pods about their sidecars.
 const (
 	// SidecarSetUpgradableConditionType is False when a SidecarSet cannot upgrade the Pod in place.
 	SidecarSetUpgradableConditionType = "SidecarSetUpgradable"
-	// SidecarTerminatedConditionType is True when the sidecars of a finished job were ended.
+	// SidecarTerminatedConditionType is True when the sidecars of a finished job were
+	// stopped.
 	SidecarTerminatedConditionType = "SidecarTerminated"
 )
 

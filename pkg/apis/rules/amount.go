@@ -13,7 +13,7 @@ import (
 
 var percentage = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9})?%$`)
 
-const amountMessage = `must be a number like 5, or a percentage like "20%", and not negative`
+const amountMessage = `must be a non-negative number such as 5, or a percentage such as "20%"`
 
 // Amount checks a number of Pods or a percentage of them. Percentages may have
 // decimals, and may be more than 100.

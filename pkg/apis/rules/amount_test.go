@@ -45,7 +45,7 @@ func TestAmounts(t *testing.T) {
 					continue
 				}
 				assert.Len(t, judged.errs, 1)
-				assert.ErrorContains(t, judged.errs.ToAggregate(), `spec.pace: Invalid value: "`+test.value.String()+`": must be a number like 5`)
+				assert.ErrorContains(t, judged.errs.ToAggregate(), `spec.pace: Invalid value: "`+test.value.String()+`": must be a non-negative`)
 			}
 			if test.value != nil {
 				pods, ok := rules.Resolve(test.value, 200)

@@ -15,5 +15,5 @@ func WholeAmount(value *intstr.IntOrString, path *field.Path) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, value.String(),
-		`must be a number like 5, or a percentage like "20%" without decimals, and not negative`)}
+		`must be a non-negative integer such as 5, or a percentage such as "20%" without decimals`)}
 }

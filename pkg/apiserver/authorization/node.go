@@ -71,12 +71,12 @@ func refusal(attributes authorizer.Attributes, node string) string {
 	bound, known := nodeActions[resource][attributes.GetVerb()]
 	switch {
 	case !known:
-		return fmt.Sprintf("a node agent may not %s %s", attributes.GetVerb(), resource)
+		return fmt.Sprintf("a node agent cannot %s %s", attributes.GetVerb(), resource)
 	case bound == byName && !hasName(attributes, node):
-		return fmt.Sprintf("the agent of node %s may only %s %s of that name; name it, or select metadata.name=%s",
+		return fmt.Sprintf("the agent of node %s can %s only %s with that name; use the name, or the field selector metadata.name=%s",
 			node, attributes.GetVerb(), resource, node)
 	case bound == byLabel && isCollection(attributes) && !hasLabel(attributes, node):
-		return fmt.Sprintf("the agent of node %s may only %s %s of that node; select %s=%s",
+		return fmt.Sprintf("the agent of node %s can %s only %s of that node; use the selector %s=%s",
 			node, attributes.GetVerb(), resource, nodescope.NodeLabel, node)
 	}
 	return ""

@@ -28,42 +28,44 @@ func TestNodeAgentsAreBoundToTheirNode(t *testing.T) {
 		request request
 		want    string
 	}{
-		"get its NodeImage":       {request{verb: "get", resource: "nodeimages", name: "n1"}, ""},
-		"get another NodeImage":   {request{verb: "get", resource: "nodeimages", name: "n2"}, "may only get nodeimages of that name"},
-		"list its NodeImage":      {request{verb: "list", resource: "nodeimages", name: "n1", fields: "metadata.name=n1"}, ""},
-		"watch its NodeImage":     {request{verb: "watch", resource: "nodeimages", name: "n1", fields: "metadata.name=n1"}, ""},
-		"list another":            {request{verb: "list", resource: "nodeimages", name: "n2", fields: "metadata.name=n2"}, "select metadata.name=n1"},
-		"list all":                {request{verb: "list", resource: "nodeimages"}, "select metadata.name=n1"},
-		"list all others":         {request{verb: "list", resource: "nodeimages", fields: "metadata.name!=n1"}, "select metadata.name=n1"},
-		"list by another field":   {request{verb: "list", resource: "nodeimages", fields: "status.phase=n1"}, "select metadata.name=n1"},
-		"watch by label":          {request{verb: "watch", resource: "nodeimages", labels: "metadata.name=n1"}, "select metadata.name=n1"},
-		"report its NodeImage":    {request{verb: "update", resource: "nodeimages", sub: "status", name: "n1"}, ""},
-		"patch its NodeImage":     {request{verb: "patch", resource: "nodeimages", sub: "status", name: "n1"}, ""},
-		"report another":          {request{verb: "patch", resource: "nodeimages", sub: "status", name: "n2"}, "may only patch nodeimages/status of that name"},
-		"its pull secrets":        {request{verb: "get", resource: "nodeimages", sub: "pullsecrets", name: "n1"}, ""},
-		"another's pull secrets":  {request{verb: "get", resource: "nodeimages", sub: "pullsecrets", name: "n2"}, "may only get nodeimages/pullsecrets of that name"},
-		"change pull secrets":     {request{verb: "update", resource: "nodeimages", sub: "pullsecrets", name: "n1"}, "may not update nodeimages/pullsecrets"},
-		"write a spec":            {request{verb: "update", resource: "nodeimages", name: "n1"}, "may not update nodeimages"},
-		"delete its NodeImage":    {request{verb: "delete", resource: "nodeimages", name: "n1"}, "may not delete nodeimages"},
-		"create one":              {request{verb: "create", resource: "nodeimages"}, "may not create nodeimages"},
-		"delete all":              {request{verb: "deletecollection", resource: "nodeimages", fields: "metadata.name=n1"}, "may not deletecollection"},
+		"get its NodeImage":     {request{verb: "get", resource: "nodeimages", name: "n1"}, ""},
+		"get another NodeImage": {request{verb: "get", resource: "nodeimages", name: "n2"}, "can get only nodeimages with that name"},
+		"list its NodeImage":    {request{verb: "list", resource: "nodeimages", name: "n1", fields: "metadata.name=n1"}, ""},
+		"watch its NodeImage":   {request{verb: "watch", resource: "nodeimages", name: "n1", fields: "metadata.name=n1"}, ""},
+		"list another":          {request{verb: "list", resource: "nodeimages", name: "n2", fields: "metadata.name=n2"}, "the field selector metadata.name=n1"},
+		"list all":              {request{verb: "list", resource: "nodeimages"}, "the field selector metadata.name=n1"},
+		"list all others":       {request{verb: "list", resource: "nodeimages", fields: "metadata.name!=n1"}, "the field selector metadata.name=n1"},
+		"list by another field": {request{verb: "list", resource: "nodeimages", fields: "status.phase=n1"}, "the field selector metadata.name=n1"},
+		"watch by label":        {request{verb: "watch", resource: "nodeimages", labels: "metadata.name=n1"}, "the field selector metadata.name=n1"},
+		"report its NodeImage":  {request{verb: "update", resource: "nodeimages", sub: "status", name: "n1"}, ""},
+		"patch its NodeImage":   {request{verb: "patch", resource: "nodeimages", sub: "status", name: "n1"}, ""},
+		"report another": {request{verb: "patch", resource: "nodeimages", sub: "status", name: "n2"},
+			"can patch only nodeimages/status with that name"},
+		"its pull secrets": {request{verb: "get", resource: "nodeimages", sub: "pullsecrets", name: "n1"}, ""},
+		"another's pull secrets": {request{verb: "get", resource: "nodeimages", sub: "pullsecrets", name: "n2"},
+			"can get only nodeimages/pullsecrets with that name"},
+		"change pull secrets":     {request{verb: "update", resource: "nodeimages", sub: "pullsecrets", name: "n1"}, "cannot update nodeimages/pullsecrets"},
+		"write a spec":            {request{verb: "update", resource: "nodeimages", name: "n1"}, "cannot update nodeimages"},
+		"delete its NodeImage":    {request{verb: "delete", resource: "nodeimages", name: "n1"}, "cannot delete nodeimages"},
+		"create one":              {request{verb: "create", resource: "nodeimages"}, "cannot create nodeimages"},
+		"delete all":              {request{verb: "deletecollection", resource: "nodeimages", fields: "metadata.name=n1"}, "cannot deletecollection"},
 		"its NodePodProbe":        {request{verb: "watch", resource: "nodepodprobes", name: "n1", fields: "metadata.name=n1"}, ""},
-		"another NodePodProbe":    {request{verb: "get", resource: "nodepodprobes", name: "n2"}, "may only get nodepodprobes"},
+		"another NodePodProbe":    {request{verb: "get", resource: "nodepodprobes", name: "n2"}, "can get only nodepodprobes"},
 		"report its NodePodProbe": {request{verb: "update", resource: "nodepodprobes", sub: "status", name: "n1"}, ""},
 
 		"its requests":                 {request{verb: "list", resource: crrs, labels: label + "=n1"}, ""},
 		"its active requests":          {request{verb: "watch", resource: crrs, labels: label + "=n1,crr.apps.kruise.io/active=true"}, ""},
 		"its requests, said otherwise": {request{verb: "list", resource: crrs, labels: label + " in (n1)"}, ""},
-		"requests of two nodes":        {request{verb: "list", resource: crrs, labels: label + " in (n1,n2)"}, "select " + label + "=n1"},
-		"requests of another":          {request{verb: "watch", resource: crrs, labels: label + "=n2"}, "select " + label + "=n1"},
-		"requests by another label":    {request{verb: "list", resource: crrs, labels: "other=n1"}, "select " + label + "=n1"},
-		"all requests":                 {request{verb: "list", resource: crrs}, "select " + label + "=n1"},
-		"requests of all others":       {request{verb: "list", resource: crrs, labels: label + "!=n1"}, "select " + label + "=n1"},
+		"requests of two nodes":        {request{verb: "list", resource: crrs, labels: label + " in (n1,n2)"}, "use the selector " + label + "=n1"},
+		"requests of another":          {request{verb: "watch", resource: crrs, labels: label + "=n2"}, "use the selector " + label + "=n1"},
+		"requests by another label":    {request{verb: "list", resource: crrs, labels: "other=n1"}, "use the selector " + label + "=n1"},
+		"all requests":                 {request{verb: "list", resource: crrs}, "use the selector " + label + "=n1"},
+		"requests of all others":       {request{verb: "list", resource: crrs, labels: label + "!=n1"}, "use the selector " + label + "=n1"},
 		"report a request":             {request{verb: "patch", resource: crrs, sub: "status", name: "x"}, ""},
-		"change a request":             {request{verb: "patch", resource: crrs, name: "x"}, "may not patch containerrecreaterequests"},
-		"delete a request":             {request{verb: "delete", resource: crrs, name: "x"}, "may not delete containerrecreaterequests"},
+		"change a request":             {request{verb: "patch", resource: crrs, name: "x"}, "cannot patch containerrecreaterequests"},
+		"delete a request":             {request{verb: "delete", resource: crrs, name: "x"}, "cannot delete containerrecreaterequests"},
 
-		"other kind": {request{verb: "get", resource: "clonesets", name: "n1"}, "may not get clonesets"},
+		"other kind": {request{verb: "get", resource: "clonesets", name: "n1"}, "cannot get clonesets"},
 		"everything": {request{verb: "*", resource: "*"}, "may not"},
 	}
 	nodes := NewNodes(sets.New("apps.kruise.io"), agent)
@@ -97,7 +99,7 @@ func TestNodeAgentsAreBoundToTheirNode(t *testing.T) {
 			}
 			decision, reason := decide(&user.DefaultInfo{Name: agent})
 			assert.Equal(t, authorizer.DecisionDeny, decision)
-			assert.Contains(t, reason, "names no node")
+			assert.Contains(t, reason, "does not name a node")
 
 			decision, _ = decide(&user.DefaultInfo{Name: "jane", Extra: bound.Extra})
 			assert.Equal(t, authorizer.DecisionNoOpinion, decision, "another account")
@@ -106,7 +108,7 @@ func TestNodeAgentsAreBoundToTheirNode(t *testing.T) {
 }
 
 // An unreadable selector could select anything, so it does not limit the request to the node.
-func TestSelectionsThatCannotBeReadBindNobody(t *testing.T) {
+func TestUnreadableSelectorsDoNotRestrict(t *testing.T) {
 	byName, err := fields.ParseSelector("metadata.name=n1")
 	require.NoError(t, err)
 	byLabel, err := labels.Parse("crr.apps.kruise.io/node-name=n1")

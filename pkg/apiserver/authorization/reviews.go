@@ -25,7 +25,7 @@ func (r *reviews) Authorize(_ context.Context, attributes authorizer.Attributes)
 	if attributes.GetVerb() == "create" && isKubeAPIServer(attributes.GetUser()) {
 		return authorizer.DecisionAllow, "kube-apiserver asks for a review", nil
 	}
-	return authorizer.DecisionDeny, "only kube-apiserver asks for reviews", nil
+	return authorizer.DecisionDeny, "only kube-apiserver can ask for reviews", nil
 }
 
 // isKubeAPIServer returns true if the caller is kube-apiserver itself, through its own proxy.

@@ -95,10 +95,11 @@ func (m *Manager) syncSecret(ctx context.Context) (material, error) {
 			return current, nil
 		}
 		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-			return material{}, fmt.Errorf("keep certificates in Secret %s: %w", m.SecretName, err)
+			return material{}, fmt.Errorf("write certificates to Secret %s: %w", m.SecretName, err)
 		}
 	}
-	return material{}, fmt.Errorf("keep certificates in Secret %s: it changed %d times meanwhile", m.SecretName, attempts)
+	return material{}, fmt.Errorf("write certificates to Secret %s: gave up after %d conflicts with other "+
+		"writers", m.SecretName, attempts)
 }
 
 // trySecret creates or updates the Secret if Policy requires a change. If another replica has written the Secret in

@@ -94,7 +94,7 @@ func TestEveryHourOfYearsIsServed(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsReplaced(t *testing.T) {
+func TestUnreadableCertificatesAreReplaced(t *testing.T) {
 	good := step(t, material{}, start)
 	other := step(t, material{}, start)
 	tests := map[string]func(*material){

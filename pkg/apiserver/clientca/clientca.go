@@ -82,7 +82,7 @@ func (w *waiting) RunOnce(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-timeout.C:
-			klog.FromContext(ctx).Info("Serving without every client CA", "patience", w.patience)
+			klog.FromContext(ctx).Info("Timed out waiting for the client CAs, serving with those that are loaded", "patience", w.patience)
 			return nil
 		case <-w.changed:
 		}

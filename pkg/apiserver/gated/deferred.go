@@ -29,7 +29,7 @@ type deferred struct {
 
 var _ storage.Interface = &deferred{}
 
-var errStopped = errors.New("the server is ending")
+var errStopped = errors.New("the server is shutting down")
 
 // openOnce opens the storage if it is not open.
 func (d *deferred) openOnce() error {

@@ -29,8 +29,8 @@ const (
 	warningKey = "warning"
 )
 
-const warningText = "Do not delete this ConfigMap. It is how kruise-apiserver recognizes its store; without it a lost store is found out " +
-	"only while Pods of Kruise workloads exist."
+const warningText = "Do not delete this ConfigMap. kruise-apiserver recognizes its store by it. Without it, a lost store is detected only " +
+	"while Pods of Kruise workloads exist."
 
 // clusterRecord is the cluster's copy of the record.
 type clusterRecord struct {
@@ -67,7 +67,7 @@ func parse(object *corev1.ConfigMap) (clusterRecord, error) {
 	}
 	var err error
 	if record.Generation, err = strconv.ParseInt(object.Data[generationKey], 10, 64); err != nil {
-		return clusterRecord{}, fmt.Errorf("ConfigMap %s: data.%s %q is not a number: put back the value it had, or delete the key %s",
+		return clusterRecord{}, fmt.Errorf("ConfigMap %s: data.%s %q is not a number; restore the previous value, or delete the key %s",
 			object.Name, generationKey, object.Data[generationKey], identityKey)
 	}
 	return record, nil

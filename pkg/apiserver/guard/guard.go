@@ -81,7 +81,7 @@ type lost struct {
 // New returns a closed guard.
 func New() *Guard {
 	g := &Guard{opened: make(chan struct{}), closing: make(chan lost, 1)}
-	g.state.Store(newState(starting, "", "nobody has looked at the store yet"))
+	g.state.Store(newState(starting, "", "the store has not been checked yet"))
 	registerMetrics()
 	return g
 }
@@ -152,7 +152,7 @@ func (g *Guard) start(ctx context.Context) error {
 		return err
 	}
 	g.known.Store(&known{reading})
-	filling := newState(opening, "", "the caches are being filled")
+	filling := newState(opening, "", "the caches are loading")
 	g.state.Store(filling)
 	showReason("")
 	if err := g.config.Open(ctx); err != nil {
@@ -258,14 +258,14 @@ func (g *Guard) stayClosed(ctx context.Context, reading Reading, v verdict) erro
 	}
 	closing := &closedError{v.closed, v.message + "; " + g.remedy(reading.Record)}
 	if err := g.show(ctx, closing); err != nil && !apierrors.IsConflict(err) {
-		klog.FromContext(ctx).Error(err, "Failed to say in the cluster that the store is closed")
+		klog.FromContext(ctx).Error(err, "Failed to report in the cluster that the store is closed")
 	}
 	return closing
 }
 
 // remedy returns the message that tells the operator what to do.
 func (g *Guard) remedy(record *Record) string {
-	return fmt.Sprintf("bring the right store back, or, if this one is to be served although Pods of lost objects will be deleted, run: "+
+	return fmt.Sprintf("restore the expected store; to serve this store instead, which deletes the Pods of lost objects, run: "+
 		"kubectl -n %s annotate configmap %s --overwrite %s=%s", g.config.Namespace, g.config.Name, OpenAnnotation, record.Token())
 }
 

@@ -320,7 +320,7 @@ var losses = map[string]struct {
 	"another store": {
 		func(m *memory) { m.stored.Record = &Record{Identity: "other", Generation: 99} }, "this is another store: its identity is other",
 	},
-	"revision fell": {func(m *memory) { m.stored.Revision-- }, "the store was rolled back: etcd is at revision"},
+	"revision fell": {func(m *memory) { m.stored.Revision-- }, "the store was rolled back: etcd went from revision"},
 }
 
 func TestLossWhileRunningEndsTheProcessAndStaysClosed(t *testing.T) {
@@ -364,7 +364,7 @@ func TestLossWhileDownIsFoundAtTheStart(t *testing.T) {
 	}
 }
 
-func TestClosedStoreStaysClosedWhileNobodyCanLook(t *testing.T) {
+func TestClosedStoreStaysClosedWithoutReads(t *testing.T) {
 	established(t, func(w *world) {
 		w.stop()
 		w.store.change(losses["wiped"].change)
@@ -412,7 +412,7 @@ func TestOperatorOpensTheStoreWithTheCommandThatIsShown(t *testing.T) {
 				w.isOpen()
 				assert.NotContains(t, w.configMap().Annotations, OpenAnnotation)
 				assert.Equal(t, w.store.stored.Record.Identity, w.configMap().Data["identity"])
-				assert.Contains(t, w.events(), "StoreOpened: The store was opened by the operator's annotation")
+				assert.Contains(t, w.events(), "StoreOpened: Opened the store because of the operator's annotation")
 
 				// The same annotation does not open the store a second time.
 				w.stop()
@@ -431,7 +431,7 @@ func TestEmptyStoreIsClosedWhileThereArePodsOfOurs(t *testing.T) {
 		w.pods = []runtime.Object{ownedPod("apps.kruise.io/v1alpha1")}
 		w.start()
 		w.pass(time.Minute)
-		w.isClosed("the store is empty, but Pod ns/p has an owner that should be in it")
+		w.isClosed("the store is empty, but it must contain the owner of Pod ns/p")
 		w.annotate(w.store.stored.Record.Token())
 		w.pass(2 * time.Second)
 		w.isOpen()
@@ -439,7 +439,7 @@ func TestEmptyStoreIsClosedWhileThereArePodsOfOurs(t *testing.T) {
 	})
 }
 
-func TestPodsOfOthersCloseNothing(t *testing.T) {
+func TestForeignPodsDoNotCloseTheStore(t *testing.T) {
 	test(t, func(w *world) {
 		w.pods = []runtime.Object{ownedPod("apps/v1")}
 		w.start()
@@ -455,12 +455,12 @@ func TestStoreThatHoldsObjectsIsAdopted(t *testing.T) {
 		w.start()
 		w.isOpen()
 		assert.Equal(t, clusterUID, w.configMap().Data["identity"])
-		assert.Contains(t, w.events(), "it was adopted")
+		assert.Contains(t, w.events(), "Adopted")
 		w.stop()
 	})
 }
 
-func TestDeletedConfigMapComesBack(t *testing.T) {
+func TestDeletedConfigMapIsRecreated(t *testing.T) {
 	established(t, func(w *world) {
 		require.NoError(t, w.kube.CoreV1().ConfigMaps(namespace).Delete(t.Context(), ConfigMapName, metav1.DeleteOptions{}))
 		w.guard.Wrote()
@@ -499,7 +499,7 @@ func TestWriteWithoutSpaceSaysSo(t *testing.T) {
 	var status apierrors.APIStatus
 	require.ErrorAs(t, err, &status)
 	assert.EqualValues(t, 507, status.Status().Code)
-	assert.ErrorContains(t, err, "the store is full: delete objects that are not needed, or ask the administrator to raise its quota")
+	assert.ErrorContains(t, err, "the store is full: delete objects that you do not need, or ask the administrator to raise the quota")
 	other := errors.New("other")
 	assert.Equal(t, other, New().Explain(other))
 	assert.NoError(t, New().Explain(nil))
@@ -510,8 +510,8 @@ func TestNoObjectIsCreatedWithoutRoom(t *testing.T) {
 	require.NoError(t, g.Room())
 	g.LimitBy(func() string { return problem })
 	require.NoError(t, g.Room())
-	problem = "the store is full: objects take 15 MiB of its quota of 16 MiB"
-	assert.ErrorContains(t, g.Room(), problem+": delete objects that are not needed")
+	problem = "the store is full: objects use 15 MiB of the quota of 16 MiB"
+	assert.ErrorContains(t, g.Room(), problem+": delete objects that you do not need")
 }
 
 func TestTerminatingDependentsDoNotCount(t *testing.T) {

@@ -68,7 +68,7 @@ func judge(s *seen) verdict {
 	case s.confirmed():
 		return verdict{
 			identity: s.store.Identity, generation: max(s.store.Generation, s.cluster.Generation) + 1,
-			note: "The store was opened by the operator's annotation",
+			note: "Opened the store because of the operator's annotation",
 		}
 	case s.cluster.Lost != "":
 		return verdict{closed: RolledBack, message: s.cluster.Lost}
@@ -85,13 +85,14 @@ func (s *seen) judgeExpected() verdict {
 	switch {
 	case store == nil:
 		return verdict{closed: Wiped, message: fmt.Sprintf(
-			"the store has lost its record: it is empty, or restored from a backup without one; expected identity %s at generation %d",
+			"the store has lost its record: it is empty, or was restored from a backup without a record; expected identity %s at "+
+				"generation %d",
 			s.cluster.Identity, s.cluster.Generation)}
 	case store.Identity != s.cluster.Identity:
 		return verdict{closed: Replaced, message: fmt.Sprintf("this is another store: its identity is %s, expected %s",
 			store.Identity, s.cluster.Identity)}
 	case store.Generation < s.cluster.Generation:
-		return verdict{closed: RolledBack, message: fmt.Sprintf("the store was rolled back: it is at generation %d, and has been at %d",
+		return verdict{closed: RolledBack, message: fmt.Sprintf("the store was rolled back from generation %[2]d to %[1]d",
 			store.Generation, s.cluster.Generation)}
 	default:
 		return verdict{identity: store.Identity, generation: store.Generation}
@@ -106,14 +107,14 @@ func (s *seen) judgeUnexpected() verdict {
 		return verdict{closed: Replaced, message: fmt.Sprintf("the store belongs to another cluster, whose namespace kube-system has UID %s",
 			store.Cluster)}
 	case s.holds && s.store == nil:
-		return verdict{generation: 1, note: "The store holds objects and has no record yet: it was adopted"}
+		return verdict{generation: 1, note: "Adopted a store that holds objects and has no record yet"}
 	case s.holds:
 		return verdict{
 			identity: s.store.Identity, generation: max(s.store.Generation, 1),
-			note: "The cluster had no record of the store: it was adopted as it is",
+			note: "Adopted the store, because the cluster has no record of it",
 		}
 	case s.dependent != "":
-		return verdict{closed: Empty, message: fmt.Sprintf("the store is empty, but %s has an owner that should be in it", s.dependent)}
+		return verdict{closed: Empty, message: fmt.Sprintf("the store is empty, but it must contain the owner of %s", s.dependent)}
 	default:
 		return verdict{identity: s.identity(), generation: 1}
 	}

@@ -10,7 +10,7 @@ import (
 var (
 	closedMetric = metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Name: "kruise_store_closed", StabilityLevel: metrics.ALPHA,
-		Help: "1 for the reason for which the store is closed: Wiped, Replaced, RolledBack or Empty; 0 for the others.",
+		Help: "1 for the reason why the store is closed (Wiped, Replaced, RolledBack or Empty), 0 for the others.",
 	}, []string{"reason"})
 	generationMetric = metrics.NewGauge(&metrics.GaugeOpts{
 		Name: "kruise_store_generation", StabilityLevel: metrics.ALPHA,

@@ -44,4 +44,4 @@ type Store interface {
 }
 
 // ErrChanged means that another client has changed the record.
-var ErrChanged = errors.New("the record of the store was changed meanwhile")
+var ErrChanged = errors.New("another process changed the record of the store")

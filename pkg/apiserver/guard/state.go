@@ -97,8 +97,8 @@ func (g *Guard) Explain(err error) error {
 func full(problem string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: codeFull, Reason: "InsufficientStorage",
-		Message: problem + ": delete objects that are not needed, or ask the administrator to raise its quota; " +
-			"objects can be read and deleted meanwhile",
+		Message: problem + ": delete objects that you do not need, or ask the administrator to raise the quota; objects can still be read " +
+			"and deleted",
 	}}
 }
 
@@ -115,7 +115,7 @@ func (g *Guard) Verify(ctx context.Context, read func(context.Context) (Reading,
 	}
 	if reason, message := known.contradicts(&reading); reason != "" {
 		g.shut(reason, message, known.rollback(&reading))
-		return fmt.Errorf("refuse the connection: %s", message)
+		return fmt.Errorf("connection refused: %s", message)
 	}
 	return nil
 }
@@ -131,12 +131,12 @@ func (k *known) contradicts(later *Reading) (Reason, string) {
 	case later.Record.Identity != k.Record.Identity:
 		return Replaced, fmt.Sprintf("this is another store: its identity is %s, expected %s", later.Record.Identity, k.Record.Identity)
 	case later.Record.Generation < k.Record.Generation:
-		return RolledBack, fmt.Sprintf("the store was rolled back: it is at generation %d, and has been at %d",
+		return RolledBack, fmt.Sprintf("the store was rolled back from generation %[2]d to %[1]d",
 			later.Record.Generation, k.Record.Generation)
 	case later.Cluster != k.Cluster:
 		return Replaced, fmt.Sprintf("etcd's cluster ID changed from %x to %x", k.Cluster, later.Cluster)
 	case later.Revision < k.Revision:
-		return RolledBack, fmt.Sprintf("the store was rolled back: etcd is at revision %d, and has been at %d", later.Revision, k.Revision)
+		return RolledBack, fmt.Sprintf("the store was rolled back: etcd went from revision %[2]d back to %[1]d", later.Revision, k.Revision)
 	}
 	return "", ""
 }

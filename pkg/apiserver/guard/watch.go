@@ -93,7 +93,7 @@ func (g *Guard) report(ctx context.Context, l lost) {
 		if err == nil {
 			break
 		}
-		logger.Error(err, "Failed to say in the cluster that the store is closed")
+		logger.Error(err, "Failed to report in the cluster that the store is closed")
 	}
 	g.event(ctx, corev1.EventTypeWarning, "StoreClosed", l.message)
 }
@@ -135,7 +135,7 @@ func (g *Guard) publish(ctx context.Context, record *Record) error {
 		return err
 	}
 	if cluster.Identity != "" && cluster.Identity != record.Identity {
-		g.shut(Replaced, fmt.Sprintf("the cluster expects another store: its identity is %s, that of the store is %s",
+		g.shut(Replaced, fmt.Sprintf("the cluster expects the store with identity %s, but this store has identity %s",
 			cluster.Identity, record.Identity), false)
 		return nil
 	}

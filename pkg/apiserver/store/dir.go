@@ -27,7 +27,8 @@ func prepareDir(dir string) (string, error) {
 		return "", fmt.Errorf("resolve --data-dir %q: %w", dir, err)
 	}
 	if n := len(newSockets(abs).client); n > maxSocketPath {
-		return "", fmt.Errorf("--data-dir %q is too long: its socket's path would have %d bytes, the limit is %d; choose a shorter directory",
+		return "", fmt.Errorf("--data-dir %q is too long: its socket's path would have %d bytes, the limit is %d; choose a shorter "+
+			"directory",
 			abs, n, maxSocketPath)
 	}
 	if err := os.MkdirAll(abs, 0o700); err != nil {
@@ -96,7 +97,8 @@ func waitForLock(ctx context.Context, lock *os.File, dir string, patience time.D
 		}
 		if reminded.IsZero() || time.Since(reminded) >= lockReminder {
 			reminded = time.Now()
-			klog.FromContext(ctx).Info("Waiting for another kruise-apiserver to leave the data directory", "dir", dir, "patience", patience)
+			klog.FromContext(ctx).Info("Waiting for another kruise-apiserver to release the data "+
+				"directory", "dir", dir, "patience", patience)
 		}
 		select {
 		case <-ctx.Done():

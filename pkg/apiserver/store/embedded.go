@@ -125,7 +125,7 @@ func memberConfig(dir string, paths sockets, config Config, level zap.AtomicLeve
 		ErrorOutputPaths: []string{"stderr"},
 	}.Build()
 	if err != nil {
-		return nil, fmt.Errorf("make etcd's logger: %w", err)
+		return nil, fmt.Errorf("create etcd's logger: %w", err)
 	}
 	c := embed.NewConfig()
 	c.Name = memberName

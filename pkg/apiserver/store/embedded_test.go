@@ -182,7 +182,7 @@ func TestOnlyTheOwnerReachesTheStore(t *testing.T) {
 }
 
 // A warning at every start would hide warnings that matter.
-func TestStartWarnsOfNothing(t *testing.T) {
+func TestStartLogsNoWarnings(t *testing.T) {
 	config := testConfig(t)
 	real := os.Stderr
 	path := filepath.Join(t.TempDir(), "stderr")

@@ -57,7 +57,7 @@ type Space struct {
 func (e *Embedded) Space(quota int64) (*Space, error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{e.Endpoint}, Logger: zap.NewNop()})
 	if err != nil {
-		return nil, fmt.Errorf("make a client of the embedded etcd: %w", err)
+		return nil, fmt.Errorf("create a client for the embedded etcd: %w", err)
 	}
 	registerSpaceMetrics()
 	return &Space{client: client, endpoint: e.Endpoint, quota: quota}, nil
@@ -77,7 +77,7 @@ func (s *Space) Run(ctx context.Context) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithName("store-space"))
 	for {
 		if err := s.keep(ctx); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "Failed to look after the space of the embedded etcd")
+			klog.FromContext(ctx).Error(err, "Failed to maintain the embedded etcd's disk space")
 		}
 		select {
 		case <-ctx.Done():
@@ -189,11 +189,11 @@ func (s *Space) resume(ctx context.Context) error {
 func (s *Space) tell(ctx context.Context, u usage) {
 	problem := ""
 	if u.refuses || s.above(u.inUse, createBelow) {
-		problem = fmt.Sprintf("the store is full: objects take %d MiB of its quota of %d MiB", u.inUse>>20, s.quota>>20)
+		problem = fmt.Sprintf("the store is full: objects use %d MiB of the quota of %d MiB", u.inUse>>20, s.quota>>20)
 	}
 	if before := s.Problem(); (before == "") != (problem == "") {
 		if problem != "" {
-			klog.FromContext(ctx).Error(nil, "The embedded etcd is full, no objects are created", "inUse", u.inUse, "quota", s.quota)
+			klog.FromContext(ctx).Error(nil, "The embedded etcd is full, refusing new objects", "inUse", u.inUse, "quota", s.quota)
 		} else {
 			klog.FromContext(ctx).Info("The embedded etcd has room for new objects again")
 		}
@@ -217,7 +217,8 @@ var (
 		Name: "kruise_store_quota_bytes", Help: "Size at which the embedded etcd refuses writes.", StabilityLevel: metrics.ALPHA,
 	})
 	fullMetric = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "kruise_store_full", Help: "1 while the embedded etcd has no room for new objects.", StabilityLevel: metrics.ALPHA,
+		Name: "kruise_store_full", Help: "1 while the embedded etcd is too full for new objects, 0 " +
+			"otherwise.", StabilityLevel: metrics.ALPHA,
 	})
 )
 

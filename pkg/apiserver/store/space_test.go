@@ -76,7 +76,7 @@ func TestStoreFullOfObjectsSaysSoAndRecoversByDeletions(t *testing.T) {
 		written += fill(t, c, commit, func(i int) string { return fmt.Sprintf("key-%d", written+i) })
 		require.NoError(t, space.keep(t.Context()))
 	}
-	assert.Regexp(t, `^the store is full: objects take \d+ MiB of its quota of 16 MiB$`, space.Problem())
+	assert.Regexp(t, `^the store is full: objects use \d+ MiB of the quota of 16 MiB$`, space.Problem())
 	got, err := c.Get(t.Context(), "key-0")
 	require.NoError(t, err)
 	assert.Len(t, got.Kvs, 1, "reads go on")

@@ -99,7 +99,7 @@ func TestAnUpdateTakesItsPartOfTheBudget(t *testing.T) {
 	assert.Equal(t, map[string]int{"app:2": 4}, w.images(), "the rollout completes")
 }
 
-func TestUpdatesWithoutTheGateAskNobody(t *testing.T) {
+func TestUpdatesWithoutTheGateReserveNothing(t *testing.T) {
 	w := rolled(t, "", newSet(4, inPlaceIfPossible, knobs("", "3", "")))
 	w.Add(budgetOf(0))
 	w.edit(image("app:2"))
@@ -135,7 +135,7 @@ func TestADeletionThatABudgetRefuses(t *testing.T) {
 }
 
 // If another client writes the budget first, the decision is made again on what that client stored.
-func TestAGrantThatLosesIsDecidedAnew(t *testing.T) {
+func TestConflictingGrantIsDecidedAgain(t *testing.T) {
 	w := rolled(t, updatesBounded, newSet(4, inPlaceIfPossible, knobs("", "1", "")))
 	w.Add(budgetOf(1))
 	w.Observe()

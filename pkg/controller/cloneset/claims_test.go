@@ -18,7 +18,7 @@ import (
 
 // A Pod that a user deletes takes time to terminate. Its claim waits for it. The other claims of its instance do not.
 // Case cloneset 21.
-func TestAPodThatGoesSlowlyComesBackWithItsClaim(t *testing.T) {
+func TestReplacementWaitsForTheTerminatingClaim(t *testing.T) {
 	w := rolled(t, "", newSet(2, func(s *v1beta1.CloneSetSpec) {
 		s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
 		s.ScaleStrategy.EnablePVCReuse = true
@@ -52,7 +52,7 @@ func withClaims(names ...string) func(*v1beta1.CloneSetSpec) {
 }
 
 // The controller may stop between the writes of a deletion. After any of these writes, no other Pod may get the volume.
-func TestAPodDeletedOnPurposeNeverLeavesItsVolumeToAnother(t *testing.T) {
+func TestVolumeOfADeletedPodIsNotReused(t *testing.T) {
 	for name, refuse := range map[string]string{"claims": "persistentvolumeclaims", "Pods": "pods"} {
 		t.Run("what fails are writes to "+name, func(t *testing.T) {
 			w := rolled(t, "", newSet(2, withClaims("data", "logs")))
@@ -79,7 +79,7 @@ func TestAPodDeletedOnPurposeNeverLeavesItsVolumeToAnother(t *testing.T) {
 	}
 }
 
-func TestAClaimComesBackWhenItsPodIsWantedAfterAll(t *testing.T) {
+func TestClaimIsKeptWhenItsPodIsNeededAgain(t *testing.T) {
 	w := rolled(t, "", newSet(2, withClaims("data")))
 	w.refuse("delete", func(clienttesting.Action) error { return apierrors.NewForbidden(pods, "web", nil) })
 	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](1) })

@@ -154,7 +154,7 @@ func TestDrainedPodWhoseUpdateTouchesNoContainerIsPutBack(t *testing.T) {
 }
 
 // Two parties write the same condition. A write that was decided before the other party added its key must not remove that key.
-func TestAnotherPartysKeySurvivesOurs(t *testing.T) {
+func TestKeyOfAnotherHolderIsKept(t *testing.T) {
 	const other = `[{"userAgent":"ContainerRecreateRequest","key":"ns/r"}]`
 	w := rolled(t, "", newSet(1, inPlaceIfPossible, drainingUpdate))
 	name := w.names()[0]

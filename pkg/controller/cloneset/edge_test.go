@@ -30,7 +30,7 @@ func TestUpdatesUnderWayGoOnInAPause(t *testing.T) {
 }
 
 // Case cloneset 22.
-func TestATerminatingClaimHoldsUpNothing(t *testing.T) {
+func TestTerminatingClaimDoesNotBlockOtherPods(t *testing.T) {
 	w := rolled(t, "", newSet(2, dataClaims("1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = true }))
 	lost := w.names()[0]
 	claim, err := w.Kube.CoreV1().PersistentVolumeClaims("ns").Get(t.Context(), "data-"+lost, metav1.GetOptions{})

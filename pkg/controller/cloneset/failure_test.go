@@ -84,7 +84,7 @@ func TestLostAnswersCreateNoPodTooMany(t *testing.T) {
 	}
 }
 
-func TestAnothersPodIsNotTakenForOurs(t *testing.T) {
+func TestForeignPodIsNotAdopted(t *testing.T) {
 	w := newWorld(t, "", newSet(1))
 	w.Kube.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		pod := action.(clienttesting.CreateAction).GetObject().DeepCopyObject().(*corev1.Pod)
@@ -97,7 +97,7 @@ func TestAnothersPodIsNotTakenForOurs(t *testing.T) {
 	require.ErrorContains(t, err, "already exists")
 }
 
-func TestThrottledCreationIsToldWhenItChanges(t *testing.T) {
+func TestThrottledCreationIsReportedOnChange(t *testing.T) {
 	w := newWorld(t, "", newSet(3, func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable = value("1") }))
 	w.node.Broken = func(string) bool { return true }
 	w.settle()
@@ -111,7 +111,7 @@ func TestThrottledCreationIsToldWhenItChanges(t *testing.T) {
 	assert.Equal(t, 1, told())
 }
 
-func TestAClaimThatCannotBeDeletedHoldsUpNothing(t *testing.T) {
+func TestUndeletableClaimDoesNotBlockOtherWork(t *testing.T) {
 	w := rolled(t, "", newSet(2, knobs("", "1", ""), func(s *v1beta1.CloneSetSpec) {
 		s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
 	}))

@@ -29,7 +29,7 @@ func dataClaims(size string) func(*v1beta1.CloneSetSpec) {
 	}
 }
 
-func TestNeedsReconcile(t *testing.T) {
+func TestChangesThatCauseAPass(t *testing.T) {
 	tests := map[string]struct {
 		change func(*corev1.Pod)
 		want   bool
@@ -113,7 +113,7 @@ func TestClaimsThatChangeWithTheTemplateRecreate(t *testing.T) {
 	}
 }
 
-func TestClaimsOfARevisionThatComesBackAreTheNewOnes(t *testing.T) {
+func TestRestoredRevisionUsesNewClaimTemplates(t *testing.T) {
 	w := rolled(t, "RecreatePodWhenChangeVCTInCloneSetGate=true", newSet(1, inPlaceIfPossible, dataClaims("1")))
 	w.edit(image("app:2"), dataClaims("2"))
 	w.settle()

@@ -94,7 +94,7 @@ func TestEnvFromMetadataWithoutAnAgent(t *testing.T) {
 	late(w)
 	w.Observe()
 	_, err := w.reconcile("web")
-	require.ErrorContains(t, err, "no node agent has reported on it")
+	require.ErrorContains(t, err, "no node agent reports on this Pod")
 	assert.Equal(t, v1beta1.CloneSetConditionFailedUpdate, w.set().Status.Conditions[0].Type)
 }
 

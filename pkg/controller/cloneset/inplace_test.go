@@ -211,7 +211,7 @@ func TestPodStaysOutOfServiceUntilTheNodeIsDone(t *testing.T) {
 	assert.Equal(t, corev1.ConditionTrue, controllertest.ConditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status)
 }
 
-func TestUnreadableRecordOfOnePodHoldsUpNoOther(t *testing.T) {
+func TestUnreadableRecordDoesNotBlockOtherPods(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "100%", "")))
 	w.change(w.names()[0], func(p *corev1.Pod) {
 		p.Labels["lifecycle.apps.kruise.io/state"] = "Updating"

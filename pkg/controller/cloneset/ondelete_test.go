@@ -9,7 +9,7 @@ import (
 )
 
 // Case cloneset 38.
-func TestOnDeleteCountsWhatTheUserReplaced(t *testing.T) {
+func TestOnDeleteCountsReplacedPods(t *testing.T) {
 	w := rolled(t, "", newSet(5))
 	replicas := func(n int32) func(*v1beta1.CloneSetSpec) {
 		return func(s *v1beta1.CloneSetSpec) { s.Replicas = new(n) }

@@ -38,7 +38,7 @@ func (w *world) until() (reports int) {
 	return 0
 }
 
-func TestLargeSetsReportWhatTheyComeToAtOnce(t *testing.T) {
+func TestLargeSetsWriteFewStatuses(t *testing.T) {
 	w := newWorld(t, "", newSet(10, inPlaceIfPossible, knobs("", "20%", "")))
 	w.r.pace.Large = 10
 	assert.LessOrEqual(t, w.until(), 5)

@@ -69,7 +69,7 @@ func (p *planner) calculate() (rollout.Diff, error) {
 		PreparingUpdateAsUpdate: p.preparingUpdateAsUpdate,
 	}, pods)
 	if err != nil {
-		return diff, fmt.Errorf("calculate what to do: %w", err)
+		return diff, fmt.Errorf("calculate the plan: %w", err)
 	}
 	return diff, nil
 }

@@ -62,7 +62,7 @@ func TestImagesArePulledAheadOfAnUpdate(t *testing.T) {
 
 // Case cloneset 28.
 // Case image-predownload 39.
-func TestNothingIsPulledAheadWhereItIsNoUse(t *testing.T) {
+func TestNoPreDownloadWhereItDoesNotHelp(t *testing.T) {
 	onDelete := func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.Type = v1beta1.OnDeleteCloneSetStrategyType }
 	tests := map[string]struct {
 		gates    string
@@ -123,8 +123,8 @@ func TestJobsAreMadeOnce(t *testing.T) {
 	assert.Equal(t, "true", w.newest().Labels[pub.ImagePreDownloadCreatedKey])
 }
 
-// TestARefusedJobHoldsNothingUp checks that a rejected job is retried while the update continues.
-func TestARefusedJobHoldsNothingUp(t *testing.T) {
+// TestRefusedJobDoesNotBlockTheUpdate checks that a rejected job is retried while the update continues.
+func TestRefusedJobDoesNotBlockTheUpdate(t *testing.T) {
 	w := rolled(t, preDownload, newSet(5, inPlaceIfPossible, knobs("3", "1", "")))
 	refuse := true
 	w.Kruise.PrependReactor("create", "imagepulljobs", func(clienttesting.Action) (bool, runtime.Object, error) {

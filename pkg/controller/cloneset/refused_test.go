@@ -50,7 +50,7 @@ func (w *world) passes(n int) (last error) {
 	return last
 }
 
-func TestRefusedCreationHoldsUpNoUpdate(t *testing.T) {
+func TestRefusedCreationDoesNotBlockUpdates(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "2", "")))
 	w.fullAt(2)
 	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](3) })
@@ -60,7 +60,7 @@ func TestRefusedCreationHoldsUpNoUpdate(t *testing.T) {
 	assert.Equal(t, int32(2), w.set().Status.AvailableReplicas)
 }
 
-func TestRefusedSurgeHoldsUpNoReplacement(t *testing.T) {
+func TestRefusedSurgeDoesNotBlockReplacements(t *testing.T) {
 	w := rolled(t, "", newSet(3, knobs("", "1", "1")))
 	w.fullAt(3)
 	w.edit(image("app:2"))
@@ -70,7 +70,7 @@ func TestRefusedSurgeHoldsUpNoReplacement(t *testing.T) {
 	assert.Empty(t, w.set().Status.Conditions)
 }
 
-func TestRefusedCreationHoldsUpNoDeletionWithinTheBound(t *testing.T) {
+func TestRefusedCreationDoesNotBlockDeletions(t *testing.T) {
 	w := rolled(t, "", newSet(4, knobs("", "2", "")))
 	w.fullAt(0)
 	names := w.names()
@@ -83,7 +83,7 @@ func TestRefusedCreationHoldsUpNoDeletionWithinTheBound(t *testing.T) {
 }
 
 // If the server does not answer whether the Pod exists, no update is decided until this is known.
-func TestACreationOfUnknownOutcomeHoldsUpdatesBack(t *testing.T) {
+func TestUnknownCreationBlocksUpdates(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "2", "")))
 	for _, verb := range []string{"create", "get"} {
 		w.refuse(verb, func(clienttesting.Action) error { return apierrors.NewInternalError(assert.AnError) })
@@ -95,7 +95,7 @@ func TestACreationOfUnknownOutcomeHoldsUpdatesBack(t *testing.T) {
 
 // A webhook answers every creation with 500, so no Pod is created. Still, finished updates are released, grace periods end, and
 // a new template is rolled out in every pass.
-func TestCreationsThatKeepFailingHoldNothingElseUp(t *testing.T) {
+func TestFailingCreationsDoNotBlockOtherWork(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "3", ""), func(s *v1beta1.CloneSetSpec) {
 		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
 	}))
@@ -118,7 +118,7 @@ func TestCreationsThatKeepFailingHoldNothingElseUp(t *testing.T) {
 }
 
 // Deletions that fail hold nothing else up either.
-func TestDeletionsThatKeepFailingHoldNothingElseUp(t *testing.T) {
+func TestFailingDeletionsDoNotBlockOtherWork(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "3", "")))
 	w.refuse("delete", func(clienttesting.Action) error { return apierrors.NewInternalError(assert.AnError) })
 	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](2) })
@@ -143,7 +143,7 @@ func TestARefusedRevisionIsReportedAndPodsSettle(t *testing.T) {
 	assert.Equal(t, v1beta1.CloneSetConditionFailedUpdate, status.Conditions[0].Type)
 }
 
-func TestRefusedDeletionHoldsUpNoOtherPod(t *testing.T) {
+func TestRefusedDeletionDoesNotBlockOtherPods(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "2", "")))
 	stuck := w.names()[0]
 	w.refuse("delete", func(clienttesting.Action) error { return apierrors.NewTooManyRequests("budget", 1) })
@@ -155,7 +155,7 @@ func TestRefusedDeletionHoldsUpNoOtherPod(t *testing.T) {
 }
 
 // If the change that waited for a grace period is rejected, only its own Pod is affected.
-func TestRefusedGraceHoldsUpNoOtherPod(t *testing.T) {
+func TestRefusedGraceDoesNotBlockOtherPods(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "1", ""), func(s *v1beta1.CloneSetSpec) {
 		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
 	}))

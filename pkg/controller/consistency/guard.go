@@ -66,8 +66,8 @@ func Supported() error {
 	if clientfeatures.FeatureGates().Enabled(clientfeatures.AtomicFIFO) {
 		return nil
 	}
-	return errors.New("client-go's feature AtomicFIFO is off, so caches do not say which writes they have seen, and a controller " +
-		"would act twice: remove KUBE_FEATURE_AtomicFIFO=false from the environment")
+	return errors.New("client-go feature AtomicFIFO is off, so caches do not report which writes they have seen and controllers can act " +
+		"twice: remove KUBE_FEATURE_AtomicFIFO=false from the environment")
 }
 
 // New returns a guard without caches.
@@ -151,16 +151,16 @@ func (g *Guard) undone(ctx context.Context, owner metav1.Object, late *write) bo
 	r := g.records[owner.GetUID()]
 	switch {
 	case err != nil:
-		logger.Error(err, "Cache did not show a write in time, and the server cannot be asked", "write", late)
+		logger.Error(err, "Cache did not show a write in time, and reading it from the server failed", "write", late)
 	case undone:
-		logger.Error(nil, "The server has lost a write: its data was restored from an earlier state", "write", late)
+		logger.Error(nil, "The server has lost a write: its data was restored from a backup", "write", late)
 		g.Metrics.rolledBack(g.Controller)
 		if r != nil {
 			late.drop(r)
 		}
 		return true
 	default:
-		logger.Error(nil, "Cache does not show a write that the server has: waiting for the cache", "write", late, "timeout", g.Timeout)
+		logger.Error(nil, "Cache does not show a write that the server has, waiting for the cache", "write", late, "timeout", g.Timeout)
 		g.Metrics.late(g.Kind, owner)
 	}
 	g.Metrics.stale(g.Controller)

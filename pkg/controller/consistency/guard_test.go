@@ -139,7 +139,7 @@ func TestDeletions(t *testing.T) {
 }
 
 // The controller never acts on a late cache, however long the cache takes.
-func TestALateCacheIsWaitedForAsLongAsTheServerHasTheWrite(t *testing.T) {
+func TestControllerWaitsForALateCache(t *testing.T) {
 	for name, act := range map[string]func(*world){
 		"a write":    func(w *world) { w.Wrote(ours, pods, "101"); w.server.version = "101" },
 		"a deletion": func(w *world) { w.Deleted(ours, pods, pod); w.server.found = terminating() },
@@ -189,7 +189,7 @@ func TestAWriteThatTheServerHasLostIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestOneLostWriteDoesNotHideAnother(t *testing.T) {
+func TestLostWriteDoesNotHideOtherWrites(t *testing.T) {
 	w := newWorld(t)
 	w.Wrote(ours, pods, "101")
 	w.Wrote(ours, sets, "6")
@@ -217,7 +217,7 @@ func TestTheTimeoutCountsFromTheLastWrite(t *testing.T) {
 	assert.Equal(t, 1, w.server.asked)
 }
 
-func TestWhatIsWaitedForIsCounted(t *testing.T) {
+func TestPostponedReconcilesAreCounted(t *testing.T) {
 	w := newWorld(t)
 	w.Wrote(ours, pods, "101")
 	w.server.version = "101"
@@ -231,7 +231,7 @@ func TestWhatIsWaitedForIsCounted(t *testing.T) {
 	w.waits(t)
 }
 
-func TestCachesMustSayWhatTheyHaveSeen(t *testing.T) {
+func TestGuardRequiresAtomicFIFO(t *testing.T) {
 	require.NoError(t, Supported())
 	clientfeaturestesting.SetFeatureDuringTest(t, clientfeatures.AtomicFIFO, false)
 	assert.ErrorContains(t, Supported(), "remove KUBE_FEATURE_AtomicFIFO=false")

@@ -20,15 +20,16 @@ func NewMetrics() *Metrics {
 	const stage = metrics.ALPHA
 	m := &Metrics{
 		waits: metrics.NewCounterVec(&metrics.CounterOpts{Name: "kruise_manager_stale_cache_total",
-			Help: "Reconciles put off because a cache had not seen an earlier write.", StabilityLevel: stage}, []string{"controller"}),
+			Help: "Number of reconciles postponed because a cache had not seen an earlier write.", StabilityLevel: stage}, []string{"controller"}),
 		rollbacks: metrics.NewCounterVec(&metrics.CounterOpts{Name: "kruise_manager_lost_write_total",
-			Help: "Writes that a server has lost: its data was restored from an earlier state.", StabilityLevel: stage}, []string{"controller"}),
+			Help: "Number of writes that a server has lost because its data was restored from a backup.", StabilityLevel: stage},
+			[]string{"controller"}),
 		lates: map[schema.GroupKind]*metrics.CounterVec{},
 	}
 	for _, kind := range kinds.All() {
 		if kind.LateWrites != "" {
 			m.lates[kind.GroupKind] = metrics.NewCounterVec(&metrics.CounterOpts{Name: kind.LateWrites,
-				Help: "Writes that a cache did not show within --expectation-timeout.", StabilityLevel: stage}, []string{"namespace", "name"})
+				Help: "Number of writes that a cache did not show within --expectation-timeout.", StabilityLevel: stage}, []string{"namespace", "name"})
 		}
 	}
 	return m

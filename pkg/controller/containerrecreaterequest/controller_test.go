@@ -20,7 +20,7 @@ import (
 )
 
 // Cases containerrecreaterequest 25, 26, 27.
-func TestEndsWhatCannotEndByItself(t *testing.T) {
+func TestControllerEndsStuckRequests(t *testing.T) {
 	goes := func(p *corev1.Pod) { p.DeletionTimestamp, p.Finalizers = new(metav1.Now()), []string{"a/b"} }
 	tests := map[string]struct {
 		pod     *corev1.Pod
@@ -66,7 +66,7 @@ func TestEndsWhatCannotEndByItself(t *testing.T) {
 }
 
 // Case containerrecreaterequest 25.
-func TestTheDeadlineLeavesContainersAsTheyAre(t *testing.T) {
+func TestDeadlineKeepsContainerStates(t *testing.T) {
 	const text = "recreating has exceeded the activeDeadlineSeconds"
 	tests := map[string]struct{ stored, want []state }{
 		"before the agent looked": {nil, []state{
@@ -127,7 +127,7 @@ func TestOldRequestsAreDeleted(t *testing.T) {
 }
 
 // The agent writes the status as well. What it wrote meanwhile is kept, and the decision is made on it.
-func TestALostRaceIsDecidedAgainOnWhatTheAgentWrote(t *testing.T) {
+func TestConflictKeepsTheAgentsStatus(t *testing.T) {
 	for name, tc := range map[string]struct {
 		agent    func(*request)
 		snapshot int

@@ -108,7 +108,7 @@ func (r *Reconciler) release(ctx context.Context, request *v1beta1.ContainerRecr
 func (r *Reconciler) heldPods(key types.NamespacedName) (held []*corev1.Pod, _ error) {
 	items, err := r.podIndex.ByIndex(holderIndex, key.String())
 	if err != nil {
-		return nil, fmt.Errorf("find Pods that the request holds: %w", err)
+		return nil, fmt.Errorf("list Pods held by the request: %w", err)
 	}
 	for _, item := range items {
 		if pod, ok := item.(*corev1.Pod); ok && pod.Namespace == key.Namespace {
@@ -120,7 +120,7 @@ func (r *Reconciler) heldPods(key types.NamespacedName) (held []*corev1.Pod, _ e
 
 func (r *Reconciler) giveBack(ctx context.Context, key types.NamespacedName, pods []*corev1.Pod) error {
 	for _, pod := range pods {
-		klog.FromContext(ctx).V(2).Info("Giving the Pod back", "pod", klog.KObj(pod))
+		klog.FromContext(ctx).V(2).Info("Putting the Pod back into service", "pod", klog.KObj(pod))
 		err := r.changeReadiness(ctx, pod, func(pod *corev1.Pod, now time.Time) bool { return readiness.Remove(pod, keyOf(key), now) })
 		if err != nil {
 			return err

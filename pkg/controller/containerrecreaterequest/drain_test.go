@@ -90,7 +90,7 @@ func TestAKeyThatTheCacheDoesNotShowIsTakenOff(t *testing.T) {
 	assert.Equal(t, corev1.ConditionTrue, status)
 }
 
-func TestThePodIsGivenBackEvenWhenNobodyHoldsOn(t *testing.T) {
+func TestPodReturnsToServiceWithoutHolders(t *testing.T) {
 	tests := map[string]struct {
 		lose func(*world)
 		want []string
@@ -157,7 +157,7 @@ func TestNoTimeBeforeTheKeyIsOnThePod(t *testing.T) {
 }
 
 // Another party keeps the Pod out of service too.
-func TestTheLastToLetGoGivesThePodBack(t *testing.T) {
+func TestLastHolderReturnsThePodToService(t *testing.T) {
 	const both = `[{"userAgent":"ContainerRecreateRequest","key":"ns/r"},{"userAgent":"Lifecycle","key":"preDeleteHook"}]`
 	w := newWorld(t, newPod(func(p *corev1.Pod) {
 		p.Status.Conditions[1].Status = corev1.ConditionFalse

@@ -12,8 +12,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// TestTagsLastAsLongAsTheirJob checks the limits of a tag.
-func TestTagsLastAsLongAsTheirJob(t *testing.T) {
+// TestTagLimitsFollowTheJob checks the limits of a tag.
+func TestTagLimitsFollowTheJob(t *testing.T) {
 	tests := map[string]struct {
 		edit             func(*v1beta1.ImagePullJob)
 		timeout, backoff int32
@@ -76,7 +76,7 @@ func TestAssignKeepsTheTagsOfOthers(t *testing.T) {
 	assert.False(t, q.assign(image), "it is asked once")
 }
 
-func TestParallelismThatIsNoNumberPauses(t *testing.T) {
+func TestInvalidParallelismPauses(t *testing.T) {
 	for text, want := range map[string]int{"5": 5, "0": 0, "50%": 0, "many": 0} {
 		job := newJob("a", limit(text))
 		assert.Equal(t, want, parallelism(job.Spec.Parallelism), text)

@@ -67,7 +67,7 @@ func TestOnlyJobsOfTheTagAreWoken(t *testing.T) {
 }
 
 // Case image-predownload 5.
-func TestLabelsOfNodesConcernWhoSelectsByThem(t *testing.T) {
+func TestNodeLabelsWakeJobsThatSelectThem(t *testing.T) {
 	selects := func(value string) func(*v1beta1.ImagePullJob) {
 		return func(job *v1beta1.ImagePullJob) {
 			job.Spec.Selector = &v1beta1.ImagePullJobNodeSelector{LabelSelector: metav1.LabelSelector{MatchLabels: map[string]string{"zone": value}}}
@@ -84,7 +84,7 @@ func TestLabelsOfNodesConcernWhoSelectsByThem(t *testing.T) {
 }
 
 // Case image-predownload 16.
-func TestPodsConcernWhoSelectsThem(t *testing.T) {
+func TestPodsWakeJobsThatSelectThem(t *testing.T) {
 	other := func(p *corev1.Pod) { p.Labels = map[string]string{"app": "b"} }
 	w := newWorld(t, newJob("a", beside(map[string]string{"app": "a"})), newJob("b", beside(map[string]string{"app": "b"})), newJob("all"))
 	w.Observe()
@@ -140,9 +140,9 @@ func TestConflictsAreSolvedOnTheLiveObject(t *testing.T) {
 	assert.Len(t, images["nginx"].Tags[0].OwnerReferences, 2)
 }
 
-// TestAStaleCacheAsksNobody checks that a job waits until the cache shows its last write. By the stale cache, it would ask one
+// TestStaleCacheAsksNoNode checks that a job waits until the cache shows its last write. By the stale cache, it would ask one
 // node too many.
-func TestAStaleCacheAsksNobody(t *testing.T) {
+func TestStaleCacheAsksNoNode(t *testing.T) {
 	w := newWorld(t, append(nodeImages(3), newJob("a"))...)
 	w.Observe()
 	w.r.guard.Wrote("uid-a", images, "7")
@@ -157,8 +157,8 @@ func TestAStaleCacheAsksNobody(t *testing.T) {
 	assert.Equal(t, []string{"n1"}, w.unfinished())
 }
 
-// TestANodeThatTakesNoMore checks that the user is told about a full NodeImage and that the other nodes are asked.
-func TestANodeThatTakesNoMore(t *testing.T) {
+// TestFullNodeImageIsReported checks that the user is told about a full NodeImage and that the other nodes are asked.
+func TestFullNodeImageIsReported(t *testing.T) {
 	w := newWorld(t, append(nodeImages(2), newJob("a", limit("2")))...)
 	w.Kruise.PrependReactor("update", "nodeimages", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if update, ok := action.(clienttesting.UpdateAction); ok && update.GetObject().(*v1beta1.NodeImage).Name == "n1" {
@@ -172,5 +172,5 @@ func TestANodeThatTakesNoMore(t *testing.T) {
 	assert.Equal(t, []string{"n2"}, w.unfinished())
 	events := w.Events()
 	require.Len(t, events, 1)
-	assert.Contains(t, events[0], "Warning FailedPullImage node n1 takes no more images")
+	assert.Contains(t, events[0], "Warning FailedPullImage NodeImage n1 was rejected")
 }

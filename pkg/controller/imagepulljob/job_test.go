@@ -58,7 +58,7 @@ func TestAtMostAsManyNodesAsTheJobAllows(t *testing.T) {
 }
 
 // Case image-predownload 9.
-func TestProgressIsToldInWords(t *testing.T) {
+func TestProgressMessages(t *testing.T) {
 	w := newWorld(t, append(nodeImages(3), newJob("a", limit("3")))...)
 	w.step("a")
 	assert.Equal(t, "job is running, progress 0.0%", w.job("a").Status.Message)
@@ -249,7 +249,7 @@ func TestAJobGoesAfterItsTTL(t *testing.T) {
 }
 
 // Case image-predownload 24.
-func TestAnotherJobForTheSameTagAsksAnew(t *testing.T) {
+func TestSecondJobPullsTheTagAgain(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a"), newJob("b", func(job *v1beta1.ImagePullJob) {
 		job.Spec.PullPolicy.TimeoutSeconds = ptr.To[int32](7)
 		job.Spec.ImagePullPolicy = v1beta1.PullAlways
@@ -275,8 +275,8 @@ func TestAnotherJobForTheSameTagAsksAnew(t *testing.T) {
 	assert.NotNil(t, w.job("b").Status.CompletionTime)
 }
 
-// TestAnotherImage checks that nothing remains of the first image when the job's image changes.
-func TestAnotherImage(t *testing.T) {
+// TestJobChangesItsImage checks that nothing remains of the first image when the job's image changes.
+func TestJobChangesItsImage(t *testing.T) {
 	w := newWorld(t, append(nodeImages(2), newJob("a", limit("2")), newJob("b", limit("2")))...)
 	w.step("a")
 	w.step("b")
@@ -319,7 +319,7 @@ func TestADigestIsATag(t *testing.T) {
 }
 
 // Cases image-predownload 46, 47: a node that does not answer keeps its job waiting, and others pull meanwhile.
-func TestANodeWithoutAnAgentHoldsUpNoOther(t *testing.T) {
+func TestNodeWithoutAnAgentDoesNotDelayOthers(t *testing.T) {
 	for name, edit := range map[string]func(*v1beta1.ImagePullJob){"Always": func(*v1beta1.ImagePullJob) {}, "Never": never} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, append(nodeImages(5), newJob("a", limit("4"), edit))...)

@@ -38,7 +38,8 @@ func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int
 			count.Add(1)
 		}
 		if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
-			r.recorder.Eventf(q.job, corev1.EventTypeWarning, "FailedPullImage", "node %s takes no more images: %v", targets[i].Name, err)
+			r.recorder.Eventf(q.job, corev1.EventTypeWarning, "FailedPullImage",
+				"NodeImage %s was rejected: %v; remove images that are not needed from it", targets[i].Name, err)
 		}
 		return err
 	})

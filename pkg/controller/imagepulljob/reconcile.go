@@ -71,7 +71,7 @@ func (r *Reconciler) finish(ctx context.Context, job *v1beta1.ImagePullJob) (rec
 func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (reconcile.Result, error) {
 	ref, err := imagetag.Parse(job.Spec.Image)
 	if err != nil {
-		r.recorder.Eventf(job, corev1.EventTypeWarning, "InvalidImage", "%v: name one like example.com/team/app:v1", err)
+		r.recorder.Eventf(job, corev1.EventTypeWarning, "InvalidImage", "%v; use an image such as example.com/team/app:v1", err)
 		return reconcile.Result{}, nil
 	}
 	chosen, err := r.choose(job)
@@ -83,8 +83,8 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 		return reconcile.Result{}, err
 	}
 	if len(missing) > 0 {
-		r.recorder.Eventf(job, corev1.EventTypeWarning, "MissingPullSecret", "no Secret %v in namespace %s, pulling without: create it, "+
-			"and the nodes get it while the job runs", missing, job.Namespace)
+		r.recorder.Eventf(job, corev1.EventTypeWarning, "MissingPullSecret",
+			"Secret %v not found in namespace %s, so nodes pull without it; create it while the job runs", missing, job.Namespace)
 	}
 	now := r.clock.Now()
 	c := count(chosen, job.UID, ref, secrets)

@@ -129,7 +129,8 @@ func (c *copies) ensure(ctx context.Context, source *corev1.Secret, job *v1beta1
 			return "", fmt.Errorf("get Secret %s/%s: %w", c.namespace, wanted.Name, err)
 		}
 		if sourceOf(existing) != keyOf(source) {
-			return "", fmt.Errorf("copy Secret %s: Secret %s/%s is another's: delete or rename it", keyOf(source), c.namespace, wanted.Name)
+			return "", fmt.Errorf("copy Secret %s: Secret %s/%s exists and is not a copy of it; delete or rename it", keyOf(source), c.namespace,
+				wanted.Name)
 		}
 	}
 	_, err = c.change(ctx, existing, job, func(copied *corev1.Secret) { refresh(copied, source, keyOf(job)) })

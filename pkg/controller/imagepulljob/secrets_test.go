@@ -49,7 +49,7 @@ func (w *world) refs(node string) (refs []v1beta1.ReferenceObject) {
 }
 
 // Case image-predownload 28.
-func TestASecretIsCopiedAsLongAsTheJobRuns(t *testing.T) {
+func TestSecretIsCopiedWhileTheJobRuns(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
 	assert.Equal(t, secretsCheck, w.step("a"), "the Secret is read again then")
 	copies := w.copies()
@@ -74,7 +74,7 @@ func TestASecretIsCopiedAsLongAsTheJobRuns(t *testing.T) {
 	assert.NotNil(t, w.job("a").Status.CompletionTime)
 }
 
-func TestADeletedJobLetsItsCopyGo(t *testing.T) {
+func TestDeletedJobReleasesItsCopy(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
 	w.step("a")
 	require.Len(t, w.copies(), 1)
@@ -129,13 +129,13 @@ func TestTheCopyFollowsItsSource(t *testing.T) {
 }
 
 // Case image-predownload 31.
-func TestAMissingSecretHoldsNothingUp(t *testing.T) {
+func TestMissingSecretDoesNotDelayTheJob(t *testing.T) {
 	w := newWorld(t, append(nodeImages(2), newJob("a", with("s")))...)
 	assert.Equal(t, secretsCheck, w.step("a"))
 	assert.Equal(t, []string{"n1"}, w.unfinished())
 	events := w.Events()
 	require.Len(t, events, 1)
-	assert.Contains(t, events[0], "Warning MissingPullSecret no Secret [s] in namespace ns, pulling without")
+	assert.Contains(t, events[0], "Warning MissingPullSecret Secret [s] not found in namespace ns, so nodes pull without it")
 	w.Clock.SetTime(now.Add(secretsCheck))
 	w.step("a")
 	assert.Empty(t, w.Events(), "it is said once")
@@ -207,9 +207,9 @@ func TestAMissingNamespaceIsAnErrorToRetry(t *testing.T) {
 	assert.Empty(t, w.unfinished())
 }
 
-// TestATamperedCopyIsPutRight checks that a changed copy wakes the jobs that use it, and is repaired before the next check of
+// TestTamperedCopyIsRepaired checks that a changed copy wakes the jobs that use it, and is repaired before the next check of
 // the source.
-func TestATamperedCopyIsPutRight(t *testing.T) {
+func TestTamperedCopyIsRepaired(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
 	w.settle("a")
 	before := w.copies()[0]

@@ -72,7 +72,7 @@ func (r *Reconciler) remove(ctx context.Context, image *v1beta1.NodeImage) error
 	if image.DeletionTimestamp != nil {
 		return nil
 	}
-	klog.FromContext(ctx).V(2).Info("Deleting NodeImage: its node is gone")
+	klog.FromContext(ctx).V(2).Info("Deleting NodeImage, because its node does not exist")
 	err := r.kruise.AppsV1beta1().NodeImages().Delete(ctx, image.Name,
 		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &image.UID}})
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -149,7 +149,7 @@ func TestLabelsFollowThoseOfTheNode(t *testing.T) {
 	assert.Equal(t, map[string]string{"a": "2"}, w.image().Labels)
 }
 
-func TestWhatNodesWriteAllTheTimeIsNoEvent(t *testing.T) {
+func TestNodeHeartbeatsDoNotReconcile(t *testing.T) {
 	before := node(time.Hour, map[string]string{"a": "1"})
 	before.ResourceVersion = "1"
 	edit := func(change func(*corev1.Node)) *corev1.Node {
@@ -218,7 +218,7 @@ func succeeded(ago time.Duration) *v1beta1.ImageTagStatus {
 }
 
 // Cases image-predownload 21, 23, 25, 44.
-func TestTagsStayWhileSomebodyWantsThem(t *testing.T) {
+func TestTagsStayWhileAJobNeedsThem(t *testing.T) {
 	undated := func(tag *v1beta1.ImageTagSpec) { tag.CreatedAt = nil }
 	other := refTo("a")
 	other.UID = "of an earlier one"

@@ -73,7 +73,7 @@ func TestOneReconcileGivesTheCondition(t *testing.T) {
 	}
 }
 
-func TestAPodThatIsGoneIsNoError(t *testing.T) {
+func TestDeletedPodIsNotAnError(t *testing.T) {
 	f := controllertest.New(t, "")
 	c, err := New(f.Deps)
 	require.NoError(t, err)

@@ -197,7 +197,7 @@ func TestAKindWithAScaleIsCounted(t *testing.T) {
 	}
 }
 
-func TestWhatNoRetryCuresIsReported(t *testing.T) {
+func TestPermanentErrorsAreReported(t *testing.T) {
 	t.Run("a kind that does not exist", func(t *testing.T) {
 		w := newWorld(t, newBudget(target("example.com/v1", "Nothing", "g")))
 		status := w.reconcile()
@@ -225,7 +225,7 @@ func TestAMarkedPodIsNotAvailable(t *testing.T) {
 }
 
 // Case podunavailablebudget 25: admission grants between the controller's read and its write.
-func TestAGrantBesideACountIsNotLost(t *testing.T) {
+func TestGrantDuringARecountIsKept(t *testing.T) {
 	w := base(t)
 	w.Observe()
 	w.change("p-9", func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
@@ -243,7 +243,7 @@ func TestAGrantBesideACountIsNotLost(t *testing.T) {
 }
 
 // A recount that conflicts with many grants makes progress: it does not read deleted Pods again.
-func TestACountThatLosesLooksOnce(t *testing.T) {
+func TestConflictingRecountReadsEachPodOnce(t *testing.T) {
 	w := base(t)
 	w.grant("p-8", controllertest.Now)
 	w.grant("p-9", controllertest.Now)
@@ -271,7 +271,7 @@ func TestACountThatLosesLooksOnce(t *testing.T) {
 }
 
 // Case podunavailablebudget 27.
-func TestABudgetThatReplacesAnotherTakesItsPods(t *testing.T) {
+func TestReplacementBudgetTakesOverPods(t *testing.T) {
 	w := base(t)
 	require.NoError(t, w.Kruise.Tracker().Delete(policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), "ns", "b"))
 	w.Add(newBudget(ofCloneSet, called("d")))

@@ -31,7 +31,7 @@ func TestCountsKeepTheirPace(t *testing.T) {
 	assert.Zero(t, w.last.RequeueAfter)
 }
 
-func TestThePacerForgets(t *testing.T) {
+func TestPacerDropsIdleBudgets(t *testing.T) {
 	w := base(t)
 	w.r.pacer = newPacer(pace)
 	require.NoError(t, w.reconcileBudget("b"))

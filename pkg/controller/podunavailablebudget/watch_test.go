@@ -43,7 +43,7 @@ func TestEventsReachTheirBudgets(t *testing.T) {
 	assert.Equal(t, keys(""), namespaceItself(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}}))
 }
 
-func TestWhatIsWorthACount(t *testing.T) {
+func TestChangesThatCauseARecount(t *testing.T) {
 	w := base(t)
 	tests := map[string]struct {
 		edit  func(*corev1.Pod)

@@ -20918,12 +20918,12 @@ func schema_pkg_apis_apps_v1alpha1_AdaptiveUnitedDeploymentStrategy(ref common.R
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "AdaptiveUnitedDeploymentStrategy is the settings of type Adaptive.",
+				Description: "AdaptiveUnitedDeploymentStrategy contains the settings of type Adaptive.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"rescheduleCriticalSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rescheduleCriticalSeconds is how long a Pod may wait for a node before its subset counts as unschedulable. Defaults to 30.",
+							Description: "rescheduleCriticalSeconds is the number of seconds that a Pod can stay unscheduled before its subset counts as unschedulable. Defaults to 30.",
 							Default:     30,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -20931,7 +20931,7 @@ func schema_pkg_apis_apps_v1alpha1_AdaptiveUnitedDeploymentStrategy(ref common.R
 					},
 					"unschedulableDuration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unschedulableDuration is for how many seconds a subset then gets no new Pods. Defaults to 300.",
+							Description: "unschedulableDuration is the number of seconds that an unschedulable subset gets no new Pods. Defaults to 300.",
 							Default:     300,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -20939,7 +20939,7 @@ func schema_pkg_apis_apps_v1alpha1_AdaptiveUnitedDeploymentStrategy(ref common.R
 					},
 					"reserveUnschedulablePods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reserveUnschedulablePods keeps Pods that no node takes beside their substitutes in other subsets, so that they may still start. It needs cloneSetTemplate or deploymentTemplate. Defaults to false.",
+							Description: "reserveUnschedulablePods keeps Pods that cannot be scheduled in addition to their substitutes in other subsets, so that they can start later. It requires cloneSetTemplate or deploymentTemplate. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -20954,7 +20954,7 @@ func schema_pkg_apis_apps_v1alpha1_AdaptiveWorkloadSpreadStrategy(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "AdaptiveWorkloadSpreadStrategy is the settings of type Adaptive.",
+				Description: "AdaptiveWorkloadSpreadStrategy contains the settings of type Adaptive.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"disableSimulationSchedule": {
@@ -20966,7 +20966,7 @@ func schema_pkg_apis_apps_v1alpha1_AdaptiveWorkloadSpreadStrategy(ref common.Ref
 					},
 					"rescheduleCriticalSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rescheduleCriticalSeconds is how long a Pod may stay unscheduled before it is deleted, for the workload to create it again in the next subset. The subset is tried again after five minutes, so with several subsets the waits of all must fit in: at most 295 divided by the number of subsets less one. Unset, or 0, moves no Pods.",
+							Description: "rescheduleCriticalSeconds is the number of seconds that a Pod can stay unscheduled. Then the Pod is deleted, and the workload creates it again in the next subset. A subset is tried again after five minutes. With several subsets, the maximum is 295 divided by the number of subsets minus one. If unset or 0, no Pods are moved.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -21007,14 +21007,14 @@ func schema_pkg_apis_apps_v1alpha1_AdvancedCronJob(ref common.ReferenceCallback)
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what is to run, and when.",
+							Description: "spec defines the jobs and their schedule.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.AdvancedCronJobSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.AdvancedCronJobStatus{}.OpenAPIModelName()),
 						},
@@ -21082,12 +21082,12 @@ func schema_pkg_apis_apps_v1alpha1_AdvancedCronJobSpec(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "AdvancedCronJobSpec is what is to run, and when.",
+				Description: "AdvancedCronJobSpec defines the jobs and their schedule.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"schedule": {
 						SchemaProps: spec.SchemaProps{
-							Description: "schedule is when runs are due, in the five fields of cron: minute, hour, day, month, weekday. Or \"@hourly\" and the like, or \"@every 1h30m\". It may begin with a time zone, like \"TZ=Etc/UTC 0 8 * * *\", unless timeZone is set.",
+							Description: "schedule is the cron schedule with five fields: minute, hour, day, month and weekday. Macros such as \"@hourly\" and \"@every 1h30m\" are allowed. The schedule can start with a time zone, such as \"TZ=Etc/UTC 0 8 * * *\", if timeZone is not set.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -21095,21 +21095,21 @@ func schema_pkg_apis_apps_v1alpha1_AdvancedCronJobSpec(ref common.ReferenceCallb
 					},
 					"timeZone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeZone is the time zone of the schedule, by its name in the IANA database, like \"Asia/Shanghai\". Unset means the zone of the controller's machine.",
+							Description: "timeZone is the time zone of the schedule, as a name in the IANA database such as \"Asia/Shanghai\". If unset, the time zone of the controller is used.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"startingDeadlineSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startingDeadlineSeconds is how late a run may start. One that is later is skipped. Unset means that the last one missed always starts.",
+							Description: "startingDeadlineSeconds is the number of seconds that a run may start late. A later run is skipped. If unset, the last missed run always starts.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"concurrencyPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "concurrencyPolicy is Allow, Forbid or Replace: what happens when a run is due while another has not ended. Allow lets them overlap. Forbid skips the new one. Replace deletes the old one. Defaults to Allow.\n\nPossible enum values:\n - `\"Allow\"` lets runs overlap.\n - `\"Forbid\"` skips the new run.\n - `\"Replace\"` deletes the run that has not ended and starts the new one.",
+							Description: "concurrencyPolicy defines what happens when a run is due and the previous run has not finished. Allow runs both. Forbid skips the new run. Replace deletes the old run. Defaults to Allow.\n\nPossible enum values:\n - `\"Allow\"` lets runs overlap.\n - `\"Forbid\"` skips the new run.\n - `\"Replace\"` deletes the unfinished run and starts the new one.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Allow", "Forbid", "Replace"},
@@ -21117,7 +21117,7 @@ func schema_pkg_apis_apps_v1alpha1_AdvancedCronJobSpec(ref common.ReferenceCallb
 					},
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused starts no runs. Those that have started go on. Defaults to false.",
+							Description: "paused stops new runs. Runs that have started continue. Defaults to false.",
 							Default:     false,
 							Type:        []string{"boolean"},
 							Format:      "",
@@ -21125,7 +21125,7 @@ func schema_pkg_apis_apps_v1alpha1_AdvancedCronJobSpec(ref common.ReferenceCallb
 					},
 					"successfulJobsHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "successfulJobsHistoryLimit is how many jobs that succeeded are kept. Defaults to 3.",
+							Description: "successfulJobsHistoryLimit is the number of succeeded jobs to keep. Defaults to 3.",
 							Default:     3,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -21133,7 +21133,7 @@ func schema_pkg_apis_apps_v1alpha1_AdvancedCronJobSpec(ref common.ReferenceCallb
 					},
 					"failedJobsHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failedJobsHistoryLimit is how many jobs that failed are kept. Defaults to 1.",
+							Description: "failedJobsHistoryLimit is the number of failed jobs to keep. Defaults to 1.",
 							Default:     1,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -21159,12 +21159,12 @@ func schema_pkg_apis_apps_v1alpha1_AdvancedCronJobStatus(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "AdvancedCronJobStatus is what the controller observed.",
+				Description: "AdvancedCronJobStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Job, BroadcastJob or ImageListPullJob: what the template creates.\n\nPossible enum values:\n - `\"BroadcastJob\"` creates BroadcastJobs.\n - `\"ImageListPullJob\"` creates ImageListPullJobs.\n - `\"Job\"` creates Jobs of the group batch.",
+							Description: "type is the kind that the template creates: Job, BroadcastJob or ImageListPullJob.\n\nPossible enum values:\n - `\"BroadcastJob\"` creates BroadcastJobs.\n - `\"ImageListPullJob\"` creates ImageListPullJobs.\n - `\"Job\"` creates Jobs of the group batch.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"BroadcastJob", "ImageListPullJob", "Job"},
@@ -21177,7 +21177,7 @@ func schema_pkg_apis_apps_v1alpha1_AdvancedCronJobStatus(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "active are the jobs that have not ended.",
+							Description: "active is the list of jobs that have not finished.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -21191,7 +21191,7 @@ func schema_pkg_apis_apps_v1alpha1_AdvancedCronJobStatus(ref common.ReferenceCal
 					},
 					"lastScheduleTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastScheduleTime is when the last run was due that was started.",
+							Description: "lastScheduleTime is the scheduled time of the last run that was started.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -21212,14 +21212,14 @@ func schema_pkg_apis_apps_v1alpha1_AdvancedStatefulSetTemplateSpec(ref common.Re
 				Properties: map[string]spec.Schema{
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata of each StatefulSet: labels and annotations count.",
+							Description: "metadata is the metadata of each StatefulSet. Only labels and annotations are used.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec of each StatefulSet, as v1beta1 has it. replicas and the partition of an update must not be set: they come from topology and updateStrategy. selector has no effect.",
+							Description: "spec is the spec of each StatefulSet, in the form of v1beta1. replicas and the partition of an update must not be set: they come from topology and updateStrategy. selector has no effect.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.StatefulSetSpec{}.OpenAPIModelName()),
 						},
@@ -21237,7 +21237,7 @@ func schema_pkg_apis_apps_v1alpha1_BroadcastJob(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "BroadcastJob runs a Pod to its end on every node where the Pod fits.",
+				Description: "BroadcastJob runs a Pod to completion on every eligible node.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -21263,14 +21263,14 @@ func schema_pkg_apis_apps_v1alpha1_BroadcastJob(ref common.ReferenceCallback) co
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what is to run, and how.",
+							Description: "spec is the desired state of the BroadcastJob.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.BroadcastJobSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.BroadcastJobStatus{}.OpenAPIModelName()),
 						},
@@ -21338,39 +21338,39 @@ func schema_pkg_apis_apps_v1alpha1_BroadcastJobSpec(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "BroadcastJobSpec is what is to run on the nodes, and how.",
+				Description: "BroadcastJobSpec defines the Pod to run on the nodes.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"parallelism": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parallelism is how many Pods may run at once. A number, or a percentage of the nodes, rounded up, like \"10%\". 0 starts none. Defaults to 2147483647, which is no limit.",
+							Description: "parallelism is the maximum number of Pods that run at the same time. It is a number, or a percentage of the nodes such as \"10%\", rounded up. 0 starts no Pods. Defaults to 2147483647, which means no limit.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"template": {
 						SchemaProps: spec.SchemaProps{
-							Description: "template is the Pod that runs on each node. restartPolicy is Never or OnFailure, and defaults to OnFailure. The labels broadcastjob-name and broadcastjob-controller-uid are the controller's. A change affects only Pods created after it.",
+							Description: "template is the Pod that runs on each node. restartPolicy is Never or OnFailure, and defaults to OnFailure. The labels broadcastjob-name and broadcastjob-controller-uid are reserved for the controller. A change affects only Pods created after it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(corev1.PodTemplateSpec{}.OpenAPIModelName()),
 						},
 					},
 					"completionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionPolicy says when the job ends and what becomes of it.",
+							Description: "completionPolicy defines when the job finishes and when it is deleted.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.CompletionPolicy{}.OpenAPIModelName()),
 						},
 					},
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused creates no more Pods. Those that run go on. The time counts against completionPolicy.activeDeadlineSeconds. Defaults to false.",
+							Description: "paused stops the creation of Pods. Running Pods continue. The paused time counts against completionPolicy.activeDeadlineSeconds. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"failurePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failurePolicy says what the job does when a Pod fails.",
+							Description: "failurePolicy defines what the job does when a Pod fails.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.FailurePolicy{}.OpenAPIModelName()),
 						},
@@ -21388,7 +21388,7 @@ func schema_pkg_apis_apps_v1alpha1_BroadcastJobStatus(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "BroadcastJobStatus is what the controller observed.",
+				Description: "BroadcastJobStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"conditions": {
@@ -21403,7 +21403,7 @@ func schema_pkg_apis_apps_v1alpha1_BroadcastJobStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are Complete and Failed, once the job has ended.",
+							Description: "conditions are Complete and Failed. They are set when the job finishes.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -21417,19 +21417,19 @@ func schema_pkg_apis_apps_v1alpha1_BroadcastJobStatus(ref common.ReferenceCallba
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the controller saw the job first.",
+							Description: "startTime is the time at which the controller first observed the job.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when the job ended.",
+							Description: "completionTime is the time at which the job finished.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"active": {
 						SchemaProps: spec.SchemaProps{
-							Description: "active is the number of Pods that run or wait to run.",
+							Description: "active is the number of pending and running Pods.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -21453,7 +21453,7 @@ func schema_pkg_apis_apps_v1alpha1_BroadcastJobStatus(ref common.ReferenceCallba
 					},
 					"desired": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desired is the number of nodes on which the Pod is to run.",
+							Description: "desired is the number of nodes that must run the Pod.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -21461,7 +21461,7 @@ func schema_pkg_apis_apps_v1alpha1_BroadcastJobStatus(ref common.ReferenceCallba
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is running, paused, completed or failed.\n\nPossible enum values:\n - `\"completed\"` has ended and did not fail.\n - `\"failed\"` has failed.\n - `\"paused\"` creates no more Pods until it is resumed.\n - `\"running\"` has Pods, or waits for nodes.",
+							Description: "phase is the phase of the job: running, paused, completed or failed.\n\nPossible enum values:\n - `\"completed\"` means that the job has finished and did not fail.\n - `\"failed\"` means that the job has failed.\n - `\"paused\"` means that the job creates no Pods until you resume it.\n - `\"running\"` means that the job has Pods or waits for nodes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"completed", "failed", "paused", "running"},
@@ -21508,7 +21508,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSet(ref common.ReferenceCallback) common
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CloneSet manages the Pods of a stateless application directly, without a ReplicaSet in between. Beyond what a Deployment does, it updates Pods in place, keeps a part of them at the old revision, deletes the Pods that you name, and gives each Pod volumes of its own.",
+				Description: "CloneSet manages the Pods of a stateless application directly, without a ReplicaSet. In addition to the features of a Deployment, it can update Pods in place, keep some Pods at the old revision, delete the Pods that you name, and give each Pod its own volumes.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -21541,7 +21541,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSet(ref common.ReferenceCallback) common
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.CloneSetStatus{}.OpenAPIModelName()),
 						},
@@ -21558,7 +21558,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetCondition(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CloneSetCondition is one observation about a CloneSet.",
+				Description: "CloneSetCondition describes one aspect of the state of a CloneSet.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
@@ -21579,26 +21579,26 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetCondition(ref common.ReferenceCallbac
 					},
 					"lastUpdateTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastUpdateTime is when the observation was last renewed.",
+							Description: "lastUpdateTime is the last time that the condition was updated.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when status last changed.",
+							Description: "lastTransitionTime is the last time that status changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is a word for machines that says why.",
+							Description: "reason is a machine-readable code for the cause.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people that says why.",
+							Description: "message is a human-readable explanation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -21667,7 +21667,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetScaleStrategy(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CloneSetScaleStrategy says how Pods are created and which are deleted.",
+				Description: "CloneSetScaleStrategy defines how Pods are created and which Pods are deleted first.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"podsToDelete": {
@@ -21678,7 +21678,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetScaleStrategy(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "podsToDelete are the names of Pods to delete. Each must be a running Pod of this CloneSet. Replacements are created unless replicas is lowered too. The controller removes names from the list when their Pods are gone.",
+							Description: "podsToDelete is the list of names of Pods to delete. Each must be a running Pod of this CloneSet. The controller creates replacements, unless you also lower replicas. It removes a name from the list when the Pod no longer exists.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -21693,13 +21693,13 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetScaleStrategy(ref common.ReferenceCal
 					},
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable limits how many Pods may be unavailable for new ones to be created. A number, or a percentage of replicas, rounded up, like \"10%\". 0 stops creation. Defaults to no limit.",
+							Description: "maxUnavailable limits the creation of Pods. The controller creates no Pods while this number of Pods is unavailable. It is a number, or a percentage of replicas such as \"10%\", rounded up. 0 stops creation. Defaults to no limit.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"disablePVCReuse": {
 						SchemaProps: spec.SchemaProps{
-							Description: "disablePVCReuse makes each new Pod start with new claims. When false, claims of a Pod that was lost, by eviction for example, are handed to the Pod that replaces it. Defaults to false.",
+							Description: "disablePVCReuse makes each new Pod start with new claims. If false, the replacement of a lost Pod, for example an evicted one, gets the claims of the lost Pod. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -21747,7 +21747,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetSpec(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "volumeClaimTemplates are claims that each Pod gets for itself. A volume of the template with the same name is replaced by the claim. A change affects only Pods created after it, and starts no update. When the controller deletes a Pod it deletes its claims too, also when it recreates the Pod to update it.",
+							Description: "volumeClaimTemplates are the claims that the controller creates for each Pod. A claim replaces a volume of the template with the same name. A change affects only new Pods and does not start an update. When the controller deletes a Pod, it also deletes its claims, even if it recreates the Pod for an update.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -21761,21 +21761,21 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetSpec(ref common.ReferenceCallback) co
 					},
 					"scaleStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "scaleStrategy says how Pods are created and which are deleted.",
+							Description: "scaleStrategy defines how Pods are created and which Pods are deleted first.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.CloneSetScaleStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"updateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateStrategy says how Pods come to a new revision of the template.",
+							Description: "updateStrategy defines how Pods are updated to a new revision of the template.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.CloneSetUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"revisionHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionHistoryLimit is how many old revisions are kept, beside those that Pods use. Defaults to 10.",
+							Description: "revisionHistoryLimit is the number of old revisions to keep, in addition to the revisions that Pods use. Defaults to 10.",
 							Default:     10,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -21783,20 +21783,20 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetSpec(ref common.ReferenceCallback) co
 					},
 					"minReadySeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minReadySeconds is how long a Pod must have been ready to count as available. Defaults to 0: a Pod is available as soon as it is ready.",
+							Description: "minReadySeconds is the number of seconds that a Pod must be ready before it counts as available. Defaults to 0: a Pod is available as soon as it is ready.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"lifecycle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lifecycle holds Pods before they are deleted, around an in-place update, or before they count as available, until you release them.",
+							Description: "lifecycle defines hooks. A hook holds a Pod before deletion, before and after an in-place update, or before it counts as available, until you release the Pod.",
 							Ref:         ref(pub.Lifecycle{}.OpenAPIModelName()),
 						},
 					},
 					"progressDeadlineSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "progressDeadlineSeconds is how long a rollout may go without progress before the condition Progressing turns False. It must be larger than minReadySeconds. The rollout itself goes on. Unset, or 2147483647, turns the condition off.",
+							Description: "progressDeadlineSeconds is the number of seconds without progress after which the condition Progressing becomes False. It must be greater than minReadySeconds. The rollout continues. If unset or 2147483647, the condition is not reported.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -21814,12 +21814,12 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetStatus(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CloneSetStatus is what the controller observed.",
+				Description: "CloneSetStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the CloneSet that this status is about.",
+							Description: "observedGeneration is the generation of the CloneSet that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -21834,7 +21834,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetStatus(ref common.ReferenceCallback) 
 					},
 					"readyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readyReplicas is how many of them are ready.",
+							Description: "readyReplicas is the number of ready Pods.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -21842,7 +21842,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetStatus(ref common.ReferenceCallback) 
 					},
 					"availableReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "availableReplicas is how many of them have been ready for minReadySeconds and are held by no lifecycle hook.",
+							Description: "availableReplicas is the number of Pods that have been ready for minReadySeconds and are not held by a lifecycle hook.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -21850,7 +21850,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetStatus(ref common.ReferenceCallback) 
 					},
 					"updatedReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedReplicas is how many of them are at updateRevision.",
+							Description: "updatedReplicas is the number of Pods at updateRevision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -21858,7 +21858,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetStatus(ref common.ReferenceCallback) 
 					},
 					"updatedReadyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedReadyReplicas is how many of them are at updateRevision and ready.",
+							Description: "updatedReadyReplicas is the number of ready Pods at updateRevision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -21866,35 +21866,35 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetStatus(ref common.ReferenceCallback) 
 					},
 					"updatedAvailableReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedAvailableReplicas is how many of them are at updateRevision and available.",
+							Description: "updatedAvailableReplicas is the number of available Pods at updateRevision.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"expectedUpdatedReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "expectedUpdatedReplicas is how many Pods partition lets come to updateRevision.",
+							Description: "expectedUpdatedReplicas is the number of Pods that partition allows at updateRevision.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"updateRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateRevision is the name of the revision of the template as it is now.",
+							Description: "updateRevision is the name of the revision of the current template.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"currentRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentRevision is the name of the last revision that reached all Pods.",
+							Description: "currentRevision is the name of the last revision to which all Pods were updated.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"collisionCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "collisionCount counts collisions of revision names. The controller uses it to find a free name.",
+							Description: "collisionCount is the number of collisions of revision names. The controller uses it to create a unique name.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -21911,7 +21911,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetStatus(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations: FailedScale, FailedUpdate, Progressing.",
+							Description: "conditions are the latest observed conditions. Their types are FailedScale, FailedUpdate, Progressing.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -21925,7 +21925,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetStatus(ref common.ReferenceCallback) 
 					},
 					"labelSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "labelSelector is selector as text, for autoscalers.",
+							Description: "labelSelector is the selector in string form, for autoscalers.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -21948,14 +21948,14 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetTemplateSpec(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata of each CloneSet: labels and annotations count.",
+							Description: "metadata is the metadata of each CloneSet. Only labels and annotations are used.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec of each CloneSet, as v1alpha1 has it. replicas, the partition of an update and selector have no effect: they come from topology, updateStrategy and the UnitedDeployment.",
+							Description: "spec is the spec of each CloneSet, in the form of v1alpha1. replicas, the partition of an update and selector have no effect: they come from topology, updateStrategy and the UnitedDeployment.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.CloneSetSpec{}.OpenAPIModelName()),
 						},
@@ -21973,12 +21973,12 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetUpdateStrategy(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CloneSetUpdateStrategy says how Pods come to a new revision.",
+				Description: "CloneSetUpdateStrategy defines how Pods are updated to a new revision.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is ReCreate, InPlaceIfPossible, InPlaceOnly or OnDelete. ReCreate deletes a Pod and creates a new one. InPlaceIfPossible keeps the Pod and changes its containers where the change allows it, and recreates it otherwise. InPlaceOnly keeps the Pod and refuses any other change. OnDelete waits until you delete the Pod. Defaults to ReCreate.\n\nPossible enum values:\n - `\"InPlaceIfPossible\"` updates the Pod in place where the change allows it, and recreates it otherwise.\n - `\"InPlaceOnly\"` updates the Pod in place and refuses any other change.\n - `\"OnDelete\"` updates a Pod only when somebody deletes it.\n - `\"ReCreate\"` deletes the Pod and creates a new one.",
+							Description: "type is ReCreate, InPlaceIfPossible, InPlaceOnly or OnDelete. ReCreate deletes a Pod and creates a new one. InPlaceIfPossible updates the containers of the Pod if the change allows it, and recreates the Pod otherwise. InPlaceOnly updates the containers of the Pod and refuses any change that requires a new Pod. OnDelete updates a Pod only when you delete it. Defaults to ReCreate.\n\nPossible enum values:\n - `\"InPlaceIfPossible\"` updates the Pod in place if the change allows it, and recreates it otherwise.\n - `\"InPlaceOnly\"` updates the Pod in place and refuses any other change.\n - `\"OnDelete\"` updates a Pod only when you delete it.\n - `\"ReCreate\"` deletes the Pod and creates a new one.",
 							Default:     "ReCreate",
 							Type:        []string{"string"},
 							Format:      "",
@@ -21987,32 +21987,32 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetUpdateStrategy(ref common.ReferenceCa
 					},
 					"partition": {
 						SchemaProps: spec.SchemaProps{
-							Description: "partition is how many Pods stay at the old revision. A number, or a percentage of replicas, rounded up, like \"90%\". With more than one replica only 100% keeps all. Defaults to 0.",
+							Description: "partition is the number of Pods that stay at the old revision. It is a number, or a percentage of replicas such as \"90%\", rounded up. With more than one replica, only 100% keeps all Pods at the old revision. Defaults to 0.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable is how many Pods may be unavailable during an update or a deletion that you asked for. A number, or a percentage of replicas like \"20%\", rounded up, or down when maxSurge is more than 0. It cannot be 0 when maxSurge is 0. Defaults to 20%.",
+							Description: "maxUnavailable is the maximum number of unavailable Pods during an update, or during a deletion that you request. It is a number, or a percentage of replicas such as \"20%\", rounded up, or rounded down if maxSurge is greater than 0. It cannot be 0 if maxSurge is 0. Defaults to 20%.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"maxSurge": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxSurge is how many Pods may exist beyond replicas during an update or a deletion that you asked for. A number, or a percentage of replicas, rounded up. It must be 0 when Pods are updated in place only. Defaults to 0.",
+							Description: "maxSurge is the maximum number of Pods in addition to replicas during an update, or during a deletion that you request. It is a number, or a percentage of replicas such as \"20%\", rounded up. It must be 0 with InPlaceOnly. Defaults to 0.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused stops updates. Scaling goes on. Defaults to false.",
+							Description: "paused stops updates. Scaling continues. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"priorityStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "priorityStrategy says which Pods are updated first.",
+							Description: "priorityStrategy defines which Pods are updated first.",
 							Ref:         ref(pub.UpdatePriorityStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -22037,7 +22037,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetUpdateStrategy(ref common.ReferenceCa
 					},
 					"inPlaceUpdateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inPlaceUpdateStrategy is the settings of an in-place update.",
+							Description: "inPlaceUpdateStrategy contains the settings of an in-place update.",
 							Ref:         ref(pub.InPlaceUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -22053,12 +22053,12 @@ func schema_pkg_apis_apps_v1alpha1_CompletionPolicy(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CompletionPolicy says when a job ends and what becomes of it.",
+				Description: "CompletionPolicy defines when a job finishes and when it is deleted.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Always or Never. Always ends the job when it has done everything. Never keeps it, so that it serves nodes that join later too. Defaults to Always.\n\nPossible enum values:\n - `\"Always\"` ends the job when it has done everything.\n - `\"Never\"` keeps the job: it goes on with what appears later.",
+							Description: "type is Always or Never. With Always, the job finishes when all work is done. With Never, the job does not finish, and also serves nodes that join later. Defaults to Always.\n\nPossible enum values:\n - `\"Always\"` finishes the job when all work is done.\n - `\"Never\"` never finishes the job, so that it also serves nodes that join later.",
 							Default:     "Always",
 							Type:        []string{"string"},
 							Format:      "",
@@ -22067,14 +22067,14 @@ func schema_pkg_apis_apps_v1alpha1_CompletionPolicy(ref common.ReferenceCallback
 					},
 					"activeDeadlineSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "activeDeadlineSeconds is how long the job may take from its start. What is not done by then counts as failed. Only with type Always. Unset means no limit.",
+							Description: "activeDeadlineSeconds is the number of seconds that the job can be active. Work that is not done by then counts as failed. Allowed only with type Always. If unset, there is no limit.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"ttlSecondsAfterFinished": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttlSecondsAfterFinished is how long the job is kept after its end, then it is deleted. 0 deletes it at once. Only with type Always. Unset means that it is kept.",
+							Description: "ttlSecondsAfterFinished is the number of seconds after which a finished job is deleted. 0 deletes it immediately. Allowed only with type Always. If unset, the job is not deleted.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -22102,7 +22102,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerProbe(ref common.ReferenceCallback) 
 					},
 					"containerName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "containerName is the container that is probed.",
+							Description: "containerName is the name of the container to probe.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -22110,7 +22110,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerProbe(ref common.ReferenceCallback) 
 					},
 					"probe": {
 						SchemaProps: spec.SchemaProps{
-							Description: "probe is what is run. Ports are numbers here.",
+							Description: "probe is the probe to run. Its ports are numbers.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ContainerProbeSpec{}.OpenAPIModelName()),
 						},
@@ -22128,7 +22128,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerProbeSpec(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerProbeSpec is a kubelet's probe with one difference: each of the numbers counts as 1 when it is not set. exec, tcpSocket and httpGet are accepted, grpc is not; terminationGracePeriodSeconds has no effect.",
+				Description: "ContainerProbeSpec is a kubelet probe with one difference: each number defaults to 1. exec, tcpSocket and httpGet are supported. grpc is not. terminationGracePeriodSeconds has no effect.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"exec": {
@@ -22222,7 +22222,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerProbeState(ref common.ReferenceCallb
 					},
 					"state": {
 						SchemaProps: spec.SchemaProps{
-							Description: "state is Succeeded, Failed or Unknown.\n\nPossible enum values:\n - `\"Failed\"` says that the probe failed, or that its container does not run.\n - `\"Succeeded\"` says that the probe succeeded.\n - `\"Unknown\"` says that there is no result yet.",
+							Description: "state is Succeeded, Failed or Unknown.\n\nPossible enum values:\n - `\"Failed\"` means that the probe failed, or that its container does not run.\n - `\"Succeeded\"` means that the probe succeeded.\n - `\"Unknown\"` means that the probe has no result yet.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -22231,19 +22231,19 @@ func schema_pkg_apis_apps_v1alpha1_ContainerProbeState(ref common.ReferenceCallb
 					},
 					"lastProbeTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastProbeTime is when the probe last ran.",
+							Description: "lastProbeTime is the last time that the probe ran.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when state last changed.",
+							Description: "lastTransitionTime is the last time that state changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is what the probe printed, at most 1024 bytes of it.",
+							Description: "message is the output of the probe, at most 1024 bytes.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -22287,14 +22287,14 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequest(ref common.Reference
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says which containers to restart, and how. It cannot be changed.",
+							Description: "spec defines which containers to restart, and how. It cannot be changed.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ContainerRecreateRequestSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is how far the request has come.",
+							Description: "status is the progress of the request.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ContainerRecreateRequestStatus{}.OpenAPIModelName()),
 						},
@@ -22324,7 +22324,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestContainer(ref common.
 					},
 					"preStop": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preStop is what the container does before it is stopped. The server copies it from the Pod; do not set it.",
+							Description: "preStop is the hook that runs before the container is stopped. The server copies it from the Pod; do not set it.",
 							Ref:         ref(corev1.LifecycleHandler{}.OpenAPIModelName()),
 						},
 					},
@@ -22335,7 +22335,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestContainer(ref common.
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ports are the container's ports, for an httpGet in preStop that names one of them. The server copies them from the Pod; do not set them.",
+							Description: "ports are the ports of the container. A preStop httpGet can refer to them by name. The server copies them from the Pod; do not set them.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -22349,7 +22349,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestContainer(ref common.
 					},
 					"statusContext": {
 						SchemaProps: spec.SchemaProps{
-							Description: "statusContext is the instance of the container that is to go. The server copies it from the Pod; do not set it.",
+							Description: "statusContext identifies the container instance to stop. The server copies it from the Pod; do not set it.",
 							Ref:         ref(v1alpha1.ContainerRecreateRequestContainerContext{}.OpenAPIModelName()),
 						},
 					},
@@ -22371,7 +22371,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestContainerContext(ref 
 				Properties: map[string]spec.Schema{
 					"containerID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "containerID is the instance, like containerd://<id>.",
+							Description: "containerID is the ID of the instance, such as containerd://<id>.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -22379,7 +22379,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestContainerContext(ref 
 					},
 					"restartCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "restartCount is how often the container had been restarted when this instance ran.",
+							Description: "restartCount is the restart count of the container when this instance ran.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -22396,7 +22396,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestContainerRecreateStat
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerRecreateRequestContainerRecreateState is how far a container has come.",
+				Description: "ContainerRecreateRequestContainerRecreateState is the progress of one container.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -22409,7 +22409,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestContainerRecreateStat
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is Pending, Recreating, Succeeded or Failed.\n\nPossible enum values:\n - `\"Completed\"` is a request that has ended, well or not.\n - `\"Failed\"` is a container that could not be stopped.\n - `\"Pending\"` waits for its turn.\n - `\"Recreating\"` is being worked on.\n - `\"Succeeded\"` is a container that runs again.",
+							Description: "phase is Pending, Recreating, Succeeded or Failed.\n\nPossible enum values:\n - `\"Completed\"` means that the request has finished, with success or failure.\n - `\"Failed\"` means that the container could not be stopped.\n - `\"Pending\"` means that the work has not started.\n - `\"Recreating\"` means that the work is in progress.\n - `\"Succeeded\"` means that the container runs again.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -22418,14 +22418,14 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestContainerRecreateStat
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says why.",
+							Description: "message is a human-readable explanation of the phase.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"isKilled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "isKilled says that the agent has stopped the container.",
+							Description: "isKilled is true if the node agent has stopped the container.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -22492,7 +22492,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestSpec(ref common.Refer
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerRecreateRequestSpec says which containers to restart, and how.",
+				Description: "ContainerRecreateRequestSpec defines which containers to restart, and how.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"podName": {
@@ -22529,20 +22529,20 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestSpec(ref common.Refer
 					},
 					"strategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "strategy says how the containers are restarted.",
+							Description: "strategy defines how the containers are restarted.",
 							Ref:         ref(v1alpha1.ContainerRecreateRequestStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"activeDeadlineSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "activeDeadlineSeconds is how long the request may take, counted from its creation. Then it ends as it is. At least 3. Unset means that there is no limit.",
+							Description: "activeDeadlineSeconds is the number of seconds after its creation at which the request ends, even if containers have not restarted. The minimum is 3. If unset, there is no limit.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"ttlSecondsAfterFinished": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttlSecondsAfterFinished is how long the request is kept after it ended. Unset means for ever.",
+							Description: "ttlSecondsAfterFinished is the number of seconds after which a finished request is deleted. If unset, the request is not deleted.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -22560,12 +22560,12 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestStatus(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerRecreateRequestStatus is how far a request has come.",
+				Description: "ContainerRecreateRequestStatus is the progress of a request.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is Pending, Recreating or Completed, or empty before an agent has seen the request. Completed says that it ended, not that it succeeded: it did when the phase of each container is Succeeded.\n\nPossible enum values:\n - `\"Completed\"` is a request that has ended, well or not.\n - `\"Failed\"` is a container that could not be stopped.\n - `\"Pending\"` waits for its turn.\n - `\"Recreating\"` is being worked on.\n - `\"Succeeded\"` is a container that runs again.",
+							Description: "phase is Pending, Recreating or Completed, or empty before an agent has seen the request. Completed means that the request has finished. It succeeded if the phase of each container is Succeeded.\n\nPossible enum values:\n - `\"Completed\"` means that the request has finished, with success or failure.\n - `\"Failed\"` means that the container could not be stopped.\n - `\"Pending\"` means that the work has not started.\n - `\"Recreating\"` means that the work is in progress.\n - `\"Succeeded\"` means that the container runs again.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -22574,13 +22574,13 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestStatus(ref common.Ref
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when the request ended.",
+							Description: "completionTime is the time at which the request finished.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says why the request ended before its time.",
+							Description: "message explains why the request ended early.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -22622,12 +22622,12 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestStrategy(ref common.R
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerRecreateRequestStrategy says how containers are restarted.",
+				Description: "ContainerRecreateRequestStrategy defines how containers are restarted.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"failurePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failurePolicy is Fail or Ignore. Fail ends the request when a container cannot be stopped. Ignore goes on with the others. Defaults to Fail.\n\nPossible enum values:\n - `\"Fail\"` ends the request.\n - `\"Ignore\"` goes on with the other containers.",
+							Description: "failurePolicy is Fail or Ignore. Fail ends the request when a container cannot be stopped. Ignore continues with the other containers. Defaults to Fail.\n\nPossible enum values:\n - `\"Fail\"` ends the request.\n - `\"Ignore\"` continues with the other containers.",
 							Default:     "Fail",
 							Type:        []string{"string"},
 							Format:      "",
@@ -22636,35 +22636,35 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestStrategy(ref common.R
 					},
 					"orderedRecreate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "orderedRecreate stops a container only when the one before it runs again. Defaults to false.",
+							Description: "orderedRecreate stops a container only after the previous container runs again. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"forceRecreate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "forceRecreate stops a container once even if it was restarted after the request was created. When false, such a container counts as restarted. Defaults to false.",
+							Description: "forceRecreate stops a container even if it has already restarted after the creation of the request. If false, such a container counts as restarted. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"terminationGracePeriodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "terminationGracePeriodSeconds is how long a container may take to stop, its preStop hook included. Defaults to that of the Pod.",
+							Description: "terminationGracePeriodSeconds is the number of seconds that a container can take to stop, including its preStop hook. Defaults to the value of the Pod.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"unreadyGracePeriodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unreadyGracePeriodSeconds marks the Pod not ready and waits so long before containers are stopped, so that endpoints can drain. It needs the readiness gate KruisePodReady. 0 marks the Pod and does not wait. Unset leaves the Pod as it is.",
+							Description: "unreadyGracePeriodSeconds is the number of seconds that the Pod is marked not ready before its containers are stopped, so that endpoints can drain. It requires the readiness gate KruisePodReady. 0 marks the Pod not ready and does not wait. If unset, the Pod is not marked.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"minStartedSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minStartedSeconds is how long a container must have run again to count as restarted. Defaults to 0: it counts as soon as it is ready.",
+							Description: "minStartedSeconds is the number of seconds that a container must run before it counts as restarted. Defaults to 0: it counts as restarted as soon as it is ready.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -22706,7 +22706,7 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSet(ref common.ReferenceCallback) commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DaemonSet keeps one Pod on each node that fits. It does what a DaemonSet of apps/v1 does. Beyond that it updates Pods in place, updates only the nodes that you choose or only a part of them, pauses, and limits how fast it creates and deletes Pods.",
+				Description: "DaemonSet runs one Pod on each eligible node. In addition to the features of a DaemonSet of apps/v1, it can update Pods in place, update only selected nodes or some of the nodes, pause an update, and limit how fast it creates and deletes Pods.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -22739,7 +22739,7 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSet(ref common.ReferenceCallback) commo
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.DaemonSetStatus{}.OpenAPIModelName()),
 						},
@@ -22818,34 +22818,34 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSetSpec(ref common.ReferenceCallback) c
 					},
 					"template": {
 						SchemaProps: spec.SchemaProps{
-							Description: "template is the Pod that the DaemonSet creates on each node that fits: one that the template's nodeSelector and node affinity select, and whose taints it tolerates. restartPolicy must be Always, and activeDeadlineSeconds must not be set.",
+							Description: "template is the Pod that the DaemonSet creates on each eligible node. A node is eligible if nodeSelector and node affinity select it and the Pod tolerates its taints. restartPolicy must be Always, and activeDeadlineSeconds must not be set.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(corev1.PodTemplateSpec{}.OpenAPIModelName()),
 						},
 					},
 					"updateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateStrategy says how Pods come to a new revision of the template.",
+							Description: "updateStrategy defines how Pods are updated to a new revision of the template.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.DaemonSetUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"minReadySeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minReadySeconds is how long a Pod must have been ready to count as available. Defaults to 0: a Pod is available as soon as it is ready.",
+							Description: "minReadySeconds is the number of seconds that a Pod must be ready before it counts as available. Defaults to 0: a Pod is available as soon as it is ready.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"burstReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "burstReplicas is how many Pods are created at once, and how many are deleted at once. A number, or a percentage of the nodes that fit, like \"10%\", rounded down. Defaults to 250.",
+							Description: "burstReplicas is the maximum number of Pods that are created at a time, and of Pods that are deleted at a time. It is a number, or a percentage of the eligible nodes such as \"10%\", rounded down. Defaults to 250.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"revisionHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionHistoryLimit is how many old revisions are kept, beside those that Pods use. Defaults to 10.",
+							Description: "revisionHistoryLimit is the number of old revisions to keep, in addition to the revisions that Pods use. Defaults to 10.",
 							Default:     10,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -22853,7 +22853,7 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSetSpec(ref common.ReferenceCallback) c
 					},
 					"lifecycle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lifecycle holds Pods before they are deleted, until you release them. Only preDelete has an effect. inPlaceUpdate must not be set.",
+							Description: "lifecycle defines a hook that holds Pods before deletion until you release them. Only preDelete has an effect. inPlaceUpdate must not be set.",
 							Ref:         ref(pub.Lifecycle{}.OpenAPIModelName()),
 						},
 					},
@@ -22870,12 +22870,12 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSetStatus(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DaemonSetStatus is what the controller observed.",
+				Description: "DaemonSetStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"currentNumberScheduled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentNumberScheduled is how many nodes that fit have a Pod.",
+							Description: "currentNumberScheduled is the number of eligible nodes that have a Pod.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -22883,7 +22883,7 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSetStatus(ref common.ReferenceCallback)
 					},
 					"numberMisscheduled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "numberMisscheduled is how many nodes that do not fit have a Pod.",
+							Description: "numberMisscheduled is the number of nodes that have a Pod but are not eligible.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -22891,7 +22891,7 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSetStatus(ref common.ReferenceCallback)
 					},
 					"desiredNumberScheduled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desiredNumberScheduled is how many nodes fit.",
+							Description: "desiredNumberScheduled is the number of eligible nodes.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -22899,7 +22899,7 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSetStatus(ref common.ReferenceCallback)
 					},
 					"numberReady": {
 						SchemaProps: spec.SchemaProps{
-							Description: "numberReady is how many nodes that fit have a Pod that is ready.",
+							Description: "numberReady is the number of eligible nodes that have a ready Pod.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -22907,14 +22907,14 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSetStatus(ref common.ReferenceCallback)
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the DaemonSet that this status is about.",
+							Description: "observedGeneration is the generation of the DaemonSet that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"updatedNumberScheduled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedNumberScheduled is how many nodes that fit have a Pod at the newest revision.",
+							Description: "updatedNumberScheduled is the number of eligible nodes that have a Pod at the update revision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -22922,21 +22922,21 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSetStatus(ref common.ReferenceCallback)
 					},
 					"numberAvailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "numberAvailable is how many nodes that fit have a Pod that has been ready for minReadySeconds.",
+							Description: "numberAvailable is the number of eligible nodes that have a Pod that has been ready for minReadySeconds.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"numberUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "numberUnavailable is how many nodes that fit have no such Pod.",
+							Description: "numberUnavailable is the number of eligible nodes without an available Pod.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"collisionCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "collisionCount counts collisions of revision names. The controller uses it to find a free name.",
+							Description: "collisionCount is the number of collisions of revision names. The controller uses it to create a unique name.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -22953,7 +22953,7 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSetStatus(ref common.ReferenceCallback)
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations.",
+							Description: "conditions are the latest observed conditions.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -22967,7 +22967,7 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSetStatus(ref common.ReferenceCallback)
 					},
 					"daemonSetHash": {
 						SchemaProps: spec.SchemaProps{
-							Description: "daemonSetHash is the short hash of the newest revision, as Pods have it in their label controller-revision-hash.",
+							Description: "daemonSetHash is the short hash of the update revision. Pods have it in the label controller-revision-hash.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -22986,12 +22986,12 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSetUpdateStrategy(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DaemonSetUpdateStrategy says how Pods come to a new revision.",
+				Description: "DaemonSetUpdateStrategy defines how Pods are updated to a new revision.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is RollingUpdate or OnDelete. RollingUpdate updates Pods node by node. OnDelete waits until you delete a Pod. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` updates a Pod only when somebody deletes it.\n - `\"RollingUpdate\"` updates Pods node by node.",
+							Description: "type is RollingUpdate or OnDelete. RollingUpdate updates Pods node by node. OnDelete updates a Pod only when you delete it. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` updates a Pod only when you delete it.\n - `\"RollingUpdate\"` updates Pods node by node.",
 							Default:     "RollingUpdate",
 							Type:        []string{"string"},
 							Format:      "",
@@ -23000,7 +23000,7 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSetUpdateStrategy(ref common.ReferenceC
 					},
 					"rollingUpdate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rollingUpdate is the settings of a rolling update.",
+							Description: "rollingUpdate contains the settings of a rolling update.",
 							Ref:         ref(v1alpha1.RollingUpdateDaemonSet{}.OpenAPIModelName()),
 						},
 					},
@@ -23021,14 +23021,14 @@ func schema_pkg_apis_apps_v1alpha1_DeploymentTemplateSpec(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata of each Deployment: labels and annotations count.",
+							Description: "metadata is the metadata of each Deployment. Only labels and annotations are used.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec of each Deployment. replicas must not be set: it comes from topology. selector has no effect. A Deployment knows no partition: an update reaches all its Pods.",
+							Description: "spec is the spec of each Deployment. replicas must not be set: it comes from topology. selector has no effect. A Deployment does not support partition: an update applies to all its Pods.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1.DeploymentSpec{}.OpenAPIModelName()),
 						},
@@ -23046,7 +23046,7 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralContainerTemplateSpec(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "EphemeralContainerTemplateSpec is the containers that each of the Pods gets.",
+				Description: "EphemeralContainerTemplateSpec contains the ephemeral containers.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"ephemeralContainers": {
@@ -23061,7 +23061,7 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralContainerTemplateSpec(ref common.Ref
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ephemeralContainers are the containers. A Pod that already has an ephemeral container of one of their names, from elsewhere, is left out.",
+							Description: "ephemeralContainers are the containers to add. The job skips a Pod that already has an ephemeral container with one of these names from another source.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -23086,7 +23086,7 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJob(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "EphemeralJob adds ephemeral containers to running Pods, a few Pods at a time, and reports how they ended. Ephemeral containers stay in their Pods: deleting the job stops none.",
+				Description: "EphemeralJob adds ephemeral containers to running Pods, a few Pods at a time, and reports their results. Ephemeral containers stay in their Pods: deleting the job does not stop them.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -23112,14 +23112,14 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJob(ref common.ReferenceCallback) co
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the containers, and the Pods that get them.",
+							Description: "spec defines the containers and the Pods that get them.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.EphemeralJobSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.EphemeralJobStatus{}.OpenAPIModelName()),
 						},
@@ -23136,7 +23136,7 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJobCondition(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "EphemeralJobCondition is one observation about an EphemeralJob.",
+				Description: "EphemeralJobCondition describes one aspect of the state of an EphemeralJob.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
@@ -23157,26 +23157,26 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJobCondition(ref common.ReferenceCal
 					},
 					"lastProbeTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastProbeTime is when the observation was last renewed.",
+							Description: "lastProbeTime is the last time that the condition was updated.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when status last changed.",
+							Description: "lastTransitionTime is the last time that status changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is a word for machines that says why.",
+							Description: "reason is a machine-readable code for the cause.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people that says why.",
+							Description: "message is a human-readable explanation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -23245,7 +23245,7 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJobSpec(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "EphemeralJobSpec is the containers, and the Pods that get them.",
+				Description: "EphemeralJobSpec defines the containers and the Pods that get them.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"selector": {
@@ -23256,21 +23256,21 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJobSpec(ref common.ReferenceCallback
 					},
 					"template": {
 						SchemaProps: spec.SchemaProps{
-							Description: "template is the containers that each of the Pods gets. It cannot be changed once the job has started.",
+							Description: "template contains the ephemeral containers. It cannot be changed after the job has started.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.EphemeralContainerTemplateSpec{}.OpenAPIModelName()),
 						},
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is how many Pods get the containers at most, the oldest first. Unset means all that match.",
+							Description: "replicas is the maximum number of Pods that get the containers, oldest Pods first. If unset, all matching Pods get them.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"parallelism": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parallelism is how many Pods are worked on at a time. Unset means 1.",
+							Description: "parallelism is the maximum number of Pods that are processed at a time. If unset, the value is 1.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -23284,14 +23284,14 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJobSpec(ref common.ReferenceCallback
 					},
 					"activeDeadlineSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "activeDeadlineSeconds is how long after its start the job fails if it is not over. Its containers run on. Unset means no deadline.",
+							Description: "activeDeadlineSeconds is the number of seconds after its start at which an unfinished job fails. Its containers continue to run. If unset, there is no deadline.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"ttlSecondsAfterFinished": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttlSecondsAfterFinished is how long after its end the job is deleted. Unset means 1800.",
+							Description: "ttlSecondsAfterFinished is the number of seconds after which a finished job is deleted. If unset, the value is 1800.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -23309,12 +23309,12 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJobStatus(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "EphemeralJobStatus is what the controller observed. Its numbers count Pods.",
+				Description: "EphemeralJobStatus is the observed state. Its numbers count Pods.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is Succeeded, Failed, Waiting, Running, Paused, Error or Unknown.\n\nPossible enum values:\n - `\"Error\"` says that the job cannot run as it is written.\n - `\"Failed\"` says that the job is over and that containers failed, or that its deadline passed.\n - `\"Paused\"` says that the job injects no more containers for now.\n - `\"Running\"` says that containers run.\n - `\"Succeeded\"` says that the containers of all Pods ended well.\n - `\"Unknown\"` says that the state of the containers is not known.\n - `\"Waiting\"` says that there are no Pods, or that no container runs yet.",
+							Description: "phase is Succeeded, Failed, Waiting, Running, Paused, Error or Unknown.\n\nPossible enum values:\n - `\"Error\"` means that the spec of the job is invalid.\n - `\"Failed\"` means that the job has finished and containers failed, or that its deadline passed.\n - `\"Paused\"` means that the job does not add containers until you resume it.\n - `\"Running\"` means that containers run.\n - `\"Succeeded\"` means that the containers of all Pods succeeded.\n - `\"Unknown\"` means that the state of the containers is unknown.\n - `\"Waiting\"` means that no Pod matches, or that no container runs yet.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Error", "Failed", "Paused", "Running", "Succeeded", "Unknown", "Waiting"},
@@ -23332,7 +23332,7 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJobStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations: Initialized, MatchedEmpty, JobSucceeded, JobFailed, JobError.",
+							Description: "conditions are the latest observed conditions. Their types are Initialized, MatchedEmpty, JobSucceeded, JobFailed, JobError.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -23346,19 +23346,19 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJobStatus(ref common.ReferenceCallba
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the job started.",
+							Description: "startTime is the time at which the job started.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when the job was over.",
+							Description: "completionTime is the time at which the job finished.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"match": {
 						SchemaProps: spec.SchemaProps{
-							Description: "match is how many Pods the job is for.",
+							Description: "match is the number of Pods that the job selects.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -23366,7 +23366,7 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJobStatus(ref common.ReferenceCallba
 					},
 					"succeeded": {
 						SchemaProps: spec.SchemaProps{
-							Description: "succeeded is in how many Pods all containers ended well.",
+							Description: "succeeded is the number of Pods in which all containers succeeded.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -23374,7 +23374,7 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJobStatus(ref common.ReferenceCallba
 					},
 					"failed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failed is in how many Pods a container failed.",
+							Description: "failed is the number of Pods in which a container failed.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -23382,7 +23382,7 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJobStatus(ref common.ReferenceCallba
 					},
 					"running": {
 						SchemaProps: spec.SchemaProps{
-							Description: "running is in how many Pods a container runs.",
+							Description: "running is the number of Pods in which a container runs.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -23390,7 +23390,7 @@ func schema_pkg_apis_apps_v1alpha1_EphemeralJobStatus(ref common.ReferenceCallba
 					},
 					"waiting": {
 						SchemaProps: spec.SchemaProps{
-							Description: "waiting is in how many Pods the containers have yet to start.",
+							Description: "waiting is the number of Pods in which the containers have not started.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -23409,7 +23409,7 @@ func schema_pkg_apis_apps_v1alpha1_FailedImageStatus(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "FailedImageStatus is an image that some node could not pull.",
+				Description: "FailedImageStatus is an image that at least one node failed to pull.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"imagePullJob": {
@@ -23428,7 +23428,7 @@ func schema_pkg_apis_apps_v1alpha1_FailedImageStatus(ref common.ReferenceCallbac
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says what to do to find out more.",
+							Description: "message defines how to find the details.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -23443,12 +23443,12 @@ func schema_pkg_apis_apps_v1alpha1_FailurePolicy(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "FailurePolicy says what a job does when a Pod of it fails.",
+				Description: "FailurePolicy defines what a job does when one of its Pods fails.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is FailFast, Continue or Pause. FailFast fails the job and deletes the Pods that still run. Continue goes on with the other nodes. Pause waits for you. Defaults to FailFast.\n\nPossible enum values:\n - `\"Continue\"` goes on with the other nodes.\n - `\"FailFast\"` fails the job at once, and deletes the Pods that still run.\n - `\"Pause\"` pauses the job.",
+							Description: "type is FailFast, Continue or Pause. FailFast fails the job and deletes its running Pods. Continue runs the Pods of the other nodes. Pause pauses the job until you resume it. Defaults to FailFast.\n\nPossible enum values:\n - `\"Continue\"` runs the Pods of the other nodes.\n - `\"FailFast\"` fails the job immediately and deletes its running Pods.\n - `\"Pause\"` pauses the job.",
 							Default:     "FailFast",
 							Type:        []string{"string"},
 							Format:      "",
@@ -23457,7 +23457,7 @@ func schema_pkg_apis_apps_v1alpha1_FailurePolicy(ref common.ReferenceCallback) c
 					},
 					"restartLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "restartLimit is how often the containers of a Pod may restart, all together, before the Pod counts as failed. It has an effect only with restartPolicy OnFailure. Defaults to 0.",
+							Description: "restartLimit is the total number of restarts of a Pod's containers before the Pod counts as failed. It has an effect only with restartPolicy OnFailure. Defaults to 0.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -23498,14 +23498,14 @@ func schema_pkg_apis_apps_v1alpha1_ImageListPullJob(ref common.ReferenceCallback
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the images, where they are to be, and how they are pulled.",
+							Description: "spec defines the images, the nodes, and how the images are pulled.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ImageListPullJobSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ImageListPullJobStatus{}.OpenAPIModelName()),
 						},
@@ -23573,7 +23573,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageListPullJobSpec(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImageListPullJobSpec is images, where they are to be, and how they are pulled.",
+				Description: "ImageListPullJobSpec defines the images, the nodes, and how the images are pulled.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"images": {
@@ -23583,7 +23583,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageListPullJobSpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "images are the images to pull, each with a tag or a digest. At least 1, at most 255, none twice.",
+							Description: "images are the images to pull, each with a tag or a digest. The list has 1 to 255 items without duplicates.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -23603,7 +23603,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageListPullJobSpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "pullSecrets are the names of Secrets in the job's namespace with credentials of registries. A job that has them gets a finalizer, so that copies of them are removed with it. An ImagePullJob cannot change them.",
+							Description: "pullSecrets are the names of Secrets with registry credentials in the namespace of the job. A job with pullSecrets gets a finalizer, so that the copies of the Secrets are removed with the job. In an ImagePullJob, the field cannot be changed.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -23618,19 +23618,19 @@ func schema_pkg_apis_apps_v1alpha1_ImageListPullJobSpec(ref common.ReferenceCall
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector chooses nodes, by name or by label. It excludes podSelector. Unset, without podSelector, chooses all nodes.",
+							Description: "selector selects nodes by name or by label. It cannot be used together with podSelector. If neither is set, all nodes are selected.",
 							Ref:         ref(v1alpha1.ImagePullJobNodeSelector{}.OpenAPIModelName()),
 						},
 					},
 					"podSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podSelector chooses the nodes on which Pods of the job's namespace with these labels run. It excludes selector.",
+							Description: "podSelector selects the nodes that run Pods with these labels in the namespace of the job. It cannot be used together with selector.",
 							Ref:         ref(v1alpha1.ImagePullJobPodSelector{}.OpenAPIModelName()),
 						},
 					},
 					"parallelism": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parallelism is on how many nodes the image is pulled at once. It must be a number; a percentage is refused. 0 pauses the job. Unset means 1.",
+							Description: "parallelism is the maximum number of nodes that pull the image at the same time. It must be a number, not a percentage. 0 pauses the job. If unset, the value is 1.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -23642,7 +23642,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageListPullJobSpec(ref common.ReferenceCall
 					},
 					"completionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionPolicy says when the job ends and what becomes of it.",
+							Description: "completionPolicy defines when the job finishes and when it is deleted.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.CompletionPolicy{}.OpenAPIModelName()),
 						},
@@ -23655,7 +23655,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageListPullJobSpec(ref common.ReferenceCall
 					},
 					"imagePullPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image also where it is present. Defaults to IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image also where it is present.\n - `\"IfNotPresent\"` leaves an image alone that is present.",
+							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image even if it is present. Defaults to IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image even if it is present.\n - `\"IfNotPresent\"` does not pull an image that is present.",
 							Default:     "IfNotPresent",
 							Type:        []string{"string"},
 							Format:      "",
@@ -23675,18 +23675,18 @@ func schema_pkg_apis_apps_v1alpha1_ImageListPullJobStatus(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImageListPullJobStatus is what the controller observed.",
+				Description: "ImageListPullJobStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the controller saw the job first.",
+							Description: "startTime is the time at which the controller first observed the job.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when the job ended.",
+							Description: "completionTime is the time at which the job finished.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -23700,14 +23700,14 @@ func schema_pkg_apis_apps_v1alpha1_ImageListPullJobStatus(ref common.ReferenceCa
 					},
 					"active": {
 						SchemaProps: spec.SchemaProps{
-							Description: "active is how many images are being pulled somewhere.",
+							Description: "active is the number of images that a node is pulling.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"completed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completed is how many images every node has pulled or failed to pull.",
+							Description: "completed is the number of images that every node has pulled or failed to pull.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -23715,7 +23715,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageListPullJobStatus(ref common.ReferenceCa
 					},
 					"succeeded": {
 						SchemaProps: spec.SchemaProps{
-							Description: "succeeded is how many images every node has.",
+							Description: "succeeded is the number of images that every node has pulled.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -23728,7 +23728,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageListPullJobStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "failedImageStatuses are the images that some node could not pull, by name.",
+							Description: "failedImageStatuses are the images that at least one node failed to pull, sorted by name.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -23779,14 +23779,14 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJob(ref common.ReferenceCallback) co
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the image, where it is to be, and how it is pulled.",
+							Description: "spec defines the image, the nodes, and how the image is pulled.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ImagePullJobSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ImagePullJobStatus{}.OpenAPIModelName()),
 						},
@@ -23854,7 +23854,7 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobNodeSelector(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImagePullJobNodeSelector chooses nodes by name or by label, not both.",
+				Description: "ImagePullJobNodeSelector selects nodes by name or by label, not both.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"names": {
@@ -23864,7 +23864,7 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobNodeSelector(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "names are names of nodes. Nodes that do not exist are passed over.",
+							Description: "names are the names of nodes. Nodes that do not exist are ignored.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -23924,7 +23924,7 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobPodSelector(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImagePullJobPodSelector chooses nodes by the labels of the Pods that run there.",
+				Description: "ImagePullJobPodSelector selects nodes by the labels of the Pods that run on them.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"matchLabels": {
@@ -23974,12 +23974,12 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobSpec(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImagePullJobSpec is an image, where it is to be, and how it is pulled.",
+				Description: "ImagePullJobSpec defines the image, the nodes, and how the image is pulled.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image is the image to pull, with a tag or a digest, like \"example.com/team/app:v1\". Without either, the tag is latest.",
+							Description: "image is the image to pull, such as \"example.com/team/app:v1\". Without a tag or a digest, the tag is latest.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -23992,7 +23992,7 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobSpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "pullSecrets are the names of Secrets in the job's namespace with credentials of registries. A job that has them gets a finalizer, so that copies of them are removed with it. An ImagePullJob cannot change them.",
+							Description: "pullSecrets are the names of Secrets with registry credentials in the namespace of the job. A job with pullSecrets gets a finalizer, so that the copies of the Secrets are removed with the job. In an ImagePullJob, the field cannot be changed.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -24007,19 +24007,19 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobSpec(ref common.ReferenceCallback
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector chooses nodes, by name or by label. It excludes podSelector. Unset, without podSelector, chooses all nodes.",
+							Description: "selector selects nodes by name or by label. It cannot be used together with podSelector. If neither is set, all nodes are selected.",
 							Ref:         ref(v1alpha1.ImagePullJobNodeSelector{}.OpenAPIModelName()),
 						},
 					},
 					"podSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podSelector chooses the nodes on which Pods of the job's namespace with these labels run. It excludes selector.",
+							Description: "podSelector selects the nodes that run Pods with these labels in the namespace of the job. It cannot be used together with selector.",
 							Ref:         ref(v1alpha1.ImagePullJobPodSelector{}.OpenAPIModelName()),
 						},
 					},
 					"parallelism": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parallelism is on how many nodes the image is pulled at once. It must be a number; a percentage is refused. 0 pauses the job. Unset means 1.",
+							Description: "parallelism is the maximum number of nodes that pull the image at the same time. It must be a number, not a percentage. 0 pauses the job. If unset, the value is 1.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -24031,7 +24031,7 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobSpec(ref common.ReferenceCallback
 					},
 					"completionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionPolicy says when the job ends and what becomes of it.",
+							Description: "completionPolicy defines when the job finishes and when it is deleted.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.CompletionPolicy{}.OpenAPIModelName()),
 						},
@@ -24044,7 +24044,7 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobSpec(ref common.ReferenceCallback
 					},
 					"imagePullPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image also where it is present. Defaults to IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image also where it is present.\n - `\"IfNotPresent\"` leaves an image alone that is present.",
+							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image even if it is present. Defaults to IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image even if it is present.\n - `\"IfNotPresent\"` does not pull an image that is present.",
 							Default:     "IfNotPresent",
 							Type:        []string{"string"},
 							Format:      "",
@@ -24064,24 +24064,24 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobStatus(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImagePullJobStatus is what the controller observed.",
+				Description: "ImagePullJobStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the controller saw the job first.",
+							Description: "startTime is the time at which the controller first observed the job.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when the job ended.",
+							Description: "completionTime is the time at which the job finished.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"desired": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desired is the number of nodes that are chosen now.",
+							Description: "desired is the number of selected nodes.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -24089,28 +24089,28 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobStatus(ref common.ReferenceCallba
 					},
 					"active": {
 						SchemaProps: spec.SchemaProps{
-							Description: "active is how many nodes are asked to pull the image and have not ended.",
+							Description: "active is the number of nodes that are pulling the image.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"succeeded": {
 						SchemaProps: spec.SchemaProps{
-							Description: "succeeded is how many nodes have the image.",
+							Description: "succeeded is the number of nodes that have pulled the image.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"failed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failed is how many nodes could not pull it.",
+							Description: "failed is the number of nodes that failed to pull the image.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people about the progress.",
+							Description: "message is a human-readable description of the progress.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -24122,7 +24122,7 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "failedNodes are the names of the nodes that could not pull it, in alphabetical order.",
+							Description: "failedNodes are the names of the nodes that failed to pull the image, in alphabetical order.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -24148,7 +24148,7 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobTemplate(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImagePullJobTemplate says where and how images are pulled. All jobs that pull images have these fields.",
+				Description: "ImagePullJobTemplate contains the fields that all jobs that pull images share.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"pullSecrets": {
@@ -24158,7 +24158,7 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobTemplate(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "pullSecrets are the names of Secrets in the job's namespace with credentials of registries. A job that has them gets a finalizer, so that copies of them are removed with it. An ImagePullJob cannot change them.",
+							Description: "pullSecrets are the names of Secrets with registry credentials in the namespace of the job. A job with pullSecrets gets a finalizer, so that the copies of the Secrets are removed with the job. In an ImagePullJob, the field cannot be changed.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -24173,19 +24173,19 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobTemplate(ref common.ReferenceCall
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector chooses nodes, by name or by label. It excludes podSelector. Unset, without podSelector, chooses all nodes.",
+							Description: "selector selects nodes by name or by label. It cannot be used together with podSelector. If neither is set, all nodes are selected.",
 							Ref:         ref(v1alpha1.ImagePullJobNodeSelector{}.OpenAPIModelName()),
 						},
 					},
 					"podSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podSelector chooses the nodes on which Pods of the job's namespace with these labels run. It excludes selector.",
+							Description: "podSelector selects the nodes that run Pods with these labels in the namespace of the job. It cannot be used together with selector.",
 							Ref:         ref(v1alpha1.ImagePullJobPodSelector{}.OpenAPIModelName()),
 						},
 					},
 					"parallelism": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parallelism is on how many nodes the image is pulled at once. It must be a number; a percentage is refused. 0 pauses the job. Unset means 1.",
+							Description: "parallelism is the maximum number of nodes that pull the image at the same time. It must be a number, not a percentage. 0 pauses the job. If unset, the value is 1.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -24197,7 +24197,7 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobTemplate(ref common.ReferenceCall
 					},
 					"completionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionPolicy says when the job ends and what becomes of it.",
+							Description: "completionPolicy defines when the job finishes and when it is deleted.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.CompletionPolicy{}.OpenAPIModelName()),
 						},
@@ -24210,7 +24210,7 @@ func schema_pkg_apis_apps_v1alpha1_ImagePullJobTemplate(ref common.ReferenceCall
 					},
 					"imagePullPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image also where it is present. Defaults to IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image also where it is present.\n - `\"IfNotPresent\"` leaves an image alone that is present.",
+							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image even if it is present. Defaults to IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image even if it is present.\n - `\"IfNotPresent\"` does not pull an image that is present.",
 							Default:     "IfNotPresent",
 							Type:        []string{"string"},
 							Format:      "",
@@ -24229,7 +24229,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageSpec(ref common.ReferenceCallback) commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImageSpec is what a node is to pull of one image.",
+				Description: "ImageSpec is the list of tags of one image that a node must pull.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"pullSecrets": {
@@ -24239,7 +24239,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageSpec(ref common.ReferenceCallback) commo
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "pullSecrets are Secrets with credentials of the registry. All that fit are tried.",
+							Description: "pullSecrets are Secrets with credentials of the registry. The agent tries each matching one.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -24339,7 +24339,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageTagPullPolicy(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeoutSeconds is how long one attempt may take. Defaults to 600.",
+							Description: "timeoutSeconds is the number of seconds after which one pull attempt fails. Defaults to 600.",
 							Default:     600,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -24347,7 +24347,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageTagPullPolicy(ref common.ReferenceCallba
 					},
 					"backoffLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "backoffLimit is how many attempts may follow the first. A negative number means 3. Defaults to 3.",
+							Description: "backoffLimit is the number of retries. A negative number means 3. Defaults to 3.",
 							Default:     3,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -24355,14 +24355,14 @@ func schema_pkg_apis_apps_v1alpha1_ImageTagPullPolicy(ref common.ReferenceCallba
 					},
 					"ttlSecondsAfterFinished": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttlSecondsAfterFinished is how long the tag stays in the list after its pull has ended. It must be set.",
+							Description: "ttlSecondsAfterFinished is the number of seconds that the tag stays in the list after its pull has finished. It must be set.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"activeDeadlineSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "activeDeadlineSeconds is how long all attempts together may take. Unset means no limit.",
+							Description: "activeDeadlineSeconds is the number of seconds that all attempts together can take. If unset, there is no limit.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -24382,7 +24382,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageTagSpec(ref common.ReferenceCallback) co
 				Properties: map[string]spec.Schema{
 					"tag": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tag is the tag, or the digest like \"sha256:…\", of the image. It is there once.",
+							Description: "tag is the tag, or the digest such as \"sha256:…\", of the image. It must be unique in the list.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -24390,7 +24390,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageTagSpec(ref common.ReferenceCallback) co
 					},
 					"createdAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "createdAt is when the tag was asked for. Deadlines count from it. Defaults to the time of the write.",
+							Description: "createdAt is the time at which the tag was requested. Deadlines start at this time. Defaults to the time of the write.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -24407,7 +24407,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageTagSpec(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ownerReferences are the jobs that asked for the tag. When the last one goes, the tag goes too. A tag that never had one stays until ttlSecondsAfterFinished after its pull.",
+							Description: "ownerReferences are the jobs that requested the tag. When the last job is deleted, the tag is removed. A tag that never had an owner is removed ttlSecondsAfterFinished after its pull.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -24421,14 +24421,14 @@ func schema_pkg_apis_apps_v1alpha1_ImageTagSpec(ref common.ReferenceCallback) co
 					},
 					"version": {
 						SchemaProps: spec.SchemaProps{
-							Description: "version starts the pull anew when it grows. Only grow it. Defaults to 0.",
+							Description: "version is the version of the request. Increase it to pull the image again. It must not decrease. Defaults to 0.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"imagePullPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image also where it is present. Unset means IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image also where it is present.\n - `\"IfNotPresent\"` leaves an image alone that is present.",
+							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image even if it is present. If unset, the value is IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image even if it is present.\n - `\"IfNotPresent\"` does not pull an image that is present.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Always", "IfNotPresent"},
@@ -24460,7 +24460,7 @@ func schema_pkg_apis_apps_v1alpha1_ImageTagStatus(ref common.ReferenceCallback) 
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is Waiting, Pulling, Succeeded or Failed.\n\nPossible enum values:\n - `\"Failed\"` could not be pulled.\n - `\"Pulling\"` is being pulled.\n - `\"Succeeded\"` is on the node.\n - `\"Waiting\"` waits for its turn on the node.",
+							Description: "phase is Waiting, Pulling, Succeeded or Failed.\n\nPossible enum values:\n - `\"Failed\"` means that the image could not be pulled.\n - `\"Pulling\"` means that the image is being pulled.\n - `\"Succeeded\"` means that the image was pulled.\n - `\"Waiting\"` means that the pull waits for other pulls on the node.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -24469,40 +24469,40 @@ func schema_pkg_apis_apps_v1alpha1_ImageTagStatus(ref common.ReferenceCallback) 
 					},
 					"progress": {
 						SchemaProps: spec.SchemaProps{
-							Description: "progress is how much has been pulled, from 0 to 100.",
+							Description: "progress is the progress of the pull in percent, from 0 to 100.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the pull began.",
+							Description: "startTime is the time at which the pull started.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when the pull succeeded or failed for good.",
+							Description: "completionTime is the time at which the pull succeeded or finally failed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"version": {
 						SchemaProps: spec.SchemaProps{
-							Description: "version is the version in spec that this report answers.",
+							Description: "version is the version in spec that this report describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"imageID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imageID is the image that the node has now: its name, \"@\", and the ID that the container runtime gives it.",
+							Description: "imageID identifies the image on the node. It is the image name, \"@\", and the ID that the container runtime assigned.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says why the pull failed.",
+							Description: "message explains why the pull failed.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -24520,7 +24520,7 @@ func schema_pkg_apis_apps_v1alpha1_JobCondition(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "JobCondition is one observation about a job.",
+				Description: "JobCondition describes one aspect of the state of a job.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
@@ -24541,26 +24541,26 @@ func schema_pkg_apis_apps_v1alpha1_JobCondition(ref common.ReferenceCallback) co
 					},
 					"lastProbeTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastProbeTime is when the observation was last checked.",
+							Description: "lastProbeTime is the last time that the condition was checked.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when status last changed.",
+							Description: "lastTransitionTime is the last time that status changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is a word for machines that says why.",
+							Description: "reason is a machine-readable code for the cause.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people that says why.",
+							Description: "message is a human-readable explanation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -24578,12 +24578,12 @@ func schema_pkg_apis_apps_v1alpha1_ManualUpdate(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ManualUpdate is the settings of type Manual.",
+				Description: "ManualUpdate contains the settings of type Manual.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"partitions": {
 						SchemaProps: spec.SchemaProps{
-							Description: "partitions are how many Pods of a subset stay at the old revision, by the name of the subset. A subset that is not named is updated as a whole.",
+							Description: "partitions maps the name of a subset to the number of its Pods that stay at the old revision. All Pods of a subset that is not listed are updated.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -24607,7 +24607,7 @@ func schema_pkg_apis_apps_v1alpha1_NodeImage(ref common.ReferenceCallback) commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NodeImage is the list of images that one node is to pull, and the report of how far it is. It has the name and the labels of the node. ImagePullJobs write it; you need not.",
+				Description: "NodeImage is the list of images that one node must pull, and the report of the node about them. It has the name and the labels of the node. The controller of ImagePullJobs writes it. You do not need to.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -24633,14 +24633,14 @@ func schema_pkg_apis_apps_v1alpha1_NodeImage(ref common.ReferenceCallback) commo
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what the node is to pull.",
+							Description: "spec is the list of images that the node must pull.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.NodeImageSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is what the node reported last. It may lag behind.",
+							Description: "status is the last report of the node. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.NodeImageStatus{}.OpenAPIModelName()),
 						},
@@ -24708,12 +24708,12 @@ func schema_pkg_apis_apps_v1alpha1_NodeImageSpec(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NodeImageSpec is what a node is to pull.",
+				Description: "NodeImageSpec is the list of images that a node must pull.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"images": {
 						SchemaProps: spec.SchemaProps{
-							Description: "images are the images by name, as users write it and without a tag, like \"nginx\" or \"example.com/team/app\". At most 256.",
+							Description: "images maps an image name without a tag, such as \"nginx\" or \"example.com/team/app\", to its tags. At most 256 images are allowed.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -24738,7 +24738,7 @@ func schema_pkg_apis_apps_v1alpha1_NodeImageStatus(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NodeImageStatus is what a node reported.",
+				Description: "NodeImageStatus is the report of a node.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"desired": {
@@ -24751,7 +24751,7 @@ func schema_pkg_apis_apps_v1alpha1_NodeImageStatus(ref common.ReferenceCallback)
 					},
 					"succeeded": {
 						SchemaProps: spec.SchemaProps{
-							Description: "succeeded is how many of them are on the node.",
+							Description: "succeeded is the number of tags that were pulled.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -24759,7 +24759,7 @@ func schema_pkg_apis_apps_v1alpha1_NodeImageStatus(ref common.ReferenceCallback)
 					},
 					"failed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failed is how many of them could not be pulled.",
+							Description: "failed is the number of tags that could not be pulled.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -24767,7 +24767,7 @@ func schema_pkg_apis_apps_v1alpha1_NodeImageStatus(ref common.ReferenceCallback)
 					},
 					"pulling": {
 						SchemaProps: spec.SchemaProps{
-							Description: "pulling is how many of them are being pulled.",
+							Description: "pulling is the number of tags that are being pulled.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -24775,7 +24775,7 @@ func schema_pkg_apis_apps_v1alpha1_NodeImageStatus(ref common.ReferenceCallback)
 					},
 					"imageStatuses": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imageStatuses are the reports by the names that spec.images has.",
+							Description: "imageStatuses maps each name in spec.images to its report.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -24790,13 +24790,13 @@ func schema_pkg_apis_apps_v1alpha1_NodeImageStatus(ref common.ReferenceCallback)
 					},
 					"firstSyncStatus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "firstSyncStatus is how the first report of the node went.",
+							Description: "firstSyncStatus is the result of the first report of the node.",
 							Ref:         ref(v1alpha1.SyncStatus{}.OpenAPIModelName()),
 						},
 					},
 					"waiting": {
 						SchemaProps: spec.SchemaProps{
-							Description: "waiting is how many tags wait because the node pulls as many as it may at once.",
+							Description: "waiting is the number of tags that wait for other pulls on the node.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -24814,7 +24814,7 @@ func schema_pkg_apis_apps_v1alpha1_NodePodProbe(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NodePodProbe is the work list of one node's agent, and its report: which probes to run in which Pods, and their results. It has the name of the node. The controller keeps it; to have Pods probed, write a PodProbeMarker.",
+				Description: "NodePodProbe is the list of probes that the agent of one node runs, and their results. It has the name of the node. The controller writes it. To probe Pods, create a PodProbeMarker.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -24840,14 +24840,14 @@ func schema_pkg_apis_apps_v1alpha1_NodePodProbe(ref common.ReferenceCallback) co
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what the agent of the node has to run.",
+							Description: "spec is the list of probes that the node agent must run.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.NodePodProbeSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is what the agent of the node reported last.",
+							Description: "status is the last report of the node agent.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.NodePodProbeStatus{}.OpenAPIModelName()),
 						},
@@ -24915,7 +24915,7 @@ func schema_pkg_apis_apps_v1alpha1_NodePodProbeSpec(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NodePodProbeSpec is what the agent of the node has to run.",
+				Description: "NodePodProbeSpec is the list of probes that the node agent must run.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"podProbes": {
@@ -24949,7 +24949,7 @@ func schema_pkg_apis_apps_v1alpha1_NodePodProbeStatus(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NodePodProbeStatus is what the agent of the node reported.",
+				Description: "NodePodProbeStatus is the report of the node agent.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"podProbeStatuses": {
@@ -24993,7 +24993,7 @@ func schema_pkg_apis_apps_v1alpha1_NodeTopologyTerm(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeTopologyKeys are the keys of the labels, like kubernetes.io/hostname.",
+							Description: "nodeTopologyKeys are the keys of the node labels, such as kubernetes.io/hostname.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -25065,14 +25065,14 @@ func schema_pkg_apis_apps_v1alpha1_PersistentPodState(ref common.ReferenceCallba
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says whose Pods are remembered, and what of them.",
+							Description: "spec defines the workload and the Pod state to record.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.PersistentPodStateSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is what is remembered.",
+							Description: "status is the recorded state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.PersistentPodStateStatus{}.OpenAPIModelName()),
 						},
@@ -25140,12 +25140,12 @@ func schema_pkg_apis_apps_v1alpha1_PersistentPodStateSpec(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PersistentPodStateSpec says whose Pods are remembered, and what of them. One of requiredPersistentTopology and preferredPersistentTopology must name a label of nodes.",
+				Description: "PersistentPodStateSpec defines the workload and the Pod state to record. One of requiredPersistentTopology and preferredPersistentTopology must name a label of nodes.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"targetRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "targetRef is the workload: a StatefulSet or Advanced StatefulSet, or a kind that the administrator allows. It cannot be changed, but for the version. A workload has one PersistentPodState.",
+							Description: "targetRef is the workload: a StatefulSet or Advanced StatefulSet, or a kind that the administrator allows. Only its version can be changed. A workload can have one PersistentPodState.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.TargetReference{}.OpenAPIModelName()),
 						},
@@ -25162,7 +25162,7 @@ func schema_pkg_apis_apps_v1alpha1_PersistentPodStateSpec(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "persistentPodAnnotations are annotations of Pods that are remembered too.",
+							Description: "persistentPodAnnotations are the Pod annotations to record.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -25176,7 +25176,7 @@ func schema_pkg_apis_apps_v1alpha1_PersistentPodStateSpec(ref common.ReferenceCa
 					},
 					"requiredPersistentTopology": {
 						SchemaProps: spec.SchemaProps{
-							Description: "requiredPersistentTopology names labels of nodes. A Pod that is created again runs only where they have the same values. If no such node is left, it stays pending.",
+							Description: "requiredPersistentTopology lists node labels. A recreated Pod runs only on nodes where these labels have the same values. If no such node exists, the Pod stays pending.",
 							Ref:         ref(v1alpha1.NodeTopologyTerm{}.OpenAPIModelName()),
 						},
 					},
@@ -25187,7 +25187,7 @@ func schema_pkg_apis_apps_v1alpha1_PersistentPodStateSpec(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredPersistentTopology names labels of nodes. A Pod that is created again runs where they have the same values, if it can.",
+							Description: "preferredPersistentTopology lists node labels. If possible, a recreated Pod runs on a node where these labels have the same values.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -25201,7 +25201,7 @@ func schema_pkg_apis_apps_v1alpha1_PersistentPodStateSpec(ref common.ReferenceCa
 					},
 					"persistentPodStateRetentionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "persistentPodStateRetentionPolicy is WhenScaled or WhenDeleted. WhenScaled forgets a Pod when the workload no longer asks for it. WhenDeleted remembers it until the workload is deleted. Unset means WhenScaled.\n\nPossible enum values:\n - `\"WhenDeleted\"` keeps it until the workload is deleted.\n - `\"WhenScaled\"` keeps it until the workload no longer asks for the Pod.",
+							Description: "persistentPodStateRetentionPolicy is WhenScaled or WhenDeleted. WhenScaled keeps the state of a Pod until the workload no longer needs the Pod, for example after a scale-down. WhenDeleted keeps it until the workload is deleted. If unset, the value is WhenScaled.\n\nPossible enum values:\n - `\"WhenDeleted\"` keeps it until the workload is deleted.\n - `\"WhenScaled\"` keeps it until the workload no longer needs the Pod, for example after a scale-down.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"WhenDeleted", "WhenScaled"},
@@ -25220,19 +25220,19 @@ func schema_pkg_apis_apps_v1alpha1_PersistentPodStateStatus(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PersistentPodStateStatus is what is remembered.",
+				Description: "PersistentPodStateStatus is the recorded state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the PersistentPodState that this status is about.",
+							Description: "observedGeneration is the generation of the PersistentPodState that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"podStates": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podStates are what is remembered of each Pod, by its name.",
+							Description: "podStates maps the name of each Pod to its recorded state.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -25257,12 +25257,12 @@ func schema_pkg_apis_apps_v1alpha1_PodContainerProbe(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PodContainerProbe is one probe of one container, and what its result does to the Pod. podConditionType, markerPolicy or both must be set.",
+				Description: "PodContainerProbe is one probe of one container. Its result is recorded on the Pod by podConditionType, markerPolicy or both. At least one must be set.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name tells the probe from the others. It must not contain \"#\", nor be the type of a condition that Kubernetes or Kruise writes, such as Ready.",
+							Description: "name is the unique name of the probe. It must not contain \"#\", and must not be the type of a condition that Kubernetes or Kruise writes, such as Ready.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -25270,7 +25270,7 @@ func schema_pkg_apis_apps_v1alpha1_PodContainerProbe(ref common.ReferenceCallbac
 					},
 					"containerName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "containerName is the container that is probed. A Pod without it is not probed.",
+							Description: "containerName is the name of the container to probe. A Pod without this container is not probed.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -25278,7 +25278,7 @@ func schema_pkg_apis_apps_v1alpha1_PodContainerProbe(ref common.ReferenceCallbac
 					},
 					"probe": {
 						SchemaProps: spec.SchemaProps{
-							Description: "probe is what is run: exec, tcpSocket or httpGet, with the timing of a kubelet's probe.",
+							Description: "probe is the probe to run: exec, tcpSocket or httpGet, with the timing fields of a kubelet probe.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ContainerProbeSpec{}.OpenAPIModelName()),
 						},
@@ -25295,7 +25295,7 @@ func schema_pkg_apis_apps_v1alpha1_PodContainerProbe(ref common.ReferenceCallbac
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "markerPolicy are the labels and annotations that the Pod gets with each result. Those of the result that no longer holds are removed.",
+							Description: "markerPolicy defines the labels and annotations that each result sets on the Pod. When the result changes, the labels and annotations of the old result are removed.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -25309,7 +25309,7 @@ func schema_pkg_apis_apps_v1alpha1_PodContainerProbe(ref common.ReferenceCallbac
 					},
 					"podConditionType": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podConditionType is the type of the Pod's condition that tells the result: True when the probe succeeded. No two probes may name the same, and none the condition of somebody else, such as Ready.",
+							Description: "podConditionType is the type of the Pod condition that reports the result. It is True if the probe succeeded. The type must be unique, and must not be a condition of another component, such as Ready.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -25348,7 +25348,7 @@ func schema_pkg_apis_apps_v1alpha1_PodProbe(ref common.ReferenceCallback) common
 					},
 					"uid": {
 						SchemaProps: spec.SchemaProps{
-							Description: "uid is the Pod's UID. A Pod of the same name that comes later has another one.",
+							Description: "uid is the UID of the Pod.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -25394,7 +25394,7 @@ func schema_pkg_apis_apps_v1alpha1_PodProbeMarker(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PodProbeMarker runs probes of your own against Pods, beside those of the kubelet, and writes their results on the Pods: as a condition, and as labels and annotations.",
+				Description: "PodProbeMarker runs custom probes against Pods, in addition to those of the kubelet. It writes their results to the Pods as a condition, labels and annotations.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -25420,14 +25420,14 @@ func schema_pkg_apis_apps_v1alpha1_PodProbeMarker(ref common.ReferenceCallback) 
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says which Pods are probed, how, and what is written on them.",
+							Description: "spec defines which Pods are probed, how they are probed, and how the results are recorded.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.PodProbeMarkerSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.PodProbeMarkerStatus{}.OpenAPIModelName()),
 						},
@@ -25495,7 +25495,7 @@ func schema_pkg_apis_apps_v1alpha1_PodProbeMarkerSpec(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PodProbeMarkerSpec says which Pods are probed, how, and what is written on them.",
+				Description: "PodProbeMarkerSpec defines which Pods are probed, how they are probed, and how the results are recorded.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"selector": {
@@ -25516,7 +25516,7 @@ func schema_pkg_apis_apps_v1alpha1_PodProbeMarkerSpec(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "probes are what is run against each of the Pods. At least one is needed.",
+							Description: "probes are the probes to run against each Pod. At least one is required.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -25541,19 +25541,19 @@ func schema_pkg_apis_apps_v1alpha1_PodProbeMarkerStatus(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PodProbeMarkerStatus is what the controller observed.",
+				Description: "PodProbeMarkerStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the PodProbeMarker that this status is about.",
+							Description: "observedGeneration is the generation of the PodProbeMarker that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"matchedPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "matchedPods is how many Pods are probed.",
+							Description: "matchedPods is the number of Pods that are probed.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -25627,7 +25627,7 @@ func schema_pkg_apis_apps_v1alpha1_PodState(ref common.ReferenceCallback) common
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PodState is what is remembered of a Pod.",
+				Description: "PodState is the recorded state of one Pod.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"nodeName": {
@@ -25639,7 +25639,7 @@ func schema_pkg_apis_apps_v1alpha1_PodState(ref common.ReferenceCallback) common
 					},
 					"nodeTopologyLabels": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeTopologyLabels are the node's labels that the spec names.",
+							Description: "nodeTopologyLabels are the labels of the node that the spec lists.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -25655,7 +25655,7 @@ func schema_pkg_apis_apps_v1alpha1_PodState(ref common.ReferenceCallback) common
 					},
 					"annotations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "annotations are the Pod's annotations that the spec names.",
+							Description: "annotations are the annotations of the Pod that the spec lists.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -25684,7 +25684,7 @@ func schema_pkg_apis_apps_v1alpha1_PreferredTopologyTerm(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"weight": {
 						SchemaProps: spec.SchemaProps{
-							Description: "weight is how much the preference counts, from 1 to 100.",
+							Description: "weight is the weight of the preference, from 1 to 100.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -25692,7 +25692,7 @@ func schema_pkg_apis_apps_v1alpha1_PreferredTopologyTerm(ref common.ReferenceCal
 					},
 					"preference": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preference names the labels of nodes.",
+							Description: "preference lists the node labels.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.NodeTopologyTerm{}.OpenAPIModelName()),
 						},
@@ -25710,12 +25710,12 @@ func schema_pkg_apis_apps_v1alpha1_ProbeMarkerPolicy(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ProbeMarkerPolicy is what a Pod is marked with for one result.",
+				Description: "ProbeMarkerPolicy defines the labels and annotations for one result.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"state": {
 						SchemaProps: spec.SchemaProps{
-							Description: "state is the result: Succeeded or Failed.\n\nPossible enum values:\n - `\"Failed\"` says that the probe failed, or that its container does not run.\n - `\"Succeeded\"` says that the probe succeeded.\n - `\"Unknown\"` says that there is no result yet.",
+							Description: "state is the result: Succeeded or Failed.\n\nPossible enum values:\n - `\"Failed\"` means that the probe failed, or that its container does not run.\n - `\"Succeeded\"` means that the probe succeeded.\n - `\"Unknown\"` means that the probe has no result yet.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -25770,7 +25770,7 @@ func schema_pkg_apis_apps_v1alpha1_PullPolicy(ref common.ReferenceCallback) comm
 				Properties: map[string]spec.Schema{
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeoutSeconds is how long one attempt may take. Defaults to 600.",
+							Description: "timeoutSeconds is the number of seconds after which one pull attempt fails. Defaults to 600.",
 							Default:     600,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -25778,7 +25778,7 @@ func schema_pkg_apis_apps_v1alpha1_PullPolicy(ref common.ReferenceCallback) comm
 					},
 					"backoffLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "backoffLimit is how many attempts may follow the first before the node counts as failed. Defaults to 3.",
+							Description: "backoffLimit is the number of retries before the node counts as failed. Defaults to 3.",
 							Default:     3,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -25847,14 +25847,14 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistribution(ref common.ReferenceCall
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says what is copied, and where to.",
+							Description: "spec defines the object to copy and the target namespaces.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ResourceDistributionSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ResourceDistributionStatus{}.OpenAPIModelName()),
 						},
@@ -25871,7 +25871,7 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistributionCondition(ref common.Refe
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourceDistributionCondition is one way in which the distribution can fail.",
+				Description: "ResourceDistributionCondition reports one kind of failure of the distribution.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
@@ -25884,7 +25884,7 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistributionCondition(ref common.Refe
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is True when there is such a failure, and False when there is none.",
+							Description: "status is True if such a failure exists, and False otherwise.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -25892,13 +25892,13 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistributionCondition(ref common.Refe
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when status last changed.",
+							Description: "lastTransitionTime is the last time that status changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is Succeeded, or the text of the last such failure.",
+							Description: "reason is Succeeded, or the message of the last such failure.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -25910,7 +25910,7 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistributionCondition(ref common.Refe
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "failedNamespace is the namespaces with such a failure.",
+							Description: "failedNamespace is the list of namespaces with such a failure.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -25992,7 +25992,7 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistributionNamespace(ref common.Refe
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is the namespace's name. It need not exist yet.",
+							Description: "name is the name of the namespace. The namespace can be created later.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -26009,7 +26009,7 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistributionSpec(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourceDistributionSpec says what is copied, and where to.",
+				Description: "ResourceDistributionSpec defines the object to copy and the target namespaces.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"resource": {
@@ -26019,13 +26019,13 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistributionSpec(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "resource is the object that is copied: a Secret or a ConfigMap, whole, with apiVersion, kind and metadata.name, which cannot be changed. A namespace in it is ignored.",
+							Description: "resource is the object to copy: a complete Secret or ConfigMap. Its apiVersion, kind and metadata.name are required and cannot be changed. Its namespace is ignored.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
 					"targets": {
 						SchemaProps: spec.SchemaProps{
-							Description: "targets says which namespaces get a copy.",
+							Description: "targets defines which namespaces get a copy.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ResourceDistributionTargets{}.OpenAPIModelName()),
 						},
@@ -26043,33 +26043,33 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistributionStatus(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourceDistributionStatus is what the controller observed.",
+				Description: "ResourceDistributionStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"desired": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desired is how many namespaces are to have a copy.",
+							Description: "desired is the number of namespaces that must have a copy.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"succeeded": {
 						SchemaProps: spec.SchemaProps{
-							Description: "succeeded is how many have the copy as it should be.",
+							Description: "succeeded is the number of namespaces that have a correct copy.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"failed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failed is how many have not.",
+							Description: "failed is the number of namespaces that do not have a correct copy.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the ResourceDistribution that this status is about.",
+							Description: "observedGeneration is the generation of the ResourceDistribution that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -26081,7 +26081,7 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistributionStatus(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the ways in which the distribution can fail, and where it did.",
+							Description: "conditions report each kind of failure and the namespaces in which it happened.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -26120,7 +26120,7 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistributionTargetNamespaces(ref comm
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "list is the namespaces.",
+							Description: "list is the list of namespaces.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -26144,26 +26144,26 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistributionTargets(ref common.Refere
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourceDistributionTargets says which namespaces get a copy: all, or those that are included or selected, and in any case without those that are excluded.",
+				Description: "ResourceDistributionTargets defines which namespaces get a copy: all, or the included and selected ones. Excluded namespaces never get a copy.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"allNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allNamespaces asks for a copy in each namespace there is and will be. Defaults to false.",
+							Description: "allNamespaces creates a copy in every existing and future namespace. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"excludedNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "excludedNamespaces get no copy, whatever the other fields say.",
+							Description: "excludedNamespaces are namespaces that never get a copy. They take precedence over the other fields.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ResourceDistributionTargetNamespaces{}.OpenAPIModelName()),
 						},
 					},
 					"includedNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "includedNamespaces get a copy, also those that are created later.",
+							Description: "includedNamespaces are namespaces that get a copy, including those created later.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ResourceDistributionTargetNamespaces{}.OpenAPIModelName()),
 						},
@@ -26214,18 +26214,18 @@ func schema_pkg_apis_apps_v1alpha1_ResourcesExpr(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourcesExpr is the expressions for limits and requests, such as \"max(cpu * 50%, 100m)\". They know + - * / ( ), max and min of two values, numbers, percentages, quantities, and the variables cpu and memory.",
+				Description: "ResourcesExpr contains the expressions for limits and requests, such as \"max(cpu * 50%, 100m)\". An expression can contain + - * / ( ), max and min of two values, numbers, percentages, quantities, and the variables cpu and memory.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"limits": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limits computes the limits. Its variables are the limits of the Pod's own containers; a limit is left out where one of those containers has none.",
+							Description: "limits computes the limits from the limits of the Pod's own containers. A limit is not set if one of these containers does not have it.",
 							Ref:         ref(v1alpha1.ResourceExprs{}.OpenAPIModelName()),
 						},
 					},
 					"requests": {
 						SchemaProps: spec.SchemaProps{
-							Description: "requests computes the requests. Its variables are the requests of the Pod's own containers.",
+							Description: "requests computes the requests from the requests of the Pod's own containers.",
 							Ref:         ref(v1alpha1.ResourceExprs{}.OpenAPIModelName()),
 						},
 					},
@@ -26246,7 +26246,7 @@ func schema_pkg_apis_apps_v1alpha1_ResourcesPolicy(ref common.ReferenceCallback)
 				Properties: map[string]spec.Schema{
 					"targetContainersMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "targetContainersMode is sum or max: how the resources of the Pod's own containers become the variables cpu and memory.\n\nPossible enum values:\n - `\"max\"` takes the largest.\n - `\"sum\"` adds them up.",
+							Description: "targetContainersMode is sum or max. It defines how the resources of the Pod's own containers are combined into the variables cpu and memory.\n\nPossible enum values:\n - `\"max\"` takes the largest.\n - `\"sum\"` adds them up.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -26255,7 +26255,7 @@ func schema_pkg_apis_apps_v1alpha1_ResourcesPolicy(ref common.ReferenceCallback)
 					},
 					"targetContainersNameRegex": {
 						SchemaProps: spec.SchemaProps{
-							Description: "targetContainersNameRegex is a regular expression that selects among the Pod's own containers by a part of their names. Defaults to \".*\", all of them.",
+							Description: "targetContainersNameRegex is a regular expression. It selects the Pod's own containers whose names contain a match. Defaults to \".*\", which selects all containers.",
 							Default:     ".*",
 							Type:        []string{"string"},
 							Format:      "",
@@ -26263,7 +26263,7 @@ func schema_pkg_apis_apps_v1alpha1_ResourcesPolicy(ref common.ReferenceCallback)
 					},
 					"resourcesExpr": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resourcesExpr is the expressions that the resources are computed with. At least one must be set.",
+							Description: "resourcesExpr contains the expressions that compute the resources. At least one must be set.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ResourcesExpr{}.OpenAPIModelName()),
 						},
@@ -26281,12 +26281,12 @@ func schema_pkg_apis_apps_v1alpha1_RollingUpdateDaemonSet(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RollingUpdateDaemonSet is the settings of a rolling update. Nodes are updated in descending order of their names.",
+				Description: "RollingUpdateDaemonSet contains the settings of a rolling update. Nodes are updated in descending order of their names.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"rollingUpdateType": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rollingUpdateType is Standard or InPlaceIfPossible. Standard deletes a Pod and creates a new one. InPlaceIfPossible keeps the Pod and changes its containers where the change allows it, and recreates it otherwise. It needs maxSurge 0. Surging is deprecated: it becomes Standard with maxSurge 1 and maxUnavailable 0. Defaults to Standard.\n\nPossible enum values:\n - `\"InPlaceIfPossible\"` updates the Pod in place where the change allows it, and recreates it otherwise.\n - `\"Standard\"` deletes the Pod and creates a new one.\n - `\"Surging\"` is what Standard with maxSurge is now. It is still accepted, and becomes that.",
+							Description: "rollingUpdateType is Standard or InPlaceIfPossible. Standard deletes a Pod and creates a new one. InPlaceIfPossible updates the containers of the Pod if the change allows it, and recreates the Pod otherwise. It needs maxSurge 0. Surging is deprecated: it becomes Standard with maxSurge 1 and maxUnavailable 0. Defaults to Standard.\n\nPossible enum values:\n - `\"InPlaceIfPossible\"` updates the Pod in place if the change allows it, and recreates it otherwise.\n - `\"Standard\"` deletes the Pod and creates a new one.\n - `\"Surging\"` is what Standard with maxSurge is now. It is still accepted, and becomes that.",
 							Default:     "Standard",
 							Type:        []string{"string"},
 							Format:      "",
@@ -26295,25 +26295,25 @@ func schema_pkg_apis_apps_v1alpha1_RollingUpdateDaemonSet(ref common.ReferenceCa
 					},
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable is on how many nodes the Pod may be unavailable during an update. A number, or a percentage of the nodes that fit, rounded up, and no more than 100%. It must be 0 when maxSurge is not. Defaults to 1 when neither it nor maxSurge is set.",
+							Description: "maxUnavailable is the maximum number of nodes on which the Pod is unavailable during an update. It is a number, or a percentage of the eligible nodes of at most 100%, rounded up. It must be 0 if maxSurge is not 0. Defaults to 1 if neither maxUnavailable nor maxSurge is set.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"maxSurge": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxSurge is on how many nodes the new Pod may run beside the old one during an update. A number, or a percentage of the nodes that fit, rounded up, and no more than 100%. It must be 0 when maxUnavailable is not. Defaults to 0.",
+							Description: "maxSurge is the maximum number of nodes on which the old and the new Pod run at the same time during an update. It is a number, or a percentage of the eligible nodes of at most 100%, rounded up. It must be 0 if maxUnavailable is not 0. Defaults to 0.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector selects nodes by their labels: the update reaches no others. Beside it, partition still counts all nodes.",
+							Description: "selector selects the nodes to update by their labels. partition still counts all nodes.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 					"partition": {
 						SchemaProps: spec.SchemaProps{
-							Description: "partition is on how many nodes the old Pod stays. A number, or a percentage of the nodes that fit, rounded down, and no more than 100%. Unset means 0.",
+							Description: "partition is the number of nodes on which the old Pod stays. It is a number, or a percentage of the eligible nodes of at most 100%, rounded down. If unset, the value is 0.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -26337,12 +26337,12 @@ func schema_pkg_apis_apps_v1alpha1_RollingUpdateStatefulSetStrategy(ref common.R
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RollingUpdateStatefulSetStrategy is the settings of a rolling update.",
+				Description: "RollingUpdateStatefulSetStrategy contains the settings of a rolling update.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"partition": {
 						SchemaProps: spec.SchemaProps{
-							Description: "partition is how many Pods stay at the old revision: those with the lowest numbers, or with unorderedUpdate the last in its order. It is a number, never a percentage. Defaults to 0.",
+							Description: "partition is the number of Pods that stay at the old revision: the Pods with the lowest ordinals, or with unorderedUpdate the last Pods in its order. It must be a number, not a percentage. Defaults to 0.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -26350,13 +26350,13 @@ func schema_pkg_apis_apps_v1alpha1_RollingUpdateStatefulSetStrategy(ref common.R
 					},
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable is how many Pods may be unavailable during an update. A number, or a percentage of replicas like \"20%\", rounded down, and at least 1. Other values than the number 1 need podManagementPolicy Parallel. Defaults to 1.",
+							Description: "maxUnavailable is the maximum number of unavailable Pods during an update. It is a number, or a percentage of replicas such as \"20%\", rounded down, and at least 1. Values other than 1 require podManagementPolicy Parallel. Defaults to 1.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"podUpdatePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly. ReCreate deletes a Pod and creates a new one. InPlaceIfPossible keeps the Pod and changes its containers where the change allows it, and recreates it otherwise. InPlaceOnly keeps the Pod and refuses any other change. The two that update in place need InPlaceUpdateReady in the readinessGates of the template. Defaults to ReCreate.\n\nPossible enum values:\n - `\"InPlaceIfPossible\"` updates the Pod in place where the change allows it, and recreates it otherwise.\n - `\"InPlaceOnly\"` updates the Pod in place and refuses any other change.\n - `\"ReCreate\"` deletes the Pod and creates a new one.",
+							Description: "podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly. ReCreate deletes a Pod and creates a new one. InPlaceIfPossible updates the containers of the Pod if the change allows it, and recreates the Pod otherwise. InPlaceOnly updates the containers of the Pod and refuses any change that requires a new Pod. In-place updates require InPlaceUpdateReady in the readinessGates of the template. Defaults to ReCreate.\n\nPossible enum values:\n - `\"InPlaceIfPossible\"` updates the Pod in place if the change allows it, and recreates it otherwise.\n - `\"InPlaceOnly\"` updates the Pod in place and refuses any other change.\n - `\"ReCreate\"` deletes the Pod and creates a new one.",
 							Default:     "ReCreate",
 							Type:        []string{"string"},
 							Format:      "",
@@ -26365,26 +26365,26 @@ func schema_pkg_apis_apps_v1alpha1_RollingUpdateStatefulSetStrategy(ref common.R
 					},
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused stops updates. Scaling goes on. Defaults to false.",
+							Description: "paused stops updates. Scaling continues. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"unorderedUpdate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unorderedUpdate updates Pods in another order than from the highest number down. It needs podManagementPolicy Parallel.",
+							Description: "unorderedUpdate updates Pods in another order than by descending ordinal. It requires podManagementPolicy Parallel.",
 							Ref:         ref(v1alpha1.UnorderedUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"inPlaceUpdateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inPlaceUpdateStrategy is the settings of an in-place update.",
+							Description: "inPlaceUpdateStrategy contains the settings of an in-place update.",
 							Ref:         ref(pub.InPlaceUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"minReadySeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minReadySeconds is how long a Pod must have been ready to count as available, from 0 to 300. Defaults to 0: a Pod is available as soon as it is ready.",
+							Description: "minReadySeconds is the number of seconds that a Pod must be ready before it counts as available, from 0 to 300. Defaults to 0: a Pod is available as soon as it is ready.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -26402,12 +26402,12 @@ func schema_pkg_apis_apps_v1alpha1_SandboxConfig(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SandboxConfig is metadata that the container runtime gets with a pull, for runtimes that load images lazily.",
+				Description: "SandboxConfig is metadata for the container runtime. It is passed with a pull, for runtimes that load images lazily.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"annotations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "annotations are passed on as they are.",
+							Description: "annotations are passed to the container runtime unchanged.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -26423,7 +26423,7 @@ func schema_pkg_apis_apps_v1alpha1_SandboxConfig(ref common.ReferenceCallback) c
 					},
 					"labels": {
 						SchemaProps: spec.SchemaProps{
-							Description: "labels are passed on as they are.",
+							Description: "labels are passed to the container runtime unchanged.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -26447,12 +26447,12 @@ func schema_pkg_apis_apps_v1alpha1_ShareVolumePolicy(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ShareVolumePolicy says whether a container shares what the Pod's containers have.",
+				Description: "ShareVolumePolicy defines whether a container shares the volumes or devices of the Pod's containers.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is enabled or disabled. Defaults to disabled.\n\nPossible enum values:\n - `\"disabled\"` does not.\n - `\"enabled\"` shares it.",
+							Description: "type is enabled or disabled. Defaults to disabled.\n\nPossible enum values:\n - `\"disabled\"` does not share them.\n - `\"enabled\"` shares them.",
 							Default:     "disabled",
 							Type:        []string{"string"},
 							Format:      "",
@@ -26469,7 +26469,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarContainer(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarContainer is a container of Kubernetes, and how it is added to Pods and upgraded.",
+				Description: "SidecarContainer is a Kubernetes container with settings for its injection and upgrade.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -26778,7 +26778,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarContainer(ref common.ReferenceCallback
 					},
 					"podInjectPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podInjectPolicy is BeforeAppContainer or AfterAppContainer: whether the container comes before the Pod's own or behind them. It counts where the Pod has no container of that name; otherwise the container takes the place of that one. Defaults to BeforeAppContainer for containers, AfterAppContainer for initContainers.\n\nPossible enum values:\n - `\"AfterAppContainer\"` puts the container behind those of the Pod.\n - `\"BeforeAppContainer\"` puts the container before those of the Pod.",
+							Description: "podInjectPolicy is BeforeAppContainer or AfterAppContainer. It defines whether the container is placed before or after the containers of the Pod. If the Pod has a container with the same name, the container replaces it. Defaults to BeforeAppContainer for containers, AfterAppContainer for initContainers.\n\nPossible enum values:\n - `\"AfterAppContainer\"` puts the container after those of the Pod.\n - `\"BeforeAppContainer\"` puts the container before those of the Pod.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"AfterAppContainer", "BeforeAppContainer"},
@@ -26786,21 +26786,21 @@ func schema_pkg_apis_apps_v1alpha1_SidecarContainer(ref common.ReferenceCallback
 					},
 					"upgradeStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "upgradeStrategy says how the container comes to a new image in a running Pod.",
+							Description: "upgradeStrategy defines how the container is updated to a new image in a running Pod.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.SidecarContainerUpgradeStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"shareVolumePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "shareVolumePolicy says whether the container mounts what the Pod's own containers mount.",
+							Description: "shareVolumePolicy defines whether the container gets the volume mounts of the Pod's own containers.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ShareVolumePolicy{}.OpenAPIModelName()),
 						},
 					},
 					"shareVolumeDevicePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "shareVolumeDevicePolicy says whether the container gets the block devices of the Pod's own containers.",
+							Description: "shareVolumeDevicePolicy defines whether the container gets the block devices of the Pod's own containers.",
 							Ref:         ref(v1alpha1.ShareVolumePolicy{}.OpenAPIModelName()),
 						},
 					},
@@ -26811,7 +26811,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarContainer(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "transferEnv copies environment variables of the Pod's own containers. Variables that the container sets itself stay.",
+							Description: "transferEnv copies environment variables of the Pod's own containers. Variables that the container defines itself are not replaced.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -26825,7 +26825,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarContainer(ref common.ReferenceCallback
 					},
 					"resourcesPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resourcesPolicy computes the resources of the container from those of the Pod's own containers. It excludes resources. Of initContainers, only those with restartPolicy Always can have it.",
+							Description: "resourcesPolicy computes the resources of the container from those of the Pod's own containers. It cannot be used together with resources. An initContainer can have it only with restartPolicy Always.",
 							Ref:         ref(v1alpha1.ResourcesPolicy{}.OpenAPIModelName()),
 						},
 					},
@@ -26842,12 +26842,12 @@ func schema_pkg_apis_apps_v1alpha1_SidecarContainerUpgradeStrategy(ref common.Re
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarContainerUpgradeStrategy says how a container comes to a new image in a running Pod.",
+				Description: "SidecarContainerUpgradeStrategy defines how a container is updated to a new image in a running Pod.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"upgradeType": {
 						SchemaProps: spec.SchemaProps{
-							Description: "upgradeType is ColdUpgrade or HotUpgrade. ColdUpgrade restarts the container with the new image. HotUpgrade puts two containers into the Pod: the new image starts in the one that is empty, and then the other one is emptied. It cannot be changed. Defaults to ColdUpgrade.\n\nPossible enum values:\n - `\"ColdUpgrade\"` restarts the container with the new image.\n - `\"HotUpgrade\"` starts the new image in a second container, and then empties the first.",
+							Description: "upgradeType is ColdUpgrade or HotUpgrade. ColdUpgrade restarts the container with the new image. HotUpgrade adds two containers to the Pod. One of them runs an empty image. An upgrade starts the new image in that container, and then sets the other container to the empty image. The field cannot be changed. Defaults to ColdUpgrade.\n\nPossible enum values:\n - `\"ColdUpgrade\"` restarts the container with the new image.\n - `\"HotUpgrade\"` starts the new image in a second container, and then empties the first.",
 							Default:     "ColdUpgrade",
 							Type:        []string{"string"},
 							Format:      "",
@@ -26856,7 +26856,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarContainerUpgradeStrategy(ref common.Re
 					},
 					"hotUpgradeEmptyImage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hotUpgradeEmptyImage is what runs in the empty container of a HotUpgrade, which needs it. The image must pass the probes of the container and never end.",
+							Description: "hotUpgradeEmptyImage is the image of the empty container. It is required with HotUpgrade. The image must pass the probes of the container and must not exit.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -26871,7 +26871,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSet(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSet adds containers, init containers, volumes, pull secrets and annotations to new Pods that it selects, in all namespaces or some. Afterwards it changes the images of those containers in the running Pods, step by step. It never deletes or recreates a Pod, and takes nothing out of one.",
+				Description: "SidecarSet adds containers, init containers, volumes, pull secrets and annotations to new Pods that it selects, in all or some namespaces. Later, it updates the images of these containers in running Pods gradually. It never deletes or recreates a Pod, and never removes anything from a Pod.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -26897,14 +26897,14 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSet(ref common.ReferenceCallback) comm
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says what is added to which Pods, and how it is upgraded in them.",
+							Description: "spec defines what is added to which Pods, and how it is upgraded.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.SidecarSetSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.SidecarSetStatus{}.OpenAPIModelName()),
 						},
@@ -26921,26 +26921,26 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetInjectRevision(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSetInjectRevision names a stored revision. customVersion, revisionName or both must be set; revisionName wins.",
+				Description: "SidecarSetInjectRevision names a stored revision. customVersion, revisionName or both must be set. revisionName takes precedence.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"customVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "customVersion names a revision by the label apps.kruise.io/sidecarset-custom-version that the SidecarSet had. Of several, the newest counts.",
+							Description: "customVersion selects a revision by the label apps.kruise.io/sidecarset-custom-version that the SidecarSet had. If several revisions match, the newest one is used.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"revisionName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionName names a revision by its ControllerRevision.",
+							Description: "revisionName selects a revision by the name of its ControllerRevision.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "policy is Always or Partial. Always gives the revision to all new Pods. Partial gives it to those that updateStrategy, with paused, selector or partition as a percentage, would keep at the old version. Defaults to Always.\n\nPossible enum values:\n - `\"Always\"` gives it to all of them.\n - `\"Partial\"` gives it to those that updateStrategy would keep on the old version.",
+							Description: "policy is Always or Partial. Always injects the revision into all new Pods. Partial injects it into the new Pods that updateStrategy keeps at the old version by paused, selector or a percentage partition. Defaults to Always.\n\nPossible enum values:\n - `\"Always\"` gives it to all of them.\n - `\"Partial\"` gives it to the Pods that updateStrategy keeps at the old version.",
 							Default:     "Always",
 							Type:        []string{"string"},
 							Format:      "",
@@ -26957,19 +26957,19 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetInjectionStrategy(ref common.Refere
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSetInjectionStrategy says what new Pods get.",
+				Description: "SidecarSetInjectionStrategy defines what is added to new Pods.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused gives new Pods nothing. Pods that have the containers are still upgraded. Defaults to false.",
+							Description: "paused stops the injection into new Pods. Existing Pods are still upgraded. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"revision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revision gives new Pods a stored revision instead of what the SidecarSet holds now.",
+							Description: "revision injects a stored revision into new Pods instead of the current one.",
 							Ref:         ref(v1alpha1.SidecarSetInjectRevision{}.OpenAPIModelName()),
 						},
 					},
@@ -27036,12 +27036,12 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetPatchPodMetadata(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSetPatchPodMetadata is annotations that the Pods get. An administrator allows their keys in the ConfigMap kruise-configuration.",
+				Description: "SidecarSetPatchPodMetadata is a set of annotations for the Pods. An administrator must allow their keys in the ConfigMap kruise-configuration.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"annotations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "annotations are the annotations. No key may be in another entry too.",
+							Description: "annotations are the annotations to set. A key must not occur in two entries.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -27057,7 +27057,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetPatchPodMetadata(ref common.Referen
 					},
 					"patchPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "patchPolicy is Retain, Overwrite or MergePatchJson: what happens when the Pod has the annotation already. Retain leaves it alone, Overwrite replaces it, and MergePatchJson merges the value into it as JSON (RFC 7396). Defaults to Retain.\n\nPossible enum values:\n - `\"MergePatchJson\"` merges the two as JSON.\n - `\"Overwrite\"` replaces it.\n - `\"Retain\"` leaves it alone.",
+							Description: "patchPolicy is Retain, Overwrite or MergePatchJson. It defines what happens if the Pod already has the annotation. Retain keeps it, Overwrite replaces it, and MergePatchJson merges the value into it as JSON (RFC 7396). Defaults to Retain.\n\nPossible enum values:\n - `\"MergePatchJson\"` merges the two as JSON.\n - `\"Overwrite\"` replaces it.\n - `\"Retain\"` keeps it.",
 							Default:     "Retain",
 							Type:        []string{"string"},
 							Format:      "",
@@ -27074,25 +27074,25 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetSpec(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSetSpec says what is added to which Pods, and how it is upgraded in them.",
+				Description: "SidecarSetSpec defines what is added to which Pods, and how it is upgraded.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector selects Pods by their labels at their creation. It must not be empty.",
+							Description: "selector selects Pods by the labels that they have when they are created. It must not be empty.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 					"namespace": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespace limits the SidecarSet to the Pods of one namespace. It excludes namespaceSelector; in v1beta1, it is a namespaceSelector for the name of the namespace. Unset means that namespaceSelector decides.",
+							Description: "namespace limits the SidecarSet to the Pods of one namespace. It cannot be used together with namespaceSelector. In v1beta1, it is a namespaceSelector for the name of the namespace. If unset, namespaceSelector applies.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"namespaceSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaceSelector limits the SidecarSet to the Pods of namespaces with these labels. It must not be empty when it is set. Unset means all namespaces. It excludes namespace.",
+							Description: "namespaceSelector limits the SidecarSet to the Pods of namespaces with these labels. If set, it must not be empty. If unset, the SidecarSet applies to all namespaces. It cannot be used together with namespace.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -27108,7 +27108,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetSpec(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "initContainers are added to the init containers of the Pods. They are never upgraded in Pods that exist. initContainers or containers must be set.",
+							Description: "initContainers are added to the init containers of the Pods. They are never upgraded in existing Pods. initContainers or containers must be set.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -27132,7 +27132,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetSpec(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "containers are added to the containers of the Pods. An update may remove one and change one, and cannot add one. Only a change of images reaches Pods that exist.",
+							Description: "containers are added to the containers of the Pods. An update of the SidecarSet can remove or change containers, but cannot add them. Only image changes are applied to existing Pods.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -27156,7 +27156,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetSpec(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "volumes are what the containers mount. One that no container mounts is not added, nor is one for which the Pod has a volume of the same name.",
+							Description: "volumes are the volumes that the containers mount. A volume is not added if no container mounts it, or if the Pod has a volume with the same name.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -27170,14 +27170,14 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetSpec(ref common.ReferenceCallback) 
 					},
 					"updateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateStrategy says how Pods that have the containers come to new images.",
+							Description: "updateStrategy defines how existing Pods are updated to new images.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.SidecarSetUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"injectionStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "injectionStrategy says what new Pods get.",
+							Description: "injectionStrategy defines what is added to new Pods.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.SidecarSetInjectionStrategy{}.OpenAPIModelName()),
 						},
@@ -27194,7 +27194,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetSpec(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePullSecrets are added to those of the Pods. They must exist in the Pods' namespaces.",
+							Description: "imagePullSecrets are added to the imagePullSecrets of the Pods. The Secrets must exist in the namespaces of the Pods.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -27208,7 +27208,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetSpec(ref common.ReferenceCallback) 
 					},
 					"revisionHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionHistoryLimit is how many revisions are kept, beside those that Pods use. Values below 1 count as 1. Defaults to 10.",
+							Description: "revisionHistoryLimit is the number of revisions to keep, in addition to the revisions that Pods use. Values below 1 count as 1. Defaults to 10.",
 							Default:     10,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -27221,7 +27221,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetSpec(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "patchPodMetadata are annotations that the Pods get.",
+							Description: "patchPodMetadata are annotations to set on the Pods.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -27246,19 +27246,19 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetStatus(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSetStatus is what the controller observed.",
+				Description: "SidecarSetStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the SidecarSet that this status is about.",
+							Description: "observedGeneration is the generation of the SidecarSet that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"matchedPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "matchedPods is how many Pods have the containers of this SidecarSet.",
+							Description: "matchedPods is the number of Pods that have the containers of this SidecarSet.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -27266,7 +27266,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetStatus(ref common.ReferenceCallback
 					},
 					"updatedPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedPods is how many of them are up to date.",
+							Description: "updatedPods is the number of matched Pods that are up to date.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -27274,7 +27274,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetStatus(ref common.ReferenceCallback
 					},
 					"readyPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readyPods is how many of them are ready.",
+							Description: "readyPods is the number of matched Pods that are ready.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -27282,7 +27282,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetStatus(ref common.ReferenceCallback
 					},
 					"updatedReadyPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedReadyPods is how many of them are up to date and ready.",
+							Description: "updatedReadyPods is the number of matched Pods that are up to date and ready.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -27296,7 +27296,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetStatus(ref common.ReferenceCallback
 					},
 					"collisionCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "collisionCount counts collisions of revision names. The controller uses it to find a free name.",
+							Description: "collisionCount is the number of collisions of revision names. The controller uses it to create a unique name.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -27312,12 +27312,12 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetUpdateStrategy(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSetUpdateStrategy says how Pods that have the containers come to new images.",
+				Description: "SidecarSetUpdateStrategy defines how existing Pods are updated to new images.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is RollingUpdate or NotUpdate. RollingUpdate changes images in Pods step by step. NotUpdate leaves Pods alone: only new ones get what is new. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"NotUpdate\"` upgrades no Pods: only new ones get what is new.\n - `\"RollingUpdate\"` upgrades Pods step by step.",
+							Description: "type is RollingUpdate or NotUpdate. RollingUpdate updates images in existing Pods gradually. NotUpdate does not update existing Pods: changes apply only to new Pods. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"NotUpdate\"` does not upgrade existing Pods: changes apply only to new Pods.\n - `\"RollingUpdate\"` upgrades Pods gradually.",
 							Default:     "RollingUpdate",
 							Type:        []string{"string"},
 							Format:      "",
@@ -27333,25 +27333,25 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetUpdateStrategy(ref common.Reference
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector limits the upgrade to Pods with these labels. It must not be empty when it is set, and excludes partition. Unset means all Pods.",
+							Description: "selector limits the upgrade to Pods with these labels. If set, it must not be empty. It cannot be used together with partition. If unset, all Pods are upgraded.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 					"partition": {
 						SchemaProps: spec.SchemaProps{
-							Description: "partition is how many Pods stay at the old version. A number, or a percentage of the matched Pods, rounded up, like \"90%\". With more than one Pod only 100% keeps all. Defaults to 0.",
+							Description: "partition is the number of Pods that stay at the old version. It is a number, or a percentage of the matched Pods such as \"90%\", rounded up. With more than one Pod, only 100% keeps all Pods at the old version. Defaults to 0.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable is how many upgraded Pods may be not ready at a time. A number, or a percentage of the matched Pods, rounded up, like \"20%\". With 0, no ready Pod is upgraded. Defaults to 1.",
+							Description: "maxUnavailable is the maximum number of upgraded Pods that are not ready at a time. It is a number, or a percentage of the matched Pods such as \"20%\", rounded up. With 0, no ready Pod is upgraded. Defaults to 1.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"priorityStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "priorityStrategy says which Pods are upgraded first.",
+							Description: "priorityStrategy defines which Pods are upgraded first.",
 							Ref:         ref(pub.UpdatePriorityStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -27386,7 +27386,7 @@ func schema_pkg_apis_apps_v1alpha1_SourceContainerNameSource(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SourceContainerNameSource says where a Pod names a container.",
+				Description: "SourceContainerNameSource is a field of a Pod that contains the name of a container.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"fieldRef": {
@@ -27407,7 +27407,7 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSet(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "StatefulSet manages Pods that keep their name, their place in an order and their volumes. It does what a StatefulSet of apps/v1 does. Beyond that it updates several Pods at once, updates Pods in place, leaves out numbers that you reserve, and limits how fast it scales.",
+				Description: "StatefulSet manages Pods that keep their names, their order and their volumes. In addition to the features of a StatefulSet of apps/v1, it can update several Pods at once, update Pods in place, skip ordinals that you reserve, and limit how fast it scales.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -27440,7 +27440,7 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSet(ref common.ReferenceCallback) com
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.StatefulSetStatus{}.OpenAPIModelName()),
 						},
@@ -27539,7 +27539,7 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetSpec(ref common.ReferenceCallback)
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "volumeClaimTemplates are claims that each Pod gets for itself, named after the Pod: the Pod that later has the same number gets the same claims. A volume of the template with the same name is replaced by the claim. A change affects only claims created after it, and starts no update, unless volumeClaimUpdateStrategy says otherwise.",
+							Description: "volumeClaimTemplates are the claims that the controller creates for each Pod. Claims are named after the Pod: a later Pod with the same ordinal gets the same claims. A claim replaces a volume of the template with the same name. A change affects only new claims and does not start an update, unless volumeClaimUpdateStrategy says otherwise.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -27553,14 +27553,14 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetSpec(ref common.ReferenceCallback)
 					},
 					"serviceName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serviceName is the headless Service that gives Pods their names in DNS: <pod>.<serviceName>.<namespace>.svc. You create it. It cannot be changed.",
+							Description: "serviceName is the headless Service for the DNS names of the Pods: <pod>.<serviceName>.<namespace>.svc. You must create the Service. The field cannot be changed.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"podManagementPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podManagementPolicy is OrderedReady or Parallel, and cannot be changed. OrderedReady creates a Pod when all Pods before it are ready, deletes them in reverse order, and updates one at a time. Parallel does not wait for other Pods. Defaults to OrderedReady.\n\nPossible enum values:\n - `\"OrderedReady\"` will create pods in strictly increasing order on scale up and strictly decreasing order on scale down, progressing only when the previous pod is ready or terminated. At most one pod will be changed at any time.\n - `\"Parallel\"` will create and delete pods as soon as the stateful set replica count is changed, and will not wait for pods to be ready or complete termination.",
+							Description: "podManagementPolicy is OrderedReady or Parallel, and cannot be changed. OrderedReady creates a Pod after all Pods with a lower ordinal are ready, deletes Pods in reverse order, and updates one Pod at a time. Parallel does not wait for other Pods. Defaults to OrderedReady.\n\nPossible enum values:\n - `\"OrderedReady\"` will create pods in strictly increasing order on scale up and strictly decreasing order on scale down, progressing only when the previous pod is ready or terminated. At most one pod will be changed at any time.\n - `\"Parallel\"` will create and delete pods as soon as the stateful set replica count is changed, and will not wait for pods to be ready or complete termination.",
 							Default:     "OrderedReady",
 							Type:        []string{"string"},
 							Format:      "",
@@ -27569,14 +27569,14 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetSpec(ref common.ReferenceCallback)
 					},
 					"updateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateStrategy says how Pods come to a new revision of the template.",
+							Description: "updateStrategy defines how Pods are updated to a new revision of the template.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.StatefulSetUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"revisionHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionHistoryLimit is how many old revisions are kept, beside those that Pods use. Defaults to 10.",
+							Description: "revisionHistoryLimit is the number of old revisions to keep, in addition to the revisions that Pods use. Defaults to 10.",
 							Default:     10,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -27595,19 +27595,19 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetStatus(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "StatefulSetStatus is what the controller observed.",
+				Description: "StatefulSetStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the StatefulSet that this status is about.",
+							Description: "observedGeneration is the generation of the StatefulSet that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is the number of Pods that exist.",
+							Description: "replicas is the number of existing Pods.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -27615,7 +27615,7 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetStatus(ref common.ReferenceCallbac
 					},
 					"readyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readyReplicas is how many of them run and are ready.",
+							Description: "readyReplicas is the number of running and ready Pods.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -27623,7 +27623,7 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetStatus(ref common.ReferenceCallbac
 					},
 					"availableReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "availableReplicas is how many of them have been ready for minReadySeconds and are held by no lifecycle hook.",
+							Description: "availableReplicas is the number of Pods that have been ready for minReadySeconds and are not held by a lifecycle hook.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -27631,7 +27631,7 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetStatus(ref common.ReferenceCallbac
 					},
 					"currentReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentReplicas is how many of them are at currentRevision.",
+							Description: "currentReplicas is the number of Pods at currentRevision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -27639,7 +27639,7 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetStatus(ref common.ReferenceCallbac
 					},
 					"updatedReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedReplicas is how many of them are at updateRevision.",
+							Description: "updatedReplicas is the number of Pods at updateRevision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -27647,21 +27647,21 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetStatus(ref common.ReferenceCallbac
 					},
 					"currentRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentRevision is the name of the last revision that reached all Pods.",
+							Description: "currentRevision is the name of the last revision to which all Pods were updated.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"updateRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateRevision is the name of the revision of the template as it is now.",
+							Description: "updateRevision is the name of the revision of the current template.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"collisionCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "collisionCount counts collisions of revision names. The controller uses it to find a free name.",
+							Description: "collisionCount is the number of collisions of revision names. The controller uses it to create a unique name.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -27678,7 +27678,7 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetStatus(ref common.ReferenceCallbac
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations: FailedCreatePod, FailedUpdatePod.",
+							Description: "conditions are the latest observed conditions. Their types are FailedCreatePod, FailedUpdatePod.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -27692,7 +27692,7 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetStatus(ref common.ReferenceCallbac
 					},
 					"labelSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "labelSelector is selector as text, for autoscalers.",
+							Description: "labelSelector is the selector in string form, for autoscalers.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -27715,14 +27715,14 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetTemplateSpec(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata of each StatefulSet: labels and annotations count.",
+							Description: "metadata is the metadata of each StatefulSet. Only labels and annotations are used.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec of each StatefulSet. replicas and the partition of an update must not be set: they come from topology and updateStrategy. selector has no effect.",
+							Description: "spec is the spec of each StatefulSet. replicas and the partition of an update must not be set: they come from topology and updateStrategy. selector has no effect.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1.StatefulSetSpec{}.OpenAPIModelName()),
 						},
@@ -27740,12 +27740,12 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetUpdateStrategy(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "StatefulSetUpdateStrategy says how Pods come to a new revision.",
+				Description: "StatefulSetUpdateStrategy defines how Pods are updated to a new revision.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is RollingUpdate or OnDelete. RollingUpdate updates Pods step by step. OnDelete waits until you delete a Pod. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` triggers the legacy behavior. Version tracking and ordered rolling restarts are disabled. Pods are recreated from the StatefulSetSpec when they are manually deleted. When a scale operation is performed with this strategy,specification version indicated by the StatefulSet's currentRevision.\n - `\"RollingUpdate\"` indicates that update will be applied to all Pods in the StatefulSet with respect to the StatefulSet ordering constraints. When a scale operation is performed with this strategy, new Pods will be created from the specification version indicated by the StatefulSet's updateRevision.",
+							Description: "type is RollingUpdate or OnDelete. RollingUpdate updates Pods gradually. OnDelete updates a Pod only when you delete it. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` triggers the legacy behavior. Version tracking and ordered rolling restarts are disabled. Pods are recreated from the StatefulSetSpec when they are manually deleted. When a scale operation is performed with this strategy,specification version indicated by the StatefulSet's currentRevision.\n - `\"RollingUpdate\"` indicates that update will be applied to all Pods in the StatefulSet with respect to the StatefulSet ordering constraints. When a scale operation is performed with this strategy, new Pods will be created from the specification version indicated by the StatefulSet's updateRevision.",
 							Default:     "RollingUpdate",
 							Type:        []string{"string"},
 							Format:      "",
@@ -27754,7 +27754,7 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetUpdateStrategy(ref common.Referenc
 					},
 					"rollingUpdate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rollingUpdate is the settings of a rolling update. It must not be set with OnDelete.",
+							Description: "rollingUpdate contains the settings of a rolling update. It must not be set with OnDelete.",
 							Ref:         ref(v1alpha1.RollingUpdateStatefulSetStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -27775,7 +27775,7 @@ func schema_pkg_apis_apps_v1alpha1_Subset(ref common.ReferenceCallback) common.O
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is a DNS label that no other subset has. It is part of the names of the workload and its Pods.",
+							Description: "name is the unique name of the subset. It must be a DNS label. It is part of the names of the workload and its Pods.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -27809,25 +27809,25 @@ func schema_pkg_apis_apps_v1alpha1_Subset(ref common.ReferenceCallback) common.O
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is the number of Pods of the subset. A number, or a percentage of all replicas from \"0%\" to \"100%\", rounded to the nearest. Subsets without it share the rest evenly. When all have it, the numbers must add up.",
+							Description: "replicas is the number of Pods of the subset. It is a number, or a percentage of all replicas from \"0%\" to \"100%\", rounded to the nearest integer. Subsets without it share the remaining replicas evenly. If all subsets have it, their sum must equal the total.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"minReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minReplicas is how many Pods the subset gets before any subset gets more. A number, or a percentage of all replicas. It cannot be used when any subset has replicas. Defaults to 0.",
+							Description: "minReplicas is the number of Pods that the subset gets before any subset gets more than its minReplicas. It is a number, or a percentage of all replicas. It cannot be used if any subset has replicas. Defaults to 0.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"maxReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxReplicas is how many Pods the subset gets at most. A number, or a percentage of all replicas. It cannot be used when any subset has replicas, and one subset must be without it. Unset means no limit.",
+							Description: "maxReplicas is the maximum number of Pods of the subset. It is a number, or a percentage of all replicas. It cannot be used if any subset has replicas. At least one subset must not set it. If unset, there is no limit.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"patch": {
 						SchemaProps: spec.SchemaProps{
-							Description: "patch changes the Pod template of the subset. It is a strategic merge patch, written as an object like {\"metadata\":{\"labels\":{\"zone\":\"a\"}}}.",
+							Description: "patch changes the Pod template of the subset. It is a strategic merge patch, written as an object such as {\"metadata\":{\"labels\":{\"zone\":\"a\"}}}.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
@@ -27883,18 +27883,18 @@ func schema_pkg_apis_apps_v1alpha1_SyncStatus(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SyncStatus is how the first report of a node went.",
+				Description: "SyncStatus is the result of the first report of a node.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"syncAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "syncAt is when it was made.",
+							Description: "syncAt is the time of the report.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is Succeeded or Failed.\n\nPossible enum values:\n - `\"Failed\"` says that they could not be listed.\n - `\"Succeeded\"` says that the images of the node were listed.",
+							Description: "status is Succeeded or Failed.\n\nPossible enum values:\n - `\"Failed\"` means that the images could not be listed.\n - `\"Succeeded\"` means that the images of the node were listed.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Failed", "Succeeded"},
@@ -27902,7 +27902,7 @@ func schema_pkg_apis_apps_v1alpha1_SyncStatus(ref common.ReferenceCallback) comm
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says why it failed.",
+							Description: "message explains why the report failed.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -27924,7 +27924,7 @@ func schema_pkg_apis_apps_v1alpha1_TargetFilter(ref common.ReferenceCallback) co
 				Properties: map[string]spec.Schema{
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector picks the Pods by their labels. Unset picks all.",
+							Description: "selector selects the Pods by their labels. If unset, all Pods are selected.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -27935,7 +27935,7 @@ func schema_pkg_apis_apps_v1alpha1_TargetFilter(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "replicasPathList are the fields of the workload that say how many such Pods there are, like spec.replicas or spec.parts.0.replicas. Percentages are of their sum.",
+							Description: "replicasPathList is the list of fields of the workload that contain the number of these Pods, such as spec.replicas or spec.parts.0.replicas. Percentages are calculated from their sum.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -27965,7 +27965,7 @@ func schema_pkg_apis_apps_v1alpha1_TargetReference(ref common.ReferenceCallback)
 				Properties: map[string]spec.Schema{
 					"apiVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apiVersion is the group and version of the workload, like apps/v1.",
+							Description: "apiVersion is the group and version of the workload, such as apps/v1.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -27973,7 +27973,7 @@ func schema_pkg_apis_apps_v1alpha1_TargetReference(ref common.ReferenceCallback)
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is the kind of the workload, like Deployment.",
+							Description: "kind is the kind of the workload, such as Deployment.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -28013,7 +28013,7 @@ func schema_pkg_apis_apps_v1alpha1_Topology(ref common.ReferenceCallback) common
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "subsets are the parts of the nodes. When one is removed, its workload is deleted.",
+							Description: "subsets are the groups of nodes. When you remove a subset, its workload is deleted.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -28027,7 +28027,7 @@ func schema_pkg_apis_apps_v1alpha1_Topology(ref common.ReferenceCallback) common
 					},
 					"scheduleStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "scheduleStrategy says how Pods are given to subsets.",
+							Description: "scheduleStrategy defines how Pods are distributed to subsets.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.UnitedDeploymentScheduleStrategy{}.OpenAPIModelName()),
 						},
@@ -28056,7 +28056,7 @@ func schema_pkg_apis_apps_v1alpha1_TransferEnvVar(ref common.ReferenceCallback) 
 					},
 					"sourceContainerNameFrom": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sourceContainerNameFrom says where the Pod names that container. It wins over sourceContainerName.",
+							Description: "sourceContainerNameFrom is the field of the Pod that contains the name of the source container. It takes precedence over sourceContainerName.",
 							Ref:         ref(v1alpha1.SourceContainerNameSource{}.OpenAPIModelName()),
 						},
 					},
@@ -28132,7 +28132,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeployment(ref common.ReferenceCallback
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.UnitedDeploymentStatus{}.OpenAPIModelName()),
 						},
@@ -28170,20 +28170,20 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentCondition(ref common.Referenc
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when status last changed.",
+							Description: "lastTransitionTime is the last time that status changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is a word for machines that says why.",
+							Description: "reason is a machine-readable code for the cause.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people that says why.",
+							Description: "message is a human-readable explanation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -28252,12 +28252,12 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentScheduleStrategy(ref common.R
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UnitedDeploymentScheduleStrategy says how Pods are given to subsets.",
+				Description: "UnitedDeploymentScheduleStrategy defines how Pods are distributed to subsets.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Fixed or Adaptive. Fixed gives each subset what topology says. Adaptive moves Pods that no node takes to other subsets. Defaults to Fixed.\n\nPossible enum values:\n - `\"Adaptive\"` moves Pods that no node takes to other subsets.\n - `\"Fixed\"` gives each subset what topology says.",
+							Description: "type is Fixed or Adaptive. Fixed gives each subset the replicas that topology defines. Adaptive moves Pods that cannot be scheduled to other subsets. Defaults to Fixed.\n\nPossible enum values:\n - `\"Adaptive\"` moves Pods that cannot be scheduled to other subsets.\n - `\"Fixed\"` gives each subset the replicas that topology defines.",
 							Default:     "Fixed",
 							Type:        []string{"string"},
 							Format:      "",
@@ -28266,7 +28266,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentScheduleStrategy(ref common.R
 					},
 					"adaptive": {
 						SchemaProps: spec.SchemaProps{
-							Description: "adaptive is the settings of type Adaptive.",
+							Description: "adaptive contains the settings of type Adaptive.",
 							Ref:         ref(v1alpha1.AdaptiveUnitedDeploymentStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -28287,7 +28287,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentSpec(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is the number of Pods in all subsets together. Zero is allowed. It may stay unset when each subset has a number of replicas: their sum counts then. Otherwise it defaults to 1.",
+							Description: "replicas is the total number of Pods in all subsets. Zero is allowed. If each subset has a number of replicas, the field can be unset, and the total is their sum. Otherwise it defaults to 1.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -28307,21 +28307,21 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentSpec(ref common.ReferenceCall
 					},
 					"topology": {
 						SchemaProps: spec.SchemaProps{
-							Description: "topology is the subsets and how Pods are given to them.",
+							Description: "topology defines the subsets and how Pods are distributed to them.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.Topology{}.OpenAPIModelName()),
 						},
 					},
 					"updateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateStrategy says how subsets come to a new revision of the template.",
+							Description: "updateStrategy defines how subsets are updated to a new revision of the template.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.UnitedDeploymentUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"revisionHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionHistoryLimit is how many old revisions are kept, beside those that subsets use. Defaults to 10.",
+							Description: "revisionHistoryLimit is the number of old revisions to keep, in addition to the revisions that subsets use. Defaults to 10.",
 							Default:     10,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -28340,19 +28340,19 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentStatus(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UnitedDeploymentStatus is what the controller observed.",
+				Description: "UnitedDeploymentStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the UnitedDeployment that this status is about.",
+							Description: "observedGeneration is the generation of the UnitedDeployment that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is the number of Pods in all subsets, without reserved ones.",
+							Description: "replicas is the number of Pods in all subsets, without reserved Pods.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -28360,14 +28360,14 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentStatus(ref common.ReferenceCa
 					},
 					"readyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readyReplicas is how many of them are ready.",
+							Description: "readyReplicas is the number of ready Pods.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"updatedReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedReplicas is how many of them are at the newest revision.",
+							Description: "updatedReplicas is the number of Pods at the update revision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -28375,7 +28375,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentStatus(ref common.ReferenceCa
 					},
 					"updatedReadyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedReadyReplicas is how many of them are at the newest revision and ready.",
+							Description: "updatedReadyReplicas is the number of ready Pods at the update revision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -28383,28 +28383,28 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentStatus(ref common.ReferenceCa
 					},
 					"reservedPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reservedPods is the number of Pods that are kept though no node takes them.",
+							Description: "reservedPods is the number of unschedulable Pods that are kept.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"collisionCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "collisionCount counts collisions of revision names. The controller uses it to find a free name.",
+							Description: "collisionCount is the number of collisions of revision names. The controller uses it to create a unique name.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"currentRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentRevision is the name of the last revision that reached all Pods.",
+							Description: "currentRevision is the name of the last revision to which all Pods were updated.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"subsetReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "subsetReplicas are the replicas that each subset should have.",
+							Description: "subsetReplicas maps the name of each subset to its desired replicas.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -28430,7 +28430,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "subsetStatuses are the observations about each subset.",
+							Description: "subsetStatuses are the observed states of the subsets.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -28454,7 +28454,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations: SubsetProvisioned, SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated.",
+							Description: "conditions are the latest observed conditions. Their types are SubsetProvisioned, SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -28468,13 +28468,13 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentStatus(ref common.ReferenceCa
 					},
 					"updateStatus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateStatus is how far an update has come.",
+							Description: "updateStatus is the progress of an update.",
 							Ref:         ref(v1alpha1.UpdateStatus{}.OpenAPIModelName()),
 						},
 					},
 					"labelSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "labelSelector is selector as text, for autoscalers.",
+							Description: "labelSelector is the selector in string form, for autoscalers.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -28513,20 +28513,20 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentSubsetCondition(ref common.Re
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when status last changed.",
+							Description: "lastTransitionTime is the last time that status changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is a word for machines that says why.",
+							Description: "reason is a machine-readable code for the cause.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people that says why.",
+							Description: "message is a human-readable explanation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -28564,21 +28564,21 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentSubsetStatus(ref common.Refer
 					},
 					"readyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readyReplicas is how many of them are ready.",
+							Description: "readyReplicas is the number of ready Pods.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"partition": {
 						SchemaProps: spec.SchemaProps{
-							Description: "partition is how many of them stay at the old revision.",
+							Description: "partition is the number of Pods of the subset that stay at the old revision.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"reservedPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reservedPods is how many Pods are kept beside them though no node takes them.",
+							Description: "reservedPods is the number of unschedulable Pods that are kept in addition.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -28595,7 +28595,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentSubsetStatus(ref common.Refer
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations: Schedulable.",
+							Description: "conditions are the latest observed conditions. Their types are Schedulable.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -28620,12 +28620,12 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentUpdateStrategy(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UnitedDeploymentUpdateStrategy says how subsets come to a new revision.",
+				Description: "UnitedDeploymentUpdateStrategy defines how subsets are updated to a new revision.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Manual: each subset is updated as far as its partition lets it. Defaults to Manual.\n\nPossible enum values:\n - `\"Manual\"` updates each subset as far as its partition lets it.",
+							Description: "type is Manual. Each subset is updated down to its partition. Defaults to Manual.\n\nPossible enum values:\n - `\"Manual\"` updates each subset down to its partition.",
 							Default:     "Manual",
 							Type:        []string{"string"},
 							Format:      "",
@@ -28634,7 +28634,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentUpdateStrategy(ref common.Ref
 					},
 					"manualUpdate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "manualUpdate is the settings of type Manual.",
+							Description: "manualUpdate contains the settings of type Manual.",
 							Ref:         ref(v1alpha1.ManualUpdate{}.OpenAPIModelName()),
 						},
 					},
@@ -28655,7 +28655,7 @@ func schema_pkg_apis_apps_v1alpha1_UnorderedUpdateStrategy(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"priorityStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "priorityStrategy says which Pods are updated first. Among equals the highest number comes first.",
+							Description: "priorityStrategy defines which Pods are updated first. Pods with equal priority are updated by descending ordinal.",
 							Ref:         ref(pub.UpdatePriorityStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -28671,19 +28671,19 @@ func schema_pkg_apis_apps_v1alpha1_UpdateStatus(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateStatus is how far an update has come.",
+				Description: "UpdateStatus is the progress of an update.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"updatedRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedRevision is the name of the revision of the template as it is now.",
+							Description: "updatedRevision is the name of the revision of the current template.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"currentPartitions": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentPartitions are the partitions that subsets have.",
+							Description: "currentPartitions maps the name of each subset to its current partition.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -28733,14 +28733,14 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpread(ref common.ReferenceCallback) 
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says which workload is spread, and over which subsets.",
+							Description: "spec defines the workload and the subsets that its Pods are spread over.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.WorkloadSpreadSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.WorkloadSpreadStatus{}.OpenAPIModelName()),
 						},
@@ -28808,12 +28808,12 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadScheduleStrategy(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkloadSpreadScheduleStrategy says what becomes of Pods that cannot be scheduled.",
+				Description: "WorkloadSpreadScheduleStrategy defines what happens to Pods that cannot be scheduled.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Fixed or Adaptive. Fixed leaves Pods in their subset. Adaptive moves Pods that cannot be scheduled on to the next subset. Unset means Fixed.\n\nPossible enum values:\n - `\"Adaptive\"` moves Pods on to the next subset.\n - `\"Fixed\"` leaves Pods in their subset.",
+							Description: "type is Fixed or Adaptive. Fixed keeps Pods in their subset. Adaptive moves Pods that cannot be scheduled to the next subset. If unset, the value is Fixed.\n\nPossible enum values:\n - `\"Adaptive\"` moves Pods on to the next subset.\n - `\"Fixed\"` leaves Pods in their subset.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Adaptive", "Fixed"},
@@ -28821,7 +28821,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadScheduleStrategy(ref common.Ref
 					},
 					"adaptive": {
 						SchemaProps: spec.SchemaProps{
-							Description: "adaptive is the settings of type Adaptive.",
+							Description: "adaptive contains the settings of type Adaptive.",
 							Ref:         ref(v1alpha1.AdaptiveWorkloadSpreadStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -28837,18 +28837,18 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSpec(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkloadSpreadSpec says which workload is spread, and over which subsets.",
+				Description: "WorkloadSpreadSpec defines which workload is spread, and over which subsets.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"targetRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "targetRef is the workload: a Deployment, ReplicaSet, StatefulSet or Job, a CloneSet or Advanced StatefulSet, or a kind that the administrator allows. It cannot be changed, but for the version. A workload has one WorkloadSpread.",
+							Description: "targetRef is the workload: a Deployment, ReplicaSet, StatefulSet or Job, a CloneSet or Advanced StatefulSet, or a kind that the administrator allows. Only its version can be changed. A workload can have one WorkloadSpread.",
 							Ref:         ref(v1alpha1.TargetReference{}.OpenAPIModelName()),
 						},
 					},
 					"targetFilter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "targetFilter spreads only a part of the workload's Pods.",
+							Description: "targetFilter limits the spread to some Pods of the workload.",
 							Ref:         ref(v1alpha1.TargetFilter{}.OpenAPIModelName()),
 						},
 					},
@@ -28864,7 +28864,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSpec(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "subsets are where Pods go, the first one first. At least one.",
+							Description: "subsets are the subsets that Pods are assigned to, in this order. At least one is required.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -28878,7 +28878,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSpec(ref common.ReferenceCallba
 					},
 					"scheduleStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "scheduleStrategy says what becomes of Pods that cannot be scheduled.",
+							Description: "scheduleStrategy defines what happens to Pods that cannot be scheduled.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.WorkloadSpreadScheduleStrategy{}.OpenAPIModelName()),
 						},
@@ -28896,12 +28896,12 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadStatus(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkloadSpreadStatus is what the controller observed.",
+				Description: "WorkloadSpreadStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the WorkloadSpread that this status is about.",
+							Description: "observedGeneration is the generation of the WorkloadSpread that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -28913,7 +28913,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadStatus(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "subsetStatuses are the subsets, in the order of the spec.",
+							Description: "subsetStatuses are the states of the subsets, in the order of the spec.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -28927,7 +28927,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadStatus(ref common.ReferenceCall
 					},
 					"versionedSubsetStatuses": {
 						SchemaProps: spec.SchemaProps{
-							Description: "versionedSubsetStatuses are the subsets as the Pods of each revision of the workload fill them, by the revision's hash.",
+							Description: "versionedSubsetStatuses maps the hash of each revision of the workload to the states of the subsets for that revision.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -28972,7 +28972,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSubset(ref common.ReferenceCall
 					},
 					"requiredNodeSelectorTerm": {
 						SchemaProps: spec.SchemaProps{
-							Description: "requiredNodeSelectorTerm is added to each term of the Pod's required node affinity, and so picks the subset's nodes.",
+							Description: "requiredNodeSelectorTerm is added to each term of the Pod's required node affinity. It selects the nodes of the subset.",
 							Ref:         ref(corev1.NodeSelectorTerm{}.OpenAPIModelName()),
 						},
 					},
@@ -29004,7 +29004,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSubset(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "tolerations are added to the Pod's.",
+							Description: "tolerations are added to the tolerations of the Pod.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -29018,7 +29018,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSubset(ref common.ReferenceCall
 					},
 					"maxReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxReplicas is how many Pods the subset takes. A number, or a percentage of the workload's replicas, rounded up, like \"30%\"; numbers and percentages cannot be mixed. The percentages of all subsets are at most 100%, and exactly 100% when the last subset has one too. Where the sum is less than the workload's replicas and the last subset has a limit, the Pods beyond it belong to no subset. Unset means no limit.",
+							Description: "maxReplicas is the maximum number of Pods in the subset. It is a number, or a percentage of the workload's replicas such as \"30%\", rounded up. Numbers and percentages cannot be mixed. The sum of the percentages is at most 100%, and exactly 100% if the last subset has one. If the last subset has a limit and the sum is less than the workload's replicas, the remaining Pods belong to no subset. If unset, there is no limit.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -29029,7 +29029,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSubset(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "patch is merged into the Pod as a strategic merge patch. It says what a Pod of this subset has otherwise: labels, annotations, environment variables.",
+							Description: "patch is a strategic merge patch for the Pods of this subset. It can change labels, annotations and environment variables.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
@@ -29067,20 +29067,20 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSubsetCondition(ref common.Refe
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when status last changed.",
+							Description: "lastTransitionTime is the last time that status changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is a word for machines that says why.",
+							Description: "reason is a machine-readable code for the cause.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people that says why.",
+							Description: "message is a human-readable explanation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -29121,7 +29121,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSubsetStatus(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations: Schedulable.",
+							Description: "conditions are the latest observed conditions. Their types are Schedulable.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -29135,7 +29135,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSubsetStatus(ref common.Referen
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is how many Pods the subset has.",
+							Description: "replicas is the number of Pods in the subset.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -29143,7 +29143,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSubsetStatus(ref common.Referen
 					},
 					"missingReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "missingReplicas is how many more the subset takes. -1 says that there is no limit.",
+							Description: "missingReplicas is the number of Pods that still fit into the subset. -1 means no limit.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -29151,7 +29151,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSubsetStatus(ref common.Referen
 					},
 					"creatingPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "creatingPods are Pods that were let in and are not seen yet, with the time: by name, or by an identifier where the name is not known yet.",
+							Description: "creatingPods maps Pods that were admitted but are not observed yet to the time of admission. The key is the name, or an identifier if the name is not known yet.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -29165,7 +29165,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSubsetStatus(ref common.Referen
 					},
 					"deletingPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletingPods are Pods that are about to go, with the time.",
+							Description: "deletingPods maps Pods that are about to be deleted to the time of the request.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -29190,12 +29190,12 @@ func schema_pkg_apis_apps_v1beta1_AdaptiveUnitedDeploymentStrategy(ref common.Re
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "AdaptiveUnitedDeploymentStrategy is the settings of type Adaptive.",
+				Description: "AdaptiveUnitedDeploymentStrategy contains the settings of type Adaptive.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"rescheduleCriticalSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rescheduleCriticalSeconds is how long a Pod may wait for a node before its subset counts as unschedulable. Defaults to 30.",
+							Description: "rescheduleCriticalSeconds is the number of seconds that a Pod can stay unscheduled before its subset counts as unschedulable. Defaults to 30.",
 							Default:     30,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -29203,7 +29203,7 @@ func schema_pkg_apis_apps_v1beta1_AdaptiveUnitedDeploymentStrategy(ref common.Re
 					},
 					"unschedulableDuration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unschedulableDuration is for how many seconds a subset then gets no new Pods. Defaults to 300.",
+							Description: "unschedulableDuration is the number of seconds that an unschedulable subset gets no new Pods. Defaults to 300.",
 							Default:     300,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -29211,7 +29211,7 @@ func schema_pkg_apis_apps_v1beta1_AdaptiveUnitedDeploymentStrategy(ref common.Re
 					},
 					"reserveUnschedulablePods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reserveUnschedulablePods keeps Pods that no node takes beside their substitutes in other subsets, so that they may still start. It needs cloneSetTemplate or deploymentTemplate. Defaults to false.",
+							Description: "reserveUnschedulablePods keeps Pods that cannot be scheduled in addition to their substitutes in other subsets, so that they can start later. It requires cloneSetTemplate or deploymentTemplate. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -29226,7 +29226,7 @@ func schema_pkg_apis_apps_v1beta1_AdaptiveWorkloadSpreadStrategy(ref common.Refe
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "AdaptiveWorkloadSpreadStrategy is the settings of type Adaptive.",
+				Description: "AdaptiveWorkloadSpreadStrategy contains the settings of type Adaptive.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"disableSimulationSchedule": {
@@ -29238,7 +29238,7 @@ func schema_pkg_apis_apps_v1beta1_AdaptiveWorkloadSpreadStrategy(ref common.Refe
 					},
 					"rescheduleCriticalSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rescheduleCriticalSeconds is how long a Pod may stay unscheduled before it is deleted, for the workload to create it again in the next subset. The subset is tried again after five minutes, so with several subsets the waits of all must fit in: at most 295 divided by the number of subsets less one. Unset, or 0, moves no Pods.",
+							Description: "rescheduleCriticalSeconds is the number of seconds that a Pod can stay unscheduled. Then the Pod is deleted, and the workload creates it again in the next subset. A subset is tried again after five minutes. With several subsets, the maximum is 295 divided by the number of subsets minus one. If unset or 0, no Pods are moved.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -29279,14 +29279,14 @@ func schema_pkg_apis_apps_v1beta1_AdvancedCronJob(ref common.ReferenceCallback) 
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what is to run, and when.",
+							Description: "spec defines the jobs and their schedule.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.AdvancedCronJobSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.AdvancedCronJobStatus{}.OpenAPIModelName()),
 						},
@@ -29354,12 +29354,12 @@ func schema_pkg_apis_apps_v1beta1_AdvancedCronJobSpec(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "AdvancedCronJobSpec is what is to run, and when.",
+				Description: "AdvancedCronJobSpec defines the jobs and their schedule.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"schedule": {
 						SchemaProps: spec.SchemaProps{
-							Description: "schedule is when runs are due, in the five fields of cron: minute, hour, day, month, weekday. Or \"@hourly\" and the like, or \"@every 1h30m\". It may begin with a time zone, like \"TZ=Etc/UTC 0 8 * * *\", unless timeZone is set.",
+							Description: "schedule is the cron schedule with five fields: minute, hour, day, month and weekday. Macros such as \"@hourly\" and \"@every 1h30m\" are allowed. The schedule can start with a time zone, such as \"TZ=Etc/UTC 0 8 * * *\", if timeZone is not set.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -29367,21 +29367,21 @@ func schema_pkg_apis_apps_v1beta1_AdvancedCronJobSpec(ref common.ReferenceCallba
 					},
 					"timeZone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeZone is the time zone of the schedule, by its name in the IANA database, like \"Asia/Shanghai\". Unset means the zone of the controller's machine.",
+							Description: "timeZone is the time zone of the schedule, as a name in the IANA database such as \"Asia/Shanghai\". If unset, the time zone of the controller is used.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"startingDeadlineSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startingDeadlineSeconds is how late a run may start. One that is later is skipped. Unset means that the last one missed always starts.",
+							Description: "startingDeadlineSeconds is the number of seconds that a run may start late. A later run is skipped. If unset, the last missed run always starts.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"concurrencyPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "concurrencyPolicy is Allow, Forbid or Replace: what happens when a run is due while another has not ended. Allow lets them overlap. Forbid skips the new one. Replace deletes the old one. With imageListPullJobTemplate it is Forbid or Replace. Defaults to Allow, or to Replace with imageListPullJobTemplate.\n\nPossible enum values:\n - `\"Allow\"` lets runs overlap.\n - `\"Forbid\"` skips the new run.\n - `\"Replace\"` deletes the run that has not ended and starts the new one.",
+							Description: "concurrencyPolicy defines what happens when a run is due and the previous run has not finished. Allow runs both. Forbid skips the new run. Replace deletes the old run. With imageListPullJobTemplate, only Forbid and Replace are allowed. Defaults to Allow, or to Replace with imageListPullJobTemplate.\n\nPossible enum values:\n - `\"Allow\"` lets runs overlap.\n - `\"Forbid\"` skips the new run.\n - `\"Replace\"` deletes the unfinished run and starts the new one.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Allow", "Forbid", "Replace"},
@@ -29389,7 +29389,7 @@ func schema_pkg_apis_apps_v1beta1_AdvancedCronJobSpec(ref common.ReferenceCallba
 					},
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused starts no runs. Those that have started go on. Defaults to false.",
+							Description: "paused stops new runs. Runs that have started continue. Defaults to false.",
 							Default:     false,
 							Type:        []string{"boolean"},
 							Format:      "",
@@ -29397,7 +29397,7 @@ func schema_pkg_apis_apps_v1beta1_AdvancedCronJobSpec(ref common.ReferenceCallba
 					},
 					"successfulJobsHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "successfulJobsHistoryLimit is how many jobs that succeeded are kept. Defaults to 3.",
+							Description: "successfulJobsHistoryLimit is the number of succeeded jobs to keep. Defaults to 3.",
 							Default:     3,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -29405,7 +29405,7 @@ func schema_pkg_apis_apps_v1beta1_AdvancedCronJobSpec(ref common.ReferenceCallba
 					},
 					"failedJobsHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failedJobsHistoryLimit is how many jobs that failed are kept. Defaults to 1.",
+							Description: "failedJobsHistoryLimit is the number of failed jobs to keep. Defaults to 1.",
 							Default:     1,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -29431,12 +29431,12 @@ func schema_pkg_apis_apps_v1beta1_AdvancedCronJobStatus(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "AdvancedCronJobStatus is what the controller observed.",
+				Description: "AdvancedCronJobStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Job, BroadcastJob or ImageListPullJob: what the template creates.\n\nPossible enum values:\n - `\"BroadcastJob\"` creates BroadcastJobs.\n - `\"ImageListPullJob\"` creates ImageListPullJobs.\n - `\"Job\"` creates Jobs of the group batch.",
+							Description: "type is the kind that the template creates: Job, BroadcastJob or ImageListPullJob.\n\nPossible enum values:\n - `\"BroadcastJob\"` creates BroadcastJobs.\n - `\"ImageListPullJob\"` creates ImageListPullJobs.\n - `\"Job\"` creates Jobs of the group batch.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"BroadcastJob", "ImageListPullJob", "Job"},
@@ -29449,7 +29449,7 @@ func schema_pkg_apis_apps_v1beta1_AdvancedCronJobStatus(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "active are the jobs that have not ended.",
+							Description: "active is the list of jobs that have not finished.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -29463,7 +29463,7 @@ func schema_pkg_apis_apps_v1beta1_AdvancedCronJobStatus(ref common.ReferenceCall
 					},
 					"lastScheduleTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastScheduleTime is when the last run was due that was started.",
+							Description: "lastScheduleTime is the scheduled time of the last run that was started.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -29484,14 +29484,14 @@ func schema_pkg_apis_apps_v1beta1_AdvancedStatefulSetTemplateSpec(ref common.Ref
 				Properties: map[string]spec.Schema{
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata of each StatefulSet: labels and annotations count.",
+							Description: "metadata is the metadata of each StatefulSet. Only labels and annotations are used.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec of each StatefulSet, as v1beta1 has it. replicas and the partition of an update must not be set: they come from topology and updateStrategy. selector has no effect.",
+							Description: "spec is the spec of each StatefulSet, in the form of v1beta1. replicas and the partition of an update must not be set: they come from topology and updateStrategy. selector has no effect.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.StatefulSetSpec{}.OpenAPIModelName()),
 						},
@@ -29509,7 +29509,7 @@ func schema_pkg_apis_apps_v1beta1_BroadcastJob(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "BroadcastJob runs a Pod to its end on every node where the Pod fits.",
+				Description: "BroadcastJob runs a Pod to completion on every eligible node.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -29535,14 +29535,14 @@ func schema_pkg_apis_apps_v1beta1_BroadcastJob(ref common.ReferenceCallback) com
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what is to run, and how.",
+							Description: "spec is the desired state of the BroadcastJob.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.BroadcastJobSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.BroadcastJobStatus{}.OpenAPIModelName()),
 						},
@@ -29610,39 +29610,39 @@ func schema_pkg_apis_apps_v1beta1_BroadcastJobSpec(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "BroadcastJobSpec is what is to run on the nodes, and how.",
+				Description: "BroadcastJobSpec defines the Pod to run on the nodes.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"parallelism": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parallelism is how many Pods may run at once. A number, or a percentage of the nodes, rounded up, like \"10%\". 0 starts none. Defaults to 2147483647, which is no limit.",
+							Description: "parallelism is the maximum number of Pods that run at the same time. It is a number, or a percentage of the nodes such as \"10%\", rounded up. 0 starts no Pods. Defaults to 2147483647, which means no limit.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"template": {
 						SchemaProps: spec.SchemaProps{
-							Description: "template is the Pod that runs on each node. restartPolicy is Never or OnFailure, and defaults to OnFailure. The labels broadcastjob-name and broadcastjob-controller-uid are the controller's. A change affects only Pods created after it.",
+							Description: "template is the Pod that runs on each node. restartPolicy is Never or OnFailure, and defaults to OnFailure. The labels broadcastjob-name and broadcastjob-controller-uid are reserved for the controller. A change affects only Pods created after it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(corev1.PodTemplateSpec{}.OpenAPIModelName()),
 						},
 					},
 					"completionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionPolicy says when the job ends and what becomes of it.",
+							Description: "completionPolicy defines when the job finishes and when it is deleted.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.CompletionPolicy{}.OpenAPIModelName()),
 						},
 					},
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused creates no more Pods. Those that run go on. The time counts against completionPolicy.activeDeadlineSeconds. Defaults to false.",
+							Description: "paused stops the creation of Pods. Running Pods continue. The paused time counts against completionPolicy.activeDeadlineSeconds. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"failurePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failurePolicy says what the job does when a Pod fails.",
+							Description: "failurePolicy defines what the job does when a Pod fails.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.FailurePolicy{}.OpenAPIModelName()),
 						},
@@ -29660,7 +29660,7 @@ func schema_pkg_apis_apps_v1beta1_BroadcastJobStatus(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "BroadcastJobStatus is what the controller observed.",
+				Description: "BroadcastJobStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"conditions": {
@@ -29675,7 +29675,7 @@ func schema_pkg_apis_apps_v1beta1_BroadcastJobStatus(ref common.ReferenceCallbac
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are Complete and Failed, once the job has ended.",
+							Description: "conditions are Complete and Failed. They are set when the job finishes.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -29689,19 +29689,19 @@ func schema_pkg_apis_apps_v1beta1_BroadcastJobStatus(ref common.ReferenceCallbac
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the controller saw the job first.",
+							Description: "startTime is the time at which the controller first observed the job.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when the job ended.",
+							Description: "completionTime is the time at which the job finished.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"active": {
 						SchemaProps: spec.SchemaProps{
-							Description: "active is the number of Pods that run or wait to run.",
+							Description: "active is the number of pending and running Pods.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -29725,7 +29725,7 @@ func schema_pkg_apis_apps_v1beta1_BroadcastJobStatus(ref common.ReferenceCallbac
 					},
 					"desired": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desired is the number of nodes on which the Pod is to run.",
+							Description: "desired is the number of nodes that must run the Pod.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -29733,7 +29733,7 @@ func schema_pkg_apis_apps_v1beta1_BroadcastJobStatus(ref common.ReferenceCallbac
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is running, paused, completed or failed.\n\nPossible enum values:\n - `\"completed\"` has ended and did not fail.\n - `\"failed\"` has failed.\n - `\"paused\"` creates no more Pods until it is resumed.\n - `\"running\"` has Pods, or waits for nodes.",
+							Description: "phase is the phase of the job: running, paused, completed or failed.\n\nPossible enum values:\n - `\"completed\"` means that the job has finished and did not fail.\n - `\"failed\"` means that the job has failed.\n - `\"paused\"` means that the job creates no Pods until you resume it.\n - `\"running\"` means that the job has Pods or waits for nodes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"completed", "failed", "paused", "running"},
@@ -29780,7 +29780,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSet(ref common.ReferenceCallback) common.
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CloneSet manages the Pods of a stateless application directly, without a ReplicaSet in between. Beyond what a Deployment does, it updates Pods in place, keeps a part of them at the old revision, deletes the Pods that you name, and gives each Pod volumes of its own.",
+				Description: "CloneSet manages the Pods of a stateless application directly, without a ReplicaSet. In addition to the features of a Deployment, it can update Pods in place, keep some Pods at the old revision, delete the Pods that you name, and give each Pod its own volumes.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -29813,7 +29813,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSet(ref common.ReferenceCallback) common.
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.CloneSetStatus{}.OpenAPIModelName()),
 						},
@@ -29830,7 +29830,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetCondition(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CloneSetCondition is one observation about a CloneSet.",
+				Description: "CloneSetCondition describes one aspect of the state of a CloneSet.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
@@ -29851,26 +29851,26 @@ func schema_pkg_apis_apps_v1beta1_CloneSetCondition(ref common.ReferenceCallback
 					},
 					"lastUpdateTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastUpdateTime is when the observation was last renewed.",
+							Description: "lastUpdateTime is the last time that the condition was updated.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when status last changed.",
+							Description: "lastTransitionTime is the last time that status changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is a word for machines that says why.",
+							Description: "reason is a machine-readable code for the cause.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people that says why.",
+							Description: "message is a human-readable explanation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -29939,7 +29939,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetScaleStrategy(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CloneSetScaleStrategy says how Pods are created and which are deleted.",
+				Description: "CloneSetScaleStrategy defines how Pods are created and which Pods are deleted first.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"podsToDelete": {
@@ -29950,7 +29950,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetScaleStrategy(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "podsToDelete are the names of Pods to delete. Each must be a running Pod of this CloneSet. Replacements are created unless replicas is lowered too. The controller removes names from the list when their Pods are gone.",
+							Description: "podsToDelete is the list of names of Pods to delete. Each must be a running Pod of this CloneSet. The controller creates replacements, unless you also lower replicas. It removes a name from the list when the Pod no longer exists.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -29965,20 +29965,20 @@ func schema_pkg_apis_apps_v1beta1_CloneSetScaleStrategy(ref common.ReferenceCall
 					},
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable limits how many Pods may be unavailable for new ones to be created. A number, or a percentage of replicas, rounded up, like \"10%\". 0 stops creation. Defaults to no limit.",
+							Description: "maxUnavailable limits the creation of Pods. The controller creates no Pods while this number of Pods is unavailable. It is a number, or a percentage of replicas such as \"10%\", rounded up. 0 stops creation. Defaults to no limit.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"enablePVCReuse": {
 						SchemaProps: spec.SchemaProps{
-							Description: "enablePVCReuse hands the claims of a Pod that was lost, by eviction for example, to the Pod that replaces it. When false, each new Pod starts with new claims. Defaults to false.",
+							Description: "enablePVCReuse gives the claims of a lost Pod, for example an evicted one, to its replacement. If false, each new Pod starts with new claims. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"excludePreparingDelete": {
 						SchemaProps: spec.SchemaProps{
-							Description: "excludePreparingDelete leaves Pods that a preDelete hook holds out of the count of replicas, so that their replacements are created at once. Defaults to false.",
+							Description: "excludePreparingDelete does not count Pods held by a preDelete hook as replicas, so that their replacements are created immediately. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -30026,7 +30026,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetSpec(ref common.ReferenceCallback) com
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "volumeClaimTemplates are claims that each Pod gets for itself. A volume of the template with the same name is replaced by the claim. A change affects only Pods created after it, and starts no update. When the controller deletes a Pod it deletes its claims too, also when it recreates the Pod to update it.",
+							Description: "volumeClaimTemplates are the claims that the controller creates for each Pod. A claim replaces a volume of the template with the same name. A change affects only new Pods and does not start an update. When the controller deletes a Pod, it also deletes its claims, even if it recreates the Pod for an update.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -30040,21 +30040,21 @@ func schema_pkg_apis_apps_v1beta1_CloneSetSpec(ref common.ReferenceCallback) com
 					},
 					"scaleStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "scaleStrategy says how Pods are created and which are deleted.",
+							Description: "scaleStrategy defines how Pods are created and which Pods are deleted first.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.CloneSetScaleStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"updateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateStrategy says how Pods come to a new revision of the template.",
+							Description: "updateStrategy defines how Pods are updated to a new revision of the template.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.CloneSetUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"revisionHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionHistoryLimit is how many old revisions are kept, beside those that Pods use. Defaults to 10.",
+							Description: "revisionHistoryLimit is the number of old revisions to keep, in addition to the revisions that Pods use. Defaults to 10.",
 							Default:     10,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -30062,20 +30062,20 @@ func schema_pkg_apis_apps_v1beta1_CloneSetSpec(ref common.ReferenceCallback) com
 					},
 					"minReadySeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minReadySeconds is how long a Pod must have been ready to count as available. Defaults to 0: a Pod is available as soon as it is ready.",
+							Description: "minReadySeconds is the number of seconds that a Pod must be ready before it counts as available. Defaults to 0: a Pod is available as soon as it is ready.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"lifecycle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lifecycle holds Pods before they are deleted, around an in-place update, or before they count as available, until you release them.",
+							Description: "lifecycle defines hooks. A hook holds a Pod before deletion, before and after an in-place update, or before it counts as available, until you release the Pod.",
 							Ref:         ref(pub.Lifecycle{}.OpenAPIModelName()),
 						},
 					},
 					"progressDeadlineSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "progressDeadlineSeconds is how long a rollout may go without progress before the condition Progressing turns False. It must be larger than minReadySeconds. The rollout itself goes on. Unset, or 2147483647, turns the condition off.",
+							Description: "progressDeadlineSeconds is the number of seconds without progress after which the condition Progressing becomes False. It must be greater than minReadySeconds. The rollout continues. If unset or 2147483647, the condition is not reported.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -30093,12 +30093,12 @@ func schema_pkg_apis_apps_v1beta1_CloneSetStatus(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CloneSetStatus is what the controller observed.",
+				Description: "CloneSetStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the CloneSet that this status is about.",
+							Description: "observedGeneration is the generation of the CloneSet that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -30113,7 +30113,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetStatus(ref common.ReferenceCallback) c
 					},
 					"readyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readyReplicas is how many of them are ready.",
+							Description: "readyReplicas is the number of ready Pods.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -30121,7 +30121,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetStatus(ref common.ReferenceCallback) c
 					},
 					"availableReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "availableReplicas is how many of them have been ready for minReadySeconds and are held by no lifecycle hook.",
+							Description: "availableReplicas is the number of Pods that have been ready for minReadySeconds and are not held by a lifecycle hook.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -30129,7 +30129,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetStatus(ref common.ReferenceCallback) c
 					},
 					"updatedReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedReplicas is how many of them are at updateRevision.",
+							Description: "updatedReplicas is the number of Pods at updateRevision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -30137,7 +30137,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetStatus(ref common.ReferenceCallback) c
 					},
 					"updatedReadyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedReadyReplicas is how many of them are at updateRevision and ready.",
+							Description: "updatedReadyReplicas is the number of ready Pods at updateRevision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -30145,35 +30145,35 @@ func schema_pkg_apis_apps_v1beta1_CloneSetStatus(ref common.ReferenceCallback) c
 					},
 					"updatedAvailableReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedAvailableReplicas is how many of them are at updateRevision and available.",
+							Description: "updatedAvailableReplicas is the number of available Pods at updateRevision.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"expectedUpdatedReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "expectedUpdatedReplicas is how many Pods partition lets come to updateRevision.",
+							Description: "expectedUpdatedReplicas is the number of Pods that partition allows at updateRevision.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"updateRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateRevision is the name of the revision of the template as it is now.",
+							Description: "updateRevision is the name of the revision of the current template.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"currentRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentRevision is the name of the last revision that reached all Pods.",
+							Description: "currentRevision is the name of the last revision to which all Pods were updated.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"collisionCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "collisionCount counts collisions of revision names. The controller uses it to find a free name.",
+							Description: "collisionCount is the number of collisions of revision names. The controller uses it to create a unique name.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -30190,7 +30190,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetStatus(ref common.ReferenceCallback) c
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations: FailedScale, FailedUpdate, Progressing.",
+							Description: "conditions are the latest observed conditions. Their types are FailedScale, FailedUpdate, Progressing.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -30204,7 +30204,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetStatus(ref common.ReferenceCallback) c
 					},
 					"labelSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "labelSelector is selector as text, for autoscalers.",
+							Description: "labelSelector is the selector in string form, for autoscalers.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -30227,14 +30227,14 @@ func schema_pkg_apis_apps_v1beta1_CloneSetTemplateSpec(ref common.ReferenceCallb
 				Properties: map[string]spec.Schema{
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata of each CloneSet: labels and annotations count.",
+							Description: "metadata is the metadata of each CloneSet. Only labels and annotations are used.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec of each CloneSet, as v1beta1 has it. replicas, the partition of an update and selector have no effect: they come from topology, updateStrategy and the UnitedDeployment.",
+							Description: "spec is the spec of each CloneSet, in the form of v1beta1. replicas, the partition of an update and selector have no effect: they come from topology, updateStrategy and the UnitedDeployment.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.CloneSetSpec{}.OpenAPIModelName()),
 						},
@@ -30252,12 +30252,12 @@ func schema_pkg_apis_apps_v1beta1_CloneSetUpdateStrategy(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CloneSetUpdateStrategy says how Pods come to a new revision.",
+				Description: "CloneSetUpdateStrategy defines how Pods are updated to a new revision.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is RollingUpdate or OnDelete. RollingUpdate updates Pods step by step. OnDelete waits until you delete a Pod. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` updates a Pod only when somebody deletes it.\n - `\"RollingUpdate\"` updates Pods step by step.",
+							Description: "type is RollingUpdate or OnDelete. RollingUpdate updates Pods gradually. OnDelete updates a Pod only when you delete it. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` updates a Pod only when you delete it.\n - `\"RollingUpdate\"` updates Pods gradually.",
 							Default:     "RollingUpdate",
 							Type:        []string{"string"},
 							Format:      "",
@@ -30266,7 +30266,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetUpdateStrategy(ref common.ReferenceCal
 					},
 					"rollingUpdate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rollingUpdate is the settings of a rolling update.",
+							Description: "rollingUpdate contains the settings of a rolling update.",
 							Ref:         ref(v1beta1.RollingUpdateCloneSetStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -30282,12 +30282,12 @@ func schema_pkg_apis_apps_v1beta1_CompletionPolicy(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CompletionPolicy says when a job ends and what becomes of it.",
+				Description: "CompletionPolicy defines when a job finishes and when it is deleted.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Always or Never. Always ends the job when it has done everything. Never keeps it, so that it serves nodes that join later too. Defaults to Always.\n\nPossible enum values:\n - `\"Always\"` ends the job when it has done everything.\n - `\"Never\"` keeps the job: it goes on with what appears later.",
+							Description: "type is Always or Never. With Always, the job finishes when all work is done. With Never, the job does not finish, and also serves nodes that join later. Defaults to Always.\n\nPossible enum values:\n - `\"Always\"` finishes the job when all work is done.\n - `\"Never\"` never finishes the job, so that it also serves nodes that join later.",
 							Default:     "Always",
 							Type:        []string{"string"},
 							Format:      "",
@@ -30296,14 +30296,14 @@ func schema_pkg_apis_apps_v1beta1_CompletionPolicy(ref common.ReferenceCallback)
 					},
 					"activeDeadlineSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "activeDeadlineSeconds is how long the job may take from its start. What is not done by then counts as failed. Only with type Always. Unset means no limit.",
+							Description: "activeDeadlineSeconds is the number of seconds that the job can be active. Work that is not done by then counts as failed. Allowed only with type Always. If unset, there is no limit.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"ttlSecondsAfterFinished": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttlSecondsAfterFinished is how long the job is kept after its end, then it is deleted. 0 deletes it at once. Only with type Always. Unset means that it is kept.",
+							Description: "ttlSecondsAfterFinished is the number of seconds after which a finished job is deleted. 0 deletes it immediately. Allowed only with type Always. If unset, the job is not deleted.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -30344,14 +30344,14 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequest(ref common.ReferenceC
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says which containers to restart, and how. It cannot be changed.",
+							Description: "spec defines which containers to restart, and how. It cannot be changed.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ContainerRecreateRequestSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is how far the request has come.",
+							Description: "status is the progress of the request.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ContainerRecreateRequestStatus{}.OpenAPIModelName()),
 						},
@@ -30381,7 +30381,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestContainer(ref common.R
 					},
 					"preStop": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preStop is what the container does before it is stopped. The server copies it from the Pod; do not set it.",
+							Description: "preStop is the hook that runs before the container is stopped. The server copies it from the Pod; do not set it.",
 							Ref:         ref(corev1.LifecycleHandler{}.OpenAPIModelName()),
 						},
 					},
@@ -30392,7 +30392,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestContainer(ref common.R
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ports are the container's ports, for an httpGet in preStop that names one of them. The server copies them from the Pod; do not set them.",
+							Description: "ports are the ports of the container. A preStop httpGet can refer to them by name. The server copies them from the Pod; do not set them.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -30406,7 +30406,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestContainer(ref common.R
 					},
 					"statusContext": {
 						SchemaProps: spec.SchemaProps{
-							Description: "statusContext is the instance of the container that is to go. The server copies it from the Pod; do not set it.",
+							Description: "statusContext identifies the container instance to stop. The server copies it from the Pod; do not set it.",
 							Ref:         ref(v1beta1.ContainerRecreateRequestContainerContext{}.OpenAPIModelName()),
 						},
 					},
@@ -30428,7 +30428,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestContainerContext(ref c
 				Properties: map[string]spec.Schema{
 					"containerID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "containerID is the instance, like containerd://<id>.",
+							Description: "containerID is the ID of the instance, such as containerd://<id>.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -30436,7 +30436,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestContainerContext(ref c
 					},
 					"restartCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "restartCount is how often the container had been restarted when this instance ran.",
+							Description: "restartCount is the restart count of the container when this instance ran.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -30453,7 +30453,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestContainerRecreateState
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerRecreateRequestContainerRecreateState is how far a container has come.",
+				Description: "ContainerRecreateRequestContainerRecreateState is the progress of one container.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -30466,7 +30466,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestContainerRecreateState
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is Pending, Recreating, Succeeded or Failed.\n\nPossible enum values:\n - `\"Completed\"` is a request that has ended, well or not.\n - `\"Failed\"` is a container that could not be stopped.\n - `\"Pending\"` waits for its turn.\n - `\"Recreating\"` is being worked on.\n - `\"Succeeded\"` is a container that runs again.",
+							Description: "phase is Pending, Recreating, Succeeded or Failed.\n\nPossible enum values:\n - `\"Completed\"` means that the request has finished, with success or failure.\n - `\"Failed\"` means that the container could not be stopped.\n - `\"Pending\"` means that the work has not started.\n - `\"Recreating\"` means that the work is in progress.\n - `\"Succeeded\"` means that the container runs again.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -30475,14 +30475,14 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestContainerRecreateState
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says why.",
+							Description: "message is a human-readable explanation of the phase.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"isKilled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "isKilled says that the agent has stopped the container.",
+							Description: "isKilled is true if the node agent has stopped the container.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -30498,7 +30498,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestContainerStatus(ref co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerRecreateRequestContainerStatus is what the Pod says about a container.",
+				Description: "ContainerRecreateRequestContainerStatus is the status of a container in the Pod.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -30511,7 +30511,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestContainerStatus(ref co
 					},
 					"ready": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ready says whether the container is ready.",
+							Description: "ready is true if the container is ready.",
 							Default:     false,
 							Type:        []string{"boolean"},
 							Format:      "",
@@ -30519,7 +30519,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestContainerStatus(ref co
 					},
 					"restartCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "restartCount is how often the container has been restarted.",
+							Description: "restartCount is the number of restarts of the container.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -30527,7 +30527,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestContainerStatus(ref co
 					},
 					"containerID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "containerID is the instance that runs, like containerd://<id>.",
+							Description: "containerID is the ID of the running instance, such as containerd://<id>.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -30594,7 +30594,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestSpec(ref common.Refere
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerRecreateRequestSpec says which containers to restart, and how.",
+				Description: "ContainerRecreateRequestSpec defines which containers to restart, and how.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"podName": {
@@ -30631,20 +30631,20 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestSpec(ref common.Refere
 					},
 					"strategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "strategy says how the containers are restarted.",
+							Description: "strategy defines how the containers are restarted.",
 							Ref:         ref(v1beta1.ContainerRecreateRequestStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"activeDeadlineSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "activeDeadlineSeconds is how long the request may take, counted from its creation. Then it ends as it is. At least 3. Unset means that there is no limit.",
+							Description: "activeDeadlineSeconds is the number of seconds after its creation at which the request ends, even if containers have not restarted. The minimum is 3. If unset, there is no limit.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"ttlSecondsAfterFinished": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttlSecondsAfterFinished is how long the request is kept after it ended. Unset means for ever.",
+							Description: "ttlSecondsAfterFinished is the number of seconds after which a finished request is deleted. If unset, the request is not deleted.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -30662,12 +30662,12 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestStatus(ref common.Refe
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerRecreateRequestStatus is how far a request has come.",
+				Description: "ContainerRecreateRequestStatus is the progress of a request.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is Pending, Recreating or Completed, or empty before an agent has seen the request. Completed says that it ended, not that it succeeded: it did when the phase of each container is Succeeded.\n\nPossible enum values:\n - `\"Completed\"` is a request that has ended, well or not.\n - `\"Failed\"` is a container that could not be stopped.\n - `\"Pending\"` waits for its turn.\n - `\"Recreating\"` is being worked on.\n - `\"Succeeded\"` is a container that runs again.",
+							Description: "phase is Pending, Recreating or Completed, or empty before an agent has seen the request. Completed means that the request has finished. It succeeded if the phase of each container is Succeeded.\n\nPossible enum values:\n - `\"Completed\"` means that the request has finished, with success or failure.\n - `\"Failed\"` means that the container could not be stopped.\n - `\"Pending\"` means that the work has not started.\n - `\"Recreating\"` means that the work is in progress.\n - `\"Succeeded\"` means that the container runs again.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -30676,13 +30676,13 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestStatus(ref common.Refe
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when the request ended.",
+							Description: "completionTime is the time at which the request finished.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says why the request ended before its time.",
+							Description: "message explains why the request ended early.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -30723,7 +30723,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestStatus(ref common.Refe
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "containerStatusSnapshot is what the Pod says about the containers since the request was created. The node's agent decides by it.",
+							Description: "containerStatusSnapshot is the status of the containers in the Pod. The node agent uses it to decide what to do.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -30747,7 +30747,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestStatus(ref common.Refe
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations: PreRecreateGrace says since when the Pod is out of service.",
+							Description: "conditions are the latest observed conditions. Their types are PreRecreateGrace",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -30772,12 +30772,12 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestStrategy(ref common.Re
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerRecreateRequestStrategy says how containers are restarted.",
+				Description: "ContainerRecreateRequestStrategy defines how containers are restarted.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"failurePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failurePolicy is Fail or Ignore. Fail ends the request when a container cannot be stopped. Ignore goes on with the others. Defaults to Fail.\n\nPossible enum values:\n - `\"Fail\"` ends the request.\n - `\"Ignore\"` goes on with the other containers.",
+							Description: "failurePolicy is Fail or Ignore. Fail ends the request when a container cannot be stopped. Ignore continues with the other containers. Defaults to Fail.\n\nPossible enum values:\n - `\"Fail\"` ends the request.\n - `\"Ignore\"` continues with the other containers.",
 							Default:     "Fail",
 							Type:        []string{"string"},
 							Format:      "",
@@ -30786,35 +30786,35 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestStrategy(ref common.Re
 					},
 					"orderedRecreate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "orderedRecreate stops a container only when the one before it runs again. Defaults to false.",
+							Description: "orderedRecreate stops a container only after the previous container runs again. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"forceRecreate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "forceRecreate stops a container once even if it was restarted after the request was created. When false, such a container counts as restarted. Defaults to false.",
+							Description: "forceRecreate stops a container even if it has already restarted after the creation of the request. If false, such a container counts as restarted. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"terminationGracePeriodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "terminationGracePeriodSeconds is how long a container may take to stop, its preStop hook included. Defaults to that of the Pod.",
+							Description: "terminationGracePeriodSeconds is the number of seconds that a container can take to stop, including its preStop hook. Defaults to the value of the Pod.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"unreadyGracePeriodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unreadyGracePeriodSeconds marks the Pod not ready and waits so long before containers are stopped, so that endpoints can drain. It needs the readiness gate KruisePodReady. 0 marks the Pod and does not wait. Unset leaves the Pod as it is.",
+							Description: "unreadyGracePeriodSeconds is the number of seconds that the Pod is marked not ready before its containers are stopped, so that endpoints can drain. It requires the readiness gate KruisePodReady. 0 marks the Pod not ready and does not wait. If unset, the Pod is not marked.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"minStartedSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minStartedSeconds is how long a container must have run again to count as restarted. Defaults to 0: it counts as soon as it is ready.",
+							Description: "minStartedSeconds is the number of seconds that a container must run before it counts as restarted. Defaults to 0: it counts as restarted as soon as it is ready.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -30862,7 +30862,7 @@ func schema_pkg_apis_apps_v1beta1_DaemonSet(ref common.ReferenceCallback) common
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DaemonSet keeps one Pod on each node that fits. It does what a DaemonSet of apps/v1 does. Beyond that it updates Pods in place, updates only the nodes that you choose or only a part of them, pauses, and limits how fast it creates and deletes Pods.",
+				Description: "DaemonSet runs one Pod on each eligible node. In addition to the features of a DaemonSet of apps/v1, it can update Pods in place, update only selected nodes or some of the nodes, pause an update, and limit how fast it creates and deletes Pods.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -30895,7 +30895,7 @@ func schema_pkg_apis_apps_v1beta1_DaemonSet(ref common.ReferenceCallback) common
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.DaemonSetStatus{}.OpenAPIModelName()),
 						},
@@ -30963,12 +30963,12 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetScaleStrategy(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DaemonSetScaleStrategy says how Pods are created.",
+				Description: "DaemonSetScaleStrategy defines how Pods are created.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"partitionedScaling": {
 						SchemaProps: spec.SchemaProps{
-							Description: "partitionedScaling lets partition hold back the creation of Pods too: partition nodes get none. Like partition it has an effect with type RollingUpdate alone. Defaults to false.",
+							Description: "partitionedScaling makes partition also limit the creation of Pods: as many nodes as partition says get no Pod. It has an effect only with type RollingUpdate. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -30994,34 +30994,34 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetSpec(ref common.ReferenceCallback) co
 					},
 					"template": {
 						SchemaProps: spec.SchemaProps{
-							Description: "template is the Pod that the DaemonSet creates on each node that fits: one that the template's nodeSelector and node affinity select, and whose taints it tolerates. restartPolicy must be Always, and activeDeadlineSeconds must not be set.",
+							Description: "template is the Pod that the DaemonSet creates on each eligible node. A node is eligible if nodeSelector and node affinity select it and the Pod tolerates its taints. restartPolicy must be Always, and activeDeadlineSeconds must not be set.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(corev1.PodTemplateSpec{}.OpenAPIModelName()),
 						},
 					},
 					"updateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateStrategy says how Pods come to a new revision of the template.",
+							Description: "updateStrategy defines how Pods are updated to a new revision of the template.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.DaemonSetUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"minReadySeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minReadySeconds is how long a Pod must have been ready to count as available. Defaults to 0: a Pod is available as soon as it is ready.",
+							Description: "minReadySeconds is the number of seconds that a Pod must be ready before it counts as available. Defaults to 0: a Pod is available as soon as it is ready.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"burstReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "burstReplicas is how many Pods are created at once, and how many are deleted at once. A number, or a percentage of the nodes that fit, like \"10%\", rounded down. Defaults to 250.",
+							Description: "burstReplicas is the maximum number of Pods that are created at a time, and of Pods that are deleted at a time. It is a number, or a percentage of the eligible nodes such as \"10%\", rounded down. Defaults to 250.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"revisionHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionHistoryLimit is how many old revisions are kept, beside those that Pods use. Defaults to 10.",
+							Description: "revisionHistoryLimit is the number of old revisions to keep, in addition to the revisions that Pods use. Defaults to 10.",
 							Default:     10,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -31029,13 +31029,13 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetSpec(ref common.ReferenceCallback) co
 					},
 					"lifecycle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lifecycle holds Pods before they are deleted, until you release them. Only preDelete has an effect. inPlaceUpdate must not be set.",
+							Description: "lifecycle defines a hook that holds Pods before deletion until you release them. Only preDelete has an effect. inPlaceUpdate must not be set.",
 							Ref:         ref(pub.Lifecycle{}.OpenAPIModelName()),
 						},
 					},
 					"scaleStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "scaleStrategy says how Pods are created.",
+							Description: "scaleStrategy defines how Pods are created.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.DaemonSetScaleStrategy{}.OpenAPIModelName()),
 						},
@@ -31053,12 +31053,12 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetStatus(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DaemonSetStatus is what the controller observed.",
+				Description: "DaemonSetStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"currentNumberScheduled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentNumberScheduled is how many nodes that fit have a Pod.",
+							Description: "currentNumberScheduled is the number of eligible nodes that have a Pod.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -31066,7 +31066,7 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetStatus(ref common.ReferenceCallback) 
 					},
 					"numberMisscheduled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "numberMisscheduled is how many nodes that do not fit have a Pod.",
+							Description: "numberMisscheduled is the number of nodes that have a Pod but are not eligible.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -31074,7 +31074,7 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetStatus(ref common.ReferenceCallback) 
 					},
 					"desiredNumberScheduled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desiredNumberScheduled is how many nodes fit.",
+							Description: "desiredNumberScheduled is the number of eligible nodes.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -31082,7 +31082,7 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetStatus(ref common.ReferenceCallback) 
 					},
 					"numberReady": {
 						SchemaProps: spec.SchemaProps{
-							Description: "numberReady is how many nodes that fit have a Pod that is ready.",
+							Description: "numberReady is the number of eligible nodes that have a ready Pod.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -31090,14 +31090,14 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetStatus(ref common.ReferenceCallback) 
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the DaemonSet that this status is about.",
+							Description: "observedGeneration is the generation of the DaemonSet that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"updatedNumberScheduled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedNumberScheduled is how many nodes that fit have a Pod at the newest revision.",
+							Description: "updatedNumberScheduled is the number of eligible nodes that have a Pod at the update revision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -31105,21 +31105,21 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetStatus(ref common.ReferenceCallback) 
 					},
 					"numberAvailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "numberAvailable is how many nodes that fit have a Pod that has been ready for minReadySeconds.",
+							Description: "numberAvailable is the number of eligible nodes that have a Pod that has been ready for minReadySeconds.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"numberUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "numberUnavailable is how many nodes that fit have no such Pod.",
+							Description: "numberUnavailable is the number of eligible nodes without an available Pod.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"collisionCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "collisionCount counts collisions of revision names. The controller uses it to find a free name.",
+							Description: "collisionCount is the number of collisions of revision names. The controller uses it to create a unique name.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -31136,7 +31136,7 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetStatus(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations.",
+							Description: "conditions are the latest observed conditions.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -31150,7 +31150,7 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetStatus(ref common.ReferenceCallback) 
 					},
 					"updateRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateRevision is the short hash of the newest revision, as Pods have it in their label controller-revision-hash.",
+							Description: "updateRevision is the short hash of the update revision. Pods have it in the label controller-revision-hash.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -31168,12 +31168,12 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetUpdateStrategy(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DaemonSetUpdateStrategy says how Pods come to a new revision.",
+				Description: "DaemonSetUpdateStrategy defines how Pods are updated to a new revision.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is RollingUpdate or OnDelete. RollingUpdate updates Pods node by node. OnDelete waits until you delete a Pod. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` updates a Pod only when somebody deletes it.\n - `\"RollingUpdate\"` updates Pods node by node.",
+							Description: "type is RollingUpdate or OnDelete. RollingUpdate updates Pods node by node. OnDelete updates a Pod only when you delete it. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` updates a Pod only when you delete it.\n - `\"RollingUpdate\"` updates Pods node by node.",
 							Default:     "RollingUpdate",
 							Type:        []string{"string"},
 							Format:      "",
@@ -31182,7 +31182,7 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetUpdateStrategy(ref common.ReferenceCa
 					},
 					"rollingUpdate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rollingUpdate is the settings of a rolling update.",
+							Description: "rollingUpdate contains the settings of a rolling update.",
 							Ref:         ref(v1beta1.RollingUpdateDaemonSet{}.OpenAPIModelName()),
 						},
 					},
@@ -31203,14 +31203,14 @@ func schema_pkg_apis_apps_v1beta1_DeploymentTemplateSpec(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata of each Deployment: labels and annotations count.",
+							Description: "metadata is the metadata of each Deployment. Only labels and annotations are used.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec of each Deployment. replicas must not be set: it comes from topology. selector has no effect. A Deployment knows no partition: an update reaches all its Pods.",
+							Description: "spec is the spec of each Deployment. replicas must not be set: it comes from topology. selector has no effect. A Deployment does not support partition: an update applies to all its Pods.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1.DeploymentSpec{}.OpenAPIModelName()),
 						},
@@ -31228,7 +31228,7 @@ func schema_pkg_apis_apps_v1beta1_FailedImageStatus(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "FailedImageStatus is an image that some node could not pull.",
+				Description: "FailedImageStatus is an image that at least one node failed to pull.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"imagePullJob": {
@@ -31247,7 +31247,7 @@ func schema_pkg_apis_apps_v1beta1_FailedImageStatus(ref common.ReferenceCallback
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says what to do to find out more.",
+							Description: "message defines how to find the details.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -31262,12 +31262,12 @@ func schema_pkg_apis_apps_v1beta1_FailurePolicy(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "FailurePolicy says what a job does when a Pod of it fails.",
+				Description: "FailurePolicy defines what a job does when one of its Pods fails.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is FailFast, Continue or Pause. FailFast fails the job and deletes the Pods that still run. Continue goes on with the other nodes. Pause waits for you. Defaults to FailFast.\n\nPossible enum values:\n - `\"Continue\"` goes on with the other nodes.\n - `\"FailFast\"` fails the job at once, and deletes the Pods that still run.\n - `\"Pause\"` pauses the job.",
+							Description: "type is FailFast, Continue or Pause. FailFast fails the job and deletes its running Pods. Continue runs the Pods of the other nodes. Pause pauses the job until you resume it. Defaults to FailFast.\n\nPossible enum values:\n - `\"Continue\"` runs the Pods of the other nodes.\n - `\"FailFast\"` fails the job immediately and deletes its running Pods.\n - `\"Pause\"` pauses the job.",
 							Default:     "FailFast",
 							Type:        []string{"string"},
 							Format:      "",
@@ -31276,7 +31276,7 @@ func schema_pkg_apis_apps_v1beta1_FailurePolicy(ref common.ReferenceCallback) co
 					},
 					"restartLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "restartLimit is how often the containers of a Pod may restart, all together, before the Pod counts as failed. It has an effect only with restartPolicy OnFailure. Defaults to 0.",
+							Description: "restartLimit is the total number of restarts of a Pod's containers before the Pod counts as failed. It has an effect only with restartPolicy OnFailure. Defaults to 0.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -31317,14 +31317,14 @@ func schema_pkg_apis_apps_v1beta1_ImageListPullJob(ref common.ReferenceCallback)
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the images, where they are to be, and how they are pulled.",
+							Description: "spec defines the images, the nodes, and how the images are pulled.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ImageListPullJobSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ImageListPullJobStatus{}.OpenAPIModelName()),
 						},
@@ -31392,7 +31392,7 @@ func schema_pkg_apis_apps_v1beta1_ImageListPullJobSpec(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImageListPullJobSpec is images, where they are to be, and how they are pulled.",
+				Description: "ImageListPullJobSpec defines the images, the nodes, and how the images are pulled.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"images": {
@@ -31402,7 +31402,7 @@ func schema_pkg_apis_apps_v1beta1_ImageListPullJobSpec(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "images are the images to pull, each with a tag or a digest. At least 1, at most 255, none twice.",
+							Description: "images are the images to pull, each with a tag or a digest. The list has 1 to 255 items without duplicates.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -31422,7 +31422,7 @@ func schema_pkg_apis_apps_v1beta1_ImageListPullJobSpec(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "pullSecrets are the names of Secrets in the job's namespace with credentials of registries. A job that has them gets a finalizer, so that copies of them are removed with it. An ImagePullJob cannot change them.",
+							Description: "pullSecrets are the names of Secrets with registry credentials in the namespace of the job. A job with pullSecrets gets a finalizer, so that the copies of the Secrets are removed with the job. In an ImagePullJob, the field cannot be changed.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -31437,19 +31437,19 @@ func schema_pkg_apis_apps_v1beta1_ImageListPullJobSpec(ref common.ReferenceCallb
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector chooses nodes, by name or by label. It excludes podSelector. Unset, without podSelector, chooses all nodes.",
+							Description: "selector selects nodes by name or by label. It cannot be used together with podSelector. If neither is set, all nodes are selected.",
 							Ref:         ref(v1beta1.ImagePullJobNodeSelector{}.OpenAPIModelName()),
 						},
 					},
 					"podSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podSelector chooses the nodes on which Pods of the job's namespace with these labels run. It excludes selector.",
+							Description: "podSelector selects the nodes that run Pods with these labels in the namespace of the job. It cannot be used together with selector.",
 							Ref:         ref(v1beta1.ImagePullJobPodSelector{}.OpenAPIModelName()),
 						},
 					},
 					"parallelism": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parallelism is on how many nodes the image is pulled at once. It must be a number; a percentage is refused. 0 pauses the job. Unset means 1.",
+							Description: "parallelism is the maximum number of nodes that pull the image at the same time. It must be a number, not a percentage. 0 pauses the job. If unset, the value is 1.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -31461,7 +31461,7 @@ func schema_pkg_apis_apps_v1beta1_ImageListPullJobSpec(ref common.ReferenceCallb
 					},
 					"completionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionPolicy says when the job ends and what becomes of it.",
+							Description: "completionPolicy defines when the job finishes and when it is deleted.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.CompletionPolicy{}.OpenAPIModelName()),
 						},
@@ -31474,7 +31474,7 @@ func schema_pkg_apis_apps_v1beta1_ImageListPullJobSpec(ref common.ReferenceCallb
 					},
 					"imagePullPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image also where it is present. Defaults to IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image also where it is present.\n - `\"IfNotPresent\"` leaves an image alone that is present.",
+							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image even if it is present. Defaults to IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image even if it is present.\n - `\"IfNotPresent\"` does not pull an image that is present.",
 							Default:     "IfNotPresent",
 							Type:        []string{"string"},
 							Format:      "",
@@ -31494,18 +31494,18 @@ func schema_pkg_apis_apps_v1beta1_ImageListPullJobStatus(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImageListPullJobStatus is what the controller observed.",
+				Description: "ImageListPullJobStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the controller saw the job first.",
+							Description: "startTime is the time at which the controller first observed the job.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when the job ended.",
+							Description: "completionTime is the time at which the job finished.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -31519,14 +31519,14 @@ func schema_pkg_apis_apps_v1beta1_ImageListPullJobStatus(ref common.ReferenceCal
 					},
 					"active": {
 						SchemaProps: spec.SchemaProps{
-							Description: "active is how many images are being pulled somewhere.",
+							Description: "active is the number of images that a node is pulling.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"completed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completed is how many images every node has pulled or failed to pull.",
+							Description: "completed is the number of images that every node has pulled or failed to pull.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -31534,7 +31534,7 @@ func schema_pkg_apis_apps_v1beta1_ImageListPullJobStatus(ref common.ReferenceCal
 					},
 					"succeeded": {
 						SchemaProps: spec.SchemaProps{
-							Description: "succeeded is how many images every node has.",
+							Description: "succeeded is the number of images that every node has pulled.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -31547,7 +31547,7 @@ func schema_pkg_apis_apps_v1beta1_ImageListPullJobStatus(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "failedImageStatuses are the images that some node could not pull, by name.",
+							Description: "failedImageStatuses are the images that at least one node failed to pull, sorted by name.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -31584,7 +31584,7 @@ func schema_pkg_apis_apps_v1beta1_ImageListPullJobTemplateSpec(ref common.Refere
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the spec of the ImageListPullJobs. completionPolicy.type must be Always, completionPolicy.ttlSecondsAfterFinished must not be set: the history limits say how many jobs are kept.",
+							Description: "spec is the spec of the ImageListPullJobs. completionPolicy.type must be Always. completionPolicy.ttlSecondsAfterFinished must not be set, because the history limits define how many jobs are kept.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ImageListPullJobSpec{}.OpenAPIModelName()),
 						},
@@ -31627,14 +31627,14 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJob(ref common.ReferenceCallback) com
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the image, where it is to be, and how it is pulled.",
+							Description: "spec defines the image, the nodes, and how the image is pulled.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ImagePullJobSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ImagePullJobStatus{}.OpenAPIModelName()),
 						},
@@ -31702,7 +31702,7 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobNodeSelector(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImagePullJobNodeSelector chooses nodes by name or by label, not both.",
+				Description: "ImagePullJobNodeSelector selects nodes by name or by label, not both.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"names": {
@@ -31712,7 +31712,7 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobNodeSelector(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "names are names of nodes. Nodes that do not exist are passed over.",
+							Description: "names are the names of nodes. Nodes that do not exist are ignored.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -31772,7 +31772,7 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobPodSelector(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImagePullJobPodSelector chooses nodes by the labels of the Pods that run there.",
+				Description: "ImagePullJobPodSelector selects nodes by the labels of the Pods that run on them.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"matchLabels": {
@@ -31822,12 +31822,12 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobSpec(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImagePullJobSpec is an image, where it is to be, and how it is pulled.",
+				Description: "ImagePullJobSpec defines the image, the nodes, and how the image is pulled.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image is the image to pull, with a tag or a digest, like \"example.com/team/app:v1\". Without either, the tag is latest.",
+							Description: "image is the image to pull, such as \"example.com/team/app:v1\". Without a tag or a digest, the tag is latest.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -31840,7 +31840,7 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobSpec(ref common.ReferenceCallback)
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "pullSecrets are the names of Secrets in the job's namespace with credentials of registries. A job that has them gets a finalizer, so that copies of them are removed with it. An ImagePullJob cannot change them.",
+							Description: "pullSecrets are the names of Secrets with registry credentials in the namespace of the job. A job with pullSecrets gets a finalizer, so that the copies of the Secrets are removed with the job. In an ImagePullJob, the field cannot be changed.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -31855,19 +31855,19 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobSpec(ref common.ReferenceCallback)
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector chooses nodes, by name or by label. It excludes podSelector. Unset, without podSelector, chooses all nodes.",
+							Description: "selector selects nodes by name or by label. It cannot be used together with podSelector. If neither is set, all nodes are selected.",
 							Ref:         ref(v1beta1.ImagePullJobNodeSelector{}.OpenAPIModelName()),
 						},
 					},
 					"podSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podSelector chooses the nodes on which Pods of the job's namespace with these labels run. It excludes selector.",
+							Description: "podSelector selects the nodes that run Pods with these labels in the namespace of the job. It cannot be used together with selector.",
 							Ref:         ref(v1beta1.ImagePullJobPodSelector{}.OpenAPIModelName()),
 						},
 					},
 					"parallelism": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parallelism is on how many nodes the image is pulled at once. It must be a number; a percentage is refused. 0 pauses the job. Unset means 1.",
+							Description: "parallelism is the maximum number of nodes that pull the image at the same time. It must be a number, not a percentage. 0 pauses the job. If unset, the value is 1.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -31879,7 +31879,7 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobSpec(ref common.ReferenceCallback)
 					},
 					"completionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionPolicy says when the job ends and what becomes of it.",
+							Description: "completionPolicy defines when the job finishes and when it is deleted.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.CompletionPolicy{}.OpenAPIModelName()),
 						},
@@ -31892,7 +31892,7 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobSpec(ref common.ReferenceCallback)
 					},
 					"imagePullPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image also where it is present. Defaults to IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image also where it is present.\n - `\"IfNotPresent\"` leaves an image alone that is present.",
+							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image even if it is present. Defaults to IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image even if it is present.\n - `\"IfNotPresent\"` does not pull an image that is present.",
 							Default:     "IfNotPresent",
 							Type:        []string{"string"},
 							Format:      "",
@@ -31912,24 +31912,24 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobStatus(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImagePullJobStatus is what the controller observed.",
+				Description: "ImagePullJobStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the controller saw the job first.",
+							Description: "startTime is the time at which the controller first observed the job.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when the job ended.",
+							Description: "completionTime is the time at which the job finished.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"desired": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desired is the number of nodes that are chosen now.",
+							Description: "desired is the number of selected nodes.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -31937,28 +31937,28 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobStatus(ref common.ReferenceCallbac
 					},
 					"active": {
 						SchemaProps: spec.SchemaProps{
-							Description: "active is how many nodes are asked to pull the image and have not ended.",
+							Description: "active is the number of nodes that are pulling the image.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"succeeded": {
 						SchemaProps: spec.SchemaProps{
-							Description: "succeeded is how many nodes have the image.",
+							Description: "succeeded is the number of nodes that have pulled the image.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"failed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failed is how many nodes could not pull it.",
+							Description: "failed is the number of nodes that failed to pull the image.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people about the progress.",
+							Description: "message is a human-readable description of the progress.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -31970,7 +31970,7 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobStatus(ref common.ReferenceCallbac
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "failedNodes are the names of the nodes that could not pull it, in alphabetical order.",
+							Description: "failedNodes are the names of the nodes that failed to pull the image, in alphabetical order.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -31996,7 +31996,7 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobTemplate(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImagePullJobTemplate says where and how images are pulled. All jobs that pull images have these fields.",
+				Description: "ImagePullJobTemplate contains the fields that all jobs that pull images share.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"pullSecrets": {
@@ -32006,7 +32006,7 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobTemplate(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "pullSecrets are the names of Secrets in the job's namespace with credentials of registries. A job that has them gets a finalizer, so that copies of them are removed with it. An ImagePullJob cannot change them.",
+							Description: "pullSecrets are the names of Secrets with registry credentials in the namespace of the job. A job with pullSecrets gets a finalizer, so that the copies of the Secrets are removed with the job. In an ImagePullJob, the field cannot be changed.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -32021,19 +32021,19 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobTemplate(ref common.ReferenceCallb
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector chooses nodes, by name or by label. It excludes podSelector. Unset, without podSelector, chooses all nodes.",
+							Description: "selector selects nodes by name or by label. It cannot be used together with podSelector. If neither is set, all nodes are selected.",
 							Ref:         ref(v1beta1.ImagePullJobNodeSelector{}.OpenAPIModelName()),
 						},
 					},
 					"podSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podSelector chooses the nodes on which Pods of the job's namespace with these labels run. It excludes selector.",
+							Description: "podSelector selects the nodes that run Pods with these labels in the namespace of the job. It cannot be used together with selector.",
 							Ref:         ref(v1beta1.ImagePullJobPodSelector{}.OpenAPIModelName()),
 						},
 					},
 					"parallelism": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parallelism is on how many nodes the image is pulled at once. It must be a number; a percentage is refused. 0 pauses the job. Unset means 1.",
+							Description: "parallelism is the maximum number of nodes that pull the image at the same time. It must be a number, not a percentage. 0 pauses the job. If unset, the value is 1.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -32045,7 +32045,7 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobTemplate(ref common.ReferenceCallb
 					},
 					"completionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionPolicy says when the job ends and what becomes of it.",
+							Description: "completionPolicy defines when the job finishes and when it is deleted.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.CompletionPolicy{}.OpenAPIModelName()),
 						},
@@ -32058,7 +32058,7 @@ func schema_pkg_apis_apps_v1beta1_ImagePullJobTemplate(ref common.ReferenceCallb
 					},
 					"imagePullPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image also where it is present. Defaults to IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image also where it is present.\n - `\"IfNotPresent\"` leaves an image alone that is present.",
+							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image even if it is present. Defaults to IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image even if it is present.\n - `\"IfNotPresent\"` does not pull an image that is present.",
 							Default:     "IfNotPresent",
 							Type:        []string{"string"},
 							Format:      "",
@@ -32077,7 +32077,7 @@ func schema_pkg_apis_apps_v1beta1_ImageSpec(ref common.ReferenceCallback) common
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImageSpec is what a node is to pull of one image.",
+				Description: "ImageSpec is the list of tags of one image that a node must pull.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"pullSecrets": {
@@ -32087,7 +32087,7 @@ func schema_pkg_apis_apps_v1beta1_ImageSpec(ref common.ReferenceCallback) common
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "pullSecrets are Secrets with credentials of the registry. All that fit are tried.",
+							Description: "pullSecrets are Secrets with credentials of the registry. The agent tries each matching one.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -32187,7 +32187,7 @@ func schema_pkg_apis_apps_v1beta1_ImageTagPullPolicy(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeoutSeconds is how long one attempt may take. Defaults to 600.",
+							Description: "timeoutSeconds is the number of seconds after which one pull attempt fails. Defaults to 600.",
 							Default:     600,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -32195,7 +32195,7 @@ func schema_pkg_apis_apps_v1beta1_ImageTagPullPolicy(ref common.ReferenceCallbac
 					},
 					"backoffLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "backoffLimit is how many attempts may follow the first. A negative number means 3. Defaults to 3.",
+							Description: "backoffLimit is the number of retries. A negative number means 3. Defaults to 3.",
 							Default:     3,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -32203,14 +32203,14 @@ func schema_pkg_apis_apps_v1beta1_ImageTagPullPolicy(ref common.ReferenceCallbac
 					},
 					"ttlSecondsAfterFinished": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttlSecondsAfterFinished is how long the tag stays in the list after its pull has ended. It must be set.",
+							Description: "ttlSecondsAfterFinished is the number of seconds that the tag stays in the list after its pull has finished. It must be set.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"activeDeadlineSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "activeDeadlineSeconds is how long all attempts together may take. Unset means no limit.",
+							Description: "activeDeadlineSeconds is the number of seconds that all attempts together can take. If unset, there is no limit.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -32230,7 +32230,7 @@ func schema_pkg_apis_apps_v1beta1_ImageTagSpec(ref common.ReferenceCallback) com
 				Properties: map[string]spec.Schema{
 					"tag": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tag is the tag, or the digest like \"sha256:…\", of the image. It is there once.",
+							Description: "tag is the tag, or the digest such as \"sha256:…\", of the image. It must be unique in the list.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -32238,7 +32238,7 @@ func schema_pkg_apis_apps_v1beta1_ImageTagSpec(ref common.ReferenceCallback) com
 					},
 					"createdAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "createdAt is when the tag was asked for. Deadlines count from it. Defaults to the time of the write.",
+							Description: "createdAt is the time at which the tag was requested. Deadlines start at this time. Defaults to the time of the write.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -32255,7 +32255,7 @@ func schema_pkg_apis_apps_v1beta1_ImageTagSpec(ref common.ReferenceCallback) com
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ownerReferences are the jobs that asked for the tag. When the last one goes, the tag goes too. A tag that never had one stays until ttlSecondsAfterFinished after its pull.",
+							Description: "ownerReferences are the jobs that requested the tag. When the last job is deleted, the tag is removed. A tag that never had an owner is removed ttlSecondsAfterFinished after its pull.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -32269,14 +32269,14 @@ func schema_pkg_apis_apps_v1beta1_ImageTagSpec(ref common.ReferenceCallback) com
 					},
 					"version": {
 						SchemaProps: spec.SchemaProps{
-							Description: "version starts the pull anew when it grows. Only grow it. Defaults to 0.",
+							Description: "version is the version of the request. Increase it to pull the image again. It must not decrease. Defaults to 0.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"imagePullPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image also where it is present. Unset means IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image also where it is present.\n - `\"IfNotPresent\"` leaves an image alone that is present.",
+							Description: "imagePullPolicy is Always or IfNotPresent. Always pulls the image even if it is present. If unset, the value is IfNotPresent.\n\nPossible enum values:\n - `\"Always\"` pulls the image even if it is present.\n - `\"IfNotPresent\"` does not pull an image that is present.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Always", "IfNotPresent"},
@@ -32308,7 +32308,7 @@ func schema_pkg_apis_apps_v1beta1_ImageTagStatus(ref common.ReferenceCallback) c
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is Waiting, Pulling, Succeeded or Failed.\n\nPossible enum values:\n - `\"Failed\"` could not be pulled.\n - `\"Pulling\"` is being pulled.\n - `\"Succeeded\"` is on the node.\n - `\"Waiting\"` waits for its turn on the node.",
+							Description: "phase is Waiting, Pulling, Succeeded or Failed.\n\nPossible enum values:\n - `\"Failed\"` means that the image could not be pulled.\n - `\"Pulling\"` means that the image is being pulled.\n - `\"Succeeded\"` means that the image was pulled.\n - `\"Waiting\"` means that the pull waits for other pulls on the node.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -32317,40 +32317,40 @@ func schema_pkg_apis_apps_v1beta1_ImageTagStatus(ref common.ReferenceCallback) c
 					},
 					"progress": {
 						SchemaProps: spec.SchemaProps{
-							Description: "progress is how much has been pulled, from 0 to 100.",
+							Description: "progress is the progress of the pull in percent, from 0 to 100.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the pull began.",
+							Description: "startTime is the time at which the pull started.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when the pull succeeded or failed for good.",
+							Description: "completionTime is the time at which the pull succeeded or finally failed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"version": {
 						SchemaProps: spec.SchemaProps{
-							Description: "version is the version in spec that this report answers.",
+							Description: "version is the version in spec that this report describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"imageID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imageID is the image that the node has now: its name, \"@\", and the ID that the container runtime gives it.",
+							Description: "imageID identifies the image on the node. It is the image name, \"@\", and the ID that the container runtime assigned.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says why the pull failed.",
+							Description: "message explains why the pull failed.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -32368,32 +32368,32 @@ func schema_pkg_apis_apps_v1beta1_InPlaceUpdateStrategy(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "InPlaceUpdateStrategy is the settings of an in-place update.",
+				Description: "InPlaceUpdateStrategy contains the settings of an in-place update.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"gracePeriodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "gracePeriodSeconds is how long a Pod is not ready before its containers change, so that endpoints can drain. Defaults to 0.",
+							Description: "gracePeriodSeconds is the number of seconds that a Pod is not ready before its containers change, so that endpoints can drain. Defaults to 0.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"imagePreDownloadParallelism": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePreDownloadParallelism is on how many nodes the new images are pulled at once, before the update reaches them. A number; a percentage is refused. Unset means 1.",
+							Description: "imagePreDownloadParallelism is the maximum number of nodes that pull the new images at the same time, before their Pods are updated. It must be a number, not a percentage. If unset, the value is 1.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"imagePreDownloadTimeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePreDownloadTimeoutSeconds is how long one pull on one node may take. Unset means 300.",
+							Description: "imagePreDownloadTimeoutSeconds is the number of seconds that one pull on one node can take. If unset, the value is 300.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"imagePreDownloadMinUpdatedReadyPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePreDownloadMinUpdatedReadyPods is how many Pods must be updated and ready before images are pulled for the others. A number, or a percentage of replicas, rounded up. Unset means at once.",
+							Description: "imagePreDownloadMinUpdatedReadyPods is the number of updated and ready Pods that are required before other nodes pull the images. It is a number, or a percentage of replicas, rounded up. If unset, the nodes pull immediately.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -32409,7 +32409,7 @@ func schema_pkg_apis_apps_v1beta1_JobCondition(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "JobCondition is one observation about a job.",
+				Description: "JobCondition describes one aspect of the state of a job.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
@@ -32430,26 +32430,26 @@ func schema_pkg_apis_apps_v1beta1_JobCondition(ref common.ReferenceCallback) com
 					},
 					"lastProbeTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastProbeTime is when the observation was last checked.",
+							Description: "lastProbeTime is the last time that the condition was checked.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when status last changed.",
+							Description: "lastTransitionTime is the last time that status changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is a word for machines that says why.",
+							Description: "reason is a machine-readable code for the cause.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people that says why.",
+							Description: "message is a human-readable explanation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -32467,12 +32467,12 @@ func schema_pkg_apis_apps_v1beta1_ManualUpdate(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ManualUpdate is the settings of type Manual.",
+				Description: "ManualUpdate contains the settings of type Manual.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"partitions": {
 						SchemaProps: spec.SchemaProps{
-							Description: "partitions are how many Pods of a subset stay at the old revision, by the name of the subset. A subset that is not named is updated as a whole.",
+							Description: "partitions maps the name of a subset to the number of its Pods that stay at the old revision. All Pods of a subset that is not listed are updated.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -32496,7 +32496,7 @@ func schema_pkg_apis_apps_v1beta1_NodeImage(ref common.ReferenceCallback) common
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NodeImage is the list of images that one node is to pull, and the report of how far it is. It has the name and the labels of the node. ImagePullJobs write it; you need not.",
+				Description: "NodeImage is the list of images that one node must pull, and the report of the node about them. It has the name and the labels of the node. The controller of ImagePullJobs writes it. You do not need to.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -32522,14 +32522,14 @@ func schema_pkg_apis_apps_v1beta1_NodeImage(ref common.ReferenceCallback) common
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what the node is to pull.",
+							Description: "spec is the list of images that the node must pull.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.NodeImageSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is what the node reported last. It may lag behind.",
+							Description: "status is the last report of the node. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.NodeImageStatus{}.OpenAPIModelName()),
 						},
@@ -32597,12 +32597,12 @@ func schema_pkg_apis_apps_v1beta1_NodeImageSpec(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NodeImageSpec is what a node is to pull.",
+				Description: "NodeImageSpec is the list of images that a node must pull.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"images": {
 						SchemaProps: spec.SchemaProps{
-							Description: "images are the images by name, as users write it and without a tag, like \"nginx\" or \"example.com/team/app\". At most 256.",
+							Description: "images maps an image name without a tag, such as \"nginx\" or \"example.com/team/app\", to its tags. At most 256 images are allowed.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -32627,7 +32627,7 @@ func schema_pkg_apis_apps_v1beta1_NodeImageStatus(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NodeImageStatus is what a node reported.",
+				Description: "NodeImageStatus is the report of a node.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"desired": {
@@ -32640,7 +32640,7 @@ func schema_pkg_apis_apps_v1beta1_NodeImageStatus(ref common.ReferenceCallback) 
 					},
 					"succeeded": {
 						SchemaProps: spec.SchemaProps{
-							Description: "succeeded is how many of them are on the node.",
+							Description: "succeeded is the number of tags that were pulled.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -32648,7 +32648,7 @@ func schema_pkg_apis_apps_v1beta1_NodeImageStatus(ref common.ReferenceCallback) 
 					},
 					"failed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failed is how many of them could not be pulled.",
+							Description: "failed is the number of tags that could not be pulled.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -32656,7 +32656,7 @@ func schema_pkg_apis_apps_v1beta1_NodeImageStatus(ref common.ReferenceCallback) 
 					},
 					"pulling": {
 						SchemaProps: spec.SchemaProps{
-							Description: "pulling is how many of them are being pulled.",
+							Description: "pulling is the number of tags that are being pulled.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -32664,7 +32664,7 @@ func schema_pkg_apis_apps_v1beta1_NodeImageStatus(ref common.ReferenceCallback) 
 					},
 					"imageStatuses": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imageStatuses are the reports by the names that spec.images has.",
+							Description: "imageStatuses maps each name in spec.images to its report.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -32679,13 +32679,13 @@ func schema_pkg_apis_apps_v1beta1_NodeImageStatus(ref common.ReferenceCallback) 
 					},
 					"firstSyncStatus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "firstSyncStatus is how the first report of the node went.",
+							Description: "firstSyncStatus is the result of the first report of the node.",
 							Ref:         ref(v1beta1.SyncStatus{}.OpenAPIModelName()),
 						},
 					},
 					"waiting": {
 						SchemaProps: spec.SchemaProps{
-							Description: "waiting is how many tags wait because the node pulls as many as it may at once.",
+							Description: "waiting is the number of tags that wait for other pulls on the node.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -32713,7 +32713,7 @@ func schema_pkg_apis_apps_v1beta1_NodeTopologyTerm(ref common.ReferenceCallback)
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "keys are the keys of the labels, like kubernetes.io/hostname.",
+							Description: "keys are the keys of the node labels, such as kubernetes.io/hostname.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -32785,14 +32785,14 @@ func schema_pkg_apis_apps_v1beta1_PersistentPodState(ref common.ReferenceCallbac
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says whose Pods are remembered, and what of them.",
+							Description: "spec defines the workload and the Pod state to record.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.PersistentPodStateSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is what is remembered.",
+							Description: "status is the recorded state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.PersistentPodStateStatus{}.OpenAPIModelName()),
 						},
@@ -32860,12 +32860,12 @@ func schema_pkg_apis_apps_v1beta1_PersistentPodStateSpec(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PersistentPodStateSpec says whose Pods are remembered, and what of them. One of requiredPersistentTopology and preferredPersistentTopology must name a label of nodes.",
+				Description: "PersistentPodStateSpec defines the workload and the Pod state to record. One of requiredPersistentTopology and preferredPersistentTopology must name a label of nodes.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"targetRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "targetRef is the workload: a StatefulSet or Advanced StatefulSet, or a kind that the administrator allows. It cannot be changed, but for the version. A workload has one PersistentPodState.",
+							Description: "targetRef is the workload: a StatefulSet or Advanced StatefulSet, or a kind that the administrator allows. Only its version can be changed. A workload can have one PersistentPodState.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.TargetReference{}.OpenAPIModelName()),
 						},
@@ -32882,7 +32882,7 @@ func schema_pkg_apis_apps_v1beta1_PersistentPodStateSpec(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "persistentPodAnnotations are annotations of Pods that are remembered too.",
+							Description: "persistentPodAnnotations are the Pod annotations to record.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -32896,7 +32896,7 @@ func schema_pkg_apis_apps_v1beta1_PersistentPodStateSpec(ref common.ReferenceCal
 					},
 					"requiredPersistentTopology": {
 						SchemaProps: spec.SchemaProps{
-							Description: "requiredPersistentTopology names labels of nodes. A Pod that is created again runs only where they have the same values. If no such node is left, it stays pending.",
+							Description: "requiredPersistentTopology lists node labels. A recreated Pod runs only on nodes where these labels have the same values. If no such node exists, the Pod stays pending.",
 							Ref:         ref(v1beta1.NodeTopologyTerm{}.OpenAPIModelName()),
 						},
 					},
@@ -32907,7 +32907,7 @@ func schema_pkg_apis_apps_v1beta1_PersistentPodStateSpec(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredPersistentTopology names labels of nodes. A Pod that is created again runs where they have the same values, if it can.",
+							Description: "preferredPersistentTopology lists node labels. If possible, a recreated Pod runs on a node where these labels have the same values.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -32921,7 +32921,7 @@ func schema_pkg_apis_apps_v1beta1_PersistentPodStateSpec(ref common.ReferenceCal
 					},
 					"persistentPodStateRetentionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "persistentPodStateRetentionPolicy is WhenScaled or WhenDeleted. WhenScaled forgets a Pod when the workload no longer asks for it. WhenDeleted remembers it until the workload is deleted. Unset means WhenScaled.\n\nPossible enum values:\n - `\"WhenDeleted\"` keeps it until the workload is deleted.\n - `\"WhenScaled\"` keeps it until the workload no longer asks for the Pod.",
+							Description: "persistentPodStateRetentionPolicy is WhenScaled or WhenDeleted. WhenScaled keeps the state of a Pod until the workload no longer needs the Pod, for example after a scale-down. WhenDeleted keeps it until the workload is deleted. If unset, the value is WhenScaled.\n\nPossible enum values:\n - `\"WhenDeleted\"` keeps it until the workload is deleted.\n - `\"WhenScaled\"` keeps it until the workload no longer needs the Pod, for example after a scale-down.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"WhenDeleted", "WhenScaled"},
@@ -32940,19 +32940,19 @@ func schema_pkg_apis_apps_v1beta1_PersistentPodStateStatus(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PersistentPodStateStatus is what is remembered.",
+				Description: "PersistentPodStateStatus is the recorded state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the PersistentPodState that this status is about.",
+							Description: "observedGeneration is the generation of the PersistentPodState that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"podStates": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podStates are what is remembered of each Pod, by its name.",
+							Description: "podStates maps the name of each Pod to its recorded state.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -32977,7 +32977,7 @@ func schema_pkg_apis_apps_v1beta1_PodState(ref common.ReferenceCallback) common.
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PodState is what is remembered of a Pod.",
+				Description: "PodState is the recorded state of one Pod.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"nodeName": {
@@ -32989,7 +32989,7 @@ func schema_pkg_apis_apps_v1beta1_PodState(ref common.ReferenceCallback) common.
 					},
 					"nodeTopologyLabels": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeTopologyLabels are the node's labels that the spec names.",
+							Description: "nodeTopologyLabels are the labels of the node that the spec lists.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -33005,7 +33005,7 @@ func schema_pkg_apis_apps_v1beta1_PodState(ref common.ReferenceCallback) common.
 					},
 					"annotations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "annotations are the Pod's annotations that the spec names.",
+							Description: "annotations are the annotations of the Pod that the spec lists.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -33034,7 +33034,7 @@ func schema_pkg_apis_apps_v1beta1_PreferredTopologyTerm(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"weight": {
 						SchemaProps: spec.SchemaProps{
-							Description: "weight is how much the preference counts, from 1 to 100.",
+							Description: "weight is the weight of the preference, from 1 to 100.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -33042,7 +33042,7 @@ func schema_pkg_apis_apps_v1beta1_PreferredTopologyTerm(ref common.ReferenceCall
 					},
 					"preference": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preference names the labels of nodes.",
+							Description: "preference lists the node labels.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.NodeTopologyTerm{}.OpenAPIModelName()),
 						},
@@ -33065,7 +33065,7 @@ func schema_pkg_apis_apps_v1beta1_PullPolicy(ref common.ReferenceCallback) commo
 				Properties: map[string]spec.Schema{
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeoutSeconds is how long one attempt may take. Defaults to 600.",
+							Description: "timeoutSeconds is the number of seconds after which one pull attempt fails. Defaults to 600.",
 							Default:     600,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -33073,7 +33073,7 @@ func schema_pkg_apis_apps_v1beta1_PullPolicy(ref common.ReferenceCallback) commo
 					},
 					"backoffLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "backoffLimit is how many attempts may follow the first before the node counts as failed. Defaults to 3.",
+							Description: "backoffLimit is the number of retries before the node counts as failed. Defaults to 3.",
 							Default:     3,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -33108,7 +33108,7 @@ func schema_pkg_apis_apps_v1beta1_ReferenceObject(ref common.ReferenceCallback) 
 					},
 					"mode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "mode is batch or empty. batch keeps the reference as long as the image entry, also when the Secret is gone.",
+							Description: "mode is batch or empty. batch keeps the reference as long as the image entry, even if the Secret is deleted.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -33149,14 +33149,14 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistribution(ref common.ReferenceCallb
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says what is copied, and where to.",
+							Description: "spec defines the object to copy and the target namespaces.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ResourceDistributionSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ResourceDistributionStatus{}.OpenAPIModelName()),
 						},
@@ -33173,7 +33173,7 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistributionCondition(ref common.Refer
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourceDistributionCondition is one way in which the distribution can fail.",
+				Description: "ResourceDistributionCondition reports one kind of failure of the distribution.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
@@ -33186,7 +33186,7 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistributionCondition(ref common.Refer
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is True when there is such a failure, and False when there is none.",
+							Description: "status is True if such a failure exists, and False otherwise.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -33194,13 +33194,13 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistributionCondition(ref common.Refer
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when status last changed.",
+							Description: "lastTransitionTime is the last time that status changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is Succeeded, or the text of the last such failure.",
+							Description: "reason is Succeeded, or the message of the last such failure.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -33294,7 +33294,7 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistributionNamespace(ref common.Refer
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is the namespace's name. It need not exist yet.",
+							Description: "name is the name of the namespace. The namespace can be created later.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -33311,7 +33311,7 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistributionSpec(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourceDistributionSpec says what is copied, and where to.",
+				Description: "ResourceDistributionSpec defines the object to copy and the target namespaces.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"resource": {
@@ -33321,13 +33321,13 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistributionSpec(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "resource is the object that is copied: a Secret or a ConfigMap, whole, with apiVersion, kind and metadata.name, which cannot be changed. A namespace in it is ignored.",
+							Description: "resource is the object to copy: a complete Secret or ConfigMap. Its apiVersion, kind and metadata.name are required and cannot be changed. Its namespace is ignored.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
 					"targets": {
 						SchemaProps: spec.SchemaProps{
-							Description: "targets says which namespaces get a copy.",
+							Description: "targets defines which namespaces get a copy.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ResourceDistributionTargets{}.OpenAPIModelName()),
 						},
@@ -33345,33 +33345,33 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistributionStatus(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourceDistributionStatus is what the controller observed.",
+				Description: "ResourceDistributionStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"desired": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desired is how many namespaces are to have a copy.",
+							Description: "desired is the number of namespaces that must have a copy.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"succeeded": {
 						SchemaProps: spec.SchemaProps{
-							Description: "succeeded is how many have the copy as it should be.",
+							Description: "succeeded is the number of namespaces that have a correct copy.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"failed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failed is how many have not.",
+							Description: "failed is the number of namespaces that do not have a correct copy.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the ResourceDistribution that this status is about.",
+							Description: "observedGeneration is the generation of the ResourceDistribution that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -33383,7 +33383,7 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistributionStatus(ref common.Referenc
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the ways in which the distribution can fail, and where it did.",
+							Description: "conditions report each kind of failure and the namespaces in which it happened.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -33422,7 +33422,7 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistributionTargetNamespaces(ref commo
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "list is the namespaces.",
+							Description: "list is the list of namespaces.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -33446,26 +33446,26 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistributionTargets(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourceDistributionTargets says which namespaces get a copy: all, or those that are included or selected, and in any case without those that are excluded.",
+				Description: "ResourceDistributionTargets defines which namespaces get a copy: all, or the included and selected ones. Excluded namespaces never get a copy.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"allNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allNamespaces asks for a copy in each namespace there is and will be. Defaults to false.",
+							Description: "allNamespaces creates a copy in every existing and future namespace. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"excludedNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "excludedNamespaces get no copy, whatever the other fields say.",
+							Description: "excludedNamespaces are namespaces that never get a copy. They take precedence over the other fields.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ResourceDistributionTargetNamespaces{}.OpenAPIModelName()),
 						},
 					},
 					"includedNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "includedNamespaces get a copy, also those that are created later.",
+							Description: "includedNamespaces are namespaces that get a copy, including those created later.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ResourceDistributionTargetNamespaces{}.OpenAPIModelName()),
 						},
@@ -33516,18 +33516,18 @@ func schema_pkg_apis_apps_v1beta1_ResourcesExpr(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourcesExpr is the expressions for limits and requests, such as \"max(cpu * 50%, 100m)\". They know + - * / ( ), max and min of two values, numbers, percentages, quantities, and the variables cpu and memory.",
+				Description: "ResourcesExpr contains the expressions for limits and requests, such as \"max(cpu * 50%, 100m)\". An expression can contain + - * / ( ), max and min of two values, numbers, percentages, quantities, and the variables cpu and memory.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"limits": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limits computes the limits. Its variables are the limits of the Pod's own containers; a limit is left out where one of those containers has none.",
+							Description: "limits computes the limits from the limits of the Pod's own containers. A limit is not set if one of these containers does not have it.",
 							Ref:         ref(v1beta1.ResourceExprs{}.OpenAPIModelName()),
 						},
 					},
 					"requests": {
 						SchemaProps: spec.SchemaProps{
-							Description: "requests computes the requests. Its variables are the requests of the Pod's own containers.",
+							Description: "requests computes the requests from the requests of the Pod's own containers.",
 							Ref:         ref(v1beta1.ResourceExprs{}.OpenAPIModelName()),
 						},
 					},
@@ -33548,7 +33548,7 @@ func schema_pkg_apis_apps_v1beta1_ResourcesPolicy(ref common.ReferenceCallback) 
 				Properties: map[string]spec.Schema{
 					"targetContainersMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "targetContainersMode is sum or max: how the resources of the Pod's own containers become the variables cpu and memory.\n\nPossible enum values:\n - `\"max\"` takes the largest.\n - `\"sum\"` adds them up.",
+							Description: "targetContainersMode is sum or max. It defines how the resources of the Pod's own containers are combined into the variables cpu and memory.\n\nPossible enum values:\n - `\"max\"` takes the largest.\n - `\"sum\"` adds them up.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -33557,7 +33557,7 @@ func schema_pkg_apis_apps_v1beta1_ResourcesPolicy(ref common.ReferenceCallback) 
 					},
 					"targetContainersNameRegex": {
 						SchemaProps: spec.SchemaProps{
-							Description: "targetContainersNameRegex is a regular expression that selects among the Pod's own containers by a part of their names. Defaults to \".*\", all of them.",
+							Description: "targetContainersNameRegex is a regular expression. It selects the Pod's own containers whose names contain a match. Defaults to \".*\", which selects all containers.",
 							Default:     ".*",
 							Type:        []string{"string"},
 							Format:      "",
@@ -33565,7 +33565,7 @@ func schema_pkg_apis_apps_v1beta1_ResourcesPolicy(ref common.ReferenceCallback) 
 					},
 					"resourcesExpr": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resourcesExpr is the expressions that the resources are computed with. At least one must be set.",
+							Description: "resourcesExpr contains the expressions that compute the resources. At least one must be set.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ResourcesExpr{}.OpenAPIModelName()),
 						},
@@ -33583,12 +33583,12 @@ func schema_pkg_apis_apps_v1beta1_RollingUpdateCloneSetStrategy(ref common.Refer
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RollingUpdateCloneSetStrategy is the settings of a rolling update.",
+				Description: "RollingUpdateCloneSetStrategy contains the settings of a rolling update.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"podUpdatePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly. ReCreate deletes a Pod and creates a new one. InPlaceIfPossible keeps the Pod and changes its containers where the change allows it, and recreates it otherwise. InPlaceOnly keeps the Pod and refuses any other change. Defaults to ReCreate.\n\nPossible enum values:\n - `\"InPlaceIfPossible\"` updates the Pod in place where the change allows it, and recreates it otherwise.\n - `\"InPlaceOnly\"` updates the Pod in place and refuses any other change.\n - `\"ReCreate\"` deletes the Pod and creates a new one.",
+							Description: "podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly. ReCreate deletes a Pod and creates a new one. InPlaceIfPossible updates the containers of the Pod if the change allows it, and recreates the Pod otherwise. InPlaceOnly updates the containers of the Pod and refuses any change that requires a new Pod. Defaults to ReCreate.\n\nPossible enum values:\n - `\"InPlaceIfPossible\"` updates the Pod in place if the change allows it, and recreates it otherwise.\n - `\"InPlaceOnly\"` updates the Pod in place and refuses any other change.\n - `\"ReCreate\"` deletes the Pod and creates a new one.",
 							Default:     "ReCreate",
 							Type:        []string{"string"},
 							Format:      "",
@@ -33597,32 +33597,32 @@ func schema_pkg_apis_apps_v1beta1_RollingUpdateCloneSetStrategy(ref common.Refer
 					},
 					"partition": {
 						SchemaProps: spec.SchemaProps{
-							Description: "partition is how many Pods stay at the old revision. A number, or a percentage of replicas, rounded up, like \"90%\". With more than one replica only 100% keeps all. Defaults to 0.",
+							Description: "partition is the number of Pods that stay at the old revision. It is a number, or a percentage of replicas such as \"90%\", rounded up. With more than one replica, only 100% keeps all Pods at the old revision. Defaults to 0.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable is how many Pods may be unavailable during an update or a deletion that you asked for. A number, or a percentage of replicas like \"20%\", rounded up, or down when maxSurge is more than 0. It cannot be 0 when maxSurge is 0. Defaults to 20%.",
+							Description: "maxUnavailable is the maximum number of unavailable Pods during an update, or during a deletion that you request. It is a number, or a percentage of replicas such as \"20%\", rounded up, or rounded down if maxSurge is greater than 0. It cannot be 0 if maxSurge is 0. Defaults to 20%.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"maxSurge": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxSurge is how many Pods may exist beyond replicas during an update or a deletion that you asked for. A number, or a percentage of replicas, rounded up. It must be 0 when Pods are updated in place only. Defaults to 0.",
+							Description: "maxSurge is the maximum number of Pods in addition to replicas during an update, or during a deletion that you request. It is a number, or a percentage of replicas such as \"20%\", rounded up. It must be 0 with InPlaceOnly. Defaults to 0.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused stops updates. Scaling goes on. Defaults to false.",
+							Description: "paused stops updates. Scaling continues. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"priorityStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "priorityStrategy says which Pods are updated first.",
+							Description: "priorityStrategy defines which Pods are updated first.",
 							Ref:         ref(pub.UpdatePriorityStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -33647,7 +33647,7 @@ func schema_pkg_apis_apps_v1beta1_RollingUpdateCloneSetStrategy(ref common.Refer
 					},
 					"inPlaceUpdateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inPlaceUpdateStrategy is the settings of an in-place update.",
+							Description: "inPlaceUpdateStrategy contains the settings of an in-place update.",
 							Ref:         ref(v1beta1.InPlaceUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -33663,12 +33663,12 @@ func schema_pkg_apis_apps_v1beta1_RollingUpdateDaemonSet(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RollingUpdateDaemonSet is the settings of a rolling update. Nodes are updated in descending order of their names.",
+				Description: "RollingUpdateDaemonSet contains the settings of a rolling update. Nodes are updated in descending order of their names.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"rollingUpdateType": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rollingUpdateType is Standard or InPlaceIfPossible. Standard deletes a Pod and creates a new one. InPlaceIfPossible keeps the Pod and changes its containers where the change allows it, and recreates it otherwise. It needs maxSurge 0. Defaults to Standard.\n\nPossible enum values:\n - `\"InPlaceIfPossible\"` updates the Pod in place where the change allows it, and recreates it otherwise.\n - `\"Standard\"` deletes the Pod and creates a new one.",
+							Description: "rollingUpdateType is Standard or InPlaceIfPossible. Standard deletes a Pod and creates a new one. InPlaceIfPossible updates the containers of the Pod if the change allows it, and recreates the Pod otherwise. It needs maxSurge 0. Defaults to Standard.\n\nPossible enum values:\n - `\"InPlaceIfPossible\"` updates the Pod in place if the change allows it, and recreates it otherwise.\n - `\"Standard\"` deletes the Pod and creates a new one.",
 							Default:     "Standard",
 							Type:        []string{"string"},
 							Format:      "",
@@ -33677,25 +33677,25 @@ func schema_pkg_apis_apps_v1beta1_RollingUpdateDaemonSet(ref common.ReferenceCal
 					},
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable is on how many nodes the Pod may be unavailable during an update. A number, or a percentage of the nodes that fit, rounded up, and no more than 100%. It must be 0 when maxSurge is not. Defaults to 1 when neither it nor maxSurge is set.",
+							Description: "maxUnavailable is the maximum number of nodes on which the Pod is unavailable during an update. It is a number, or a percentage of the eligible nodes of at most 100%, rounded up. It must be 0 if maxSurge is not 0. Defaults to 1 if neither maxUnavailable nor maxSurge is set.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"maxSurge": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxSurge is on how many nodes the new Pod may run beside the old one during an update. A number, or a percentage of the nodes that fit, rounded up, and no more than 100%. It must be 0 when maxUnavailable is not. Defaults to 0.",
+							Description: "maxSurge is the maximum number of nodes on which the old and the new Pod run at the same time during an update. It is a number, or a percentage of the eligible nodes of at most 100%, rounded up. It must be 0 if maxUnavailable is not 0. Defaults to 0.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector selects nodes by their labels: the update reaches no others. Beside it, partition still counts all nodes.",
+							Description: "selector selects the nodes to update by their labels. partition still counts all nodes.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 					"partition": {
 						SchemaProps: spec.SchemaProps{
-							Description: "partition is on how many nodes the old Pod stays. A number, or a percentage of the nodes that fit, rounded down, and no more than 100%. Unset means 0.",
+							Description: "partition is the number of nodes on which the old Pod stays. It is a number, or a percentage of the eligible nodes of at most 100%, rounded down. If unset, the value is 0.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -33719,12 +33719,12 @@ func schema_pkg_apis_apps_v1beta1_RollingUpdateStatefulSetStrategy(ref common.Re
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RollingUpdateStatefulSetStrategy is the settings of a rolling update.",
+				Description: "RollingUpdateStatefulSetStrategy contains the settings of a rolling update.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"partition": {
 						SchemaProps: spec.SchemaProps{
-							Description: "partition is how many Pods stay at the old revision: those with the lowest numbers, or with unorderedUpdate the last in its order. It is a number, never a percentage. Defaults to 0.",
+							Description: "partition is the number of Pods that stay at the old revision: the Pods with the lowest ordinals, or with unorderedUpdate the last Pods in its order. It must be a number, not a percentage. Defaults to 0.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -33732,13 +33732,13 @@ func schema_pkg_apis_apps_v1beta1_RollingUpdateStatefulSetStrategy(ref common.Re
 					},
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable is how many Pods may be unavailable during an update. A number, or a percentage of replicas like \"20%\", rounded down, and at least 1. Other values than the number 1 need podManagementPolicy Parallel. Defaults to 1.",
+							Description: "maxUnavailable is the maximum number of unavailable Pods during an update. It is a number, or a percentage of replicas such as \"20%\", rounded down, and at least 1. Values other than 1 require podManagementPolicy Parallel. Defaults to 1.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"podUpdatePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly. ReCreate deletes a Pod and creates a new one. InPlaceIfPossible keeps the Pod and changes its containers where the change allows it, and recreates it otherwise. InPlaceOnly keeps the Pod and refuses any other change. The two that update in place need InPlaceUpdateReady in the readinessGates of the template. Defaults to ReCreate.\n\nPossible enum values:\n - `\"InPlaceIfPossible\"` updates the Pod in place where the change allows it, and recreates it otherwise.\n - `\"InPlaceOnly\"` updates the Pod in place and refuses any other change.\n - `\"ReCreate\"` deletes the Pod and creates a new one.",
+							Description: "podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly. ReCreate deletes a Pod and creates a new one. InPlaceIfPossible updates the containers of the Pod if the change allows it, and recreates the Pod otherwise. InPlaceOnly updates the containers of the Pod and refuses any change that requires a new Pod. In-place updates require InPlaceUpdateReady in the readinessGates of the template. Defaults to ReCreate.\n\nPossible enum values:\n - `\"InPlaceIfPossible\"` updates the Pod in place if the change allows it, and recreates it otherwise.\n - `\"InPlaceOnly\"` updates the Pod in place and refuses any other change.\n - `\"ReCreate\"` deletes the Pod and creates a new one.",
 							Default:     "ReCreate",
 							Type:        []string{"string"},
 							Format:      "",
@@ -33747,26 +33747,26 @@ func schema_pkg_apis_apps_v1beta1_RollingUpdateStatefulSetStrategy(ref common.Re
 					},
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused stops updates. Scaling goes on. Defaults to false.",
+							Description: "paused stops updates. Scaling continues. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"unorderedUpdate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unorderedUpdate updates Pods in another order than from the highest number down. It needs podManagementPolicy Parallel.",
+							Description: "unorderedUpdate updates Pods in another order than by descending ordinal. It requires podManagementPolicy Parallel.",
 							Ref:         ref(v1beta1.UnorderedUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"inPlaceUpdateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inPlaceUpdateStrategy is the settings of an in-place update.",
+							Description: "inPlaceUpdateStrategy contains the settings of an in-place update.",
 							Ref:         ref(pub.InPlaceUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"minReadySeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minReadySeconds is how long a Pod must have been ready to count as available, from 0 to 300. Defaults to 0: a Pod is available as soon as it is ready.",
+							Description: "minReadySeconds is the number of seconds that a Pod must be ready before it counts as available, from 0 to 300. Defaults to 0: a Pod is available as soon as it is ready.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -33784,12 +33784,12 @@ func schema_pkg_apis_apps_v1beta1_SandboxConfig(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SandboxConfig is metadata that the container runtime gets with a pull, for runtimes that load images lazily.",
+				Description: "SandboxConfig is metadata for the container runtime. It is passed with a pull, for runtimes that load images lazily.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"annotations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "annotations are passed on as they are.",
+							Description: "annotations are passed to the container runtime unchanged.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -33805,7 +33805,7 @@ func schema_pkg_apis_apps_v1beta1_SandboxConfig(ref common.ReferenceCallback) co
 					},
 					"labels": {
 						SchemaProps: spec.SchemaProps{
-							Description: "labels are passed on as they are.",
+							Description: "labels are passed to the container runtime unchanged.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -33829,12 +33829,12 @@ func schema_pkg_apis_apps_v1beta1_ShareVolumePolicy(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ShareVolumePolicy says whether a container shares what the Pod's containers have.",
+				Description: "ShareVolumePolicy defines whether a container shares the volumes or devices of the Pod's containers.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is enabled or disabled. Defaults to disabled.\n\nPossible enum values:\n - `\"disabled\"` does not.\n - `\"enabled\"` shares it.",
+							Description: "type is enabled or disabled. Defaults to disabled.\n\nPossible enum values:\n - `\"disabled\"` does not share them.\n - `\"enabled\"` shares them.",
 							Default:     "disabled",
 							Type:        []string{"string"},
 							Format:      "",
@@ -33851,7 +33851,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarContainer(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarContainer is a container of Kubernetes, and how it is added to Pods and upgraded.",
+				Description: "SidecarContainer is a Kubernetes container with settings for its injection and upgrade.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -34160,7 +34160,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarContainer(ref common.ReferenceCallback)
 					},
 					"podInjectPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podInjectPolicy is BeforeAppContainer or AfterAppContainer: whether the container comes before the Pod's own or behind them. It counts where the Pod has no container of that name; otherwise the container takes the place of that one. Defaults to BeforeAppContainer for containers, AfterAppContainer for initContainers.\n\nPossible enum values:\n - `\"AfterAppContainer\"` puts the container behind those of the Pod.\n - `\"BeforeAppContainer\"` puts the container before those of the Pod.",
+							Description: "podInjectPolicy is BeforeAppContainer or AfterAppContainer. It defines whether the container is placed before or after the containers of the Pod. If the Pod has a container with the same name, the container replaces it. Defaults to BeforeAppContainer for containers, AfterAppContainer for initContainers.\n\nPossible enum values:\n - `\"AfterAppContainer\"` puts the container after those of the Pod.\n - `\"BeforeAppContainer\"` puts the container before those of the Pod.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"AfterAppContainer", "BeforeAppContainer"},
@@ -34168,21 +34168,21 @@ func schema_pkg_apis_apps_v1beta1_SidecarContainer(ref common.ReferenceCallback)
 					},
 					"upgradeStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "upgradeStrategy says how the container comes to a new image in a running Pod.",
+							Description: "upgradeStrategy defines how the container is updated to a new image in a running Pod.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.SidecarContainerUpgradeStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"shareVolumePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "shareVolumePolicy says whether the container mounts what the Pod's own containers mount.",
+							Description: "shareVolumePolicy defines whether the container gets the volume mounts of the Pod's own containers.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.ShareVolumePolicy{}.OpenAPIModelName()),
 						},
 					},
 					"shareVolumeDevicePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "shareVolumeDevicePolicy says whether the container gets the block devices of the Pod's own containers.",
+							Description: "shareVolumeDevicePolicy defines whether the container gets the block devices of the Pod's own containers.",
 							Ref:         ref(v1beta1.ShareVolumePolicy{}.OpenAPIModelName()),
 						},
 					},
@@ -34193,7 +34193,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarContainer(ref common.ReferenceCallback)
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "transferEnv copies environment variables of the Pod's own containers. Variables that the container sets itself stay.",
+							Description: "transferEnv copies environment variables of the Pod's own containers. Variables that the container defines itself are not replaced.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -34207,7 +34207,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarContainer(ref common.ReferenceCallback)
 					},
 					"resourcesPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resourcesPolicy computes the resources of the container from those of the Pod's own containers. It excludes resources. Of initContainers, only those with restartPolicy Always can have it.",
+							Description: "resourcesPolicy computes the resources of the container from those of the Pod's own containers. It cannot be used together with resources. An initContainer can have it only with restartPolicy Always.",
 							Ref:         ref(v1beta1.ResourcesPolicy{}.OpenAPIModelName()),
 						},
 					},
@@ -34224,12 +34224,12 @@ func schema_pkg_apis_apps_v1beta1_SidecarContainerUpgradeStrategy(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarContainerUpgradeStrategy says how a container comes to a new image in a running Pod.",
+				Description: "SidecarContainerUpgradeStrategy defines how a container is updated to a new image in a running Pod.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"upgradeType": {
 						SchemaProps: spec.SchemaProps{
-							Description: "upgradeType is ColdUpgrade or HotUpgrade. ColdUpgrade restarts the container with the new image. HotUpgrade puts two containers into the Pod: the new image starts in the one that is empty, and then the other one is emptied. It cannot be changed. Defaults to ColdUpgrade.\n\nPossible enum values:\n - `\"ColdUpgrade\"` restarts the container with the new image.\n - `\"HotUpgrade\"` starts the new image in a second container, and then empties the first.",
+							Description: "upgradeType is ColdUpgrade or HotUpgrade. ColdUpgrade restarts the container with the new image. HotUpgrade adds two containers to the Pod. One of them runs an empty image. An upgrade starts the new image in that container, and then sets the other container to the empty image. The field cannot be changed. Defaults to ColdUpgrade.\n\nPossible enum values:\n - `\"ColdUpgrade\"` restarts the container with the new image.\n - `\"HotUpgrade\"` starts the new image in a second container, and then empties the first.",
 							Default:     "ColdUpgrade",
 							Type:        []string{"string"},
 							Format:      "",
@@ -34238,7 +34238,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarContainerUpgradeStrategy(ref common.Ref
 					},
 					"hotUpgradeEmptyImage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hotUpgradeEmptyImage is what runs in the empty container of a HotUpgrade, which needs it. The image must pass the probes of the container and never end.",
+							Description: "hotUpgradeEmptyImage is the image of the empty container. It is required with HotUpgrade. The image must pass the probes of the container and must not exit.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -34253,7 +34253,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSet(ref common.ReferenceCallback) commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSet adds containers, init containers, volumes, pull secrets and annotations to new Pods that it selects, in all namespaces or some. Afterwards it changes the images of those containers in the running Pods, step by step. It never deletes or recreates a Pod, and takes nothing out of one.",
+				Description: "SidecarSet adds containers, init containers, volumes, pull secrets and annotations to new Pods that it selects, in all or some namespaces. Later, it updates the images of these containers in running Pods gradually. It never deletes or recreates a Pod, and never removes anything from a Pod.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -34279,14 +34279,14 @@ func schema_pkg_apis_apps_v1beta1_SidecarSet(ref common.ReferenceCallback) commo
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says what is added to which Pods, and how it is upgraded in them.",
+							Description: "spec defines what is added to which Pods, and how it is upgraded.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.SidecarSetSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.SidecarSetStatus{}.OpenAPIModelName()),
 						},
@@ -34303,26 +34303,26 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetInjectRevision(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSetInjectRevision names a stored revision. customVersion, revisionName or both must be set; revisionName wins.",
+				Description: "SidecarSetInjectRevision names a stored revision. customVersion, revisionName or both must be set. revisionName takes precedence.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"customVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "customVersion names a revision by the customVersion that the SidecarSet had. Of several, the newest counts.",
+							Description: "customVersion selects a revision by the customVersion that the SidecarSet had. If several revisions match, the newest one is used.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"revisionName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionName names a revision by its ControllerRevision.",
+							Description: "revisionName selects a revision by the name of its ControllerRevision.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "policy is Always or Partial. Always gives the revision to all new Pods. Partial gives it to those that updateStrategy, with paused, selector or partition as a percentage, would keep at the old version. Defaults to Always.\n\nPossible enum values:\n - `\"Always\"` gives it to all of them.\n - `\"Partial\"` gives it to those that updateStrategy would keep on the old version.",
+							Description: "policy is Always or Partial. Always injects the revision into all new Pods. Partial injects it into the new Pods that updateStrategy keeps at the old version by paused, selector or a percentage partition. Defaults to Always.\n\nPossible enum values:\n - `\"Always\"` gives it to all of them.\n - `\"Partial\"` gives it to the Pods that updateStrategy keeps at the old version.",
 							Default:     "Always",
 							Type:        []string{"string"},
 							Format:      "",
@@ -34339,19 +34339,19 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetInjectionStrategy(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSetInjectionStrategy says what new Pods get.",
+				Description: "SidecarSetInjectionStrategy defines what is added to new Pods.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused gives new Pods nothing. Pods that have the containers are still upgraded. Defaults to false.",
+							Description: "paused stops the injection into new Pods. Existing Pods are still upgraded. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"revision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revision gives new Pods a stored revision instead of what the SidecarSet holds now.",
+							Description: "revision injects a stored revision into new Pods instead of the current one.",
 							Ref:         ref(v1beta1.SidecarSetInjectRevision{}.OpenAPIModelName()),
 						},
 					},
@@ -34418,12 +34418,12 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetPatchPodMetadata(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSetPatchPodMetadata is annotations that the Pods get. An administrator allows their keys in the ConfigMap kruise-configuration.",
+				Description: "SidecarSetPatchPodMetadata is a set of annotations for the Pods. An administrator must allow their keys in the ConfigMap kruise-configuration.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"annotations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "annotations are the annotations. No key may be in another entry too.",
+							Description: "annotations are the annotations to set. A key must not occur in two entries.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -34439,7 +34439,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetPatchPodMetadata(ref common.Referenc
 					},
 					"patchPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "patchPolicy is Retain, Overwrite or MergePatchJson: what happens when the Pod has the annotation already. Retain leaves it alone, Overwrite replaces it, and MergePatchJson merges the value into it as JSON (RFC 7396). Defaults to Retain.\n\nPossible enum values:\n - `\"MergePatchJson\"` merges the two as JSON.\n - `\"Overwrite\"` replaces it.\n - `\"Retain\"` leaves it alone.",
+							Description: "patchPolicy is Retain, Overwrite or MergePatchJson. It defines what happens if the Pod already has the annotation. Retain keeps it, Overwrite replaces it, and MergePatchJson merges the value into it as JSON (RFC 7396). Defaults to Retain.\n\nPossible enum values:\n - `\"MergePatchJson\"` merges the two as JSON.\n - `\"Overwrite\"` replaces it.\n - `\"Retain\"` keeps it.",
 							Default:     "Retain",
 							Type:        []string{"string"},
 							Format:      "",
@@ -34456,18 +34456,18 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetSpec(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSetSpec says what is added to which Pods, and how it is upgraded in them.",
+				Description: "SidecarSetSpec defines what is added to which Pods, and how it is upgraded.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector selects Pods by their labels at their creation. It must not be empty.",
+							Description: "selector selects Pods by the labels that they have when they are created. It must not be empty.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 					"namespaceSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaceSelector limits the SidecarSet to the Pods of namespaces with these labels. It must not be empty when it is set. Unset means all namespaces.",
+							Description: "namespaceSelector limits the SidecarSet to the Pods of namespaces with these labels. If set, it must not be empty. If unset, the SidecarSet applies to all namespaces.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -34483,7 +34483,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetSpec(ref common.ReferenceCallback) c
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "initContainers are added to the init containers of the Pods. They are never upgraded in Pods that exist. initContainers or containers must be set.",
+							Description: "initContainers are added to the init containers of the Pods. They are never upgraded in existing Pods. initContainers or containers must be set.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -34507,7 +34507,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetSpec(ref common.ReferenceCallback) c
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "containers are added to the containers of the Pods. An update may remove one and change one, and cannot add one. Only a change of images reaches Pods that exist.",
+							Description: "containers are added to the containers of the Pods. An update of the SidecarSet can remove or change containers, but cannot add them. Only image changes are applied to existing Pods.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -34531,7 +34531,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetSpec(ref common.ReferenceCallback) c
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "volumes are what the containers mount. One that no container mounts is not added, nor is one for which the Pod has a volume of the same name.",
+							Description: "volumes are the volumes that the containers mount. A volume is not added if no container mounts it, or if the Pod has a volume with the same name.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -34545,14 +34545,14 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetSpec(ref common.ReferenceCallback) c
 					},
 					"updateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateStrategy says how Pods that have the containers come to new images.",
+							Description: "updateStrategy defines how existing Pods are updated to new images.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.SidecarSetUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"injectionStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "injectionStrategy says what new Pods get.",
+							Description: "injectionStrategy defines what is added to new Pods.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.SidecarSetInjectionStrategy{}.OpenAPIModelName()),
 						},
@@ -34569,7 +34569,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetSpec(ref common.ReferenceCallback) c
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePullSecrets are added to those of the Pods. They must exist in the Pods' namespaces.",
+							Description: "imagePullSecrets are added to the imagePullSecrets of the Pods. The Secrets must exist in the namespaces of the Pods.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -34583,7 +34583,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetSpec(ref common.ReferenceCallback) c
 					},
 					"revisionHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionHistoryLimit is how many revisions are kept, beside those that Pods use. Values below 1 count as 1. Defaults to 10.",
+							Description: "revisionHistoryLimit is the number of revisions to keep, in addition to the revisions that Pods use. Values below 1 count as 1. Defaults to 10.",
 							Default:     10,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -34596,7 +34596,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetSpec(ref common.ReferenceCallback) c
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "patchPodMetadata are annotations that the Pods get.",
+							Description: "patchPodMetadata are annotations to set on the Pods.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -34610,7 +34610,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetSpec(ref common.ReferenceCallback) c
 					},
 					"customVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "customVersion is your own name for what the SidecarSet now holds, by which injectionStrategy.revision can name it later. In v1alpha1, it is the label apps.kruise.io/sidecarset-custom-version.",
+							Description: "customVersion is a custom name for the current revision. injectionStrategy.revision can refer to it later. In v1alpha1, it is the label apps.kruise.io/sidecarset-custom-version.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -34628,19 +34628,19 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetStatus(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSetStatus is what the controller observed.",
+				Description: "SidecarSetStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the SidecarSet that this status is about.",
+							Description: "observedGeneration is the generation of the SidecarSet that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"matchedPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "matchedPods is how many Pods have the containers of this SidecarSet.",
+							Description: "matchedPods is the number of Pods that have the containers of this SidecarSet.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -34648,7 +34648,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetStatus(ref common.ReferenceCallback)
 					},
 					"updatedPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedPods is how many of them are up to date.",
+							Description: "updatedPods is the number of matched Pods that are up to date.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -34656,7 +34656,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetStatus(ref common.ReferenceCallback)
 					},
 					"readyPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readyPods is how many of them are ready.",
+							Description: "readyPods is the number of matched Pods that are ready.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -34664,7 +34664,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetStatus(ref common.ReferenceCallback)
 					},
 					"updatedReadyPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedReadyPods is how many of them are up to date and ready.",
+							Description: "updatedReadyPods is the number of matched Pods that are up to date and ready.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -34678,7 +34678,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetStatus(ref common.ReferenceCallback)
 					},
 					"collisionCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "collisionCount counts collisions of revision names. The controller uses it to find a free name.",
+							Description: "collisionCount is the number of collisions of revision names. The controller uses it to create a unique name.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -34694,12 +34694,12 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetUpdateStrategy(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SidecarSetUpdateStrategy says how Pods that have the containers come to new images.",
+				Description: "SidecarSetUpdateStrategy defines how existing Pods are updated to new images.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is RollingUpdate or NotUpdate. RollingUpdate changes images in Pods step by step. NotUpdate leaves Pods alone: only new ones get what is new. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"NotUpdate\"` upgrades no Pods: only new ones get what is new.\n - `\"RollingUpdate\"` upgrades Pods step by step.",
+							Description: "type is RollingUpdate or NotUpdate. RollingUpdate updates images in existing Pods gradually. NotUpdate does not update existing Pods: changes apply only to new Pods. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"NotUpdate\"` does not upgrade existing Pods: changes apply only to new Pods.\n - `\"RollingUpdate\"` upgrades Pods gradually.",
 							Default:     "RollingUpdate",
 							Type:        []string{"string"},
 							Format:      "",
@@ -34715,25 +34715,25 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetUpdateStrategy(ref common.ReferenceC
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector limits the upgrade to Pods with these labels. It must not be empty when it is set, and excludes partition. Unset means all Pods.",
+							Description: "selector limits the upgrade to Pods with these labels. If set, it must not be empty. It cannot be used together with partition. If unset, all Pods are upgraded.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 					"partition": {
 						SchemaProps: spec.SchemaProps{
-							Description: "partition is how many Pods stay at the old version. A number, or a percentage of the matched Pods, rounded up, like \"90%\". With more than one Pod only 100% keeps all. Defaults to 0.",
+							Description: "partition is the number of Pods that stay at the old version. It is a number, or a percentage of the matched Pods such as \"90%\", rounded up. With more than one Pod, only 100% keeps all Pods at the old version. Defaults to 0.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable is how many upgraded Pods may be not ready at a time. A number, or a percentage of the matched Pods, rounded up, like \"20%\". With 0, no ready Pod is upgraded. Defaults to 1.",
+							Description: "maxUnavailable is the maximum number of upgraded Pods that are not ready at a time. It is a number, or a percentage of the matched Pods such as \"20%\", rounded up. With 0, no ready Pod is upgraded. Defaults to 1.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"priorityStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "priorityStrategy says which Pods are upgraded first.",
+							Description: "priorityStrategy defines which Pods are upgraded first.",
 							Ref:         ref(pub.UpdatePriorityStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -34768,7 +34768,7 @@ func schema_pkg_apis_apps_v1beta1_SourceContainerNameSource(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SourceContainerNameSource says where a Pod names a container.",
+				Description: "SourceContainerNameSource is a field of a Pod that contains the name of a container.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"fieldRef": {
@@ -34789,7 +34789,7 @@ func schema_pkg_apis_apps_v1beta1_StatefulSet(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "StatefulSet manages Pods that keep their name, their place in an order and their volumes. It does what a StatefulSet of apps/v1 does. Beyond that it updates several Pods at once, updates Pods in place, leaves out numbers that you reserve, and limits how fast it scales.",
+				Description: "StatefulSet manages Pods that keep their names, their order and their volumes. In addition to the features of a StatefulSet of apps/v1, it can update several Pods at once, update Pods in place, skip ordinals that you reserve, and limit how fast it scales.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -34822,7 +34822,7 @@ func schema_pkg_apis_apps_v1beta1_StatefulSet(ref common.ReferenceCallback) comm
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.StatefulSetStatus{}.OpenAPIModelName()),
 						},
@@ -34890,12 +34890,12 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetOrdinals(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "StatefulSetOrdinals says which numbers Pods get.",
+				Description: "StatefulSetOrdinals defines the ordinals of the Pods.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"start": {
 						SchemaProps: spec.SchemaProps{
-							Description: "start is the number of the first Pod. Defaults to 0.",
+							Description: "start is the ordinal of the first Pod. Defaults to 0.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -34910,12 +34910,12 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolic
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "StatefulSetPersistentVolumeClaimRetentionPolicy says when claims go.",
+				Description: "StatefulSetPersistentVolumeClaimRetentionPolicy defines when claims are deleted.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"whenDeleted": {
 						SchemaProps: spec.SchemaProps{
-							Description: "whenDeleted is Retain or Delete: what becomes of the claims when the StatefulSet is deleted. Defaults to Retain.\n\nPossible enum values:\n - `\"Delete\"` deletes claims.\n - `\"Retain\"` keeps claims.",
+							Description: "whenDeleted is Retain or Delete. It defines what happens to the claims when the StatefulSet is deleted. Defaults to Retain.\n\nPossible enum values:\n - `\"Delete\"` deletes claims.\n - `\"Retain\"` keeps claims.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Delete", "Retain"},
@@ -34923,7 +34923,7 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolic
 					},
 					"whenScaled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "whenScaled is Retain or Delete: what becomes of the claims of a Pod that goes because replicas was lowered or its number was reserved. Defaults to Retain.\n\nPossible enum values:\n - `\"Delete\"` deletes claims.\n - `\"Retain\"` keeps claims.",
+							Description: "whenScaled is Retain or Delete. It defines what happens to the claims of a Pod that is deleted because replicas was lowered or its ordinal was reserved. Defaults to Retain.\n\nPossible enum values:\n - `\"Delete\"` deletes claims.\n - `\"Retain\"` keeps claims.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Delete", "Retain"},
@@ -34939,12 +34939,12 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetScaleStrategy(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "StatefulSetScaleStrategy says how Pods are created.",
+				Description: "StatefulSetScaleStrategy defines how Pods are created.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable limits how many Pods may be unavailable for new ones to be created. A number, or a percentage of replicas like \"10%\", rounded down, and at least 1. Other values than the number 1 need podManagementPolicy Parallel. Defaults to no limit.",
+							Description: "maxUnavailable limits the creation of Pods. The controller creates no Pods while this number of Pods is unavailable. It is a number, or a percentage of replicas such as \"10%\", rounded down, and at least 1. Values other than 1 require podManagementPolicy Parallel. Defaults to no limit.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -34991,7 +34991,7 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetSpec(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "volumeClaimTemplates are claims that each Pod gets for itself, named after the Pod: the Pod that later has the same number gets the same claims. A volume of the template with the same name is replaced by the claim. A change affects only claims created after it, and starts no update, unless volumeClaimUpdateStrategy says otherwise.",
+							Description: "volumeClaimTemplates are the claims that the controller creates for each Pod. Claims are named after the Pod: a later Pod with the same ordinal gets the same claims. A claim replaces a volume of the template with the same name. A change affects only new claims and does not start an update, unless volumeClaimUpdateStrategy says otherwise.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -35005,14 +35005,14 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetSpec(ref common.ReferenceCallback) 
 					},
 					"serviceName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serviceName is the headless Service that gives Pods their names in DNS: <pod>.<serviceName>.<namespace>.svc. You create it. It cannot be changed.",
+							Description: "serviceName is the headless Service for the DNS names of the Pods: <pod>.<serviceName>.<namespace>.svc. You must create the Service. The field cannot be changed.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"podManagementPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podManagementPolicy is OrderedReady or Parallel, and cannot be changed. OrderedReady creates a Pod when all Pods before it are ready, deletes them in reverse order, and updates one at a time. Parallel does not wait for other Pods. Defaults to OrderedReady.\n\nPossible enum values:\n - `\"OrderedReady\"` will create pods in strictly increasing order on scale up and strictly decreasing order on scale down, progressing only when the previous pod is ready or terminated. At most one pod will be changed at any time.\n - `\"Parallel\"` will create and delete pods as soon as the stateful set replica count is changed, and will not wait for pods to be ready or complete termination.",
+							Description: "podManagementPolicy is OrderedReady or Parallel, and cannot be changed. OrderedReady creates a Pod after all Pods with a lower ordinal are ready, deletes Pods in reverse order, and updates one Pod at a time. Parallel does not wait for other Pods. Defaults to OrderedReady.\n\nPossible enum values:\n - `\"OrderedReady\"` will create pods in strictly increasing order on scale up and strictly decreasing order on scale down, progressing only when the previous pod is ready or terminated. At most one pod will be changed at any time.\n - `\"Parallel\"` will create and delete pods as soon as the stateful set replica count is changed, and will not wait for pods to be ready or complete termination.",
 							Default:     "OrderedReady",
 							Type:        []string{"string"},
 							Format:      "",
@@ -35021,14 +35021,14 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetSpec(ref common.ReferenceCallback) 
 					},
 					"updateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateStrategy says how Pods come to a new revision of the template.",
+							Description: "updateStrategy defines how Pods are updated to a new revision of the template.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.StatefulSetUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"revisionHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionHistoryLimit is how many old revisions are kept, beside those that Pods use. Defaults to 10.",
+							Description: "revisionHistoryLimit is the number of old revisions to keep, in addition to the revisions that Pods use. Defaults to 10.",
 							Default:     10,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -35041,7 +35041,7 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetSpec(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "reserveOrdinals are numbers that no Pod gets. An item is a number like 3, or a range as text like \"0-2\". A Pod that has a reserved number is deleted, and one with the next free number takes its place.",
+							Description: "reserveOrdinals are ordinals that no Pod gets. An item is a number such as 3, or a range such as \"0-2\". A Pod with a reserved ordinal is deleted and replaced by a Pod with the next free ordinal.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -35054,31 +35054,31 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetSpec(ref common.ReferenceCallback) 
 					},
 					"lifecycle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lifecycle holds Pods before they are deleted, around an in-place update, or before they count as available, until you release them.",
+							Description: "lifecycle defines hooks. A hook holds a Pod before deletion, before and after an in-place update, or before it counts as available, until you release the Pod.",
 							Ref:         ref(pub.Lifecycle{}.OpenAPIModelName()),
 						},
 					},
 					"scaleStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "scaleStrategy says how Pods are created.",
+							Description: "scaleStrategy defines how Pods are created.",
 							Ref:         ref(v1beta1.StatefulSetScaleStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"persistentVolumeClaimRetentionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "persistentVolumeClaimRetentionPolicy says when the claims of volumeClaimTemplates go. Unset, they stay.",
+							Description: "persistentVolumeClaimRetentionPolicy defines when the claims of volumeClaimTemplates are deleted. If unset, they are kept.",
 							Ref:         ref(v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy{}.OpenAPIModelName()),
 						},
 					},
 					"ordinals": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ordinals says which numbers Pods get. It has an effect where the feature gate StatefulSetStartOrdinal is on.",
+							Description: "ordinals defines the ordinals of the Pods. It has an effect only if the feature gate StatefulSetStartOrdinal is enabled.",
 							Ref:         ref(v1beta1.StatefulSetOrdinals{}.OpenAPIModelName()),
 						},
 					},
 					"volumeClaimUpdateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "volumeClaimUpdateStrategy says what becomes of existing claims when their template changes. It has an effect where the feature gate StatefulSetAutoResizePVCGate is on.",
+							Description: "volumeClaimUpdateStrategy defines what happens to existing claims when their template changes. It has an effect only if the feature gate StatefulSetAutoResizePVCGate is enabled.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.VolumeClaimUpdateStrategy{}.OpenAPIModelName()),
 						},
@@ -35096,19 +35096,19 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetStatus(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "StatefulSetStatus is what the controller observed.",
+				Description: "StatefulSetStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the StatefulSet that this status is about.",
+							Description: "observedGeneration is the generation of the StatefulSet that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is the number of Pods that exist.",
+							Description: "replicas is the number of existing Pods.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -35116,7 +35116,7 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetStatus(ref common.ReferenceCallback
 					},
 					"readyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readyReplicas is how many of them run and are ready.",
+							Description: "readyReplicas is the number of running and ready Pods.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -35124,7 +35124,7 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetStatus(ref common.ReferenceCallback
 					},
 					"availableReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "availableReplicas is how many of them have been ready for minReadySeconds and are held by no lifecycle hook.",
+							Description: "availableReplicas is the number of Pods that have been ready for minReadySeconds and are not held by a lifecycle hook.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -35132,7 +35132,7 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetStatus(ref common.ReferenceCallback
 					},
 					"currentReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentReplicas is how many of them are at currentRevision.",
+							Description: "currentReplicas is the number of Pods at currentRevision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -35140,7 +35140,7 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetStatus(ref common.ReferenceCallback
 					},
 					"updatedReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedReplicas is how many of them are at updateRevision.",
+							Description: "updatedReplicas is the number of Pods at updateRevision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -35148,21 +35148,21 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetStatus(ref common.ReferenceCallback
 					},
 					"currentRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentRevision is the name of the last revision that reached all Pods.",
+							Description: "currentRevision is the name of the last revision to which all Pods were updated.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"updateRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateRevision is the name of the revision of the template as it is now.",
+							Description: "updateRevision is the name of the revision of the current template.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"collisionCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "collisionCount counts collisions of revision names. The controller uses it to find a free name.",
+							Description: "collisionCount is the number of collisions of revision names. The controller uses it to create a unique name.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -35179,7 +35179,7 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetStatus(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations: FailedCreatePod, FailedUpdatePod.",
+							Description: "conditions are the latest observed conditions. Their types are FailedCreatePod, FailedUpdatePod.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -35193,21 +35193,21 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetStatus(ref common.ReferenceCallback
 					},
 					"labelSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "labelSelector is selector as text, for autoscalers.",
+							Description: "labelSelector is the selector in string form, for autoscalers.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"updatedReadyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedReadyReplicas is how many Pods are at updateRevision and ready.",
+							Description: "updatedReadyReplicas is the number of ready Pods at updateRevision.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"updatedAvailableReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedAvailableReplicas is how many Pods are at updateRevision and available.",
+							Description: "updatedAvailableReplicas is the number of available Pods at updateRevision.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -35224,7 +35224,7 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetStatus(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "volumeClaims counts the claims of each template of volumeClaimTemplates.",
+							Description: "volumeClaims contains the claim counts of each template of volumeClaimTemplates.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -35254,14 +35254,14 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetTemplateSpec(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata of each StatefulSet: labels and annotations count.",
+							Description: "metadata is the metadata of each StatefulSet. Only labels and annotations are used.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec of each StatefulSet. replicas and the partition of an update must not be set: they come from topology and updateStrategy. selector has no effect.",
+							Description: "spec is the spec of each StatefulSet. replicas and the partition of an update must not be set: they come from topology and updateStrategy. selector has no effect.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1.StatefulSetSpec{}.OpenAPIModelName()),
 						},
@@ -35279,12 +35279,12 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetUpdateStrategy(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "StatefulSetUpdateStrategy says how Pods come to a new revision.",
+				Description: "StatefulSetUpdateStrategy defines how Pods are updated to a new revision.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is RollingUpdate or OnDelete. RollingUpdate updates Pods step by step. OnDelete waits until you delete a Pod. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` triggers the legacy behavior. Version tracking and ordered rolling restarts are disabled. Pods are recreated from the StatefulSetSpec when they are manually deleted. When a scale operation is performed with this strategy,specification version indicated by the StatefulSet's currentRevision.\n - `\"RollingUpdate\"` indicates that update will be applied to all Pods in the StatefulSet with respect to the StatefulSet ordering constraints. When a scale operation is performed with this strategy, new Pods will be created from the specification version indicated by the StatefulSet's updateRevision.",
+							Description: "type is RollingUpdate or OnDelete. RollingUpdate updates Pods gradually. OnDelete updates a Pod only when you delete it. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` triggers the legacy behavior. Version tracking and ordered rolling restarts are disabled. Pods are recreated from the StatefulSetSpec when they are manually deleted. When a scale operation is performed with this strategy,specification version indicated by the StatefulSet's currentRevision.\n - `\"RollingUpdate\"` indicates that update will be applied to all Pods in the StatefulSet with respect to the StatefulSet ordering constraints. When a scale operation is performed with this strategy, new Pods will be created from the specification version indicated by the StatefulSet's updateRevision.",
 							Default:     "RollingUpdate",
 							Type:        []string{"string"},
 							Format:      "",
@@ -35293,7 +35293,7 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetUpdateStrategy(ref common.Reference
 					},
 					"rollingUpdate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rollingUpdate is the settings of a rolling update. It must not be set with OnDelete.",
+							Description: "rollingUpdate contains the settings of a rolling update. It must not be set with OnDelete.",
 							Ref:         ref(v1beta1.RollingUpdateStatefulSetStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -35314,7 +35314,7 @@ func schema_pkg_apis_apps_v1beta1_Subset(ref common.ReferenceCallback) common.Op
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is a DNS label that no other subset has. It is part of the names of the workload and its Pods.",
+							Description: "name is the unique name of the subset. It must be a DNS label. It is part of the names of the workload and its Pods.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -35348,25 +35348,25 @@ func schema_pkg_apis_apps_v1beta1_Subset(ref common.ReferenceCallback) common.Op
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is the number of Pods of the subset. A number, or a percentage of all replicas from \"0%\" to \"100%\", rounded to the nearest. Subsets without it share the rest evenly. When all have it, the numbers must add up.",
+							Description: "replicas is the number of Pods of the subset. It is a number, or a percentage of all replicas from \"0%\" to \"100%\", rounded to the nearest integer. Subsets without it share the remaining replicas evenly. If all subsets have it, their sum must equal the total.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"minReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minReplicas is how many Pods the subset gets before any subset gets more. A number, or a percentage of all replicas. It cannot be used when any subset has replicas. Defaults to 0.",
+							Description: "minReplicas is the number of Pods that the subset gets before any subset gets more than its minReplicas. It is a number, or a percentage of all replicas. It cannot be used if any subset has replicas. Defaults to 0.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"maxReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxReplicas is how many Pods the subset gets at most. A number, or a percentage of all replicas. It cannot be used when any subset has replicas, and one subset must be without it. Unset means no limit.",
+							Description: "maxReplicas is the maximum number of Pods of the subset. It is a number, or a percentage of all replicas. It cannot be used if any subset has replicas. At least one subset must not set it. If unset, there is no limit.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"patch": {
 						SchemaProps: spec.SchemaProps{
-							Description: "patch changes the Pod template of the subset. It is a strategic merge patch, written as an object like {\"metadata\":{\"labels\":{\"zone\":\"a\"}}}.",
+							Description: "patch changes the Pod template of the subset. It is a strategic merge patch, written as an object such as {\"metadata\":{\"labels\":{\"zone\":\"a\"}}}.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
@@ -35422,18 +35422,18 @@ func schema_pkg_apis_apps_v1beta1_SyncStatus(ref common.ReferenceCallback) commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SyncStatus is how the first report of a node went.",
+				Description: "SyncStatus is the result of the first report of a node.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"syncAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "syncAt is when it was made.",
+							Description: "syncAt is the time of the report.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is Succeeded or Failed.\n\nPossible enum values:\n - `\"Failed\"` says that they could not be listed.\n - `\"Succeeded\"` says that the images of the node were listed.",
+							Description: "status is Succeeded or Failed.\n\nPossible enum values:\n - `\"Failed\"` means that the images could not be listed.\n - `\"Succeeded\"` means that the images of the node were listed.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Failed", "Succeeded"},
@@ -35441,7 +35441,7 @@ func schema_pkg_apis_apps_v1beta1_SyncStatus(ref common.ReferenceCallback) commo
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says why it failed.",
+							Description: "message explains why the report failed.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -35463,7 +35463,7 @@ func schema_pkg_apis_apps_v1beta1_TargetFilter(ref common.ReferenceCallback) com
 				Properties: map[string]spec.Schema{
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector picks the Pods by their labels. Unset picks all.",
+							Description: "selector selects the Pods by their labels. If unset, all Pods are selected.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -35474,7 +35474,7 @@ func schema_pkg_apis_apps_v1beta1_TargetFilter(ref common.ReferenceCallback) com
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "replicasPathList are the fields of the workload that say how many such Pods there are, like spec.replicas or spec.parts.0.replicas. Percentages are of their sum.",
+							Description: "replicasPathList is the list of fields of the workload that contain the number of these Pods, such as spec.replicas or spec.parts.0.replicas. Percentages are calculated from their sum.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -35504,7 +35504,7 @@ func schema_pkg_apis_apps_v1beta1_TargetReference(ref common.ReferenceCallback) 
 				Properties: map[string]spec.Schema{
 					"apiVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apiVersion is the group and version of the workload, like apps/v1.",
+							Description: "apiVersion is the group and version of the workload, such as apps/v1.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -35512,7 +35512,7 @@ func schema_pkg_apis_apps_v1beta1_TargetReference(ref common.ReferenceCallback) 
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is the kind of the workload, like Deployment.",
+							Description: "kind is the kind of the workload, such as Deployment.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -35552,7 +35552,7 @@ func schema_pkg_apis_apps_v1beta1_Topology(ref common.ReferenceCallback) common.
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "subsets are the parts of the nodes. When one is removed, its workload is deleted.",
+							Description: "subsets are the groups of nodes. When you remove a subset, its workload is deleted.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -35566,7 +35566,7 @@ func schema_pkg_apis_apps_v1beta1_Topology(ref common.ReferenceCallback) common.
 					},
 					"scheduleStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "scheduleStrategy says how Pods are given to subsets.",
+							Description: "scheduleStrategy defines how Pods are distributed to subsets.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.UnitedDeploymentScheduleStrategy{}.OpenAPIModelName()),
 						},
@@ -35595,7 +35595,7 @@ func schema_pkg_apis_apps_v1beta1_TransferEnvVar(ref common.ReferenceCallback) c
 					},
 					"sourceContainerNameFrom": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sourceContainerNameFrom says where the Pod names that container. It wins over sourceContainerName.",
+							Description: "sourceContainerNameFrom is the field of the Pod that contains the name of the source container. It takes precedence over sourceContainerName.",
 							Ref:         ref(v1beta1.SourceContainerNameSource{}.OpenAPIModelName()),
 						},
 					},
@@ -35671,7 +35671,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeployment(ref common.ReferenceCallback)
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.UnitedDeploymentStatus{}.OpenAPIModelName()),
 						},
@@ -35709,20 +35709,20 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentCondition(ref common.Reference
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when status last changed.",
+							Description: "lastTransitionTime is the last time that status changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is a word for machines that says why.",
+							Description: "reason is a machine-readable code for the cause.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people that says why.",
+							Description: "message is a human-readable explanation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -35791,12 +35791,12 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentScheduleStrategy(ref common.Re
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UnitedDeploymentScheduleStrategy says how Pods are given to subsets.",
+				Description: "UnitedDeploymentScheduleStrategy defines how Pods are distributed to subsets.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Fixed or Adaptive. Fixed gives each subset what topology says. Adaptive moves Pods that no node takes to other subsets. Defaults to Fixed.\n\nPossible enum values:\n - `\"Adaptive\"` moves Pods that no node takes to other subsets.\n - `\"Fixed\"` gives each subset what topology says.",
+							Description: "type is Fixed or Adaptive. Fixed gives each subset the replicas that topology defines. Adaptive moves Pods that cannot be scheduled to other subsets. Defaults to Fixed.\n\nPossible enum values:\n - `\"Adaptive\"` moves Pods that cannot be scheduled to other subsets.\n - `\"Fixed\"` gives each subset the replicas that topology defines.",
 							Default:     "Fixed",
 							Type:        []string{"string"},
 							Format:      "",
@@ -35805,7 +35805,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentScheduleStrategy(ref common.Re
 					},
 					"adaptive": {
 						SchemaProps: spec.SchemaProps{
-							Description: "adaptive is the settings of type Adaptive.",
+							Description: "adaptive contains the settings of type Adaptive.",
 							Ref:         ref(v1beta1.AdaptiveUnitedDeploymentStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -35826,7 +35826,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentSpec(ref common.ReferenceCallb
 				Properties: map[string]spec.Schema{
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is the number of Pods in all subsets together. Zero is allowed. It may stay unset when each subset has a number of replicas: their sum counts then. Otherwise it defaults to 1.",
+							Description: "replicas is the total number of Pods in all subsets. Zero is allowed. If each subset has a number of replicas, the field can be unset, and the total is their sum. Otherwise it defaults to 1.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -35846,21 +35846,21 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentSpec(ref common.ReferenceCallb
 					},
 					"topology": {
 						SchemaProps: spec.SchemaProps{
-							Description: "topology is the subsets and how Pods are given to them.",
+							Description: "topology defines the subsets and how Pods are distributed to them.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.Topology{}.OpenAPIModelName()),
 						},
 					},
 					"updateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateStrategy says how subsets come to a new revision of the template.",
+							Description: "updateStrategy defines how subsets are updated to a new revision of the template.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.UnitedDeploymentUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
 					"revisionHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionHistoryLimit is how many old revisions are kept, beside those that subsets use. Defaults to 10.",
+							Description: "revisionHistoryLimit is the number of old revisions to keep, in addition to the revisions that subsets use. Defaults to 10.",
 							Default:     10,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -35879,19 +35879,19 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentStatus(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UnitedDeploymentStatus is what the controller observed.",
+				Description: "UnitedDeploymentStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the UnitedDeployment that this status is about.",
+							Description: "observedGeneration is the generation of the UnitedDeployment that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is the number of Pods in all subsets, without reserved ones.",
+							Description: "replicas is the number of Pods in all subsets, without reserved Pods.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -35899,14 +35899,14 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentStatus(ref common.ReferenceCal
 					},
 					"readyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readyReplicas is how many of them are ready.",
+							Description: "readyReplicas is the number of ready Pods.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"updatedReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedReplicas is how many of them are at the newest revision.",
+							Description: "updatedReplicas is the number of Pods at the update revision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -35914,7 +35914,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentStatus(ref common.ReferenceCal
 					},
 					"updatedReadyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedReadyReplicas is how many of them are at the newest revision and ready.",
+							Description: "updatedReadyReplicas is the number of ready Pods at the update revision.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -35922,28 +35922,28 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentStatus(ref common.ReferenceCal
 					},
 					"reservedPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reservedPods is the number of Pods that are kept though no node takes them.",
+							Description: "reservedPods is the number of unschedulable Pods that are kept.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"collisionCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "collisionCount counts collisions of revision names. The controller uses it to find a free name.",
+							Description: "collisionCount is the number of collisions of revision names. The controller uses it to create a unique name.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"currentRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentRevision is the name of the last revision that reached all Pods.",
+							Description: "currentRevision is the name of the last revision to which all Pods were updated.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"subsetReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "subsetReplicas are the replicas that each subset should have.",
+							Description: "subsetReplicas maps the name of each subset to its desired replicas.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -35969,7 +35969,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentStatus(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "subsetStatuses are the observations about each subset.",
+							Description: "subsetStatuses are the observed states of the subsets.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -35993,7 +35993,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentStatus(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations: SubsetProvisioned, SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated.",
+							Description: "conditions are the latest observed conditions. Their types are SubsetProvisioned, SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -36007,13 +36007,13 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentStatus(ref common.ReferenceCal
 					},
 					"updateStatus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateStatus is how far an update has come.",
+							Description: "updateStatus is the progress of an update.",
 							Ref:         ref(v1beta1.UpdateStatus{}.OpenAPIModelName()),
 						},
 					},
 					"labelSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "labelSelector is selector as text, for autoscalers.",
+							Description: "labelSelector is the selector in string form, for autoscalers.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -36052,20 +36052,20 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentSubsetCondition(ref common.Ref
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when status last changed.",
+							Description: "lastTransitionTime is the last time that status changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is a word for machines that says why.",
+							Description: "reason is a machine-readable code for the cause.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people that says why.",
+							Description: "message is a human-readable explanation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -36103,21 +36103,21 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentSubsetStatus(ref common.Refere
 					},
 					"readyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readyReplicas is how many of them are ready.",
+							Description: "readyReplicas is the number of ready Pods.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"partition": {
 						SchemaProps: spec.SchemaProps{
-							Description: "partition is how many of them stay at the old revision.",
+							Description: "partition is the number of Pods of the subset that stay at the old revision.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"reservedPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reservedPods is how many Pods are kept beside them though no node takes them.",
+							Description: "reservedPods is the number of unschedulable Pods that are kept in addition.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -36134,7 +36134,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentSubsetStatus(ref common.Refere
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations: Schedulable.",
+							Description: "conditions are the latest observed conditions. Their types are Schedulable.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -36159,12 +36159,12 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentUpdateStrategy(ref common.Refe
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UnitedDeploymentUpdateStrategy says how subsets come to a new revision.",
+				Description: "UnitedDeploymentUpdateStrategy defines how subsets are updated to a new revision.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Manual: each subset is updated as far as its partition lets it. Defaults to Manual.\n\nPossible enum values:\n - `\"Manual\"` updates each subset as far as its partition lets it.",
+							Description: "type is Manual. Each subset is updated down to its partition. Defaults to Manual.\n\nPossible enum values:\n - `\"Manual\"` updates each subset down to its partition.",
 							Default:     "Manual",
 							Type:        []string{"string"},
 							Format:      "",
@@ -36173,7 +36173,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentUpdateStrategy(ref common.Refe
 					},
 					"manualUpdate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "manualUpdate is the settings of type Manual.",
+							Description: "manualUpdate contains the settings of type Manual.",
 							Ref:         ref(v1beta1.ManualUpdate{}.OpenAPIModelName()),
 						},
 					},
@@ -36194,7 +36194,7 @@ func schema_pkg_apis_apps_v1beta1_UnorderedUpdateStrategy(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"priorityStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "priorityStrategy says which Pods are updated first. Among equals the highest number comes first.",
+							Description: "priorityStrategy defines which Pods are updated first. Pods with equal priority are updated by descending ordinal.",
 							Ref:         ref(pub.UpdatePriorityStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -36210,19 +36210,19 @@ func schema_pkg_apis_apps_v1beta1_UpdateStatus(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateStatus is how far an update has come.",
+				Description: "UpdateStatus is the progress of an update.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"updatedRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updatedRevision is the name of the revision of the template as it is now.",
+							Description: "updatedRevision is the name of the revision of the current template.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"currentPartitions": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentPartitions are the partitions that subsets have.",
+							Description: "currentPartitions maps the name of each subset to its current partition.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -36259,7 +36259,7 @@ func schema_pkg_apis_apps_v1beta1_VolumeClaimStatus(ref common.ReferenceCallback
 					},
 					"compatibleReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "compatibleReplicas is how many claims are as the template says, and at least as large.",
+							Description: "compatibleReplicas is the number of claims that match the template and are at least as large.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -36267,7 +36267,7 @@ func schema_pkg_apis_apps_v1beta1_VolumeClaimStatus(ref common.ReferenceCallback
 					},
 					"compatibleReadyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "compatibleReadyReplicas is how many of them have all the storage that they ask for.",
+							Description: "compatibleReadyReplicas is the number of compatible claims that have all the storage that they request.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -36284,12 +36284,12 @@ func schema_pkg_apis_apps_v1beta1_VolumeClaimUpdateStrategy(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VolumeClaimUpdateStrategy says what becomes of existing claims when their template changes.",
+				Description: "VolumeClaimUpdateStrategy defines what happens to existing claims when their template changes.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is OnPodRollingUpdate or OnDelete. OnPodRollingUpdate grows the claims of a Pod when the Pod is updated: the templates may then only ask for more storage. OnDelete leaves existing claims alone. Defaults to OnDelete.\n\nPossible enum values:\n - `\"OnDelete\"` leaves existing claims alone.\n - `\"OnPodRollingUpdate\"` grows a claim when its Pod is updated.",
+							Description: "type is OnPodRollingUpdate or OnDelete. OnPodRollingUpdate expands the claims of a Pod when the Pod is updated. The templates can then only increase the requested storage. OnDelete does not change existing claims. Defaults to OnDelete.\n\nPossible enum values:\n - `\"OnDelete\"` does not change existing claims.\n - `\"OnPodRollingUpdate\"` expands a claim when its Pod is updated.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"OnDelete", "OnPodRollingUpdate"},
@@ -36331,14 +36331,14 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpread(ref common.ReferenceCallback) c
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says which workload is spread, and over which subsets.",
+							Description: "spec defines the workload and the subsets that its Pods are spread over.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.WorkloadSpreadSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last. It may lag behind.",
+							Description: "status is the state that the controller last observed. It can be out of date.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.WorkloadSpreadStatus{}.OpenAPIModelName()),
 						},
@@ -36406,12 +36406,12 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadScheduleStrategy(ref common.Refe
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkloadSpreadScheduleStrategy says what becomes of Pods that cannot be scheduled.",
+				Description: "WorkloadSpreadScheduleStrategy defines what happens to Pods that cannot be scheduled.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Fixed or Adaptive. Fixed leaves Pods in their subset. Adaptive moves Pods that cannot be scheduled on to the next subset. Unset means Fixed.\n\nPossible enum values:\n - `\"Adaptive\"` moves Pods on to the next subset.\n - `\"Fixed\"` leaves Pods in their subset.",
+							Description: "type is Fixed or Adaptive. Fixed keeps Pods in their subset. Adaptive moves Pods that cannot be scheduled to the next subset. If unset, the value is Fixed.\n\nPossible enum values:\n - `\"Adaptive\"` moves Pods on to the next subset.\n - `\"Fixed\"` leaves Pods in their subset.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Adaptive", "Fixed"},
@@ -36419,7 +36419,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadScheduleStrategy(ref common.Refe
 					},
 					"adaptive": {
 						SchemaProps: spec.SchemaProps{
-							Description: "adaptive is the settings of type Adaptive.",
+							Description: "adaptive contains the settings of type Adaptive.",
 							Ref:         ref(v1beta1.AdaptiveWorkloadSpreadStrategy{}.OpenAPIModelName()),
 						},
 					},
@@ -36435,18 +36435,18 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSpec(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkloadSpreadSpec says which workload is spread, and over which subsets.",
+				Description: "WorkloadSpreadSpec defines which workload is spread, and over which subsets.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"targetRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "targetRef is the workload: a Deployment, ReplicaSet, StatefulSet or Job, a CloneSet or Advanced StatefulSet, or a kind that the administrator allows. It cannot be changed, but for the version. A workload has one WorkloadSpread.",
+							Description: "targetRef is the workload: a Deployment, ReplicaSet, StatefulSet or Job, a CloneSet or Advanced StatefulSet, or a kind that the administrator allows. Only its version can be changed. A workload can have one WorkloadSpread.",
 							Ref:         ref(v1beta1.TargetReference{}.OpenAPIModelName()),
 						},
 					},
 					"targetFilter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "targetFilter spreads only a part of the workload's Pods.",
+							Description: "targetFilter limits the spread to some Pods of the workload.",
 							Ref:         ref(v1beta1.TargetFilter{}.OpenAPIModelName()),
 						},
 					},
@@ -36462,7 +36462,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSpec(ref common.ReferenceCallbac
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "subsets are where Pods go, the first one first. At least one.",
+							Description: "subsets are the subsets that Pods are assigned to, in this order. At least one is required.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -36476,7 +36476,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSpec(ref common.ReferenceCallbac
 					},
 					"scheduleStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "scheduleStrategy says what becomes of Pods that cannot be scheduled.",
+							Description: "scheduleStrategy defines what happens to Pods that cannot be scheduled.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1beta1.WorkloadSpreadScheduleStrategy{}.OpenAPIModelName()),
 						},
@@ -36494,12 +36494,12 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadStatus(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkloadSpreadStatus is what the controller observed.",
+				Description: "WorkloadSpreadStatus is the observed state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the WorkloadSpread that this status is about.",
+							Description: "observedGeneration is the generation of the WorkloadSpread that this status describes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -36511,7 +36511,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadStatus(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "subsetStatuses are the subsets, in the order of the spec.",
+							Description: "subsetStatuses are the states of the subsets, in the order of the spec.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -36525,7 +36525,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadStatus(ref common.ReferenceCallb
 					},
 					"versionedSubsetStatuses": {
 						SchemaProps: spec.SchemaProps{
-							Description: "versionedSubsetStatuses are the subsets as the Pods of each revision of the workload fill them, by the revision's hash.",
+							Description: "versionedSubsetStatuses maps the hash of each revision of the workload to the states of the subsets for that revision.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -36570,7 +36570,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubset(ref common.ReferenceCallb
 					},
 					"requiredNodeSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "requiredNodeSelector is added to each term of the Pod's required node affinity, and so picks the subset's nodes.",
+							Description: "requiredNodeSelector is added to each term of the Pod's required node affinity. It selects the nodes of the subset.",
 							Ref:         ref(corev1.NodeSelectorTerm{}.OpenAPIModelName()),
 						},
 					},
@@ -36602,7 +36602,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubset(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "tolerations are added to the Pod's.",
+							Description: "tolerations are added to the tolerations of the Pod.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -36616,7 +36616,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubset(ref common.ReferenceCallb
 					},
 					"maxReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxReplicas is how many Pods the subset takes. A number, or a percentage of the workload's replicas, rounded up, like \"30%\"; numbers and percentages cannot be mixed. The percentages of all subsets are at most 100%, and exactly 100% when the last subset has one too. Where the sum is less than the workload's replicas and the last subset has a limit, the Pods beyond it belong to no subset. Unset means no limit.",
+							Description: "maxReplicas is the maximum number of Pods in the subset. It is a number, or a percentage of the workload's replicas such as \"30%\", rounded up. Numbers and percentages cannot be mixed. The sum of the percentages is at most 100%, and exactly 100% if the last subset has one. If the last subset has a limit and the sum is less than the workload's replicas, the remaining Pods belong to no subset. If unset, there is no limit.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -36627,7 +36627,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubset(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "patch is merged into the Pod as a strategic merge patch. It says what a Pod of this subset has otherwise: labels, annotations, environment variables.",
+							Description: "patch is a strategic merge patch for the Pods of this subset. It can change labels, annotations and environment variables.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
@@ -36665,20 +36665,20 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubsetCondition(ref common.Refer
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when status last changed.",
+							Description: "lastTransitionTime is the last time that status changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is a word for machines that says why.",
+							Description: "reason is a machine-readable code for the cause.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people that says why.",
+							Description: "message is a human-readable explanation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -36719,7 +36719,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubsetStatus(ref common.Referenc
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observations: Schedulable.",
+							Description: "conditions are the latest observed conditions. Their types are Schedulable.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -36733,7 +36733,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubsetStatus(ref common.Referenc
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is how many Pods the subset has.",
+							Description: "replicas is the number of Pods in the subset.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -36741,7 +36741,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubsetStatus(ref common.Referenc
 					},
 					"missingReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "missingReplicas is how many more the subset takes. -1 says that there is no limit.",
+							Description: "missingReplicas is the number of Pods that still fit into the subset. -1 means no limit.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -36749,7 +36749,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubsetStatus(ref common.Referenc
 					},
 					"creatingPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "creatingPods are Pods that were let in and are not seen yet, with the time: by name, or by an identifier where the name is not known yet.",
+							Description: "creatingPods maps Pods that were admitted but are not observed yet to the time of admission. The key is the name, or an identifier if the name is not known yet.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -36763,7 +36763,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubsetStatus(ref common.Referenc
 					},
 					"deletingPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletingPods are Pods that are about to go, with the time.",
+							Description: "deletingPods maps Pods that are about to be deleted to the time of the request.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -36814,14 +36814,14 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudget(ref common.ReferenceCa
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says which Pods are protected, and how many may be unavailable.",
+							Description: "spec defines which Pods are protected, and how many of them can be unavailable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(policyv1alpha1.PodUnavailableBudgetSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last, less what was granted since.",
+							Description: "status is the state that the controller last observed, minus the disruptions granted since then.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(policyv1alpha1.PodUnavailableBudgetStatus{}.OpenAPIModelName()),
 						},
@@ -36889,7 +36889,7 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetSpec(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PodUnavailableBudgetSpec says which Pods are protected, and how many may be unavailable.",
+				Description: "PodUnavailableBudgetSpec defines which Pods are protected, and how many of them can be unavailable.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"selector": {
@@ -36906,13 +36906,13 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetSpec(ref common.Referen
 					},
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable is how many Pods may be unavailable: a number, or a percentage of the replicas like \"20%\", rounded up. Set either maxUnavailable or minAvailable.",
+							Description: "maxUnavailable is the maximum number of unavailable Pods. It is a number, or a percentage of the replicas such as \"20%\", rounded up. Set either maxUnavailable or minAvailable.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"minAvailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minAvailable is how many Pods must stay available: a number, or a percentage of the replicas like \"80%\", rounded up. A number beyond the replicas lets no Pod go. Set either maxUnavailable or minAvailable.",
+							Description: "minAvailable is the number of Pods that must stay available. It is a number, or a percentage of the replicas such as \"80%\", rounded up. A number greater than the replicas allows no disruption. Set either maxUnavailable or minAvailable.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -36933,7 +36933,7 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetStatus(ref common.Refer
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the budget that this status is about.",
+							Description: "observedGeneration is the generation of the budget that this status describes.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -36941,7 +36941,7 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetStatus(ref common.Refer
 					},
 					"disruptedPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "disruptedPods are Pods whose deletion or eviction was granted and not seen yet, with the time of the grant.",
+							Description: "disruptedPods maps the names of Pods whose deletion or eviction was granted but is not observed yet to the time of the grant.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -36955,7 +36955,7 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetStatus(ref common.Refer
 					},
 					"unavailablePods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unavailablePods are Pods whose update was granted and not seen yet, with the time of the grant.",
+							Description: "unavailablePods maps the names of Pods whose update was granted but is not observed yet to the time of the grant.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -36983,7 +36983,7 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetStatus(ref common.Refer
 					},
 					"unavailableAllowed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unavailableAllowed is how many more Pods may become unavailable now.",
+							Description: "unavailableAllowed is the number of Pods that can become unavailable now.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -36991,7 +36991,7 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetStatus(ref common.Refer
 					},
 					"currentAvailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentAvailable is how many Pods are available.",
+							Description: "currentAvailable is the number of available Pods.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -36999,7 +36999,7 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetStatus(ref common.Refer
 					},
 					"desiredAvailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desiredAvailable is how many Pods must stay available.",
+							Description: "desiredAvailable is the number of Pods that must stay available.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -37007,7 +37007,7 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetStatus(ref common.Refer
 					},
 					"totalReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "totalReplicas is the number of replicas that the budget counts from.",
+							Description: "totalReplicas is the number of replicas that the budget is calculated from.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -37031,7 +37031,7 @@ func schema_pkg_apis_policy_v1alpha1_TargetReference(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"apiVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apiVersion is the group and version of the workload, like apps.kruise.io/v1beta1. The version plays no part in finding it.",
+							Description: "apiVersion is the group and version of the workload, such as apps.kruise.io/v1beta1. The version is ignored.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -37039,7 +37039,7 @@ func schema_pkg_apis_policy_v1alpha1_TargetReference(ref common.ReferenceCallbac
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is the kind of the workload, like CloneSet.",
+							Description: "kind is the kind of the workload, such as CloneSet.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -37090,14 +37090,14 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudget(ref common.ReferenceCal
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says which Pods are protected, and how many may be unavailable.",
+							Description: "spec defines which Pods are protected, and how many of them can be unavailable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(policyv1beta1.PodUnavailableBudgetSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the state that the controller observed last, less what was granted since.",
+							Description: "status is the state that the controller last observed, minus the disruptions granted since then.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(policyv1beta1.PodUnavailableBudgetStatus{}.OpenAPIModelName()),
 						},
@@ -37165,7 +37165,7 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetSpec(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PodUnavailableBudgetSpec says which Pods are protected, and how many may be unavailable.",
+				Description: "PodUnavailableBudgetSpec defines which Pods are protected, and how many of them can be unavailable.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"selector": {
@@ -37182,13 +37182,13 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetSpec(ref common.Referenc
 					},
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable is how many Pods may be unavailable: a number, or a percentage of the replicas like \"20%\", rounded up. Set either maxUnavailable or minAvailable.",
+							Description: "maxUnavailable is the maximum number of unavailable Pods. It is a number, or a percentage of the replicas such as \"20%\", rounded up. Set either maxUnavailable or minAvailable.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"minAvailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minAvailable is how many Pods must stay available: a number, or a percentage of the replicas like \"80%\", rounded up. A number beyond the replicas lets no Pod go. Set either maxUnavailable or minAvailable.",
+							Description: "minAvailable is the number of Pods that must stay available. It is a number, or a percentage of the replicas such as \"80%\", rounded up. A number greater than the replicas allows no disruption. Set either maxUnavailable or minAvailable.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -37199,7 +37199,7 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetSpec(ref common.Referenc
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "protectOperations are the operations that the budget bounds: DELETE, UPDATE, EVICT, RESIZE. Unset, or empty, means DELETE, UPDATE and EVICT. The annotation kruise.io/pub-protect-operations says the same, and follows the field when an update changes the field alone, as the field follows the annotation.",
+							Description: "protectOperations are the operations that the budget limits: DELETE, UPDATE, EVICT, RESIZE. If unset or empty, they are DELETE, UPDATE and EVICT. The annotation kruise.io/pub-protect-operations has the same meaning. If an update changes only one of the two, the server sets the other one to the same value.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -37215,20 +37215,20 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetSpec(ref common.Referenc
 					},
 					"protectTotalReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "protectTotalReplicas replaces the number of replicas that percentages and maxUnavailable are counted from. It must be 1 or more. Unset means the replicas of the workloads. The annotation pub.kruise.io/protect-total-replicas says the same, and follows the field when an update changes the field alone, as the field follows the annotation.",
+							Description: "protectTotalReplicas replaces the number of replicas that the budget is calculated from. It must be 1 or more. If unset, the replicas of the workloads are used. The annotation pub.kruise.io/protect-total-replicas has the same meaning. If an update changes only one of the two, the server sets the other one to the same value.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"ignoredPodSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ignoredPodSelector selects Pods that may always go. They count as available meanwhile. Where set, it must not be empty.",
+							Description: "ignoredPodSelector selects Pods that can always be disrupted. They count as available. If set, it must not be empty.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 					"unhealthyPodEvictionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unhealthyPodEvictionPolicy says when Pods that run without being ready may be evicted, as it does in a PodDisruptionBudget: IfHealthyBudget only while as many Pods are available as must be, AlwaysAllow at any time. Unset means AlwaysAllow. Deletions and updates of such Pods are never bounded.\n\nPossible enum values:\n - `\"AlwaysAllow\"` lets every Pod that is not ready be evicted.\n - `\"IfHealthyBudget\"` lets a running Pod that is not ready be evicted only while as many Pods are available as must be.",
+							Description: "unhealthyPodEvictionPolicy defines when Pods that run but are not ready can be evicted, as in a PodDisruptionBudget. IfHealthyBudget allows it only while enough Pods are available. AlwaysAllow allows it at any time. If unset, the value is AlwaysAllow. Deletions and updates of such Pods are never limited.\n\nPossible enum values:\n - `\"AlwaysAllow\"` lets every Pod that is not ready be evicted.\n - `\"IfHealthyBudget\"` lets a running Pod that is not ready be evicted only while as many Pods are available as must be.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"AlwaysAllow", "IfHealthyBudget"},
@@ -37251,7 +37251,7 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref common.Refere
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of the budget that this status is about.",
+							Description: "observedGeneration is the generation of the budget that this status describes.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -37259,7 +37259,7 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref common.Refere
 					},
 					"disruptedPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "disruptedPods are Pods whose deletion or eviction was granted and not seen yet, with the time of the grant.",
+							Description: "disruptedPods maps the names of Pods whose deletion or eviction was granted but is not observed yet to the time of the grant.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -37273,7 +37273,7 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref common.Refere
 					},
 					"unavailablePods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unavailablePods are Pods whose update was granted and not seen yet, with the time of the grant.",
+							Description: "unavailablePods maps the names of Pods whose update was granted but is not observed yet to the time of the grant.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -37301,7 +37301,7 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref common.Refere
 					},
 					"unavailableAllowed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unavailableAllowed is how many more Pods may become unavailable now.",
+							Description: "unavailableAllowed is the number of Pods that can become unavailable now.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -37309,7 +37309,7 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref common.Refere
 					},
 					"currentAvailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentAvailable is how many Pods are available.",
+							Description: "currentAvailable is the number of available Pods.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -37317,7 +37317,7 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref common.Refere
 					},
 					"desiredAvailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desiredAvailable is how many Pods must stay available.",
+							Description: "desiredAvailable is the number of Pods that must stay available.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -37325,7 +37325,7 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref common.Refere
 					},
 					"totalReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "totalReplicas is the number of replicas that the budget counts from.",
+							Description: "totalReplicas is the number of replicas that the budget is calculated from.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -37349,7 +37349,7 @@ func schema_pkg_apis_policy_v1beta1_TargetReference(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"apiVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apiVersion is the group and version of the workload, like apps.kruise.io/v1beta1. The version plays no part in finding it.",
+							Description: "apiVersion is the group and version of the workload, such as apps.kruise.io/v1beta1. The version is ignored.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -37357,7 +37357,7 @@ func schema_pkg_apis_policy_v1beta1_TargetReference(ref common.ReferenceCallback
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is the kind of the workload, like CloneSet.",
+							Description: "kind is the kind of the workload, such as CloneSet.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -37382,12 +37382,12 @@ func schema_kruise_pkg_apis_pub_InPlaceUpdateStrategy(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "InPlaceUpdateStrategy is the settings of an in-place update.",
+				Description: "InPlaceUpdateStrategy contains the settings of an in-place update.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"gracePeriodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "gracePeriodSeconds is how long a Pod is not ready before its containers change, so that endpoints can drain. Defaults to 0.",
+							Description: "gracePeriodSeconds is the number of seconds that a Pod is not ready before its containers change, so that endpoints can drain. Defaults to 0.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -37402,24 +37402,24 @@ func schema_kruise_pkg_apis_pub_Lifecycle(ref common.ReferenceCallback) common.O
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Lifecycle holds the hooks at which a workload waits for the user before it deletes a Pod, updates it in place, or counts it as available.",
+				Description: "Lifecycle contains hooks. At a hook, a workload waits for the user before it deletes a Pod, updates it in place, or counts it as available.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"preDelete": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preDelete holds a Pod back before the workload deletes it. The Pod stays, in state PreparingDelete, for as long as it has any label or finalizer of the hook. Deleting the Pod yourself does not ask this hook.",
+							Description: "preDelete holds a Pod before the workload deletes it. The Pod stays in state PreparingDelete while it has any label or finalizer of the hook. If you delete the Pod yourself, the hook does not apply.",
 							Ref:         ref(pub.LifecycleHook{}.OpenAPIModelName()),
 						},
 					},
 					"inPlaceUpdate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inPlaceUpdate holds a Pod back around an in-place update. The Pod stays in state PreparingUpdate for as long as it has any label or finalizer of the hook, and after the update in state Updated until it has all of them again.",
+							Description: "inPlaceUpdate holds a Pod before and after an in-place update. Before the update, the Pod stays in state PreparingUpdate while it has any label or finalizer of the hook. After the update, it stays in state Updated until it has all of them again.",
 							Ref:         ref(pub.LifecycleHook{}.OpenAPIModelName()),
 						},
 					},
 					"preNormal": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preNormal holds a new Pod back before it may count as available. The Pod stays in state PreparingNormal until it has all labels and finalizers of the hook.",
+							Description: "preNormal holds a new Pod before it counts as available. The Pod stays in state PreparingNormal until it has all labels and finalizers of the hook.",
 							Ref:         ref(pub.LifecycleHook{}.OpenAPIModelName()),
 						},
 					},
@@ -37435,12 +37435,12 @@ func schema_kruise_pkg_apis_pub_LifecycleHook(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "LifecycleHook names the labels and finalizers on a Pod by which the user holds or releases it. A hook without any of them holds nothing.",
+				Description: "LifecycleHook lists the labels and finalizers with which the user holds or releases a Pod. A hook without labels and finalizers holds no Pods.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"labelsHandler": {
 						SchemaProps: spec.SchemaProps{
-							Description: "labelsHandler are labels of the Pod. A label counts when key and value are equal.",
+							Description: "labelsHandler are labels of the Pod. A label matches if its key and value are equal.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -37476,7 +37476,7 @@ func schema_kruise_pkg_apis_pub_LifecycleHook(ref common.ReferenceCallback) comm
 					},
 					"markPodNotReady": {
 						SchemaProps: spec.SchemaProps{
-							Description: "markPodNotReady makes the Pod not ready while the hook holds it, so that it receives no traffic. It needs the readiness gate KruisePodReady on the Pod and works for preDelete and inPlaceUpdate. Defaults to false.",
+							Description: "markPodNotReady makes the Pod not ready while the hook holds it, so that it receives no traffic. It requires the readiness gate KruisePodReady on the Pod. It applies to preDelete and inPlaceUpdate. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -37496,7 +37496,7 @@ func schema_kruise_pkg_apis_pub_UpdatePriorityOrderTerm(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"orderedKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "orderedKey is the key of a Pod label whose value ends in a number, like \"order-10\".",
+							Description: "orderedKey is the key of a Pod label whose value ends in a number, such as \"order-10\".",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -37513,7 +37513,7 @@ func schema_kruise_pkg_apis_pub_UpdatePriorityStrategy(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdatePriorityStrategy says which Pods are updated first. weightPriority and orderPriority exclude each other.",
+				Description: "UpdatePriorityStrategy defines which Pods are updated first. weightPriority and orderPriority cannot be used together.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"orderPriority": {
@@ -37571,7 +37571,7 @@ func schema_kruise_pkg_apis_pub_UpdatePriorityWeightTerm(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"weight": {
 						SchemaProps: spec.SchemaProps{
-							Description: "weight is added to each Pod that matchSelector matches, in the range 0 to 100.",
+							Description: "weight is added to the priority of each Pod that matchSelector matches. The range is 0 to 100.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -37597,7 +37597,7 @@ func schema_kruise_pkg_apis_pub_UpdateScatterTerm(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateScatterTerm names one label whose Pods are spread over the update.",
+				Description: "UpdateScatterTerm is a label. The Pods that have it are spread evenly over the update.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"key": {

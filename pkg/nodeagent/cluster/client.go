@@ -70,7 +70,7 @@ type Client struct {
 func New(config, appsConfig *rest.Config) (*Client, error) {
 	transport, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("make client: %w", err)
+		return nil, fmt.Errorf("create client: %w", err)
 	}
 	core, err := clientFor(config, transport, "/api", corev1.SchemeGroupVersion)
 	if err != nil {
@@ -88,7 +88,7 @@ func clientFor(config *rest.Config, transport *http.Client, path string, version
 	config.APIPath, config.GroupVersion, config.NegotiatedSerializer = path, &version, codecs.WithoutConversion()
 	client, err := rest.RESTClientForConfigAndClient(config, transport)
 	if err != nil {
-		return nil, fmt.Errorf("make client of %s: %w", version, err)
+		return nil, fmt.Errorf("create client for %s: %w", version, err)
 	}
 	return client, nil
 }

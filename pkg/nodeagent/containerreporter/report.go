@@ -55,7 +55,7 @@ func (c *Controller) report(ctx context.Context, r *knownPod) (report *container
 		if c.config.Environment && entry.Hashes.ExtractedEnvFromMetadataHash == 0 {
 			hash, err := environmentHash(ctx, runtime, container.GetId(), r.containers[i].variables)
 			if err != nil {
-				klog.FromContext(ctx).V(2).Info("Cannot read the environment yet", "container", entry.Name, "err", err)
+				klog.FromContext(ctx).V(2).Info("Failed to read the environment, retrying", "container", entry.Name, "err", err)
 				known = false
 			}
 			entry.Hashes.ExtractedEnvFromMetadataHash = hash

@@ -73,6 +73,6 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-func TestALateKubeletDoesNotWaitForEver(t *testing.T) {
+func TestLateKubeletDoesNotWaitForever(t *testing.T) {
 	assert.Equal(t, longestSettle, (&settling{late: 100}).period())
 }

@@ -43,14 +43,15 @@ func (c *Controller) runtimeOf(request *v1beta1.ContainerRecreateRequest) (Runti
 	for i := range request.Spec.Containers {
 		container := &request.Spec.Containers[i]
 		if container.StatusContext == nil {
-			return nil, "", fmt.Errorf("no container ID of container %s", container.Name)
+			return nil, "", fmt.Errorf("container %s has no container ID", container.Name)
 		}
 		its, id, found := strings.Cut(container.StatusContext.ContainerID, "://")
 		switch {
 		case !found || its == "" || id == "":
-			return nil, "", fmt.Errorf("container ID %q of container %s names no runtime", container.StatusContext.ContainerID, container.Name)
+			return nil, "", fmt.Errorf("container ID %q of container %s does not name a runtime", container.StatusContext.ContainerID,
+				container.Name)
 		case scheme != "" && its != scheme:
-			return nil, "", fmt.Errorf("containers of two runtimes, %s and %s", scheme, its)
+			return nil, "", fmt.Errorf("the containers belong to two runtimes, %s and %s", scheme, its)
 		}
 		scheme = its
 	}
@@ -82,7 +83,7 @@ func (c *Controller) observe(
 		}
 		status := response.GetStatus()
 		if status == nil {
-			return nil, errors.New("the runtime answers without a status")
+			return nil, errors.New("the runtime returned no status")
 		}
 		instances[name] = &instance{
 			id: scheme + "://" + newest[name].GetId(), exited: status.GetState() == runtimeapi.ContainerState_CONTAINER_EXITED,
@@ -109,7 +110,7 @@ func (c *Controller) containersOf(
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get Pod that has no containers: %w", err)
+		return nil, fmt.Errorf("get Pod without containers: %w", err)
 	}
 	static := pod.Annotations[staticUIDKey]
 	if string(pod.UID) != uid || pod.Annotations[corev1.MirrorPodAnnotationKey] == "" || static == "" {

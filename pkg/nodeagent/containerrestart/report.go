@@ -42,7 +42,7 @@ func (c *Controller) reportStates(ctx context.Context, r *request, states []cont
 func (c *Controller) report(ctx context.Context, r *request, edit edit) error {
 	err := c.write(ctx, r, edit)
 	if apierrors.IsConflict(err) {
-		klog.FromContext(ctx).V(4).Info("Request changed meanwhile", "request", klog.KObj(r))
+		klog.FromContext(ctx).V(4).Info("Another client changed the request", "request", klog.KObj(r))
 		return nil
 	}
 	return err

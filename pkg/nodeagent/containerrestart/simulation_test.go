@@ -189,7 +189,7 @@ func TestSuccessWaitsForMinStartedSeconds(t *testing.T) {
 }
 
 // Cases containerrecreaterequest 21, 22, 38.
-func TestAContainerRestartedMeanwhileIsSpared(t *testing.T) {
+func TestAlreadyRestartedContainerIsNotStopped(t *testing.T) {
 	tests := map[string]struct {
 		edit  func(*request)
 		calls []string
@@ -265,7 +265,7 @@ func TestTheDeadlineEndsARequest(t *testing.T) {
 }
 
 // Case containerrecreaterequest 27.
-func TestThePodGoesMeanwhile(t *testing.T) {
+func TestPodIsDeletedDuringTheRestart(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.noKubelet = true
 		w.create("r", "p", []string{"app"})
@@ -311,7 +311,7 @@ func TestRequestsOfOnePodQueue(t *testing.T) {
 
 // A long hook must not delay the waiting message of another request. Otherwise the controller would end that request
 // for lack of an answer.
-func TestALongHookHoldsUpNoAnswer(t *testing.T) {
+func TestLongHookDoesNotDelayOtherAnswers(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.hook = 10 * time.Minute
 		w.create("one", "p", []string{"app"}, hooked, grace(1200))
@@ -408,10 +408,12 @@ func TestARequestNeedsOneKnownRuntime(t *testing.T) {
 		ids  []string
 		want string
 	}{
-		"two runtimes":                  {[]string{"test://a1", "other://s1"}, "failed to find runtime service: containers of two runtimes, test and other"},
-		"none of that name":             {[]string{"docker://a1", "docker://s1"}, `failed to find runtime service: no runtime named "docker" on node n1`},
-		"an ID that names no runtime":   {[]string{"a1", "test://s1"}, `failed to find runtime service: container ID "a1" of container app names no runtime`},
-		"an ID without the instance":    {[]string{"test://", "test://s1"}, "names no runtime"},
+		"two runtimes": {[]string{"test://a1", "other://s1"},
+			"failed to find runtime service: the containers belong to two runtimes, test and other"},
+		"none of that name": {[]string{"docker://a1", "docker://s1"}, `failed to find runtime service: no runtime named "docker" on node n1`},
+		"an ID that does not name a runtime": {[]string{"a1", "test://s1"},
+			`failed to find runtime service: container ID "a1" of container app does not name a runtime`},
+		"an ID without the instance":    {[]string{"test://", "test://s1"}, "does not name a runtime"},
 		"a request without an instance": {[]string{"", "test://s1"}, "failed to find runtime service: "},
 	}
 	for name, tc := range tests {
@@ -429,7 +431,7 @@ func TestARequestNeedsOneKnownRuntime(t *testing.T) {
 	}
 }
 
-func TestARuntimeThatIsAwayIsAskedAgain(t *testing.T) {
+func TestUnavailableRuntimeIsRetried(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.away = true
 		w.create("r", "p", []string{"app"})
@@ -457,7 +459,7 @@ func TestARuntimeThatGoesAwayWhileItStopsAContainer(t *testing.T) {
 	})
 }
 
-func TestAKubeletThatIsAway(t *testing.T) {
+func TestKubeletIsDown(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.noKubelet = true
 		w.create("r", "p", []string{"app", "sidecar"})
@@ -514,7 +516,7 @@ func TestWithoutAnAgentARequestEnds(t *testing.T) {
 }
 
 // The controller writes between two writes of the agent. The agent keeps its result and does not repeat the action.
-func TestAnOutcomeIsNotLostToAnotherWrite(t *testing.T) {
+func TestResultSurvivesAConcurrentWrite(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.stopErr["app"] = errors.New("busy")
 		w.node.hook = 5 * time.Second
@@ -540,9 +542,9 @@ func TestAStaticPod(t *testing.T) {
 	})
 }
 
-// TestAStaticPodOfAnother checks that no containers are found if a new mirror Pod has the name, if the Pod is not a
+// TestStaticPodOfAnotherMirror checks that no containers are found if a new mirror Pod has the name, if the Pod is not a
 // mirror Pod, or if its annotation has the UID of another Pod.
-func TestAStaticPodOfAnother(t *testing.T) {
+func TestStaticPodOfAnotherMirror(t *testing.T) {
 	for name, edit := range map[string]func(*corev1.Pod){
 		"another mirror Pod":   func(p *corev1.Pod) { p.UID = "later" },
 		"no mirror Pod at all": func(p *corev1.Pod) { delete(p.Annotations, corev1.MirrorPodAnnotationKey) },

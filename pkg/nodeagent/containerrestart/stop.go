@@ -44,7 +44,7 @@ func (c *Controller) stop(ctx context.Context, runtime Runtime, r *request, stat
 	case unanswered(ctx, err):
 		return err
 	default:
-		klog.FromContext(ctx).V(2).Info("Cannot stop a container", "container", state.Name, "id", in.id, "err", err)
+		klog.FromContext(ctx).V(2).Info("Failed to stop a container", "container", state.Name, "id", in.id, "err", err)
 		state.Phase, state.Message = v1beta1.ContainerRecreateRequestFailed, "kill container error: "+err.Error()
 	}
 	return c.persist(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) { status.ContainerRecreateStates = states })

@@ -39,7 +39,7 @@ func (s *Stopper) runHook(ctx context.Context, target Target, manner *Manner) er
 	case handler.TCPSocket != nil:
 		return nil // The API accepts tcpSocket hooks, but Kubernetes does not run them.
 	default:
-		return errors.New("neither exec nor httpGet nor sleep")
+		return errors.New("the hook has none of exec, httpGet and sleep")
 	}
 }
 

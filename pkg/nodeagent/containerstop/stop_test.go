@@ -88,7 +88,7 @@ func TestStop(t *testing.T) {
 			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "0", preStopKey: exec}}, []string{"stop 2"}, "", "",
 		},
 		"a hook of no known kind": {
-			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: `{}`}}, []string{"stop 30"}, "neither", "",
+			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: `{}`}}, []string{"stop 30"}, "none of exec, httpGet and sleep", "",
 		},
 		"ended": {fakeRuntime{state: runtimeapi.ContainerState_CONTAINER_EXITED}, nil, "", ""},
 		"gone":  {fakeRuntime{statusErr: status.Error(codes.NotFound, "")}, nil, "", ""},

@@ -43,7 +43,7 @@ func LoadPlugins(file, binDir string, clock clock.PassiveClock) (*Plugins, error
 		return &Plugins{}, fmt.Errorf("read credential provider plugins from %s: %w", file, err)
 	}
 	if config.Kind != configKind || !slices.Contains(configVersions, config.APIVersion) {
-		return &Plugins{}, fmt.Errorf("read credential provider plugins from %s: it holds kind %q of %q: write kind %s of %s",
+		return &Plugins{}, fmt.Errorf("read credential provider plugins from %s: found kind %q of %q; use kind %s of %s",
 			file, config.Kind, config.APIVersion, configKind, configVersions[0])
 	}
 	plugins := &Plugins{}
@@ -53,7 +53,7 @@ func LoadPlugins(file, binDir string, clock clock.PassiveClock) (*Plugins, error
 		provider := &config.Providers[i]
 		p, err := newPlugin(provider, binDir, clock)
 		if names.Has(provider.Name) {
-			err = errors.New("another plugin has this name")
+			err = errors.New("the name is used twice; rename one plugin")
 		}
 		names.Insert(provider.Name)
 		if err != nil {
@@ -74,16 +74,16 @@ func newPlugin(config *kubeletconfigv1.CredentialProvider, binDir string, clock 
 	var errs []error
 	switch {
 	case config.Name == "" || config.Name == "." || config.Name == ".." || filepath.Base(config.Name) != config.Name:
-		errs = append(errs, fmt.Errorf("name: give that of a program in %s, without a path", binDir))
+		errs = append(errs, fmt.Errorf("name: must be the name of a program in %s, without a path", binDir))
 	default:
 		if info, err := os.Stat(p.path); err != nil {
 			errs = append(errs, fmt.Errorf("name: %w", err))
 		} else if !info.Mode().IsRegular() {
-			errs = append(errs, fmt.Errorf("name: %s is no program", p.path))
+			errs = append(errs, fmt.Errorf("name: %s is not an executable file", p.path))
 		}
 	}
 	if len(config.MatchImages) == 0 {
-		errs = append(errs, errors.New("matchImages: name at least one registry"))
+		errs = append(errs, errors.New("matchImages: set at least one registry"))
 	}
 	for _, text := range config.MatchImages {
 		match, err := parsePattern(text)
@@ -93,15 +93,15 @@ func newPlugin(config *kubeletconfigv1.CredentialProvider, binDir string, clock 
 		p.matches = append(p.matches, match)
 	}
 	if config.DefaultCacheDuration == nil || config.DefaultCacheDuration.Duration < 0 {
-		errs = append(errs, errors.New("defaultCacheDuration: give how long an answer that does not say it itself is kept, like 10m"))
+		errs = append(errs, errors.New("defaultCacheDuration: must be set, such as 10m; it applies to responses without cacheDuration"))
 	} else {
 		p.keep = config.DefaultCacheDuration.Duration
 	}
 	if !slices.Contains(protocolVersions, config.APIVersion) {
-		errs = append(errs, fmt.Errorf("apiVersion: %q is not known: use %s", config.APIVersion, protocolVersions[0]))
+		errs = append(errs, fmt.Errorf("apiVersion: %q is not supported; use %s", config.APIVersion, protocolVersions[0]))
 	}
 	if config.TokenAttributes != nil {
-		errs = append(errs, errors.New("tokenAttributes: images are pulled ahead of Pods, so there is no Pod whose token could be given"))
+		errs = append(errs, errors.New("tokenAttributes: not supported, because the node agent pulls images without a Pod; remove it"))
 	}
 	for _, variable := range config.Env {
 		p.env = append(p.env, variable.Name+"="+variable.Value)

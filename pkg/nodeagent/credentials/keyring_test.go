@@ -54,7 +54,7 @@ func TestACredentialIsOfferedOnce(t *testing.T) {
 	assert.Len(t, keyring.Lookup("example.com/team/app"), 1)
 }
 
-func TestAddRefusesWhatIsNoRegistry(t *testing.T) {
+func TestAddRefusesInvalidRegistries(t *testing.T) {
 	var keyring credentials.Keyring
 	for _, pattern := range []string{"", "https://", "a b", "example.com:port", "[.com"} {
 		assert.Error(t, keyring.Add(pattern, credentials.Credential{}), pattern)
@@ -70,16 +70,18 @@ func TestSecrets(t *testing.T) {
 		want      []credentials.Credential
 		wantErr   string
 	}{
-		"dockerconfigjson":  {corev1.SecretTypeDockerConfigJson, ".dockerconfigjson", `{"auths":{"example.com":{"username":"jane","password":"s:cret","email":"x"}}}`, []credentials.Credential{jane}, ""},
-		"dockercfg":         {corev1.SecretTypeDockercfg, ".dockercfg", `{"example.com":{"username":"jane","password":"s:cret"}}`, []credentials.Credential{jane}, ""},
-		"auth":              {corev1.SecretTypeDockercfg, ".dockercfg", `{"example.com":{"auth":"` + auth + `"}}`, []credentials.Credential{jane}, ""},
-		"tokens":            {corev1.SecretTypeDockercfg, ".dockercfg", `{"example.com":{"identitytoken":"i","registrytoken":"r"}}`, []credentials.Credential{{IdentityToken: "i", RegistryToken: "r"}}, ""},
-		"one of two broken": {corev1.SecretTypeDockercfg, ".dockercfg", `{"a.com":{"auth":"s3cret!"},"example.com":{"auth":"` + auth + `"}}`, []credentials.Credential{jane}, `entry "a.com": its auth is not base64 of name:password`},
-		"an empty entry":    {corev1.SecretTypeDockercfg, ".dockercfg", `{"example.com":{}}`, nil, `entry "example.com": it has no username and password, auth or token`},
-		"no registry":       {corev1.SecretTypeDockercfg, ".dockercfg", `{"":{"auth":"` + auth + `"}}`, nil, "names no registry"},
-		"no JSON":           {corev1.SecretTypeDockercfg, ".dockercfg", `s3cret!`, nil, "its key .dockercfg is not the JSON of Docker's configuration"},
-		"the other key":     {corev1.SecretTypeDockercfg, ".dockerconfigjson", `{}`, nil, "it has no key .dockercfg"},
-		"another type":      {corev1.SecretTypeOpaque, ".dockercfg", `{}`, nil, `its type is "Opaque"`},
+		"dockerconfigjson": {corev1.SecretTypeDockerConfigJson, ".dockerconfigjson", `{"auths":{"example.com":{"username":"jane","password":"s:cret","email":"x"}}}`, []credentials.Credential{jane}, ""},
+		"dockercfg":        {corev1.SecretTypeDockercfg, ".dockercfg", `{"example.com":{"username":"jane","password":"s:cret"}}`, []credentials.Credential{jane}, ""},
+		"auth":             {corev1.SecretTypeDockercfg, ".dockercfg", `{"example.com":{"auth":"` + auth + `"}}`, []credentials.Credential{jane}, ""},
+		"tokens":           {corev1.SecretTypeDockercfg, ".dockercfg", `{"example.com":{"identitytoken":"i","registrytoken":"r"}}`, []credentials.Credential{{IdentityToken: "i", RegistryToken: "r"}}, ""},
+		"one of two broken": {corev1.SecretTypeDockercfg, ".dockercfg",
+			`{"a.com":{"auth":"s3cret!"},"example.com":{"auth":"` + auth + `"}}`, []credentials.Credential{jane}, `entry "a.com": auth is not base64 of name:password`},
+		"an empty entry": {corev1.SecretTypeDockercfg, ".dockercfg",
+			`{"example.com":{}}`, nil, `entry "example.com": none of username and password, auth or token is set`},
+		"no registry":   {corev1.SecretTypeDockercfg, ".dockercfg", `{"":{"auth":"` + auth + `"}}`, nil, "is not a registry"},
+		"no JSON":       {corev1.SecretTypeDockercfg, ".dockercfg", `s3cret!`, nil, "key .dockercfg is not valid JSON of a Docker configuration"},
+		"the other key": {corev1.SecretTypeDockercfg, ".dockerconfigjson", `{}`, nil, "key .dockercfg is missing"},
+		"another type":  {corev1.SecretTypeOpaque, ".dockercfg", `{}`, nil, `type "Opaque" is not supported`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ func parsePattern(text string) (pattern, error) {
 	}
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Hostname() == "" {
-		return pattern{}, fmt.Errorf("%q names no registry: write host, host:port or host/path", text)
+		return pattern{}, fmt.Errorf("%q is not a registry; use host, host:port or host/path", text)
 	}
 	p := pattern{host: parsed.Hostname(), port: parsed.Port(), path: parsed.Path}
 	if strings.HasPrefix(p.path, "/v1/") || strings.HasPrefix(p.path, "/v2/") {
@@ -30,7 +30,7 @@ func parsePattern(text string) (pattern, error) {
 		p.path = ""
 	}
 	if _, err := path.Match(p.host, ""); err != nil {
-		return pattern{}, fmt.Errorf("%q: the wildcard in its host cannot be read: %w", text, err)
+		return pattern{}, fmt.Errorf("%q: invalid wildcard in the host: %w", text, err)
 	}
 	return p, nil
 }

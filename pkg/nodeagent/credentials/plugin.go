@@ -107,7 +107,7 @@ func (p *plugin) ask(ctx context.Context, image string, target pattern) (map[str
 	}
 	of, known := subject[response.CacheKeyType]
 	if !known {
-		return nil, fmt.Errorf("its answer has cacheKeyType %q: Image, Registry and Global are known", response.CacheKeyType)
+		return nil, fmt.Errorf("the response has cacheKeyType %q; supported are Image, Registry and Global", response.CacheKeyType)
 	}
 	if keep > 0 {
 		p.known[cacheKey(response.CacheKeyType, of)] = answer{auth: response.Auth, until: p.clock.Now().Add(keep)}
@@ -125,7 +125,7 @@ func (p *plugin) run(ctx context.Context, image string) (*providerv1.CredentialP
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, pluginTimeout, fmt.Errorf("it did not answer within %v", pluginTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, pluginTimeout, fmt.Errorf("no response within %v", pluginTimeout))
 	defer cancel()
 	command := exec.CommandContext(ctx, p.path, p.args...)
 	var stdout, stderr bytes.Buffer
@@ -140,10 +140,10 @@ func (p *plugin) run(ctx context.Context, image string) (*providerv1.CredentialP
 	}
 	var response providerv1.CredentialProviderResponse
 	if json.Unmarshal(stdout.Bytes(), &response) != nil {
-		return nil, errors.New("its answer is not the JSON of a CredentialProviderResponse")
+		return nil, errors.New("the response is not valid JSON of a CredentialProviderResponse")
 	}
 	if response.Kind != "CredentialProviderResponse" || response.APIVersion != p.apiVersion {
-		return nil, fmt.Errorf("its answer has kind %q of %q: CredentialProviderResponse of %s is asked for",
+		return nil, fmt.Errorf("the response has kind %q of %q; expected CredentialProviderResponse of %s",
 			response.Kind, response.APIVersion, p.apiVersion)
 	}
 	return &response, nil

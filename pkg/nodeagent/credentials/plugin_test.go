@@ -105,14 +105,14 @@ func TestWithoutAConfigurationThereAreNoPlugins(t *testing.T) {
 }
 
 // Case node-agent 22.
-func TestAPluginThatFailsHoldsNobodyUp(t *testing.T) {
+func TestFailingPluginDoesNotBlockPulls(t *testing.T) {
 	tests := map[string]struct{ script, want string }{
 		"it fails":           {"echo no login >&2; exit 3", "credential provider plugin bad: run "},
 		"it complains":       {"echo no login >&2; exit 3", "no login"},
-		"it prints no JSON":  {"echo s3cret", "its answer is not the JSON of a CredentialProviderResponse"},
-		"another kind":       {`echo '{"kind":"X","apiVersion":"v1"}'`, `its answer has kind "X" of "v1"`},
-		"a key type unknown": {answer(`"cacheKeyType":"s",` + jane), `its answer has cacheKeyType "s"`},
-		"no registry":        {answer(`"cacheKeyType":"Image","auth":{"":{"username":"u","password":"s3cret"}}`), "names no registry"},
+		"it prints no JSON":  {"echo s3cret", "the response is not valid JSON of a CredentialProviderResponse"},
+		"another kind":       {`echo '{"kind":"X","apiVersion":"v1"}'`, `the response has kind "X" of "v1"`},
+		"a key type unknown": {answer(`"cacheKeyType":"s",` + jane), `the response has cacheKeyType "s"`},
+		"no registry":        {answer(`"cacheKeyType":"Image","auth":{"":{"username":"u","password":"s3cret"}}`), "is not a registry"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -197,20 +197,24 @@ func TestAPluginEndsWithItsContext(t *testing.T) {
 
 func TestConfigMistakes(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"another kind":    {"apiVersion: kubelet.config.k8s.io/v1\nkind: KubeletConfiguration\n", `it holds kind "KubeletConfiguration"`},
-		"another version": {"apiVersion: v1\nkind: CredentialProviderConfig\n", `of "v1": write kind CredentialProviderConfig of kubelet.config.k8s.io/v1`},
-		"no YAML":         {"{", "config.yaml"},
-		"unknown field":   {header + "- {name: good, bogus: 1}\n", `bogus`},
-		"no program":      {header + provider("missing", "example.com"), `providers[0] "missing": name: stat `},
-		"a path":          {header + provider("../good", "example.com"), "without a path"},
-		"a folder":        {header + provider("folder", "example.com"), "folder is no program"},
-		"twice":           {header + provider("good", "example.com") + provider("good", "example.com"), `providers[1] "good": another plugin has this name`},
-		"no images":       {header + "- {name: good, defaultCacheDuration: 1m, apiVersion: credentialprovider.kubelet.k8s.io/v1}\n", "matchImages: name at least one"},
-		"no registry":     {header + provider("good", ""), "matchImages: \"\" names no registry"},
-		"no duration":     {header + "- {name: good, matchImages: [a.com], apiVersion: credentialprovider.kubelet.k8s.io/v1}\n", "defaultCacheDuration: give"},
-		"no protocol":     {header + "- {name: good, matchImages: [a.com], defaultCacheDuration: 1m}\n", `apiVersion: "" is not known`},
+		"another kind": {"apiVersion: kubelet.config.k8s.io/v1\nkind: KubeletConfiguration\n", `found kind "KubeletConfiguration"`},
+		"another version": {"apiVersion: v1\nkind: CredentialProviderConfig\n",
+			`of "v1"; use kind CredentialProviderConfig of kubelet.config.k8s.io/v1`},
+		"no YAML":                   {"{", "config.yaml"},
+		"unknown field":             {header + "- {name: good, bogus: 1}\n", `bogus`},
+		"is not an executable file": {header + provider("missing", "example.com"), `providers[0] "missing": name: stat `},
+		"a path":                    {header + provider("../good", "example.com"), "without a path"},
+		"a folder":                  {header + provider("folder", "example.com"), "folder is not an executable file"},
+		"twice": {header + provider("good", "example.com") + provider("good", "example.com"),
+			`providers[1] "good": the name is used twice; rename one plugin`},
+		"no images": {header + "- {name: good, defaultCacheDuration: 1m, apiVersion: credentialprovider.kubelet.k8s.io/v1}\n",
+			"matchImages: set at least one"},
+		"no registry": {header + provider("good", ""), "matchImages: \"\" is not a registry"},
+		"no duration": {header + "- {name: good, matchImages: [a.com], apiVersion: credentialprovider.kubelet.k8s.io/v1}\n",
+			"defaultCacheDuration: must be set"},
+		"no protocol": {header + "- {name: good, matchImages: [a.com], defaultCacheDuration: 1m}\n", `apiVersion: "" is not supported`},
 		"tokens of Pods": {header + "- {name: good, matchImages: [a.com], defaultCacheDuration: 1m, apiVersion: credentialprovider.kubelet.k8s.io/v1, " +
-			"tokenAttributes: {serviceAccountTokenAudience: a, cacheType: Token, requireServiceAccount: true}}\n", "tokenAttributes: images are pulled ahead of Pods"},
+			"tokenAttributes: {serviceAccountTokenAudience: a, cacheType: Token, requireServiceAccount: true}}\n", "tokenAttributes: not supported"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -55,7 +55,7 @@ func loginsOf(secret *corev1.Secret) (logins map[string]dockerLogin, err error) 
 		err = decode(secret, corev1.DockerConfigKey, &logins)
 		return logins, err
 	default:
-		return nil, fmt.Errorf("its type is %q: a pull secret's is %s or %s", secret.Type,
+		return nil, fmt.Errorf("type %q is not supported; use %s or %s", secret.Type,
 			corev1.SecretTypeDockerConfigJson, corev1.SecretTypeDockercfg)
 	}
 }
@@ -63,11 +63,11 @@ func loginsOf(secret *corev1.Secret) (logins map[string]dockerLogin, err error) 
 func decode(secret *corev1.Secret, key string, into any) error {
 	data, found := secret.Data[key]
 	if !found {
-		return fmt.Errorf("it has no key %s", key)
+		return fmt.Errorf("key %s is missing", key)
 	}
 	if json.Unmarshal(data, into) != nil {
 		// The error of the decoder may contain part of the data.
-		return fmt.Errorf("its key %s is not the JSON of Docker's configuration", key)
+		return fmt.Errorf("key %s is not valid JSON of a Docker configuration", key)
 	}
 	return nil
 }
@@ -81,12 +81,12 @@ func (l dockerLogin) credential() (Credential, error) {
 		decoded, err := base64.StdEncoding.DecodeString(l.Auth)
 		name, password, found := strings.Cut(strings.TrimRight(string(decoded), "\x00"), ":")
 		if err != nil || !found {
-			return Credential{}, errors.New("its auth is not base64 of name:password")
+			return Credential{}, errors.New("auth is not base64 of name:password")
 		}
 		credential.Username, credential.Password = name, password
 	}
 	if credential == (Credential{}) {
-		return Credential{}, errors.New("it has no username and password, auth or token")
+		return Credential{}, errors.New("none of username and password, auth or token is set")
 	}
 	return credential, nil
 }

@@ -18,7 +18,7 @@ const checkTTL = 10 * time.Second
 var up = metrics.NewGaugeVec(&metrics.GaugeOpts{
 	Namespace:      "kruise_node_agent",
 	Name:           "cri_up",
-	Help:           "Whether the container runtime answered when it was last asked (1) or not (0).",
+	Help:           "1 if the container runtime answered the last check, 0 otherwise.",
 	StabilityLevel: metrics.ALPHA,
 }, []string{"runtime"})
 

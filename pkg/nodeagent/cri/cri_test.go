@@ -80,7 +80,7 @@ func TestDetect(t *testing.T) {
 			node: []func(*testing.T, string){func(t *testing.T, dir string) {
 				require.NoError(t, os.WriteFile(filepath.Join(dir, "containerd.sock"), nil, 0o600))
 			}},
-			wantErr: []string{"containerd.sock is no socket"},
+			wantErr: []string{"containerd.sock is not a socket"},
 		},
 		"every failure is told": {
 			node: []func(*testing.T, string){
@@ -174,7 +174,7 @@ func TestCheckSocketReturns(t *testing.T) {
 	assert.Empty(t, images)
 }
 
-func TestCheckForgetsWhatItsAskerBroke(t *testing.T) {
+func TestCheckIgnoresACanceledCaller(t *testing.T) {
 	socket := filepath.Join(runDir(t), "containerd.sock")
 	critest.Start(t, socket, "containerd", "2.1.0")
 	runtimes, err := cri.Detect(t.Context(), []string{socket})

@@ -29,7 +29,7 @@ func Detect(ctx context.Context, sockets []string) (Runtimes, error) {
 		return nil, fmt.Errorf("no container runtime that speaks CRI v1: %w", errors.Join(errs...))
 	}
 	for _, err := range errs {
-		logger.Error(err, "Left out a container runtime")
+		logger.Error(err, "Skipped a container runtime")
 	}
 	for _, runtime := range runtimes {
 		logger.Info("Found a container runtime", "runtime", runtime.Name, "version", runtime.Version, "socket", runtime.Socket)

@@ -28,7 +28,7 @@ func Sockets(runDir, socketFile string) ([]string, error) {
 	names := candidates
 	if socketFile != "" {
 		if !filepath.IsLocal(socketFile) {
-			return nil, fmt.Errorf("socket file %q: give a path below %s, relative to it", socketFile, runDir)
+			return nil, fmt.Errorf("socket file %q: use a path relative to %s and below it", socketFile, runDir)
 		}
 		names = []string{socketFile}
 	}
@@ -44,14 +44,14 @@ func Sockets(runDir, socketFile string) ([]string, error) {
 		case err != nil:
 			errs = append(errs, err)
 		case info.Mode().Type() != fs.ModeSocket:
-			errs = append(errs, fmt.Errorf("%s is no socket", path))
+			errs = append(errs, fmt.Errorf("%s is not a socket", path))
 		case !contains(found, info):
 			found = append(found, info)
 			paths = append(paths, path)
 		}
 	}
 	if len(paths) == 0 {
-		looked := fmt.Errorf("%w in %s, looked for %s", ErrNoSocket, runDir, strings.Join(names, ", "))
+		looked := fmt.Errorf("%w in %s; looked for %s", ErrNoSocket, runDir, strings.Join(names, ", "))
 		return nil, errors.Join(append([]error{looked}, errs...)...)
 	}
 	return paths, nil

@@ -20,7 +20,7 @@ import (
 type timeoutError struct{ after time.Duration }
 
 func (e timeoutError) Error() string {
-	return fmt.Sprintf("the pull did not end within %v (pullPolicy.timeoutSeconds): the registry hangs, or is too slow for this image",
+	return fmt.Sprintf("the pull did not finish within %v (pullPolicy.timeoutSeconds); check the registry, or raise the timeout",
 		e.after)
 }
 
@@ -34,7 +34,7 @@ func (c *Controller) present(ctx context.Context, t *task) (string, error) {
 	response, err := c.config.Images.ImageStatus(ctx, &runtimeapi.ImageSpec{Image: ref.asked}, false)
 	if err != nil {
 		// A failing runtime reports its error again when the pull starts.
-		klog.FromContext(ctx).V(2).Info("Cannot tell whether the image is present", "err", err)
+		klog.FromContext(ctx).V(2).Info("Failed to check whether the image is present", "err", err)
 		return "", nil
 	}
 	if image := response.GetImage(); image != nil && ref.names(image) {
@@ -67,7 +67,7 @@ func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, 
 	}
 	err = ended(ctx, err)
 	if len(problems) > 0 {
-		return "", fmt.Errorf("%w; besides, %s", err, strings.Join(problems, "; "))
+		return "", fmt.Errorf("%w; also: %s", err, strings.Join(problems, "; "))
 	}
 	return "", err
 }
@@ -107,7 +107,7 @@ func (c *Controller) credentials(
 		problems = append(problems, err.Error())
 	}
 	for _, problem := range problems {
-		klog.FromContext(ctx).Info("Left out credentials", "reason", problem)
+		klog.FromContext(ctx).Info("Skipped credentials", "reason", problem)
 	}
 	return keyring.Lookup(ref.repository), problems, nil
 }
@@ -137,7 +137,7 @@ func (c *Controller) offer(ctx context.Context, t *task, ref imageReference, off
 	if len(failures) == 1 {
 		return "", failures[0]
 	}
-	return "", fmt.Errorf("none of %d credentials served: %w", len(offers), errors.Join(failures...))
+	return "", fmt.Errorf("all %d credentials failed: %w", len(offers), errors.Join(failures...))
 }
 
 func (c *Controller) pullWith(ctx context.Context, t *task, ref imageReference, auth *runtimeapi.AuthConfig) (string, error) {

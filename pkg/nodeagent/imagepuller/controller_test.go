@@ -21,7 +21,7 @@ import (
 
 const someDigest = "sha256:7d97e98f8af710c7e7fe703abc8f639e0ee507c4ad1c8c19d1c0a4e0f4b1d0d1"
 
-func TestAPullIsReportedFromItsBeginning(t *testing.T) {
+func TestPullIsReportedWhenItStarts(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1.2", version(4))), func(w *world) {
 		release := make(chan struct{})
 		w.runtime.pull = func(ctx context.Context, r request) (string, error) {
@@ -69,7 +69,7 @@ func TestAnAgentThatRestartsPullsNothingAgain(t *testing.T) {
 }
 
 // Case image-predownload 27.
-func TestAnotherVersionReplacesAPullInTheMiddle(t *testing.T) {
+func TestNewVersionReplacesARunningPull(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1.2", version(1))), func(w *world) {
 		var cancelled bool
 		w.runtime.pull = func(ctx context.Context, r request) (string, error) {
@@ -92,7 +92,7 @@ func TestAnotherVersionReplacesAPullInTheMiddle(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoLongerWantedEnds(t *testing.T) {
+func TestUnneededPullIsCanceled(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1"), tag("2")), func(w *world) {
 		w.runtime.answers(hang)
 		w.start()
@@ -109,7 +109,7 @@ func TestWhatIsNoLongerWantedEnds(t *testing.T) {
 	})
 }
 
-func TestANodeImageThatIsMadeAnewBeginsAnew(t *testing.T) {
+func TestRecreatedNodeImageStartsAgain(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1", always)), func(w *world) {
 		w.start()
 		images := w.client.AppsV1beta1().NodeImages()
@@ -132,7 +132,7 @@ func TestANodeImageThatIsMadeAnewBeginsAnew(t *testing.T) {
 }
 
 // The controllers declare a pull that takes too long failed. Then the agent also stops the pull.
-func TestWhatOthersDeclaredFailedEnds(t *testing.T) {
+func TestPullDeclaredFailedIsCanceled(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1")), func(w *world) {
 		w.runtime.answers(hang)
 		w.start()
@@ -182,7 +182,7 @@ func TestTheRuntimeGetsTheSandboxConfig(t *testing.T) {
 }
 
 // Case image-predownload 36.
-func TestAnImageThatIsThereIsPulledWhenAlways(t *testing.T) {
+func TestPresentImageIsPulledWithAlways(t *testing.T) {
 	tests := map[string]struct {
 		image  string
 		tag    v1beta1.ImageTagSpec
@@ -337,7 +337,7 @@ func TestStatusWritesAreRare(t *testing.T) {
 	})
 }
 
-func TestAStatusThatCannotBeWrittenIsWrittenLater(t *testing.T) {
+func TestFailedStatusWriteIsRetried(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1")), func(w *world) {
 		failures := 3
 		w.client.PrependReactor("update", "nodeimages", func(clienttesting.Action) (bool, apiruntime.Object, error) {

@@ -11,19 +11,19 @@ import (
 
 // Messages for failure causes. The text of the runtime follows the message.
 const (
-	refused         = "the registry does not accept the credentials"
-	noCredentials   = "the registry wants credentials, and no pull secret or credential provider plugin has any for it"
-	absent          = "the registry has no such image or tag"
+	refused         = "the registry rejects the credentials"
+	noCredentials   = "the registry requires credentials, and no pull secret or credential provider plugin provides them"
+	absent          = "the image or tag does not exist in the registry"
 	noPlatform      = "the image has no variant for this node's platform"
-	throttled       = "the registry limits how often this node may pull"
+	throttled       = "the registry limits the pulls of this node"
 	unreachable     = "the registry cannot be reached"
 	silent          = "the registry does not answer in time"
-	untrusted       = "no trusted connection to the registry"
-	interrupted     = "the connection to the registry broke off in the middle of the pull"
-	registryFailure = "the registry has a failure of its own"
-	corrupt         = "the registry sent something else than its digest promises"
+	untrusted       = "the connection to the registry is not trusted"
+	interrupted     = "the connection to the registry broke during the pull"
+	registryFailure = "the registry has an internal error"
+	corrupt         = "the content from the registry does not match its digest"
 	diskFull        = "the disk of the node is full"
-	lost            = "the container runtime of the node has lost content that it should have; remove the image there"
+	lost            = "the container runtime of the node has lost content of the image; remove the image from the node"
 	noRuntime       = "the container runtime of the node does not answer"
 )
 

@@ -65,7 +65,7 @@ func TestFailuresHaveWords(t *testing.T) {
 	assert.NoError(t, explain(nil, ref, false))
 }
 
-func TestANameIsNoReason(t *testing.T) {
+func TestImageNameIsNotACause(t *testing.T) {
 	ref, err := newReference(imageTag{"example.com/unauthorized", "x509"})
 	require.NoError(t, err)
 	failure := errors.New(`failed to pull "example.com/unauthorized:x509": connection refused`)

@@ -36,12 +36,12 @@ func TestAttemptsAreLimited(t *testing.T) {
 		"refused at once": {tag("1", tries(5, 1)), refuse, 2, time.Second,
 			"the registry cannot be reached: dial tcp 10.0.0.1:443: connect: connection refused"},
 		"hanging": {tag("1", tries(5, 1)), hang, 2, 5*time.Second + time.Second + 5*time.Second,
-			"the pull did not end within 5s (pullPolicy.timeoutSeconds): the registry hangs, or is too slow for this image"},
+			"the pull did not finish within 5s (pullPolicy.timeoutSeconds); check the registry, or raise the timeout"},
 		"no retries":               {tag("1", tries(5, 0)), refuse, 1, 0, "the registry cannot be reached: dial tcp 10.0.0.1:443: connect: connection refused"},
 		"a negative limit is 3":    {tag("1", tries(5, -1)), refuse, 4, 1 + 2 + 4, "connection refused"},
 		"pauses double up to 30 s": {tag("1", tries(5, 8)), refuse, 9, (1 + 2 + 4 + 8 + 16 + 30 + 30 + 30) * time.Second, "connection refused"},
 		"no limits given": {v1beta1.ImageTagSpec{Tag: "1"}, hang, 4, 4*10*time.Minute + 7*time.Second,
-			"the pull did not end within 10m0s"},
+			"the pull did not finish within 10m0s"},
 		"an invalid name is not tried": {tag("A b"), refuse, 0, 0, `invalid image reference "nginx:A b": invalid reference format`},
 	}
 	for name, test := range tests {
@@ -66,7 +66,7 @@ func TestAttemptsAreLimited(t *testing.T) {
 	}
 }
 
-func TestAnAttemptThatFailedIsTold(t *testing.T) {
+func TestFailedAttemptIsReported(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1", tries(600, 5))), func(w *world) {
 		w.runtime.answers(refuse)
 		w.start()
@@ -131,7 +131,7 @@ func guarded(_ context.Context, r request) (string, error) {
 }
 
 // Case image-predownload 49: the older type of Secret that holds the newer type's content.
-func TestASecretInAnotherTypesFormGivesNoCredentials(t *testing.T) {
+func TestSecretWithTheWrongFormatIsSkipped(t *testing.T) {
 	inWorld(t, withSecrets("mistaken"), func(w *world) {
 		mistaken := secret("mistaken", "example.com", "right")
 		mistaken.Type, mistaken.Data = corev1.SecretTypeDockercfg, map[string][]byte{corev1.DockerConfigKey: mistaken.Data[corev1.DockerConfigJsonKey]}
@@ -157,14 +157,14 @@ func TestCredentialsAreTriedInTurn(t *testing.T) {
 		"the first is wrong, the second right": {[]string{"wrong", "right"}, []corev1.Secret{wrong, right}, []string{"wrong", "right"}, v1beta1.ImagePhaseSucceeded, nil},
 		"the first is right":                   {[]string{"right", "wrong"}, []corev1.Secret{wrong, right}, []string{"right"}, v1beta1.ImagePhaseSucceeded, nil},
 		"only wrong, and nothing without": {[]string{"wrong"}, []corev1.Secret{wrong}, []string{"wrong"}, v1beta1.ImagePhaseFailed,
-			[]string{"the registry does not accept the credentials: failed to resolve reference: unexpected status from HEAD request: 401 Unauthorized"}},
+			[]string{"the registry rejects the credentials: failed to resolve reference: unexpected status from HEAD request: 401 Unauthorized"}},
 		"two wrong, both are told": {[]string{"wrong", "bad"}, []corev1.Secret{wrong, secret("bad", "example.com", "bad")}, []string{"wrong", "bad"},
-			v1beta1.ImagePhaseFailed, []string{"none of 2 credentials served", "for wrong", "for bad"}},
+			v1beta1.ImagePhaseFailed, []string{"all 2 credentials failed", "for wrong", "for bad"}},
 		"none fits": {[]string{"other"}, []corev1.Secret{secret("other", "example.org", "right")}, []string{""}, v1beta1.ImagePhaseFailed,
-			[]string{"the registry wants credentials, and no pull secret or credential provider plugin has any for it"}},
-		"none is named": {nil, []corev1.Secret{right}, []string{""}, v1beta1.ImagePhaseFailed, []string{"the registry wants credentials"}},
+			[]string{"the registry requires credentials, and no pull secret or credential provider plugin provides them"}},
+		"none is named": {nil, []corev1.Secret{right}, []string{""}, v1beta1.ImagePhaseFailed, []string{"the registry requires credentials"}},
 		"it is missing": {[]string{"right"}, nil, []string{""}, v1beta1.ImagePhaseFailed,
-			[]string{"the registry wants credentials", "besides, pull secret kruise-daemon-config/right does not exist"}},
+			[]string{"the registry requires credentials", "also: pull secret kruise-daemon-config/right does not exist"}},
 		"one is broken, the other serves": {[]string{"broken", "right"}, []corev1.Secret{
 			{ObjectMeta: metav1.ObjectMeta{Namespace: "kruise-daemon-config", Name: "broken"}, Type: corev1.SecretTypeOpaque}, right,
 		}, []string{"right"}, v1beta1.ImagePhaseSucceeded, nil},
@@ -190,17 +190,17 @@ func TestCredentialsAreTriedInTurn(t *testing.T) {
 	}
 }
 
-func TestSecretsThatCannotBeReadAreTold(t *testing.T) {
+func TestUnreadableSecretsAreReported(t *testing.T) {
 	inWorld(t, withSecrets("right"), func(w *world) {
 		w.config.Secrets = func(context.Context) ([]corev1.Secret, error) { return nil, errors.New("etcd is on fire") }
 		w.runtime.answers(guarded)
 		w.start()
-		assert.Contains(t, w.report("example.com/app", "1").Message, "besides, the pull secrets could not be read: etcd is on fire")
+		assert.Contains(t, w.report("example.com/app", "1").Message, "also: failed to read the pull secrets: etcd is on fire")
 	})
 }
 
 // During an API outage no attempt is used up, and no image is pulled without credentials.
-func TestAnAPIThatIsAwayUsesUpNoAttempts(t *testing.T) {
+func TestAPIOutageUsesNoAttempts(t *testing.T) {
 	inWorld(t, withSecrets("right"), func(w *world) {
 		back := time.Now().Add(time.Minute)
 		w.config.Secrets = func(context.Context) ([]corev1.Secret, error) {
@@ -213,7 +213,7 @@ func TestAnAPIThatIsAwayUsesUpNoAttempts(t *testing.T) {
 		w.start()
 		report := w.report("example.com/app", "1")
 		assert.Equal(t, v1beta1.ImagePhasePulling, report.Phase)
-		assert.Equal(t, "trying again in 5s: the pull secrets cannot be read now: get: the server is currently unable to handle the request",
+		assert.Equal(t, "trying again in 5s: failed to read the pull secrets: get: the server is currently unable to handle the request",
 			report.Message)
 		assert.Empty(t, w.runtime.asked())
 		agenttest.Pass(2 * time.Minute)
@@ -223,7 +223,7 @@ func TestAnAPIThatIsAwayUsesUpNoAttempts(t *testing.T) {
 }
 
 // A Secret that is created or changed between attempts is used by the next attempt.
-func TestSecretsAreReadAnewAfterAFailure(t *testing.T) {
+func TestSecretsAreReadAgainAfterAFailure(t *testing.T) {
 	ask := func(n *v1beta1.NodeImage) {
 		withSecrets("s")(n)
 		n.Spec.Images["example.com/app"].Tags[0].PullPolicy.BackoffLimit = ptr.To[int32](9)
@@ -240,7 +240,7 @@ func TestSecretsAreReadAnewAfterAFailure(t *testing.T) {
 }
 
 // A pull secret that is added to the NodeImage without a new version is used by the next attempt of a running pull.
-func TestWhatChangesWithoutAVersionServesTheNextAttempt(t *testing.T) {
+func TestNextAttemptUsesChangesWithoutANewVersion(t *testing.T) {
 	ask := func(n *v1beta1.NodeImage) {
 		withSecrets()(n)
 		n.Spec.Images["example.com/app"].Tags[0].PullPolicy.BackoffLimit = ptr.To[int32](9)
@@ -307,10 +307,11 @@ func TestPluginsAreAskedBesideSecrets(t *testing.T) {
 		wantPhase v1beta1.ImagePullPhase
 		wantText  string
 	}{
-		"the plugin serves":              {strings.Replace(answer, "PASSWORD", "right", 1), nil, []string{"right"}, v1beta1.ImagePhaseSucceeded, ""},
-		"it fails, the Secret serves":    {"exit 1", []corev1.Secret{secret("s", "example.com", "right")}, []string{"right"}, v1beta1.ImagePhaseSucceeded, ""},
-		"the Secret fails, it serves":    {strings.Replace(answer, "PASSWORD", "right", 1), []corev1.Secret{secret("s", "example.com", "wrong")}, []string{"wrong", "right"}, v1beta1.ImagePhaseSucceeded, ""},
-		"it fails, and there is no more": {"exit 1", nil, []string{""}, v1beta1.ImagePhaseFailed, "; besides, pull secret kruise-daemon-config/s does not exist, or is not one that node agents are given; credential provider plugin p: run "},
+		"the plugin serves":           {strings.Replace(answer, "PASSWORD", "right", 1), nil, []string{"right"}, v1beta1.ImagePhaseSucceeded, ""},
+		"it fails, the Secret serves": {"exit 1", []corev1.Secret{secret("s", "example.com", "right")}, []string{"right"}, v1beta1.ImagePhaseSucceeded, ""},
+		"the Secret fails, it serves": {strings.Replace(answer, "PASSWORD", "right", 1), []corev1.Secret{secret("s", "example.com", "wrong")}, []string{"wrong", "right"}, v1beta1.ImagePhaseSucceeded, ""},
+		"it fails, and there is no more": {"exit 1", nil, []string{""}, v1beta1.ImagePhaseFailed, "; also: pull secret kruise-daemon-config/s " +
+			"does not exist or is not available to node agents; credential provider plugin p: run "},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -34,14 +34,14 @@ func newReference(of imageTag) (imageReference, error) {
 	r.asked = of.image + separator + of.tag
 	named, err := reference.ParseNormalizedNamed(of.image)
 	if err == nil && !reference.IsNameOnly(named) {
-		err = errors.New("the name has a tag or digest of its own")
+		err = errors.New("the name already has a tag or digest")
 	}
 	if err != nil {
-		return r, fmt.Errorf("%w %q: %w; name the image like example.com/team/app", errReference, of.image, err)
+		return r, fmt.Errorf("%w %q: %w; use a name such as example.com/team/app", errReference, of.image, err)
 	}
 	full, err := reference.ParseNormalizedNamed(r.asked)
 	if err != nil {
-		return r, fmt.Errorf("%w %q: %w; give a tag like v1 or a digest like sha256:…", errReference, r.asked, err)
+		return r, fmt.Errorf("%w %q: %w; use a tag such as v1 or a digest such as sha256:…", errReference, r.asked, err)
 	}
 	r.repository, r.full = named.Name(), full.String()
 	return r, nil

@@ -20,7 +20,7 @@ func TestReference(t *testing.T) {
 		"digest": {imageTag{"nginx", someDigest}, imageReference{
 			"nginx@" + someDigest, "docker.io/library/nginx", "docker.io/library/nginx@" + someDigest, true}, ""},
 		"upper case":        {imageTag{"Nginx", "1"}, imageReference{}, `invalid image reference "Nginx"`},
-		"a tag in the name": {imageTag{"nginx:1", "2"}, imageReference{}, "the name has a tag or digest of its own"},
+		"a tag in the name": {imageTag{"nginx:1", "2"}, imageReference{}, "the name already has a tag or digest"},
 		"a blank":           {imageTag{"nginx", "1 2"}, imageReference{}, `invalid image reference "nginx:1 2"`},
 		"half a digest":     {imageTag{"nginx", "sha256:abc"}, imageReference{}, `invalid image reference "nginx@sha256:abc"`},
 		"no tag":            {imageTag{"nginx", ""}, imageReference{}, `invalid image reference "nginx:"`},

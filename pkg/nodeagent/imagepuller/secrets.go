@@ -20,7 +20,7 @@ import (
 type awayError struct{ err error }
 
 func (e awayError) Error() string {
-	return fmt.Sprintf("the pull secrets cannot be read now: %v", e.err)
+	return fmt.Sprintf("failed to read the pull secrets: %v", e.err)
 }
 func (e awayError) Unwrap() error { return e.err }
 
@@ -59,14 +59,14 @@ func (s *secrets) get(
 			if away(err) && !s.have(refs) {
 				return nil, nil, awayError{err}
 			}
-			problems = append(problems, fmt.Sprintf("the pull secrets could not be read: %v", err))
+			problems = append(problems, fmt.Sprintf("failed to read the pull secrets: %v", err))
 		}
 	}
 	for _, ref := range refs {
 		if secret := s.known[types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}]; secret != nil {
 			found = append(found, secret)
 		} else if len(problems) == 0 {
-			problems = append(problems, fmt.Sprintf("pull secret %s does not exist, or is not one that node agents are given",
+			problems = append(problems, fmt.Sprintf("pull secret %s does not exist or is not available to node agents",
 				klog.KRef(ref.Namespace, ref.Name)))
 		}
 	}

@@ -84,7 +84,7 @@ func (s *Server) Run(ctx context.Context) error {
 		defer cancel()
 		err := s.http.Shutdown(graceful)
 		if errors.Is(err, context.DeadlineExceeded) {
-			klog.FromContext(ctx).V(2).Info("Cut off the requests that had not finished", "address", s.Addr())
+			klog.FromContext(ctx).V(2).Info("Closed the connections of unfinished requests", "address", s.Addr())
 			err = s.http.Close()
 		}
 		stopped <- err

@@ -51,7 +51,7 @@ func (r *Reporter) Report(ctx context.Context, report Report) {
 	err := backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		err := r.write(ctx, report)
 		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
-			logger.V(2).Info("Could not write the event about this node, trying again", "err", err)
+			logger.V(2).Info("Failed to write the event about this node, retrying", "err", err)
 			return false, nil
 		}
 		return true, err

@@ -26,9 +26,9 @@ func advancedCronJob(gate featuregate.FeatureGate) rest.AnyKind {
 		ValidateStatus: validation.ValidateAdvancedCronJobStatusUpdate, ErrorsIn: validation.AdvancedCronJobErrorsIn,
 		Warnings: validation.WarnAdvancedCronJob,
 		Columns: []rest.Column[*job]{
-			text("Schedule", "When runs are due.", func(c *job) string { return c.Spec.Schedule }),
-			text("Type", "What a run creates.", func(c *job) string { return string(c.Status.Type) }),
-			date("LastScheduleTime", "When the last run was due.", func(c *job) *metav1.Time { return c.Status.LastScheduleTime }),
+			text("Schedule", "Cron schedule of the runs.", func(c *job) string { return c.Spec.Schedule }),
+			text("Type", "Kind of object that a run creates.", func(c *job) string { return string(c.Status.Type) }),
+			date("LastScheduleTime", "Scheduled time of the last run.", func(c *job) *metav1.Time { return c.Status.LastScheduleTime }),
 			rest.Age[*job](),
 		},
 	}

@@ -26,10 +26,10 @@ func broadcastJob(gate featuregate.FeatureGate) rest.AnyKind {
 		ValidateStatus: validation.ValidateBroadcastJobStatusUpdate,
 		Warnings:       templateWarnings(func(c *job) *corev1.PodTemplateSpec { return &c.Spec.Template }),
 		Columns: []rest.Column[*job]{
-			number("Desired", "Nodes on which the Pod is to run.", func(c *job) int32 { return c.Status.Desired }),
-			number("Active", "Pods that run or wait to run.", func(c *job) int32 { return c.Status.Active }),
-			number("Succeeded", "Pods that succeeded.", func(c *job) int32 { return c.Status.Succeeded }),
-			number("Failed", "Pods that failed.", func(c *job) int32 { return c.Status.Failed }),
+			number("Desired", "Number of nodes that must run the Pod.", func(c *job) int32 { return c.Status.Desired }),
+			number("Active", "Number of pending and running Pods.", func(c *job) int32 { return c.Status.Active }),
+			number("Succeeded", "Number of succeeded Pods.", func(c *job) int32 { return c.Status.Succeeded }),
+			number("Failed", "Number of failed Pods.", func(c *job) int32 { return c.Status.Failed }),
 			rest.Age[*job](),
 		},
 	}

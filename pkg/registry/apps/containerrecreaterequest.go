@@ -26,7 +26,7 @@ func containerRecreateRequest(gate featuregate.FeatureGate) rest.AnyKind {
 		ValidateUpdate: validation.ValidateContainerRecreateRequestUpdate,
 		ValidateStatus: validation.ValidateContainerRecreateRequestStatusUpdate,
 		Columns: []rest.Column[*request]{
-			text("PHASE", "How far the request has come.", func(r *request) string { return string(r.Status.Phase) }),
+			text("PHASE", "Phase of the request.", func(r *request) string { return string(r.Status.Phase) }),
 			text("POD", "Pod whose containers are restarted.", func(r *request) string { return r.Spec.PodName }),
 			text("NODE", "Node of the Pod.", func(r *request) string { return r.Labels[pub.ContainerRecreateRequestNodeNameKey] }),
 			rest.Age[*request](),

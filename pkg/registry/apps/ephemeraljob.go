@@ -23,12 +23,12 @@ func ephemeralJob(gate featuregate.FeatureGate) rest.AnyKind {
 		Validate: validation.ValidateEphemeralJob, ValidateUpdate: validation.ValidateEphemeralJobUpdate,
 		ValidateStatus: validation.ValidateEphemeralJobStatusUpdate,
 		Columns: []rest.Column[*job]{
-			text("STATUS", "How far the job is.", func(c *job) string { return string(c.Status.Phase) }),
-			number("MATCH", "Pods that the job is for.", func(c *job) int32 { return c.Status.Match }),
-			number("SUCCEED", "Pods in which all containers ended well.", func(c *job) int32 { return c.Status.Succeeded }),
-			number("FAILED", "Pods in which a container failed.", func(c *job) int32 { return c.Status.Failed }),
-			number("RUNNING", "Pods in which a container runs.", func(c *job) int32 { return c.Status.Running }),
-			number("WAITING", "Pods whose containers have yet to start.", func(c *job) int32 { return c.Status.Waiting }),
+			text("STATUS", "Phase of the job.", func(c *job) string { return string(c.Status.Phase) }),
+			number("MATCH", "Number of Pods that the job matches.", func(c *job) int32 { return c.Status.Match }),
+			number("SUCCEED", "Number of Pods in which all containers succeeded.", func(c *job) int32 { return c.Status.Succeeded }),
+			number("FAILED", "Number of Pods in which a container failed.", func(c *job) int32 { return c.Status.Failed }),
+			number("RUNNING", "Number of Pods in which a container runs.", func(c *job) int32 { return c.Status.Running }),
+			number("WAITING", "Number of Pods whose containers have not started.", func(c *job) int32 { return c.Status.Waiting }),
 			rest.Age[*job](),
 		},
 	}

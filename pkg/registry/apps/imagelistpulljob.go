@@ -24,9 +24,10 @@ func imageListPullJob(gate featuregate.FeatureGate) rest.AnyKind {
 		Validate: validation.ValidateImageListPullJob, ValidateUpdate: validation.ValidateImageListPullJobUpdate,
 		ValidateStatus: validation.ValidateImageListPullJobStatusUpdate,
 		Columns: []rest.Column[*job]{
-			number("TOTAL", "Images to pull.", func(c *job) int32 { return c.Status.Desired }),
-			number("SUCCEEDED", "Images that every node has.", func(c *job) int32 { return c.Status.Succeeded }),
-			number("COMPLETED", "Images that every node has pulled or failed to pull.", func(c *job) int32 { return c.Status.Completed }),
+			number("TOTAL", "Number of images to pull.", func(c *job) int32 { return c.Status.Desired }),
+			number("SUCCEEDED", "Number of images that every selected node has.", func(c *job) int32 { return c.Status.Succeeded }),
+			number("COMPLETED", "Number of images that every selected node has pulled or failed to pull.",
+				func(c *job) int32 { return c.Status.Completed }),
 			rest.Age[*job](),
 		},
 	}

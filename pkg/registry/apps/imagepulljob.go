@@ -25,12 +25,12 @@ func imagePullJob(gate featuregate.FeatureGate) rest.AnyKind {
 		Validate: validation.ValidateImagePullJob, ValidateUpdate: validation.ValidateImagePullJobUpdate,
 		ValidateStatus: validation.ValidateImagePullJobStatusUpdate,
 		Columns: []rest.Column[*job]{
-			number("TOTAL", "Nodes that are chosen.", func(c *job) int32 { return c.Status.Desired }),
-			number("ACTIVE", "Nodes that have not ended.", func(c *job) int32 { return c.Status.Active }),
-			number("SUCCEED", "Nodes that have the image.", func(c *job) int32 { return c.Status.Succeeded }),
-			number("FAILED", "Nodes that could not pull it.", func(c *job) int32 { return c.Status.Failed }),
+			number("TOTAL", "Number of selected nodes.", func(c *job) int32 { return c.Status.Desired }),
+			number("ACTIVE", "Number of nodes that have not finished.", func(c *job) int32 { return c.Status.Active }),
+			number("SUCCEED", "Number of nodes that have the image.", func(c *job) int32 { return c.Status.Succeeded }),
+			number("FAILED", "Number of nodes that failed to pull the image.", func(c *job) int32 { return c.Status.Failed }),
 			rest.Age[*job](),
-			text("MESSAGE", "The progress in words.", func(c *job) string { return c.Status.Message }),
+			text("MESSAGE", "Message about the progress.", func(c *job) string { return c.Status.Message }),
 		},
 	}
 }

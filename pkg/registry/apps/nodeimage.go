@@ -25,10 +25,10 @@ func nodeImage(gate featuregate.FeatureGate, secrets *PullSecrets) rest.AnyKind 
 		Validate: validation.ValidateNodeImage, ValidateUpdate: validation.ValidateNodeImageUpdate,
 		ValidateStatus: validation.ValidateNodeImageStatusUpdate, Extend: secrets.extend,
 		Columns: []rest.Column[*image]{
-			number("DESIRED", "Tags to pull.", func(c *image) int32 { return c.Status.Desired }),
-			number("PULLING", "Tags that are being pulled.", func(c *image) int32 { return c.Status.Pulling }),
-			number("SUCCEED", "Tags that are on the node.", func(c *image) int32 { return c.Status.Succeeded }),
-			number("FAILED", "Tags that could not be pulled.", func(c *image) int32 { return c.Status.Failed }),
+			number("DESIRED", "Number of tags to pull.", func(c *image) int32 { return c.Status.Desired }),
+			number("PULLING", "Number of tags that are being pulled.", func(c *image) int32 { return c.Status.Pulling }),
+			number("SUCCEED", "Number of tags that were pulled.", func(c *image) int32 { return c.Status.Succeeded }),
+			number("FAILED", "Number of tags that failed.", func(c *image) int32 { return c.Status.Failed }),
 			rest.Age[*image](),
 		},
 	}

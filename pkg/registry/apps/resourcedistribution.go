@@ -24,9 +24,9 @@ func resourceDistribution(gate featuregate.FeatureGate) rest.AnyKind {
 		Validate: validation.ValidateResourceDistribution, ValidateUpdate: validation.ValidateResourceDistributionUpdate,
 		ValidateStatus: validation.ValidateResourceDistributionStatusUpdate, ErrorsIn: validation.ResourceDistributionErrorsIn,
 		Columns: []rest.Column[*distribution]{
-			number("TOTAL", "Namespaces that are to have a copy.", func(d *distribution) int32 { return d.Status.Desired }),
-			number("SUCCEED", "Those that have it.", func(d *distribution) int32 { return d.Status.Succeeded }),
-			number("FAILED", "Those that have not.", func(d *distribution) int32 { return d.Status.Failed }),
+			number("TOTAL", "Number of namespaces that must have a copy.", func(d *distribution) int32 { return d.Status.Desired }),
+			number("SUCCEED", "Number of namespaces that have the copy.", func(d *distribution) int32 { return d.Status.Succeeded }),
+			number("FAILED", "Number of namespaces in which the distribution failed.", func(d *distribution) int32 { return d.Status.Failed }),
 		},
 	}
 }

@@ -24,9 +24,9 @@ func sidecarSet() rest.AnyKind {
 		Validate: validation.ValidateSidecarSet, ValidateUpdate: validation.ValidateSidecarSetUpdate,
 		ValidateStatus: validation.ValidateSidecarSetStatusUpdate, ErrorsIn: validation.SidecarSetErrorsIn,
 		Columns: []rest.Column[*set]{
-			number("MATCHED", "Pods that have the containers.", func(c *set) int32 { return c.Status.MatchedPods }),
-			number("UPDATED", "Those of them that are up to date.", func(c *set) int32 { return c.Status.UpdatedPods }),
-			number("READY", "Those of them that are ready.", func(c *set) int32 { return c.Status.ReadyPods }),
+			number("MATCHED", "Number of matched Pods.", func(c *set) int32 { return c.Status.MatchedPods }),
+			number("UPDATED", "Number of matched Pods that are up to date.", func(c *set) int32 { return c.Status.UpdatedPods }),
+			number("READY", "Number of matched Pods that are ready.", func(c *set) int32 { return c.Status.ReadyPods }),
 			rest.Age[*set](),
 		},
 	}

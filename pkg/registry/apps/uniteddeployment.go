@@ -28,10 +28,10 @@ func unitedDeployment(gate featuregate.FeatureGate) rest.AnyKind {
 		ValidateStatus: validation.ValidateUnitedDeploymentStatusUpdate, ErrorsIn: validation.UnitedDeploymentErrorsIn,
 		Warnings: templateWarningsAt(subsetTemplate),
 		Columns: []rest.Column[*united]{
-			number("DESIRED", "Pods that are wanted.", (*united).TotalReplicas),
-			number("CURRENT", "Pods that exist.", func(u *united) int32 { return u.Status.Replicas }),
-			number("UPDATED", "Pods at the newest revision.", func(u *united) int32 { return u.Status.UpdatedReplicas }),
-			number("READY", "Pods that are ready.", func(u *united) int32 { return u.Status.ReadyReplicas }),
+			number("DESIRED", "Number of desired Pods.", (*united).TotalReplicas),
+			number("CURRENT", "Number of existing Pods.", func(u *united) int32 { return u.Status.Replicas }),
+			number("UPDATED", "Number of Pods at the update revision.", func(u *united) int32 { return u.Status.UpdatedReplicas }),
+			number("READY", "Number of ready Pods.", func(u *united) int32 { return u.Status.ReadyReplicas }),
 			rest.Age[*united](),
 		},
 		Scale: &rest.Scale[*united]{

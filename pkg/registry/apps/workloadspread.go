@@ -30,11 +30,12 @@ func workloadSpread(gate featuregate.FeatureGate) rest.AnyKind {
 		Validate: validation.ValidateWorkloadSpread, ValidateUpdate: validation.ValidateWorkloadSpreadUpdate,
 		ValidateStatus: validation.ValidateWorkloadSpreadStatusUpdate, ErrorsIn: validation.WorkloadSpreadErrorsIn,
 		Columns: []rest.Column[*spread]{
-			text("WorkloadName", "Workload that is spread.", func(w *spread) string { return target(w).Name }),
+			text("WorkloadName", "Name of the workload.", func(w *spread) string { return target(w).Name }),
 			text("WorkloadKind", "Kind of the workload.", func(w *spread) string { return target(w).Kind }),
-			{Name: "Adaptive", Type: "boolean", Description: "Whether Pods that cannot be scheduled move on.", Value: func(w *spread) any {
-				return w.Spec.ScheduleStrategy.Type == apps.AdaptiveWorkloadSpreadScheduleStrategyType
-			}},
+			{Name: "Adaptive", Type: "boolean", Description: "Whether Pods that cannot be scheduled move to another subset.",
+				Value: func(w *spread) any {
+					return w.Spec.ScheduleStrategy.Type == apps.AdaptiveWorkloadSpreadScheduleStrategyType
+				}},
 			titled("Age", rest.Age[*spread]()),
 		},
 	}

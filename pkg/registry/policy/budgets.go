@@ -72,7 +72,7 @@ func (b *Budgets) write(ctx context.Context, key types.NamespacedName, update fu
 func changeStatus(stored runtime.Object, update func(*v1beta1.PodUnavailableBudget) error) (runtime.Object, error) {
 	budget, ok := stored.(*policy.PodUnavailableBudget)
 	if !ok {
-		return nil, errors.New("the stored object is no PodUnavailableBudget")
+		return nil, errors.New("the stored object is not a PodUnavailableBudget")
 	}
 	changed := budget.DeepCopy()
 	versioned := &v1beta1.PodUnavailableBudget{}

@@ -172,7 +172,7 @@ func TestDryRunsAmongOthersSpendNothing(t *testing.T) {
 	})
 }
 
-func TestWhatTheStoreSaysReachesAll(t *testing.T) {
+func TestStoreErrorReachesEveryCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, s := open(t, 20)
 		s.fails = errors.New("no leader")

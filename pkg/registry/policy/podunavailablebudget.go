@@ -27,10 +27,10 @@ func podUnavailableBudget(gate featuregate.FeatureGate, budgets *Budgets) rest.A
 		Validate: validation.ValidatePodUnavailableBudget, ValidateUpdate: validation.ValidatePodUnavailableBudgetUpdate,
 		ValidateStatus: validation.ValidatePodUnavailableBudgetStatusUpdate, Extend: budgets.open,
 		Columns: []rest.Column[*budget]{
-			number("Allowed", "Pods that may become unavailable now.", func(b *budget) int32 { return b.Status.UnavailableAllowed }),
-			number("Current", "Pods that are available.", func(b *budget) int32 { return b.Status.CurrentAvailable }),
-			number("Desired", "Pods that must stay available.", func(b *budget) int32 { return b.Status.DesiredAvailable }),
-			number("Total", "Replicas that the budget counts from.", func(b *budget) int32 { return b.Status.TotalReplicas }),
+			number("Allowed", "Number of Pods that can become unavailable now.", func(b *budget) int32 { return b.Status.UnavailableAllowed }),
+			number("Current", "Number of available Pods.", func(b *budget) int32 { return b.Status.CurrentAvailable }),
+			number("Desired", "Number of Pods that must stay available.", func(b *budget) int32 { return b.Status.DesiredAvailable }),
+			number("Total", "Number of replicas that the budget is calculated from.", func(b *budget) int32 { return b.Status.TotalReplicas }),
 		},
 	}
 }

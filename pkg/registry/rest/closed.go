@@ -49,5 +49,5 @@ func (g *gateCheck) check(obj runtime.Object, terminating bool) error {
 		name = accessor.GetName()
 	}
 	return apierrors.NewForbidden(g.resource, name, fmt.Errorf(
-		"feature-gate %s is not enabled; turn it on with --feature-gates of the programs", g.gate))
+		"feature-gate %s is not enabled; enable it with --feature-gates", g.gate))
 }

@@ -108,9 +108,9 @@ func (*scaleREST[T]) ConvertToTable(ctx context.Context, obj, options runtime.Ob
 var scaleTable = &tableConvertor[*autoscalingv1.Scale]{kind: &Kind[*autoscalingv1.Scale]{
 	Plural: "scales",
 	Columns: []Column[*autoscalingv1.Scale]{
-		{Name: "DESIRED", Type: "integer", Description: "Pods that are wanted.",
+		{Name: "DESIRED", Type: "integer", Description: "Number of desired Pods.",
 			Value: func(s *autoscalingv1.Scale) any { return int64(s.Spec.Replicas) }},
-		{Name: "TOTAL", Type: "integer", Description: "Pods that exist.",
+		{Name: "TOTAL", Type: "integer", Description: "Number of existing Pods.",
 			Value: func(s *autoscalingv1.Scale) any { return int64(s.Status.Replicas) }},
 		Age[*autoscalingv1.Scale](),
 	},

@@ -32,7 +32,7 @@ func scaling(change func(old runtime.Object) (runtime.Object, error)) *scaledObj
 	return &scaledObjectInfo[*sample]{scaleREST: newScaleREST(newKind(), nil), info: info, name: "demo"}
 }
 
-func TestScalesThatCannotBe(t *testing.T) {
+func TestInvalidScalesAreRefused(t *testing.T) {
 	same := func(old runtime.Object) (runtime.Object, error) { return old, nil }
 	owned := newSample()
 	owned.ManagedFields = []metav1.ManagedFieldsEntry{{
@@ -63,7 +63,7 @@ func TestScalesThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestAScaleWithoutUIDIsOfWhatIsThere(t *testing.T) {
+func TestScaleWithoutUIDUpdatesTheStoredObject(t *testing.T) {
 	updated, err := scaling(func(runtime.Object) (runtime.Object, error) {
 		return &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 5}}, nil
 	}).UpdatedObject(t.Context(), newSample())
@@ -137,7 +137,7 @@ func (closedStore) GetRESTOptions(schema.GroupResource, runtime.Object) (generic
 	return generic.RESTOptions{}, errors.New("no route to host")
 }
 
-func TestAStoreThatCannotBeOpened(t *testing.T) {
+func TestUnopenedStoreIsAnError(t *testing.T) {
 	kind := newKind()
 	kind.New, kind.NewList = func() *sample { return &sample{} }, func() runtime.Object { return nil }
 	_, err := kind.Storage(runtime.NewScheme(), closedStore{}, 0)

@@ -52,7 +52,7 @@ func mayGrow(obj runtime.Object) int {
 
 func tooLarge(size, limit int) error {
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
-		"the object takes %d bytes in the store, the limit is %d bytes (--max-object-bytes); move large data to a ConfigMap or a volume",
+		"the object needs %d bytes in the store, but the limit is %d bytes (--max-object-bytes); move large data to a ConfigMap or a volume",
 		size, limit))
 }
 

@@ -78,7 +78,7 @@ func TestSizeOfNewObjects(t *testing.T) {
 		assert.Equal(t, tooLarge, apierrors.IsRequestEntityTooLargeError(err), "%d: %v", size, err)
 		assert.Equal(t, tooLarge, store.Interface.(*oneObject).stored == nil)
 		if tooLarge {
-			assert.ErrorContains(t, err, "takes 11 bytes")
+			assert.ErrorContains(t, err, "needs 11 bytes")
 			assert.ErrorContains(t, err, "limit is 10 bytes")
 		}
 	}

@@ -114,7 +114,7 @@ func (s *strategy[T]) errorsIn(ctx context.Context, errs field.ErrorList) field.
 func (s *strategy[T]) WarningsOnCreate(ctx context.Context, obj runtime.Object) (warnings []string) {
 	if !s.kind.Controlled {
 		warnings = append(warnings,
-			fmt.Sprintf("nothing acts on %s in this release: the object is checked and stored, no more", s.kind.Resource()))
+			fmt.Sprintf("%s is stored, but no controller reconciles it yet", s.kind.Resource()))
 	}
 	if s.kind.Warnings != nil {
 		var none T

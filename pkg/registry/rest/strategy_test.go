@@ -115,8 +115,8 @@ func TestErrorsHaveTheRequestsVersion(t *testing.T) {
 	assert.Empty(t, main.Validate(ctx, newSample()), "there is nothing to say in another version")
 }
 
-// TestValuesThatCannotBeShown uses such a value in the old object, in the new one, or in both.
-func TestValuesThatCannotBeShown(t *testing.T) {
+// TestUnservableValuesAreRefused uses such a value in the old object, in the new one, or in both.
+func TestUnservableValuesAreRefused(t *testing.T) {
 	main := newKind().strategy(nil)
 	status := &statusStrategy[*sample]{main}
 	with := func(text string) *sample {
@@ -212,7 +212,7 @@ func TestScaleCarriesChangesBothWays(t *testing.T) {
 	}
 }
 
-func TestScaleOfNothing(t *testing.T) {
+func TestScaleOfAMissingObject(t *testing.T) {
 	info := &scaledObjectInfo[*sample]{scaleREST: newScaleREST(newKind(), nil), name: "demo"}
 	_, err := info.UpdatedObject(t.Context(), &sample{})
 	assert.True(t, apierrors.IsNotFound(err), "%v", err)
@@ -271,14 +271,14 @@ func TestWarningsOfAKind(t *testing.T) {
 	assert.Empty(t, (&statusStrategy[*sample]{main}).WarningsOnUpdate(t.Context(), newSample(), newSample()))
 }
 
-func TestWarningOfKindsThatNobodyControls(t *testing.T) {
+func TestWarningForKindsWithoutAController(t *testing.T) {
 	for controlled, want := range map[bool]int{false: 1, true: 0} {
 		kind := newKind()
 		kind.Controlled = controlled
 		warnings := kind.strategy(nil).WarningsOnCreate(t.Context(), newSample())
 		require.Len(t, warnings, want)
 		if want > 0 {
-			assert.Contains(t, warnings[0], "nothing acts on "+kind.Resource().String())
+			assert.Contains(t, warnings[0], kind.Resource().String()+" is stored, but no controller reconciles it yet")
 		}
 	}
 }

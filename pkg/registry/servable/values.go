@@ -21,7 +21,7 @@ var leaves = map[reflect.Type]judge{
 	reflect.TypeFor[metav1.FieldsV1]():      judgeFields,
 }
 
-const notText = "must be UTF-8; what is no text can be encoded in base64"
+const notText = "must be valid UTF-8; encode binary data in base64"
 
 func judgeText(w *walk, value reflect.Value) {
 	if text := value.String(); !utf8.ValidString(text) {
@@ -35,7 +35,7 @@ func judgeIntOrString(w *walk, value reflect.Value) {
 	case intstr.String:
 		judgeText(w, reflect.ValueOf(either.StrVal))
 	default:
-		w.report(fmt.Sprintf("type %d", either.Type), "must be a number, which is type 0, or a text, which is type 1")
+		w.report(fmt.Sprintf("type %d", either.Type), "must be an integer (type 0) or a string (type 1)")
 	}
 }
 
@@ -55,7 +55,7 @@ func judgeMicroTime(w *walk, value reflect.Value) {
 
 func (w *walk) judgeSeconds(moment time.Time) {
 	if seconds := moment.Unix(); seconds < firstSecond || seconds > lastSecond {
-		w.report(seconds, "must be the seconds from 1970 to a time in the years 0 to 9999")
+		w.report(seconds, "must be a time in the years 0 to 9999, in seconds since 1970")
 	}
 }
 
@@ -75,9 +75,9 @@ func (w *walk) judgeJSON(raw []byte) {
 	switch {
 	case raw == nil:
 	case !json.Valid(raw) || !utf8.Valid(raw):
-		w.report(beginning(raw), "must be JSON in UTF-8")
+		w.report(beginning(raw), "must be valid JSON in UTF-8")
 	case depth(raw) > deepest:
-		w.report(beginning(raw), fmt.Sprintf("must not be nested deeper than %d", deepest))
+		w.report(beginning(raw), fmt.Sprintf("must not be nested more than %d levels deep", deepest))
 	}
 }
 

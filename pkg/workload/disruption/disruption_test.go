@@ -191,7 +191,7 @@ func TestAGrantOfAnUpdateServesTheNextOne(t *testing.T) {
 	assert.EqualValues(t, 2, budget.Status.UnavailableAllowed)
 }
 
-func TestAGrantIsNoneOfThePodThatCameAfterIt(t *testing.T) {
+func TestGrantDoesNotApplyToALaterPod(t *testing.T) {
 	later := newPod("p", func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(now) })
 	budget := newBudget(granted(now.Add(-time.Second)))
 	require.NoError(t, Spend(budget, &Request{Operation: v1beta1.PubDeleteOperation, Pod: later}, now))

@@ -15,10 +15,10 @@ import (
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 )
 
-// TestWhateverTheOrderNeverMoreIsGrantedThanAllowed simulates clients that ask, requests that arrive late or never, nodes that
+// TestGrantsNeverExceedTheBudgetInAnyOrder simulates clients that ask, requests that arrive late or never, nodes that
 // act, a cache that lags, and controllers that write counts from old reads. At every moment, enough Pods serve even if every
 // granted disruption happens.
-func TestWhateverTheOrderNeverMoreIsGrantedThanAllowed(t *testing.T) {
+func TestGrantsNeverExceedTheBudgetInAnyOrder(t *testing.T) {
 	granted := 0
 	for seed := range int64(2000) {
 		w := newSimulation(seed)

@@ -89,7 +89,7 @@ func TestStandingGrants(t *testing.T) {
 		recheck      time.Duration
 		notDeleted   int
 	}{
-		"not seen yet":                           {cached: pods, live: pods, stands: true, current: 9, recheck: 20 * time.Second},
+		"not observed yet":                       {cached: pods, live: pods, stands: true, current: 9, recheck: 20 * time.Second},
 		"seen":                                   {cached: but(pods, "a", goes), live: but(pods, "a", goes), current: 9},
 		"seen, and gone since":                   {cached: but(pods, "a", goes), live: without(pods, "a"), stands: true, current: 9, recheck: time.Second},
 		"gone":                                   {cached: without(pods, "a"), live: without(pods, "a"), current: 9},
@@ -125,11 +125,11 @@ func unseen(pods []*corev1.Pod) []*corev1.Pod {
 	return but(pods, "a", func(p *corev1.Pod) { p.Generation, p.Status.ObservedGeneration = 2, 1 })
 }
 
-func TestAGrantStandsWhileNobodyCanLook(t *testing.T) {
+func TestGrantIsKeptWhileThePodCannotBeRead(t *testing.T) {
 	seen := seenIn(nil, nil, now)
 	seen.Server = NewServer(func(string) (*metav1.ObjectMeta, error) { return nil, errors.New("no route") })
 	_, err := Recount(newBudget(granted(now)), seen)
-	require.ErrorContains(t, err, "look at Pod p: no route")
+	require.ErrorContains(t, err, "read Pod p: no route")
 	_, err = Recount(newBudget(func(b *v1beta1.PodUnavailableBudget) { b.Spec.MaxUnavailable = nil }), seen)
 	require.Error(t, err)
 }
@@ -158,7 +158,7 @@ func countAgain(t *testing.T, server *Server, cached []*corev1.Pod, grantedAt, a
 }
 
 // A cached answer about a deleted Pod applies only to the grant that it was read for.
-func TestACountThatIsMadeAgain(t *testing.T) {
+func TestRecountIsRepeated(t *testing.T) {
 	pods := tenPods()
 	going := but(pods, "a", goes)
 	var live []*corev1.Pod
@@ -204,7 +204,7 @@ func TestACountThatIsMadeAgain(t *testing.T) {
 	assert.Equal(t, 2, looks, "the cache shows another one than was seen")
 }
 
-func TestTwoGrantsOfOneNameDifferInTime(t *testing.T) {
+func TestGrantsOfOneNameHaveDifferentTimes(t *testing.T) {
 	for name, operations := range map[string][]v1beta1.PubOperation{
 		"deletions": {"DELETE", "DELETE"}, "updates": {"UPDATE", "UPDATE"}, "a deletion of what was updated": {"UPDATE", "DELETE"},
 	} {
@@ -224,7 +224,7 @@ func TestTwoGrantsOfOneNameDifferInTime(t *testing.T) {
 }
 
 // A grant updates the status exactly as the next count will, so that count has nothing to write.
-func TestACountAfterAGrantHasNothingToWrite(t *testing.T) {
+func TestRecountAfterAGrantWritesNothing(t *testing.T) {
 	for _, operation := range []v1beta1.PubOperation{"DELETE", "EVICT", "UPDATE"} {
 		t.Run(string(operation), func(t *testing.T) {
 			budget := newBudget()

@@ -58,7 +58,7 @@ func (r *Refusal) Error() string {
 	budget := r.Namespace + "/" + r.Name
 	switch r.Reason {
 	case TooManyGrants:
-		return fmt.Sprintf("PodUnavailableBudget %s: DisruptedPods and UnavailablePods map too big: %d granted disruptions were not seen "+
+		return fmt.Sprintf("PodUnavailableBudget %s: DisruptedPods and UnavailablePods map too big: %d granted disruptions are not observed "+
 			"yet; try again in a few seconds", budget, len(r.status.DisruptedPods)+len(r.status.UnavailablePods))
 	case NotObserved:
 		return fmt.Sprintf("PodUnavailableBudget %s is not observed yet: it is new or was changed, and its Pods have not been counted "+

@@ -22,7 +22,7 @@ import (
 const reserveAttempts = 10
 
 // errContended means that the budget changed at every attempt to write it.
-var errContended = errors.New("another client changed the PodUnavailableBudget at every attempt")
+var errContended = errors.New("other clients changed the PodUnavailableBudget during every attempt")
 
 // Reserver reserves budget before a workload takes a Pod out of service. A container changes only after its Pod is out of service,
 // so a webhook that sees the change would ask too late.

@@ -50,7 +50,7 @@ func (s *Server) look(grants []grant) (map[string]*metav1.ObjectMeta, error) {
 	pods := make([]*metav1.ObjectMeta, len(due))
 	err := podcontrol.Parallel(len(due), looksAtOnce, func(i int) (err error) {
 		if pods[i], err = s.live(due[i].name); err != nil {
-			return fmt.Errorf("look at Pod %s: %w", due[i].name, err)
+			return fmt.Errorf("read Pod %s: %w", due[i].name, err)
 		}
 		return nil
 	})

@@ -107,7 +107,7 @@ func (x *execution) resolve(ctx context.Context) error {
 		missing := apierrors.IsNotFound(err)
 		switch {
 		case err != nil && !missing:
-			failures = append(failures, fmt.Errorf("find out what became of a write to Pod %s: %w", name, err))
+			failures = append(failures, fmt.Errorf("check the result of a write to Pod %s: %w", name, err))
 		case missing && cached >= 0, err == nil && cached < 0 && podstate.Active(found):
 			x.unknown.Store(true)
 		case err == nil && cached >= 0 && found.ResourceVersion != v.Pods[cached].ResourceVersion:

@@ -22,7 +22,7 @@ func (x *execution) writeRevision(ctx context.Context) (stored *appsv1.Controlle
 	switch v.revision {
 	case history.Bump:
 		if stored, err = x.Server.UpdateRevision(ctx, v.Update); err != nil {
-			return nil, collisions, fmt.Errorf("make revision %s the newest: %w", v.Update.Name, err)
+			return nil, collisions, fmt.Errorf("update the number of revision %s: %w", v.Update.Name, err)
 		}
 		x.Guard.Wrote(v.Object.GetUID(), RevisionResource.GroupResource(), stored.ResourceVersion)
 	case history.Create:

@@ -56,8 +56,8 @@ func (v *View) UpdatePod(stage *Stage, pod *corev1.Pod, target *appsv1.Controlle
 			return v.updateInPlace(stage, PodUpdate{Pod: pod, Target: target, Change: change})
 		}
 		if v.Policy == pub.InPlaceOnlyPodUpdatePolicy {
-			return fmt.Errorf("pod %s cannot be updated in place to revision %s: more differs than can be changed in place; "+
-				"set podUpdatePolicy to InPlaceIfPossible, or delete the Pod", pod.Name, target.Name)
+			return fmt.Errorf("pod %s cannot be updated in place to revision %s: the revisions differ in fields that cannot change in place; set "+
+				"podUpdatePolicy to InPlaceIfPossible, or delete the Pod", pod.Name, target.Name)
 		}
 	}
 	stage.Updates = append(stage.Updates, PodUpdate{Pod: pod, Target: target})

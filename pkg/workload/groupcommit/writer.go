@@ -103,7 +103,7 @@ func (w *Writer[K, R]) commit(key K, group []*request[R]) (err error) {
 }
 
 // errNobody ends a write that no request waits for any more.
-var errNobody = errors.New("every request was given up")
+var errNobody = errors.New("every request was canceled")
 
 // decide applies the changes in order. It skips requests whose context has ended.
 func decide[R any](group []*request[R], record R) error {

@@ -96,7 +96,7 @@ func requireForgotten(t *testing.T, w *Writer[string, *account]) {
 	require.Empty(t, w.waiting)
 }
 
-func TestNeverMoreThanThereIs(t *testing.T) {
+func TestGroupedWritesNeverOverspend(t *testing.T) {
 	for name, replicas := range map[string]int{"one process": 1, "two processes": 2, "five processes": 5} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -153,7 +153,7 @@ func start(ctx context.Context, w *Writer[string, *account], change func(*accoun
 	return answer
 }
 
-func TestWhoGivesUpWhileWaitingTakesNothing(t *testing.T) {
+func TestCanceledWaitingRequestReservesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(10)
 		w := New(s.write)
@@ -175,7 +175,7 @@ func TestWhoGivesUpWhileWaitingTakesNothing(t *testing.T) {
 	})
 }
 
-func TestAWriteGoesOnWhileAnyoneWaits(t *testing.T) {
+func TestWriteContinuesWhileARequestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(10)
 		w := New(s.write)
@@ -193,7 +193,7 @@ func TestAWriteGoesOnWhileAnyoneWaits(t *testing.T) {
 	})
 }
 
-func TestAWriteEndsWithTheLastWhoWaits(t *testing.T) {
+func TestWriteIsCanceledWithItsLastRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(10)
 		w := New(s.write)
@@ -209,7 +209,7 @@ func TestAWriteEndsWithTheLastWhoWaits(t *testing.T) {
 }
 
 // A retried write skips the requests whose context has ended meanwhile.
-func TestWhoGivesUpIsLeftOutOfTheNextAttempt(t *testing.T) {
+func TestCanceledRequestIsSkippedInTheRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(10)
 		w := New(s.write)
@@ -231,7 +231,7 @@ func TestWhoGivesUpIsLeftOutOfTheNextAttempt(t *testing.T) {
 	})
 }
 
-func TestTheStoresErrorIsEveryonesAnswer(t *testing.T) {
+func TestStoreErrorAnswersEveryRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(10)
 		s.fails = errNoRoute
@@ -252,7 +252,7 @@ func TestTheStoresErrorIsEveryonesAnswer(t *testing.T) {
 	})
 }
 
-func TestEachHasAnAnswerOfItsOwn(t *testing.T) {
+func TestEachRequestGetsItsOwnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(1)
 		w := New(s.write)

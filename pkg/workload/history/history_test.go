@@ -127,7 +127,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-func TestTrimKeepsWhatIsLive(t *testing.T) {
+func TestTrimKeepsLiveRevisions(t *testing.T) {
 	live := func(r *appsv1.ControllerRevision) bool { return r.Name == "r1" || r.Name == "r7" }
 	var names []string
 	for _, r := range Trim(revisions(t, 7), live, 2) {

@@ -41,7 +41,7 @@ func Advance(pod *corev1.Pod, now time.Time) error {
 		return err
 	}
 	if state == nil || !waits(state) {
-		return fmt.Errorf("advance Pod %q: none of its containers waits for its turn", pod.Name)
+		return fmt.Errorf("advance Pod %q: no container waits for its update", pod.Name)
 	}
 	c := &Change{Images: state.NextContainerImages, Env: state.NextContainerMetadata, Resources: state.NextContainerResources}
 	c.applyTurn(pod, state, now)

@@ -73,7 +73,7 @@ func TestPriority(t *testing.T) {
 }
 
 // Cases inplace-update 9, 11.
-func TestContainersTakeTurnsByPriority(t *testing.T) {
+func TestContainersUpdateByPriority(t *testing.T) {
 	both := map[string]string{"main": "main:2", "side": "side:2", "plain": "plain:2"}
 	tests := map[string]struct {
 		containers map[string][]corev1.EnvVar
@@ -135,7 +135,7 @@ func TestTheNextTurnWaitsUntilTheLastIsReady(t *testing.T) {
 	assert.Equal(t, Progress{}, evaluate())
 	restart(pod, "main", "main2", false)
 	assert.Equal(t, Progress{Complete: true}, evaluate(), "whether the last one is ready is not the update's affair")
-	assert.ErrorContains(t, Advance(pod, later), "none of its containers waits")
+	assert.ErrorContains(t, Advance(pod, later), "no container waits")
 }
 
 // Case inplace-update 10.
@@ -177,7 +177,7 @@ func TestSharedMetadataIsOneTurn(t *testing.T) {
 }
 
 // A later batch that only changes resources, or only metadata, is a batch as well.
-func TestEveryKindOfChangeHasItsTurn(t *testing.T) {
+func TestEveryKindOfChangeIsBatched(t *testing.T) {
 	pod := podOf(map[string][]corev1.EnvVar{
 		"side": {barrier("p_5")}, "main": {barrier("p_1"), reads("K", "metadata.labels['k']")}, "slow": {barrier("p_0")},
 	})
@@ -210,7 +210,7 @@ func TestEveryKindOfChangeHasItsTurn(t *testing.T) {
 
 // An update that arrives while a container waits for its batch is the difference from a revision that the container never
 // reached.
-func TestWhatWaitsIsNotForgotten(t *testing.T) {
+func TestWaitingChangesAreKept(t *testing.T) {
 	start := func() *corev1.Pod {
 		pod := podOf(map[string][]corev1.EnvVar{"side": {barrier("p_5")}, "main": {barrier("p_1"), reads("K", "metadata.labels['k']")}})
 		first := &Change{

@@ -72,7 +72,7 @@ func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
 		return Progress{Recheck: remaining}, nil
 	}
 	if findings.agentless {
-		return Progress{Hopeless: "no node agent has reported on it, which alone restarts containers for changed metadata"}, nil
+		return Progress{Hopeless: "no node agent reports on this Pod, and only the agent restarts containers for changed metadata"}, nil
 	}
 	if waits(state) {
 		return Progress{Next: readyForNext(pod, state)}, nil

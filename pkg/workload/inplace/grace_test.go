@@ -61,7 +61,7 @@ func TestGraceThatIsOvertakenOrBrokenIsDropped(t *testing.T) {
 }
 
 // The record has whole seconds, but endpoints still get the whole grace period.
-func TestGraceIsNoShorterThanAskedFor(t *testing.T) {
+func TestGraceIsNotShortened(t *testing.T) {
 	for _, begin := range []time.Duration{0, time.Millisecond, 999 * time.Millisecond} {
 		pod, began := runningPod("A"), now.Truncate(time.Second).Add(begin)
 		require.NoError(t, images("main:2").Delay(pod, "rev2", 3, began))

@@ -170,7 +170,7 @@ func TestEvaluate(t *testing.T) {
 }
 
 // Case inplace-update 22.
-func TestARegistryWithAPortIsNoTag(t *testing.T) {
+func TestRegistryPortIsNotATag(t *testing.T) {
 	pod := runningPod("A")
 	pod.Spec.Containers[0].Image = "registry:5000/app"
 	setMain(pod, "A", "registry:5000/app:latest", "registry:5000/app@sha256:1")
@@ -204,7 +204,7 @@ func TestRollbackWhileTheNodeReplacesTheContainer(t *testing.T) {
 	assert.True(t, progress.Complete)
 }
 
-func TestAnotherContainerChangesWhileTheFirstIsUnderWay(t *testing.T) {
+func TestSecondContainerChangesDuringTheFirstUpdate(t *testing.T) {
 	pod := runningPod("A")
 	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
 	require.NoError(t, (&Change{Images: map[string]string{"side": "side:2"}}).Apply(pod, "rev3", now))
@@ -247,7 +247,7 @@ func TestEvaluateRecordsOfOtherReleases(t *testing.T) {
 }
 
 // An instance that restarted in between may run either image. An update of something else must not treat it as the new instance.
-func TestAnotherChangeWhileACrashedInstanceIsBack(t *testing.T) {
+func TestSecondChangeAfterACrash(t *testing.T) {
 	for name, later := range map[string]*Change{
 		"metadata": {Labels: MapChange{Set: map[string]string{"new": "1"}}},
 		"side":     {Images: map[string]string{"side": "side:1"}},

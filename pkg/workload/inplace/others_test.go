@@ -14,7 +14,7 @@ import (
 // Two controllers update containers of one Pod at the same time: a workload updates its own container, and a SidecarSet updates
 // the sidecar. Each keeps its own record and judges its own container, so neither waits for the other.
 // Case inplace-update 11c.
-func TestContainersOfAnotherControllerAreNotWaitedFor(t *testing.T) {
+func TestUpdateIgnoresContainersOfOtherControllers(t *testing.T) {
 	pod := runningPod("A")
 	report(t, pod)
 	sidecar := &pod.Spec.Containers[1]

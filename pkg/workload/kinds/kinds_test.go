@@ -60,7 +60,7 @@ func TestKindsAreThoseOfTheClients(t *testing.T) {
 	}
 }
 
-func TestWhatIsInNoTable(t *testing.T) {
+func TestKindsOutsideTheTable(t *testing.T) {
 	assert.Nil(t, kinds.OfObject(&corev1.Pod{}))
 	assert.Nil(t, kinds.OfObject(nil))
 	assert.Nil(t, kinds.OfController(&metav1.ObjectMeta{}))

@@ -22,7 +22,7 @@ func template(images ...string) *corev1.PodTemplateSpec {
 	return t
 }
 
-func TestJobsForWhatIsNew(t *testing.T) {
+func TestJobsForNewImages(t *testing.T) {
 	w := &Workload{
 		Owner: metav1.OwnerReference{Kind: "CloneSet", Name: "web", UID: "u", Controller: new(true)}, Namespace: "ns",
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},

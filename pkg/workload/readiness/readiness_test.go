@@ -64,7 +64,7 @@ func TestAdd(t *testing.T) {
 }
 
 // Cases lifecycle 9, 10.
-func TestTwoPartiesHoldOnePod(t *testing.T) {
+func TestTwoHoldersOfOnePod(t *testing.T) {
 	pod := serving("True", "")
 	Add(pod, PreUpdate, now)
 	Add(pod, restart, now)
@@ -83,7 +83,7 @@ func TestTwoPartiesHoldOnePod(t *testing.T) {
 	assert.False(t, Remove(pod, restart, later), "it is gone already")
 }
 
-func TestPodsWithoutTheGateAreLeftAlone(t *testing.T) {
+func TestPodsWithoutTheGateAreUnchanged(t *testing.T) {
 	pod := serving("", "")
 	pod.Spec.ReadinessGates = nil
 	before := pod.DeepCopy()

@@ -45,7 +45,7 @@ func TestValidate(t *testing.T) {
 	err := judge(target("web"), "ns", "")
 	require.True(t, apierrors.IsInvalid(err), "%v", err)
 	assert.ErrorContains(t, err, "spec.targetRef")
-	assert.ErrorContains(t, err, "PodUnavailableBudget stored has this target already")
+	assert.ErrorContains(t, err, "PodUnavailableBudget stored already has this target")
 	again := target("web")
 	again.Name = "stored"
 	assert.NoError(t, judge(again, "ns", ""), "the store says that it exists")

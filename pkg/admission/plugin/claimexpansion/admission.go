@@ -70,7 +70,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 			path := field.NewPath("spec", "volumeClaimTemplates").Index(i).Child("spec", "resources", "requests")
 			size := before.Spec.Resources.Requests[corev1.ResourceStorage]
 			errs = append(errs, field.Forbidden(path.Key(string(corev1.ResourceStorage)),
-				fmt.Sprintf("%s; ask for %s as before, or use OnDelete", problem, size.String())))
+				fmt.Sprintf("%s; put %s back, or use OnDelete", problem, size.String())))
 		}
 	}
 	if len(errs) == 0 {

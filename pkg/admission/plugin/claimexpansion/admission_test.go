@@ -74,8 +74,9 @@ func TestLargerClaims(t *testing.T) {
 		subresource string
 		want        string
 	}{
-		"the class can":      {named, set(claim("a", "2Gi", new("grows"))), set(claim("a", "1Gi", new("grows"))), "", ""},
-		"the class cannot":   {named, set(claim("a", "2Gi", new("fixed"))), set(claim("a", "1Gi", new("fixed"))), "", at + "StorageClass fixed does not allow volume expansion; ask for 1Gi"},
+		"the class can": {named, set(claim("a", "2Gi", new("grows"))), set(claim("a", "1Gi", new("grows"))), "", ""},
+		"the class cannot": {named, set(claim("a", "2Gi", new("fixed"))), set(claim("a", "1Gi", new("fixed"))), "",
+			at + "StorageClass fixed does not allow volume expansion; put 1Gi back"},
 		"it does not say":    {named, set(claim("a", "2Gi", new("silent"))), set(claim("a", "1Gi", new("silent"))), "", at + "StorageClass silent does not"},
 		"there is no such":   {named, set(claim("a", "2Gi", new("gone"))), set(claim("a", "1Gi", new("gone"))), "", at + "there is no StorageClass gone"},
 		"no class":           {named, set(claim("a", "2Gi", new(""))), set(claim("a", "1Gi", new(""))), "", ""},
@@ -106,7 +107,7 @@ func TestLargerClaims(t *testing.T) {
 	}
 }
 
-func TestOthersAreLetAlone(t *testing.T) {
+func TestOtherRequestsAreIgnored(t *testing.T) {
 	plugin, client := newPlugin(t)
 	require.NoError(t, plugin.Validate(t.Context(), attributes(&apps.CloneSet{}, &apps.CloneSet{}, ""), nil))
 	require.NoError(t, plugin.Validate(t.Context(), attributes(set(claim("a", "1Gi", nil)), set(claim("a", "1Gi", nil)), ""), nil))

@@ -98,8 +98,8 @@ func (p *Plugin) create(ctx context.Context, attributes admission.Attributes, re
 		return refusal(request, field.ErrorList{problem})
 	}
 	if pod.Spec.RestartPolicy == corev1.RestartPolicyNever && request.Spec.ActiveDeadlineSeconds == nil {
-		warning.AddWarning(ctx, "", "spec.activeDeadlineSeconds: the Pod's restartPolicy is Never, so its containers are stopped and not "+
-			"started again, and the request would never end; set activeDeadlineSeconds")
+		warning.AddWarning(ctx, "", "spec.activeDeadlineSeconds: the Pod's restartPolicy is Never, so its containers do not start again "+
+			"and the request never ends; set activeDeadlineSeconds")
 	}
 	label(request, pod, node)
 	if request.Spec.Strategy.TerminationGracePeriodSeconds == nil {

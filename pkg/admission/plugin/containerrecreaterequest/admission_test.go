@@ -165,7 +165,7 @@ type warnings []string
 
 func (w *warnings) AddWarning(_, text string) { *w = append(*w, text) }
 
-func TestARequestThatWouldNeverEndIsWarnedOf(t *testing.T) {
+func TestEndlessRequestGetsAWarning(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy   corev1.RestartPolicy
 		deadline *int64
@@ -319,7 +319,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-func TestLeftAlone(t *testing.T) {
+func TestOtherRequestsAreIgnored(t *testing.T) {
 	require.NoError(t, newPlugin(t, true).Admit(t.Context(), attributes("v1alpha1", request(), nil, ""), nil), "the gate is off")
 	require.NoError(t, newPlugin(t, false).Admit(t.Context(), attributes("v1alpha1", request(), request("app"), "status"), nil), "/status")
 }

@@ -16,7 +16,7 @@ func serverOwned(containers []apps.ContainerRecreateRequestContainer, path *fiel
 		if container := &containers[i]; container.PreStop != nil || len(container.Ports) > 0 || container.StatusContext != nil {
 			// The specification fixes this text, including its spelling, because programs search for it.
 			errs = append(errs, field.Forbidden(path.Index(i),
-				"preStop, ports, statusContext in container are ready-only fields; give the name alone"))
+				"preStop, ports, statusContext in container are ready-only fields; set only the name"))
 		}
 	}
 	return errs

@@ -128,7 +128,7 @@ func warn(ctx context.Context, attributes admission.Attributes) {
 	if before, had := labelsOf(attributes.GetOldObject())[pub.DeletionProtectionKey]; had && before == value {
 		return
 	}
-	warning.AddWarning(ctx, "", fmt.Sprintf("label %s=%q protects nothing: use %s or %s",
+	warning.AddWarning(ctx, "", fmt.Sprintf("label %s=%q has no effect: use %s or %s",
 		pub.DeletionProtectionKey, value, pub.DeletionProtectionAlways, pub.DeletionProtectionCascading))
 }
 

@@ -324,8 +324,8 @@ type warnings []string
 
 func (w *warnings) AddWarning(_, text string) { *w = append(*w, text) }
 
-func TestLabelsThatProtectNothingAreWarnedOf(t *testing.T) {
-	const warned = `label policy.kruise.io/delete-protection="always" protects nothing: use Always or Cascading`
+func TestIneffectiveLabelsGetAWarning(t *testing.T) {
+	const warned = `label policy.kruise.io/delete-protection="always" has no effect: use Always or Cascading`
 	tests := map[string]struct {
 		old, object runtime.Object
 		want        warnings

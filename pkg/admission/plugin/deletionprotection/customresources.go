@@ -51,7 +51,8 @@ func customResources(ctx context.Context, p *Plugin, object runtime.Object) stri
 	}, func(custom *metav1.PartialObjectMetadata) bool { return custom.DeletionTimestamp == nil })
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Sprintf(", failed to list CRs: grant the verb list on %s to the apiserver of Kruise by a ClusterRole with the label %s: %v",
+		return fmt.Sprintf(", failed to list CRs: grant the verb list on %s to the apiserver of Kruise by a ClusterRole with the label "+
+			"%s: %v",
 			resource.GroupResource(), readerLabel, err)
 	case err != nil:
 		return fmt.Sprintf(", failed to list CRs: %v", err)
@@ -85,7 +86,7 @@ func resourceOf(object runtime.Object) (resource schema.GroupVersionResource, se
 		}
 	}
 	if resource.Version == "" {
-		return resource, false, fmt.Errorf("no version of %s is served: serve the one that is stored", resource.GroupResource())
+		return resource, false, fmt.Errorf("no version of %s is served; set served: true in the stored version", resource.GroupResource())
 	}
 	return resource, true, nil
 }

@@ -40,7 +40,7 @@ func replicas(workload *kinds.Kind) func(context.Context, *Plugin, runtime.Objec
 	return func(_ context.Context, _ *Plugin, object runtime.Object) string {
 		count := workload.Replicas(object)
 		if count == nil {
-			return fmt.Sprintf(", its replicas cannot be read from a %T", object)
+			return fmt.Sprintf(", cannot read replicas of a %T", object)
 		}
 		if *count > 0 {
 			return fmt.Sprintf(" and replicas %d>0", *count)

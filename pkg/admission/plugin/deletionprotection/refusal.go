@@ -25,9 +25,9 @@ func refusal(protection, reason string) error {
 
 // The metric labels name user objects. A series exists only after a refusal.
 var (
-	namespaceRefusals  = newCounter("namespace_deletion_protection", "Refused deletions of namespaces.", "name")
-	definitionRefusals = newCounter("crd_deletion_protection", "Refused deletions of CustomResourceDefinitions.", "name")
-	workloadRefusals   = newCounter("workload_deletion_protection", "Refused deletions of workloads.", "kind_namespace_name")
+	namespaceRefusals  = newCounter("namespace_deletion_protection", "Number of refused namespace deletions.", "name")
+	definitionRefusals = newCounter("crd_deletion_protection", "Number of refused CustomResourceDefinition deletions.", "name")
+	workloadRefusals   = newCounter("workload_deletion_protection", "Number of refused workload deletions.", "kind_namespace_name")
 )
 
 func newCounter(name, help, object string) *metrics.CounterVec {

@@ -43,14 +43,15 @@ func (p *Plugin) Validate(_ context.Context, attributes admission.Attributes, _ 
 		return admission.NewForbidden(attributes, errors.New(NoNode))
 	}
 	if attributes.GetOperation() != admission.Update || attributes.GetSubresource() != "status" {
-		return admission.NewForbidden(attributes, errors.New("a node agent may only update statuses"))
+		return admission.NewForbidden(attributes, errors.New("a node agent can update only the status subresource"))
 	}
 	owner, err := nodeOfObject(attributes)
 	if err != nil {
 		return admission.NewForbidden(attributes, err)
 	}
 	if owner != node {
-		return admission.NewForbidden(attributes, fmt.Errorf("it is of node %q, and this agent's token is of node %q", owner, node))
+		return admission.NewForbidden(attributes, fmt.Errorf("the object belongs to node %q, but the agent's token belongs to node "+
+			"%q", owner, node))
 	}
 	return nil
 }
@@ -63,10 +64,10 @@ func nodeOfObject(attributes admission.Attributes) (string, error) {
 	case "containerrecreaterequests":
 		stored, err := meta.Accessor(attributes.GetOldObject())
 		if err != nil {
-			return "", fmt.Errorf("read its labels: %w", err)
+			return "", fmt.Errorf("read labels: %w", err)
 		}
 		return stored.GetLabels()[NodeLabel], nil
 	default:
-		return "", errors.New("a node agent reports no status of this kind")
+		return "", errors.New("a node agent cannot update the status of this kind")
 	}
 }

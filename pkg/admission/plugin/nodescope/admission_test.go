@@ -26,20 +26,26 @@ func TestValidate(t *testing.T) {
 		stored                *metav1.PartialObjectMetadata
 		want                  string
 	}{
-		"own NodeImage":             {agent, "n1", admission.Update, "nodeimages", "status", "n1", of(""), ""},
-		"other NodeImage":           {agent, "n1", admission.Update, "nodeimages", "status", "n2", of(""), `it is of node "n2", and this agent's token is of node "n1"`},
-		"own NodePodProbe":          {agent, "n1", admission.Update, "nodepodprobes", "status", "n1", of(""), ""},
-		"other NodePodProbe":        {agent, "n1", admission.Update, "nodepodprobes", "status", "n2", of(""), "it is of node"},
-		"own request":               {agent, "n1", admission.Update, "containerrecreaterequests", "status", "x", of("n1"), ""},
-		"other request":             {agent, "n1", admission.Update, "containerrecreaterequests", "status", "x", of("n2"), "it is of node"},
-		"request without a label":   {agent, "n1", admission.Update, "containerrecreaterequests", "status", "n1", of(""), "it is of node"},
-		"other kind":                {agent, "n1", admission.Update, "clonesets", "status", "n1", of("n1"), "no status of this kind"},
-		"spec":                      {agent, "n1", admission.Update, "nodeimages", "", "n1", of("n1"), "only update statuses"},
-		"creation":                  {agent, "n1", admission.Create, "nodeimages", "", "n1", of("n1"), "only update statuses"},
-		"deletion":                  {agent, "n1", admission.Delete, "nodeimages", "", "n1", of("n1"), "only update statuses"},
-		"creation of a status":      {agent, "n1", admission.Create, "nodeimages", "status", "n1", of(""), "only update statuses"},
-		"connection to a status":    {agent, "n1", admission.Connect, "nodeimages", "status", "n1", of(""), "only update statuses"},
-		"a token without a node":    {agent, "", admission.Update, "nodeimages", "status", "n1", of(""), "names no node"},
+		"own NodeImage": {agent, "n1", admission.Update, "nodeimages", "status", "n1", of(""), ""},
+		"other NodeImage": {agent, "n1", admission.Update, "nodeimages", "status", "n2", of(""),
+			`the object belongs to node "n2", but the agent's token belongs to node "n1"`},
+		"own NodePodProbe":   {agent, "n1", admission.Update, "nodepodprobes", "status", "n1", of(""), ""},
+		"other NodePodProbe": {agent, "n1", admission.Update, "nodepodprobes", "status", "n2", of(""), "the object belongs to node"},
+		"own request":        {agent, "n1", admission.Update, "containerrecreaterequests", "status", "x", of("n1"), ""},
+		"other request": {agent, "n1", admission.Update, "containerrecreaterequests", "status", "x", of("n2"),
+			"the object belongs to node"},
+		"request without a label": {agent, "n1", admission.Update, "containerrecreaterequests", "status", "n1", of(""),
+			"the object belongs to node"},
+		"other kind": {agent, "n1", admission.Update, "clonesets", "status", "n1", of("n1"),
+			"cannot update the status of this kind"},
+		"spec":     {agent, "n1", admission.Update, "nodeimages", "", "n1", of("n1"), "can update only the status subresource"},
+		"creation": {agent, "n1", admission.Create, "nodeimages", "", "n1", of("n1"), "can update only the status subresource"},
+		"deletion": {agent, "n1", admission.Delete, "nodeimages", "", "n1", of("n1"), "can update only the status subresource"},
+		"creation of a status": {agent, "n1", admission.Create, "nodeimages", "status", "n1", of(""),
+			"can update only the status subresource"},
+		"connection to a status": {agent, "n1", admission.Connect, "nodeimages", "status", "n1", of(""),
+			"can update only the status subresource"},
+		"a token without a node":    {agent, "", admission.Update, "nodeimages", "status", "n1", of(""), "does not name a node"},
 		"somebody else":             {"jane", "", admission.Delete, "nodeimages", "", "n1", of("n2"), ""},
 		"somebody else with a node": {"jane", "n1", admission.Update, "nodeimages", "status", "n2", of(""), ""},
 	}
@@ -64,17 +70,17 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestWhatIsStoredIsJudged(t *testing.T) {
+func TestStoredLabelDecides(t *testing.T) {
 	caller := &user.DefaultInfo{Name: agent, Extra: map[string][]string{"authentication.kubernetes.io/node-name": {"n1"}}}
 	err := New(agent).Validate(t.Context(), admission.NewAttributesRecord(
 		&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{NodeLabel: "n1"}}}, nil, schema.GroupVersionKind{},
 		"", "x", schema.GroupVersionResource{Resource: "containerrecreaterequests"}, "status", admission.Update, nil, false, caller,
 	), nil)
 	assert.True(t, apierrors.IsForbidden(err), "%v", err)
-	assert.ErrorContains(t, err, "read its labels")
+	assert.ErrorContains(t, err, "read labels")
 }
 
-func TestNobodyIsBoundWithoutAnAccount(t *testing.T) {
+func TestNoRestrictionWithoutAnAccount(t *testing.T) {
 	err := New("").Validate(t.Context(), admission.NewAttributesRecord(
 		nil, nil, schema.GroupVersionKind{}, "", "n1", schema.GroupVersionResource{Resource: "nodeimages"}, "", admission.Delete, nil, false, &user.DefaultInfo{},
 	), nil)

@@ -9,8 +9,8 @@ import (
 const NodeLabel = "crr.apps.kruise.io/node-name"
 
 // NoNode is the message for a token that is not bound to a node.
-const NoNode = "the node agent's token names no node; use the token that is mounted in the agent's Pod, " +
-	"which Kubernetes 1.30 and later bind to the Pod's node"
+const NoNode = "the node agent's token does not name a node; use the token mounted in the agent's Pod, which Kubernetes 1.30 and later " +
+	"bind to its node"
 
 // NodeOf returns the node that a service account token is bound to, or an empty string.
 func NodeOf(caller user.Info) string {

@@ -49,7 +49,7 @@ func (p *Plugin) SetRESTMapper(mapper meta.RESTMapper) { p.mapper = mapper }
 // ValidateInitialization implements admission.InitializationValidator.
 func (p *Plugin) ValidateInitialization() error {
 	if p.authorizer == nil || p.mapper == nil {
-		return errors.New(PluginName + " has no authorizer or no mapper")
+		return errors.New(PluginName + " needs an authorizer and a REST mapper")
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (p *Plugin) mayDelete(ctx context.Context, attributes admission.Attributes)
 		return nil
 	}
 	return forbidden(attributes, "cannot set an ownerRef on a resource you can't delete; "+
-		"ask for the permission to delete it, or leave metadata.ownerReferences as they are", reason, err)
+		"get permission to delete it, or do not change metadata.ownerReferences", reason, err)
 }
 
 // mayFinalize checks the permission for every resource that the owner's kind maps to.
@@ -93,8 +93,8 @@ func (p *Plugin) mayFinalize(ctx context.Context, attributes admission.Attribute
 	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	mappings, err := p.mapper.RESTMappings(kind.GroupKind(), kind.Version)
 	if err != nil {
-		return forbidden(attributes, fmt.Sprintf("cannot set blockOwnerDeletion, the cluster does not know owner kind %s of %s; "+
-			"correct the reference, or leave the field out", owner.Kind, owner.APIVersion), "", err)
+		return forbidden(attributes, fmt.Sprintf("cannot set blockOwnerDeletion: the cluster does not serve owner kind %s of %s; "+
+			"correct the reference, or remove the field", owner.Kind, owner.APIVersion), "", err)
 	}
 	for _, mapping := range mappings {
 		record := authorizer.AttributesRecord{
@@ -107,7 +107,7 @@ func (p *Plugin) mayFinalize(ctx context.Context, attributes admission.Attribute
 		decision, reason, err := p.authorizer.Authorize(ctx, record)
 		if decision != authorizer.DecisionAllow {
 			return forbidden(attributes, fmt.Sprintf("cannot set blockOwnerDeletion if an ownerReference refers to "+
-				"a resource you can't set finalizers on; ask for the permission to update %s/finalizers, or leave the field out",
+				"a resource you can't set finalizers on; get permission to update %s/finalizers, or remove the field",
 				mapping.Resource.Resource), reason, err)
 		}
 	}

@@ -31,7 +31,7 @@ func TestUnansweredQuestionsRefuse(t *testing.T) {
 		object(), object(owner("UnitedDeployment", "up", nil)), version.WithKind("CloneSet"), "ns", "demo", version.WithResource("clonesets"),
 		"", admission.Update, nil, false, &user.DefaultInfo{Name: "jane"}), nil)
 	assert.True(t, apierrors.IsForbidden(err), "%v", err)
-	assert.ErrorContains(t, err, "leave metadata.ownerReferences as they are: no route to host")
+	assert.ErrorContains(t, err, "do not change metadata.ownerReferences: no route to host")
 }
 
 // allows lists what the user may do, as "verb namespace/resource/subresource/name".
@@ -69,9 +69,10 @@ func TestValidate(t *testing.T) {
 		"created with an owner":               {nil, object(owner("UnitedDeployment", "up", nil)), nil, ""},
 		"created with one that does not wait": {nil, object(owner("UnitedDeployment", "up", no)), nil, ""},
 		"created with one that waits":         {nil, object(owner("UnitedDeployment", "up", yes)), allows{finalize}, ""},
-		"created, not allowed to let it wait": {nil, object(owner("UnitedDeployment", "up", yes)), nil, "update uniteddeployments/finalizers, or leave the field out: no rule"},
-		"owner without a namespace":           {nil, object(owner("SidecarSet", "up", yes)), allows{cluster}, ""},
-		"owner of a kind that nobody knows":   {nil, object(owner("Nothing", "up", yes)), allows{finalize}, "does not know owner kind Nothing"},
+		"created, not allowed to let it wait": {nil, object(owner("UnitedDeployment", "up", yes)), nil,
+			"update uniteddeployments/finalizers, or remove the field: no rule"},
+		"owner without a namespace":         {nil, object(owner("SidecarSet", "up", yes)), allows{cluster}, ""},
+		"owner of a kind that nobody knows": {nil, object(owner("Nothing", "up", yes)), allows{finalize}, "does not serve owner kind Nothing"},
 
 		"nothing changes":           {object(owner("UnitedDeployment", "up", yes)), object(owner("UnitedDeployment", "up", yes)), nil, ""},
 		"owner is set":              {object(), object(owner("UnitedDeployment", "up", nil)), allows{remove}, ""},
@@ -93,10 +94,10 @@ func TestValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plugin := New()
 			plugin.SetAuthorizer(test.allowed)
-			require.Error(t, plugin.ValidateInitialization(), "no mapper")
+			require.Error(t, plugin.ValidateInitialization(), "needs an authorizer and a REST mapper")
 			plugin.SetRESTMapper(mapper)
 			plugin.SetAuthorizer(nil)
-			require.Error(t, plugin.ValidateInitialization(), "no authorizer")
+			require.Error(t, plugin.ValidateInitialization(), "needs an authorizer and a REST mapper")
 			plugin.SetAuthorizer(test.allowed)
 			require.NoError(t, plugin.ValidateInitialization())
 

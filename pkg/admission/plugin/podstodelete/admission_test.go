@@ -161,7 +161,7 @@ func TestUnansweredReadRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "no route to host")
 }
 
-func TestOtherKindsAreLetAlone(t *testing.T) {
+func TestOtherKindsAreIgnored(t *testing.T) {
 	scale := &autoscalingv1.Scale{}
 	kind, resource := apps.SchemeGroupVersion.WithKind("CloneSet"), apps.SchemeGroupVersion.WithResource("clonesets")
 	assert.NoError(t, New().Validate(t.Context(), admission.NewAttributesRecord(

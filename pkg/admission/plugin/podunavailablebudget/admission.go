@@ -80,7 +80,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 		return err
 	}
 	if !p.WaitForReady() {
-		return apierrors.NewServiceUnavailable("the PodUnavailableBudgets are not known yet; try again in a few seconds")
+		return apierrors.NewServiceUnavailable("PodUnavailableBudgets are not loaded yet; try again in a few seconds")
 	}
 	budget, err := p.governing(ctx, request.Pod)
 	if err != nil || budget == nil {
@@ -115,6 +115,6 @@ func (p *Plugin) spend(
 		p.trace(ctx, attributes, request, budget, refusal)
 		return answer(attributes, request, refusal)
 	default:
-		return apierrors.NewInternalError(fmt.Errorf("ask PodUnavailableBudget %s/%s: %w", budget.Namespace, budget.Name, err))
+		return apierrors.NewInternalError(fmt.Errorf("check PodUnavailableBudget %s/%s: %w", budget.Namespace, budget.Name, err))
 	}
 }

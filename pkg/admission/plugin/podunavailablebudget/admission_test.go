@@ -292,15 +292,15 @@ func TestRetriesForEverHoldNoGrantForEver(t *testing.T) {
 }
 
 // Case podunavailablebudget 24.
-func TestABudgetThatGoesMeanwhileAllows(t *testing.T) {
+func TestDeletedBudgetAllows(t *testing.T) {
 	w := newWorld(t, 0, "")
 	delete(w.stored, "b")
 	require.NoError(t, w.ask(deletion(newPod())))
 }
 
-// TestClosedStoreIsNoPermission checks that a closed store refuses the request immediately. A missing owner or budget
+// TestClosedStoreRefuses checks that a closed store refuses the request immediately. A missing owner or budget
 // allows the request, but a closed store does not prove that an object is missing.
-func TestClosedStoreIsNoPermission(t *testing.T) {
+func TestClosedStoreRefuses(t *testing.T) {
 	closed := apierrors.NewServiceUnavailable("the store is closed: it was wiped")
 	refused := func(w *world) {
 		t.Helper()
@@ -332,7 +332,7 @@ func (r refusing) UpdateStatus(context.Context, string, string, func(*policyv1be
 	return r.err
 }
 
-func TestABudgetThatIsAnotherMeanwhile(t *testing.T) {
+func TestRecreatedBudgetIsNotObservedYet(t *testing.T) {
 	w := newWorld(t, 1, "")
 	w.stored["b"].UID = "new"
 	err := w.ask(deletion(newPod()))
@@ -396,7 +396,7 @@ func TestUsersAreBounded(t *testing.T) {
 	assert.Equal(t, "0", n.label("0"))
 }
 
-func TestWhatIsNotOurs(t *testing.T) {
+func TestUnrelatedRequestsAreAllowed(t *testing.T) {
 	w := newWorld(t, 0, "")
 	for _, resource := range []schema.GroupVersionResource{
 		corev1.SchemeGroupVersion.WithResource("nodes"), {Group: "mine", Version: "v1", Resource: "pods"},

@@ -26,7 +26,7 @@ func (p *Plugin) governing(ctx context.Context, pod *corev1.Pod) (*v1beta1.PodUn
 	}
 	workloads, orphaned, err := p.workloadsOf(ctx, pod)
 	if err != nil {
-		return nil, apierrors.NewInternalError(fmt.Errorf("look up what Pod %s/%s belongs to: %w", pod.Namespace, pod.Name, err))
+		return nil, apierrors.NewInternalError(fmt.Errorf("look up the owners of Pod %s/%s: %w", pod.Namespace, pod.Name, err))
 	}
 	if orphaned {
 		return nil, nil

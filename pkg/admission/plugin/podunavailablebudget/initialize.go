@@ -110,8 +110,8 @@ func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFacto
 func (p *Plugin) ValidateInitialization() error {
 	if p.host == nil || p.namespaces == nil || p.gate == nil || p.known == nil || p.budgets == nil || p.store == nil || p.log == nil ||
 		p.drained == nil || !p.owners.Complete() {
-		return errors.New(PluginName + " needs clients and caches of the host cluster and of our own, the store of budgets, the gates, " +
-			"the protection log, and to know when the server ends")
+		return errors.New(PluginName + " needs clients and caches for the host cluster and the Kruise API, the store of budgets, the " +
+			"feature gates, the protection log and the server's stop channel")
 	}
 	p.sendEvents()
 	return nil

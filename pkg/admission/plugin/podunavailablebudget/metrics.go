@@ -13,7 +13,7 @@ const mostUsers = 1000
 
 var (
 	refusals = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "pod_unavailable_budget", Help: "Disruptions of Pods that a PodUnavailableBudget refused.", StabilityLevel: metrics.ALPHA,
+		Name: "pod_unavailable_budget", Help: "Number of Pod disruptions refused by a PodUnavailableBudget.", StabilityLevel: metrics.ALPHA,
 	}, []string{"kind_namespace_name", "username"})
 	users = &names{known: map[string]bool{}}
 )

@@ -65,10 +65,10 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 		return nil
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return apierrors.NewInvalid(apps.Kind("ResourceDistribution"), distribution.Name,
-			field.ErrorList{field.Forbidden(path, "the cluster refuses such an object: "+err.Error())})
+			field.ErrorList{field.Forbidden(path, "the cluster rejects this object: "+err.Error())})
 	case apierrors.IsForbidden(err):
 		return apierrors.NewForbidden(apps.Resource("resourcedistributions"), distribution.Name,
-			fmt.Errorf("%s: the cluster refuses such an object: %w", path, err))
+			fmt.Errorf("%s: the cluster rejects this object: %w", path, err))
 	}
 	return apierrors.NewInternalError(fmt.Errorf("failed to dry-run the resource in namespace %s: %w", p.Namespace, err))
 }

@@ -92,7 +92,7 @@ func TestTheHostClusterIsAsked(t *testing.T) {
 	}
 }
 
-func TestOtherKindsAreLetAlone(t *testing.T) {
+func TestOtherKindsAreIgnored(t *testing.T) {
 	assert.NoError(t, New().Validate(t.Context(), admission.NewAttributesRecord(
 		&apps.SidecarSet{}, nil, apps.Kind("SidecarSet").WithVersion("v1beta1"), "", "demo",
 		apps.Resource("sidecarsets").WithVersion("v1beta1"), "", admission.Create, nil, false, nil), nil))

@@ -144,7 +144,7 @@ func TestCanary(t *testing.T) {
 	for base, wants := range map[string][]string{
 		"base":   nil,
 		"gone":   {"already exists in SidecarSet base", `metadata.annotations[apps.kruise.io/sidecarset-base]: Not found: "gone"`},
-		"canary": {"already exists in SidecarSet base", "that SidecarSet is a canary itself"},
+		"canary": {"already exists in SidecarSet base", "this SidecarSet is a canary itself"},
 	} {
 		t.Run(base, func(t *testing.T) {
 			plugin, _, _ := newPlugin(t, false, nil, others...)
@@ -173,7 +173,7 @@ func TestRevision(t *testing.T) {
 		"own version":                 {nil, new("v1"), nil},
 		"unknown version":             {nil, new("v9"), []string{"spec.injectionStrategy.revision.customVersion", missing}},
 		"version of another":          {nil, new("v2"), []string{missing}},
-		"version that cannot be":      {nil, new("a,b"), []string{"is not the value of a label"}},
+		"version that cannot be":      {nil, new("a,b"), []string{"is not a valid label value"}},
 		"the name wins":               {new("demo-1"), new("v9"), nil},
 		"the name wins when it fails": {new("demo-9"), new("v1"), []string{missing}},
 	} {
@@ -241,7 +241,7 @@ func TestUnansweredReadsRefuse(t *testing.T) {
 	assert.ErrorContains(t, plugin.Validate(t.Context(), attributes(newSet(nil), nil, ""), nil), "list SidecarSets: no route to host")
 }
 
-func TestOtherKindsAreLetAlone(t *testing.T) {
+func TestOtherKindsAreIgnored(t *testing.T) {
 	plugin, _, _ := newPlugin(t, false, nil)
 	kind, resource := apps.SchemeGroupVersion.WithKind("CloneSet"), apps.SchemeGroupVersion.WithResource("clonesets")
 	other := admission.NewAttributesRecord(&apps.CloneSet{}, nil, kind, "ns", "demo", resource, "", admission.Create, nil, false, nil)

@@ -59,7 +59,8 @@ func (p *Plugin) checkAnnotations(ctx context.Context, set, old *apps.SidecarSet
 			errs = append(errs, field.Forbidden(path,
 				"the annotation is not allowed, because a whitelist for this SidecarSet is not found; add a rule to "+where))
 		case !slices.ContainsFunc(expressions, func(e *regexp.Regexp) bool { return e.MatchString(one.key) }):
-			errs = append(errs, field.Forbidden(path, "the annotation is not allowed; add an expression for it to "+where))
+			errs = append(errs, field.Forbidden(path, "the annotation is not allowed; to allow it, add an expression that matches it to "+
+				""+where))
 		}
 	}
 	return errs, nil

@@ -24,7 +24,7 @@ func patching(annotations map[string]string) *apps.SidecarSet {
 func TestAnnotations(t *testing.T) {
 	const (
 		notFound   = "spec.patchPodMetadata[1].annotations[example.com/a]: Forbidden: the annotation is not allowed, because a whitelist for this SidecarSet is not found"
-		notAllowed = "spec.patchPodMetadata[1].annotations[example.com/a]: Forbidden: the annotation is not allowed; add an expression"
+		notAllowed = "spec.patchPodMetadata[1].annotations[example.com/a]: Forbidden: the annotation is not allowed; to allow it, add an expression"
 	)
 	for name, test := range map[string]struct {
 		config  map[string]string

@@ -82,7 +82,7 @@ func checkBase(set *apps.SidecarSet, others []*apps.SidecarSet) field.ErrorList 
 	case i < 0:
 		return field.ErrorList{field.NotFound(at, name)}
 	case others[i].Annotations[pub.SidecarSetCanaryKey] == "true":
-		return field.ErrorList{field.Invalid(at, name, "that SidecarSet is a canary itself; name its base")}
+		return field.ErrorList{field.Invalid(at, name, "this SidecarSet is a canary itself; name its base")}
 	default:
 		return nil
 	}

@@ -49,7 +49,7 @@ func (p *Plugin) checkRevisionName(ctx context.Context, set *apps.SidecarSet, na
 
 func (p *Plugin) checkCustomVersion(ctx context.Context, set *apps.SidecarSet, version string, at *field.Path) (field.ErrorList, error) {
 	if problems := validation.IsValidLabelValue(version); len(problems) > 0 {
-		return field.ErrorList{field.Invalid(at, version, "is not the value of a label: "+strings.Join(problems, "; "))}, nil
+		return field.ErrorList{field.Invalid(at, version, "is not a valid label value: "+strings.Join(problems, "; "))}, nil
 	}
 	selector := labels.Set{pub.SidecarSetNameKey: set.Name, pub.SidecarSetCustomVersionKey: version}.String()
 	revisions, err := p.Host.AppsV1().ControllerRevisions(p.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: 1})
@@ -64,6 +64,6 @@ func (p *Plugin) checkCustomVersion(ctx context.Context, set *apps.SidecarSet, v
 
 func (p *Plugin) noRevision(set *apps.SidecarSet, at *field.Path, value string) *field.Error {
 	return field.Invalid(at, value, fmt.Sprintf(
-		"cannot find specific ControllerRevision of this SidecarSet; choose one of: kubectl get controllerrevisions -n %s -l %s=%s",
+		"cannot find specific ControllerRevision of this SidecarSet; to list them, run: kubectl get controllerrevisions -n %s -l %s=%s",
 		p.Namespace, pub.SidecarSetNameKey, set.Name))
 }

@@ -106,11 +106,11 @@ func TestTargets(t *testing.T) {
 		},
 		"kind of another group": {target: target("example.com/v1", "Deployment", "a"), spread: "must be one of", state: "must be one of"},
 		"taken": {
-			target: target("apps/v1", "StatefulSet", "taken"), spread: "WorkloadSpread first has this target already",
-			state: "PersistentPodState first has this target already",
+			target: target("apps/v1", "StatefulSet", "taken"), spread: "WorkloadSpread first already has this target",
+			state: "PersistentPodState first already has this target",
 		},
 		"taken, by its version": {
-			target: target("apps/v1beta2", "StatefulSet", "taken"), spread: "first has this target", state: "first has this target",
+			target: target("apps/v1beta2", "StatefulSet", "taken"), spread: "first already has this target", state: "first already has this target",
 		},
 		"another group's":      {target: target("apps.kruise.io/v1beta1", "StatefulSet", "taken")},
 		"in another namespace": {target: target("apps/v1", "StatefulSet", "free")},

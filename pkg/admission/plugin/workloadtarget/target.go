@@ -88,7 +88,7 @@ func (p *Plugin) checkTarget(
 		if other != name && theirs.Name == target.Name &&
 			schema.FromAPIVersionAndKind(theirs.APIVersion, theirs.Kind).GroupKind() == kind {
 			return field.ErrorList{field.Invalid(path, target.Kind+" "+target.Name, fmt.Sprintf(
-				"%s %s has this target already; change that one, or delete it first", holder.kind, other))}, nil
+				"%s %s already has this target; change it, or delete it first", holder.kind, other))}, nil
 		}
 	}
 	return nil, nil

@@ -174,7 +174,7 @@ func TestOnDeleteKeepsItsPolicyThroughV1alpha1(t *testing.T) {
 	}
 }
 
-func TestReuseOfClaimsIsTurnedAround(t *testing.T) {
+func TestClaimReuseIsInverted(t *testing.T) {
 	require.True(t, toBeta(t, &v1alpha1.CloneSet{}).Spec.ScaleStrategy.EnablePVCReuse, "v1alpha1 reuses unless told not to")
 	require.True(t, toAlpha(t, &v1beta1.CloneSet{}).Spec.ScaleStrategy.DisablePVCReuse, "v1beta1 does not unless told to")
 

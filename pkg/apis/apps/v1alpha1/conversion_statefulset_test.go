@@ -75,7 +75,7 @@ func TestStatefulSetWithNothingToKeep(t *testing.T) {
 	require.Equal(t, int32(1), alpha.Status.ReadyReplicas)
 }
 
-func TestStatefulSetWithSomebodysAnnotation(t *testing.T) {
+func TestStatefulSetWithAForeignAnnotation(t *testing.T) {
 	alpha := &v1alpha1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.KeptFieldsAnnotation: "mine"}}}
 	beta := throughHub[v1alpha1.StatefulSet, v1beta1.StatefulSet](t, alpha, &apps.StatefulSet{})
 	require.Equal(t, "mine", beta.Annotations[v1alpha1.KeptFieldsAnnotation])

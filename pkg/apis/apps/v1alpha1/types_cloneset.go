@@ -8,21 +8,21 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// CloneSetUpdateStrategyType says how a Pod comes to a new revision.
+// CloneSetUpdateStrategyType defines how a Pod is updated.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type CloneSetUpdateStrategyType string
 
 const (
 	// RecreateCloneSetUpdateStrategyType deletes the Pod and creates a new one.
 	RecreateCloneSetUpdateStrategyType CloneSetUpdateStrategyType = "ReCreate"
-	// InPlaceIfPossibleCloneSetUpdateStrategyType updates the Pod in place where the
-	// change allows it, and recreates it otherwise.
+	// InPlaceIfPossibleCloneSetUpdateStrategyType updates the Pod in place if the change
+	// allows it, and recreates it otherwise.
 	InPlaceIfPossibleCloneSetUpdateStrategyType CloneSetUpdateStrategyType = "InPlaceIfPossible"
 	// InPlaceOnlyCloneSetUpdateStrategyType updates the Pod in place and refuses any other change.
 	InPlaceOnlyCloneSetUpdateStrategyType CloneSetUpdateStrategyType = "InPlaceOnly"
-	// OnDeleteCloneSetUpdateStrategyType updates a Pod only when somebody deletes it.
+	// OnDeleteCloneSetUpdateStrategyType updates a Pod only when you delete it.
 	OnDeleteCloneSetUpdateStrategyType CloneSetUpdateStrategyType = "OnDelete"
 )
 
@@ -30,11 +30,12 @@ const (
 type CloneSetConditionType string
 
 const (
-	// CloneSetConditionFailedScale says that Pods could not be created or deleted.
+	// CloneSetConditionFailedScale means that Pods could not be created or deleted.
 	CloneSetConditionFailedScale CloneSetConditionType = "FailedScale"
-	// CloneSetConditionFailedUpdate says that Pods could not be updated.
+	// CloneSetConditionFailedUpdate means that Pods could not be updated.
 	CloneSetConditionFailedUpdate CloneSetConditionType = "FailedUpdate"
-	// CloneSetConditionProgressing says whether a rollout advances within its deadline.
+	// CloneSetConditionProgressing reports whether a rollout makes progress within its
+	// deadline.
 	CloneSetConditionProgressing CloneSetConditionType = "Progressing"
 )
 
@@ -44,10 +45,9 @@ const (
 // +genclient:method=ApplyScale,verb=apply,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// CloneSet manages the Pods of a stateless application directly, without a ReplicaSet
-// in between. Beyond what a Deployment does, it updates Pods in place, keeps a part of
-// them at the old revision, deletes the Pods that you name, and gives each Pod volumes
-// of its own.
+// CloneSet manages the Pods of a stateless application directly, without a ReplicaSet. In addition to the features of a
+// Deployment, it can update Pods in place, keep some Pods at the old revision, delete the Pods that you name, and give
+// each Pod its own volumes.
 type CloneSet struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -59,7 +59,7 @@ type CloneSet struct {
 	// +optional
 	Spec CloneSetSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	// +optional
 	Status CloneSetStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -94,106 +94,111 @@ type CloneSetSpec struct {
 	// activeDeadlineSeconds must not be set.
 	Template corev1.PodTemplateSpec `json:"template" protobuf:"bytes,3,opt,name=template"`
 
-	// volumeClaimTemplates are claims that each Pod gets for itself. A volume of the template
-	// with the same name is replaced by the claim. A change affects only Pods created after
-	// it, and starts no update. When the controller deletes a Pod it deletes its claims too,
-	// also when it recreates the Pod to update it.
+	// volumeClaimTemplates are the claims that the controller creates for each Pod. A claim
+	// replaces a volume of the template with the same name. A change affects only new Pods
+	// and does not start an update. When the controller deletes a Pod, it also deletes its
+	// claims, even if it recreates the Pod for an update.
 	// +optional
 	// +listType=atomic
 	VolumeClaimTemplates []corev1.PersistentVolumeClaim `json:"volumeClaimTemplates,omitempty" protobuf:"bytes,4,rep,name=volumeClaimTemplates"`
 
-	// scaleStrategy says how Pods are created and which are deleted.
+	// scaleStrategy defines how Pods are created and which Pods are deleted first.
 	// +optional
 	ScaleStrategy CloneSetScaleStrategy `json:"scaleStrategy,omitempty" protobuf:"bytes,5,opt,name=scaleStrategy"`
 
-	// updateStrategy says how Pods come to a new revision of the template.
+	// updateStrategy defines how Pods are updated to a new revision of the template.
 	// +optional
 	UpdateStrategy CloneSetUpdateStrategy `json:"updateStrategy,omitempty" protobuf:"bytes,6,opt,name=updateStrategy"`
 
-	// revisionHistoryLimit is how many old revisions are kept, beside those that Pods use.
+	// revisionHistoryLimit is the number of old revisions to keep, in addition to the
+	// revisions that Pods use.
 	// Defaults to 10.
 	// +optional
 	// +default=10
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty" protobuf:"varint,7,opt,name=revisionHistoryLimit"`
 
-	// minReadySeconds is how long a Pod must have been ready to count as available.
+	// minReadySeconds is the number of seconds that a Pod must be ready before it counts as
+	// available.
 	// Defaults to 0: a Pod is available as soon as it is ready.
 	// +optional
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty" protobuf:"varint,8,opt,name=minReadySeconds"`
 
-	// lifecycle holds Pods before they are deleted, around an in-place update, or before
-	// they count as available, until you release them.
+	// lifecycle defines hooks. A hook holds a Pod before deletion, before and after an
+	// in-place update, or before it counts as available, until you release the Pod.
 	// +optional
 	Lifecycle *pub.Lifecycle `json:"lifecycle,omitempty" protobuf:"bytes,9,opt,name=lifecycle"`
 
-	// progressDeadlineSeconds is how long a rollout may go without progress before the
-	// condition Progressing turns False. It must be larger than minReadySeconds. The rollout
-	// itself goes on. Unset, or 2147483647, turns the condition off.
+	// progressDeadlineSeconds is the number of seconds without progress after which the
+	// condition Progressing becomes False. It must be greater than minReadySeconds. The
+	// rollout continues. If unset or 2147483647, the condition is not reported.
 	// +optional
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty" protobuf:"varint,10,opt,name=progressDeadlineSeconds"`
 }
 
-// CloneSetScaleStrategy says how Pods are created and which are deleted.
+// CloneSetScaleStrategy defines how Pods are created and which Pods are deleted first.
 type CloneSetScaleStrategy struct {
-	// podsToDelete are the names of Pods to delete. Each must be a running Pod of this
-	// CloneSet. Replacements are created unless replicas is lowered too. The controller
-	// removes names from the list when their Pods are gone.
+	// podsToDelete is the list of names of Pods to delete. Each must be a running Pod of
+	// this CloneSet. The controller creates replacements, unless you also lower replicas. It
+	// removes a name from the list when the Pod no longer exists.
 	// +optional
 	// +listType=set
 	// +patchStrategy=merge
 	PodsToDelete []string `json:"podsToDelete,omitempty" patchStrategy:"merge" protobuf:"bytes,1,rep,name=podsToDelete"`
 
-	// maxUnavailable limits how many Pods may be unavailable for new ones to be created.
-	// A number, or a percentage of replicas, rounded up, like "10%". 0 stops creation.
+	// maxUnavailable limits the creation of Pods. The controller creates no Pods while this
+	// number of Pods is unavailable. It is a number, or a percentage of replicas such as
+	// "10%", rounded up. 0 stops creation.
 	// Defaults to no limit.
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty" protobuf:"bytes,2,opt,name=maxUnavailable"`
 
-	// disablePVCReuse makes each new Pod start with new claims. When false, claims of a Pod
-	// that was lost, by eviction for example, are handed to the Pod that replaces it.
+	// disablePVCReuse makes each new Pod start with new claims. If false, the replacement of
+	// a lost Pod, for example an evicted one, gets the claims of the lost Pod.
 	// Defaults to false.
 	// +optional
 	DisablePVCReuse bool `json:"disablePVCReuse,omitempty" protobuf:"varint,3,opt,name=disablePVCReuse"`
 }
 
-// CloneSetUpdateStrategy says how Pods come to a new revision.
+// CloneSetUpdateStrategy defines how Pods are updated to a new revision.
 type CloneSetUpdateStrategy struct {
-	// type is ReCreate, InPlaceIfPossible, InPlaceOnly or OnDelete.
-	// ReCreate deletes a Pod and creates a new one. InPlaceIfPossible keeps the Pod and
-	// changes its containers where the change allows it, and recreates it otherwise.
-	// InPlaceOnly keeps the Pod and refuses any other change. OnDelete waits until you
-	// delete the Pod.
+	// type is ReCreate, InPlaceIfPossible, InPlaceOnly or OnDelete. ReCreate deletes a Pod
+	// and creates a new one. InPlaceIfPossible updates the containers of the Pod if the
+	// change allows it, and recreates the Pod otherwise. InPlaceOnly updates the containers
+	// of the Pod and refuses any change that requires a new Pod. OnDelete updates a Pod only
+	// when you delete it.
 	// Defaults to ReCreate.
 	// +optional
 	// +default="ReCreate"
 	Type CloneSetUpdateStrategyType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=CloneSetUpdateStrategyType"`
 
-	// partition is how many Pods stay at the old revision. A number, or a percentage of
-	// replicas, rounded up, like "90%". With more than one replica only 100% keeps all.
+	// partition is the number of Pods that stay at the old revision. It is a number, or a
+	// percentage of replicas such as "90%", rounded up. With more than one replica, only
+	// 100% keeps all Pods at the old revision.
 	// Defaults to 0.
 	// +optional
 	Partition *intstr.IntOrString `json:"partition,omitempty" protobuf:"bytes,2,opt,name=partition"`
 
-	// maxUnavailable is how many Pods may be unavailable during an update or a deletion that
-	// you asked for. A number, or a percentage of replicas like "20%", rounded up, or down
-	// when maxSurge is more than 0. It cannot be 0 when maxSurge is 0.
+	// maxUnavailable is the maximum number of unavailable Pods during an update, or during a
+	// deletion that you request. It is a number, or a percentage of replicas such as "20%",
+	// rounded up, or rounded down if maxSurge is greater than 0. It cannot be 0 if maxSurge
+	// is 0.
 	// Defaults to 20%.
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty" protobuf:"bytes,3,opt,name=maxUnavailable"`
 
-	// maxSurge is how many Pods may exist beyond replicas during an update or a deletion
-	// that you asked for. A number, or a percentage of replicas, rounded up. It must be 0
-	// when Pods are updated in place only.
+	// maxSurge is the maximum number of Pods in addition to replicas during an update, or
+	// during a deletion that you request. It is a number, or a percentage of replicas such
+	// as "20%", rounded up. It must be 0 with InPlaceOnly.
 	// Defaults to 0.
 	// +optional
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty" protobuf:"bytes,4,opt,name=maxSurge"`
 
-	// paused stops updates. Scaling goes on.
+	// paused stops updates. Scaling continues.
 	// Defaults to false.
 	// +optional
 	Paused bool `json:"paused,omitempty" protobuf:"varint,5,opt,name=paused"`
 
-	// priorityStrategy says which Pods are updated first.
+	// priorityStrategy defines which Pods are updated first.
 	// +optional
 	PriorityStrategy *pub.UpdatePriorityStrategy `json:"priorityStrategy,omitempty" protobuf:"bytes,6,opt,name=priorityStrategy"`
 
@@ -202,55 +207,56 @@ type CloneSetUpdateStrategy struct {
 	// +listType=atomic
 	ScatterStrategy []pub.UpdateScatterTerm `json:"scatterStrategy,omitempty" protobuf:"bytes,7,rep,name=scatterStrategy"`
 
-	// inPlaceUpdateStrategy is the settings of an in-place update.
+	// inPlaceUpdateStrategy contains the settings of an in-place update.
 	// +optional
 	InPlaceUpdateStrategy *pub.InPlaceUpdateStrategy `json:"inPlaceUpdateStrategy,omitempty" protobuf:"bytes,8,opt,name=inPlaceUpdateStrategy"`
 }
 
-// CloneSetStatus is what the controller observed.
+// CloneSetStatus is the observed state.
 type CloneSetStatus struct {
-	// observedGeneration is the generation of the CloneSet that this status is about.
+	// observedGeneration is the generation of the CloneSet that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
 	// replicas is the number of Pods that are neither terminating nor finished.
 	Replicas int32 `json:"replicas" protobuf:"varint,2,opt,name=replicas"`
 
-	// readyReplicas is how many of them are ready.
+	// readyReplicas is the number of ready Pods.
 	ReadyReplicas int32 `json:"readyReplicas" protobuf:"varint,3,opt,name=readyReplicas"`
 
-	// availableReplicas is how many of them have been ready for minReadySeconds and are held
-	// by no lifecycle hook.
+	// availableReplicas is the number of Pods that have been ready for minReadySeconds and
+	// are not held by a lifecycle hook.
 	AvailableReplicas int32 `json:"availableReplicas" protobuf:"varint,4,opt,name=availableReplicas"`
 
-	// updatedReplicas is how many of them are at updateRevision.
+	// updatedReplicas is the number of Pods at updateRevision.
 	UpdatedReplicas int32 `json:"updatedReplicas" protobuf:"varint,5,opt,name=updatedReplicas"`
 
-	// updatedReadyReplicas is how many of them are at updateRevision and ready.
+	// updatedReadyReplicas is the number of ready Pods at updateRevision.
 	UpdatedReadyReplicas int32 `json:"updatedReadyReplicas" protobuf:"varint,6,opt,name=updatedReadyReplicas"`
 
-	// updatedAvailableReplicas is how many of them are at updateRevision and available.
+	// updatedAvailableReplicas is the number of available Pods at updateRevision.
 	// +optional
 	UpdatedAvailableReplicas int32 `json:"updatedAvailableReplicas,omitempty" protobuf:"varint,7,opt,name=updatedAvailableReplicas"`
 
-	// expectedUpdatedReplicas is how many Pods partition lets come to updateRevision.
+	// expectedUpdatedReplicas is the number of Pods that partition allows at updateRevision.
 	// +optional
 	ExpectedUpdatedReplicas int32 `json:"expectedUpdatedReplicas,omitempty" protobuf:"varint,8,opt,name=expectedUpdatedReplicas"`
 
-	// updateRevision is the name of the revision of the template as it is now.
+	// updateRevision is the name of the revision of the current template.
 	// +optional
 	UpdateRevision string `json:"updateRevision,omitempty" protobuf:"bytes,9,opt,name=updateRevision"`
 
-	// currentRevision is the name of the last revision that reached all Pods.
+	// currentRevision is the name of the last revision to which all Pods were updated.
 	// +optional
 	CurrentRevision string `json:"currentRevision,omitempty" protobuf:"bytes,10,opt,name=currentRevision"`
 
-	// collisionCount counts collisions of revision names. The controller uses it to find
-	// a free name.
+	// collisionCount is the number of collisions of revision names. The controller uses it
+	// to create a unique name.
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty" protobuf:"varint,11,opt,name=collisionCount"`
 
-	// conditions are the latest observations: FailedScale, FailedUpdate, Progressing.
+	// conditions are the latest observed conditions. Their types are FailedScale,
+	// FailedUpdate, Progressing.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -258,12 +264,12 @@ type CloneSetStatus struct {
 	// +listMapKey=type
 	Conditions []CloneSetCondition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,12,rep,name=conditions"`
 
-	// labelSelector is selector as text, for autoscalers.
+	// labelSelector is the selector in string form, for autoscalers.
 	// +optional
 	LabelSelector string `json:"labelSelector,omitempty" protobuf:"bytes,13,opt,name=labelSelector"`
 }
 
-// CloneSetCondition is one observation about a CloneSet.
+// CloneSetCondition describes one aspect of the state of a CloneSet.
 type CloneSetCondition struct {
 	// type is FailedScale, FailedUpdate or Progressing.
 	Type CloneSetConditionType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=CloneSetConditionType"`
@@ -271,19 +277,19 @@ type CloneSetCondition struct {
 	// status is True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status" protobuf:"bytes,2,opt,name=status,casttype=k8s.io/api/core/v1.ConditionStatus"`
 
-	// lastUpdateTime is when the observation was last renewed.
+	// lastUpdateTime is the last time that the condition was updated.
 	// +optional
 	LastUpdateTime metav1.Time `json:"lastUpdateTime,omitempty" protobuf:"bytes,3,opt,name=lastUpdateTime"`
 
-	// lastTransitionTime is when status last changed.
+	// lastTransitionTime is the last time that status changed.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty" protobuf:"bytes,4,opt,name=lastTransitionTime"`
 
-	// reason is a word for machines that says why.
+	// reason is a machine-readable code for the cause.
 	// +optional
 	Reason string `json:"reason,omitempty" protobuf:"bytes,5,opt,name=reason"`
 
-	// message is a sentence for people that says why.
+	// message is a human-readable explanation.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,6,opt,name=message"`
 }

@@ -5,34 +5,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ContainerRecreateRequestFailurePolicyType says what one container that could not be stopped
-// does to the others.
+// ContainerRecreateRequestFailurePolicyType defines what happens when a container cannot be stopped.
 // +enum
 type ContainerRecreateRequestFailurePolicyType string
 
 const (
 	// FailContainerRecreateRequestFailurePolicy ends the request.
 	FailContainerRecreateRequestFailurePolicy ContainerRecreateRequestFailurePolicyType = "Fail"
-	// IgnoreContainerRecreateRequestFailurePolicy goes on with the other containers.
+	// IgnoreContainerRecreateRequestFailurePolicy continues with the other containers.
 	IgnoreContainerRecreateRequestFailurePolicy ContainerRecreateRequestFailurePolicyType = "Ignore"
 )
 
-// ContainerRecreateRequestPhase is how far a request, or one of its containers, has come.
+// ContainerRecreateRequestPhase is the phase of a request or of one of its containers.
 // +enum
 //
-// The empty value says that no agent has seen the request yet.
+// The empty value means that no agent has seen the request yet.
 type ContainerRecreateRequestPhase string
 
 const (
-	// ContainerRecreateRequestPending waits for its turn.
+	// ContainerRecreateRequestPending means that the work has not started.
 	ContainerRecreateRequestPending ContainerRecreateRequestPhase = "Pending"
-	// ContainerRecreateRequestRecreating is being worked on.
+	// ContainerRecreateRequestRecreating means that the work is in progress.
 	ContainerRecreateRequestRecreating ContainerRecreateRequestPhase = "Recreating"
-	// ContainerRecreateRequestSucceeded is a container that runs again.
+	// ContainerRecreateRequestSucceeded means that the container runs again.
 	ContainerRecreateRequestSucceeded ContainerRecreateRequestPhase = "Succeeded"
-	// ContainerRecreateRequestFailed is a container that could not be stopped.
+	// ContainerRecreateRequestFailed means that the container could not be stopped.
 	ContainerRecreateRequestFailed ContainerRecreateRequestPhase = "Failed"
-	// ContainerRecreateRequestCompleted is a request that has ended, well or not.
+	// ContainerRecreateRequestCompleted means that the request has finished, with success or
+	// failure.
 	ContainerRecreateRequestCompleted ContainerRecreateRequestPhase = "Completed"
 )
 
@@ -49,11 +49,11 @@ type ContainerRecreateRequest struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec says which containers to restart, and how. It cannot be changed.
+	// spec defines which containers to restart, and how. It cannot be changed.
 	// +optional
 	Spec ContainerRecreateRequestSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is how far the request has come.
+	// status is the progress of the request.
 	// +optional
 	Status ContainerRecreateRequestStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -72,7 +72,7 @@ type ContainerRecreateRequestList struct {
 	Items []ContainerRecreateRequest `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// ContainerRecreateRequestSpec says which containers to restart, and how.
+// ContainerRecreateRequestSpec defines which containers to restart, and how.
 type ContainerRecreateRequestSpec struct {
 	// podName is the name of a running Pod in the same namespace.
 	PodName string `json:"podName" protobuf:"bytes,1,opt,name=podName"`
@@ -84,18 +84,18 @@ type ContainerRecreateRequestSpec struct {
 	// +listMapKey=name
 	Containers []ContainerRecreateRequestContainer `json:"containers" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,2,rep,name=containers"`
 
-	// strategy says how the containers are restarted.
+	// strategy defines how the containers are restarted.
 	// +optional
 	Strategy *ContainerRecreateRequestStrategy `json:"strategy,omitempty" protobuf:"bytes,3,opt,name=strategy"`
 
-	// activeDeadlineSeconds is how long the request may take, counted from its creation. Then
-	// it ends as it is. At least 3.
-	// Unset means that there is no limit.
+	// activeDeadlineSeconds is the number of seconds after its creation at which the request
+	// ends, even if containers have not restarted. The minimum is 3. If unset, there is no
+	// limit.
 	// +optional
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty" protobuf:"varint,4,opt,name=activeDeadlineSeconds"`
 
-	// ttlSecondsAfterFinished is how long the request is kept after it ended.
-	// Unset means for ever.
+	// ttlSecondsAfterFinished is the number of seconds after which a finished request is
+	// deleted. If unset, the request is not deleted.
 	// +optional
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty" protobuf:"varint,5,opt,name=ttlSecondsAfterFinished"`
 }
@@ -107,82 +107,84 @@ type ContainerRecreateRequestContainer struct {
 	// cannot be restarted.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
-	// preStop is what the container does before it is stopped. The server copies it from the
-	// Pod; do not set it.
+	// preStop is the hook that runs before the container is stopped. The server copies it
+	// from the Pod; do not set it.
 	// +optional
 	PreStop *corev1.LifecycleHandler `json:"preStop,omitempty" protobuf:"bytes,2,opt,name=preStop"`
 
-	// ports are the container's ports, for an httpGet in preStop that names one of them. The
+	// ports are the ports of the container. A preStop httpGet can refer to them by name. The
 	// server copies them from the Pod; do not set them.
 	// +optional
 	// +listType=atomic
 	Ports []corev1.ContainerPort `json:"ports,omitempty" protobuf:"bytes,3,rep,name=ports"`
 
-	// statusContext is the instance of the container that is to go. The server copies it from
-	// the Pod; do not set it.
+	// statusContext identifies the container instance to stop. The server copies it from the
+	// Pod; do not set it.
 	// +optional
 	StatusContext *ContainerRecreateRequestContainerContext `json:"statusContext,omitempty" protobuf:"bytes,4,opt,name=statusContext"`
 }
 
 // ContainerRecreateRequestContainerContext is one instance of a container.
 type ContainerRecreateRequestContainerContext struct {
-	// containerID is the instance, like containerd://<id>.
+	// containerID is the ID of the instance, such as containerd://<id>.
 	ContainerID string `json:"containerID" protobuf:"bytes,1,opt,name=containerID"`
 
-	// restartCount is how often the container had been restarted when this instance ran.
+	// restartCount is the restart count of the container when this instance ran.
 	RestartCount int32 `json:"restartCount" protobuf:"varint,2,opt,name=restartCount"`
 }
 
-// ContainerRecreateRequestStrategy says how containers are restarted.
+// ContainerRecreateRequestStrategy defines how containers are restarted.
 type ContainerRecreateRequestStrategy struct {
 	// failurePolicy is Fail or Ignore. Fail ends the request when a container cannot be
-	// stopped. Ignore goes on with the others.
+	// stopped. Ignore continues with the other containers.
 	// Defaults to Fail.
 	// +optional
 	// +default="Fail"
 	FailurePolicy ContainerRecreateRequestFailurePolicyType `json:"failurePolicy,omitempty" protobuf:"bytes,1,opt,name=failurePolicy,casttype=ContainerRecreateRequestFailurePolicyType"`
 
-	// orderedRecreate stops a container only when the one before it runs again.
+	// orderedRecreate stops a container only after the previous container runs again.
 	// Defaults to false.
 	// +optional
 	OrderedRecreate bool `json:"orderedRecreate,omitempty" protobuf:"varint,2,opt,name=orderedRecreate"`
 
-	// forceRecreate stops a container once even if it was restarted after the request was
-	// created. When false, such a container counts as restarted.
+	// forceRecreate stops a container even if it has already restarted after the creation of
+	// the request. If false, such a container counts as restarted.
 	// Defaults to false.
 	// +optional
 	ForceRecreate bool `json:"forceRecreate,omitempty" protobuf:"varint,3,opt,name=forceRecreate"`
 
-	// terminationGracePeriodSeconds is how long a container may take to stop, its preStop hook
-	// included.
-	// Defaults to that of the Pod.
+	// terminationGracePeriodSeconds is the number of seconds that a container can take to
+	// stop, including its preStop hook.
+	// Defaults to the value of the Pod.
 	// +optional
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty" protobuf:"varint,4,opt,name=terminationGracePeriodSeconds"`
 
-	// unreadyGracePeriodSeconds marks the Pod not ready and waits so long before containers
-	// are stopped, so that endpoints can drain. It needs the readiness gate KruisePodReady.
-	// 0 marks the Pod and does not wait. Unset leaves the Pod as it is.
+	// unreadyGracePeriodSeconds is the number of seconds that the Pod is marked not ready
+	// before its containers are stopped, so that endpoints can drain. It requires the
+	// readiness gate KruisePodReady. 0 marks the Pod not ready and does not wait. If unset,
+	// the Pod is not marked.
 	// +optional
 	UnreadyGracePeriodSeconds *int64 `json:"unreadyGracePeriodSeconds,omitempty" protobuf:"varint,5,opt,name=unreadyGracePeriodSeconds"`
 
-	// minStartedSeconds is how long a container must have run again to count as restarted.
-	// Defaults to 0: it counts as soon as it is ready.
+	// minStartedSeconds is the number of seconds that a container must run before it counts
+	// as restarted.
+	// Defaults to 0: it counts as restarted as soon as it is ready.
 	// +optional
 	MinStartedSeconds int32 `json:"minStartedSeconds,omitempty" protobuf:"varint,6,opt,name=minStartedSeconds"`
 }
 
-// ContainerRecreateRequestStatus is how far a request has come.
+// ContainerRecreateRequestStatus is the progress of a request.
 type ContainerRecreateRequestStatus struct {
 	// phase is Pending, Recreating or Completed, or empty before an agent has seen the
-	// request. Completed says that it ended, not that it succeeded: it did when the phase of
+	// request. Completed means that the request has finished. It succeeded if the phase of
 	// each container is Succeeded.
 	Phase ContainerRecreateRequestPhase `json:"phase" protobuf:"bytes,1,opt,name=phase,casttype=ContainerRecreateRequestPhase"`
 
-	// completionTime is when the request ended.
+	// completionTime is the time at which the request finished.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty" protobuf:"bytes,2,opt,name=completionTime"`
 
-	// message says why the request ended before its time.
+	// message explains why the request ended early.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,3,opt,name=message"`
 
@@ -195,7 +197,7 @@ type ContainerRecreateRequestStatus struct {
 	ContainerRecreateStates []ContainerRecreateRequestContainerRecreateState `json:"containerRecreateStates,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,4,rep,name=containerRecreateStates"`
 }
 
-// ContainerRecreateRequestContainerRecreateState is how far a container has come.
+// ContainerRecreateRequestContainerRecreateState is the progress of one container.
 type ContainerRecreateRequestContainerRecreateState struct {
 	// name is the container's name.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
@@ -203,11 +205,11 @@ type ContainerRecreateRequestContainerRecreateState struct {
 	// phase is Pending, Recreating, Succeeded or Failed.
 	Phase ContainerRecreateRequestPhase `json:"phase" protobuf:"bytes,2,opt,name=phase,casttype=ContainerRecreateRequestPhase"`
 
-	// message says why.
+	// message is a human-readable explanation of the phase.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,3,opt,name=message"`
 
-	// isKilled says that the agent has stopped the container.
+	// isKilled is true if the node agent has stopped the container.
 	// +optional
 	IsKilled bool `json:"isKilled,omitempty" protobuf:"varint,4,opt,name=isKilled"`
 }

@@ -6,9 +6,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +genclient:nonNamespaced
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// NodePodProbe is the work list of one node's agent, and its report: which probes to run in
-// which Pods, and their results. It has the name of the node. The controller keeps it; to
-// have Pods probed, write a PodProbeMarker.
+// NodePodProbe is the list of probes that the agent of one node runs, and their results. It has the name of the node.
+// The controller writes it. To probe Pods, create a PodProbeMarker.
 type NodePodProbe struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -16,11 +15,11 @@ type NodePodProbe struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is what the agent of the node has to run.
+	// spec is the list of probes that the node agent must run.
 	// +optional
 	Spec NodePodProbeSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is what the agent of the node reported last.
+	// status is the last report of the node agent.
 	// +optional
 	Status NodePodProbeStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -39,7 +38,7 @@ type NodePodProbeList struct {
 	Items []NodePodProbe `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// NodePodProbeSpec is what the agent of the node has to run.
+// NodePodProbeSpec is the list of probes that the node agent must run.
 type NodePodProbeSpec struct {
 	// podProbes are the Pods of the node that have probes.
 	// +optional
@@ -55,7 +54,7 @@ type PodProbe struct {
 	// namespace is the Pod's namespace.
 	Namespace string `json:"namespace" protobuf:"bytes,2,opt,name=namespace"`
 
-	// uid is the Pod's UID. A Pod of the same name that comes later has another one.
+	// uid is the UID of the Pod.
 	UID string `json:"uid" protobuf:"bytes,3,opt,name=uid"`
 
 	// IP is the Pod's address, for probes over the network.
@@ -73,14 +72,14 @@ type ContainerProbe struct {
 	// name is "<name of the PodProbeMarker>#<name of its probe>".
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
-	// containerName is the container that is probed.
+	// containerName is the name of the container to probe.
 	ContainerName string `json:"containerName" protobuf:"bytes,2,opt,name=containerName"`
 
-	// probe is what is run. Ports are numbers here.
+	// probe is the probe to run. Its ports are numbers.
 	Probe ContainerProbeSpec `json:"probe" protobuf:"bytes,3,opt,name=probe"`
 }
 
-// NodePodProbeStatus is what the agent of the node reported.
+// NodePodProbeStatus is the report of the node agent.
 type NodePodProbeStatus struct {
 	// podProbeStatuses are the Pods of the node that have results.
 	// +optional
@@ -113,15 +112,15 @@ type ContainerProbeState struct {
 	// state is Succeeded, Failed or Unknown.
 	State ProbeState `json:"state" protobuf:"bytes,2,opt,name=state,casttype=ProbeState"`
 
-	// lastProbeTime is when the probe last ran.
+	// lastProbeTime is the last time that the probe ran.
 	// +optional
 	LastProbeTime metav1.Time `json:"lastProbeTime,omitempty" protobuf:"bytes,3,opt,name=lastProbeTime"`
 
-	// lastTransitionTime is when state last changed.
+	// lastTransitionTime is the last time that state changed.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty" protobuf:"bytes,4,opt,name=lastTransitionTime"`
 
-	// message is what the probe printed, at most 1024 bytes of it.
+	// message is the output of the probe, at most 1024 bytes.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,5,opt,name=message"`
 }

@@ -10,19 +10,19 @@ import (
 type ProbeState string
 
 const (
-	// ProbeSucceeded says that the probe succeeded.
+	// ProbeSucceeded means that the probe succeeded.
 	ProbeSucceeded ProbeState = "Succeeded"
-	// ProbeFailed says that the probe failed, or that its container does not run.
+	// ProbeFailed means that the probe failed, or that its container does not run.
 	ProbeFailed ProbeState = "Failed"
-	// ProbeUnknown says that there is no result yet.
+	// ProbeUnknown means that the probe has no result yet.
 	ProbeUnknown ProbeState = "Unknown"
 )
 
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// PodProbeMarker runs probes of your own against Pods, beside those of the kubelet, and
-// writes their results on the Pods: as a condition, and as labels and annotations.
+// PodProbeMarker runs custom probes against Pods, in addition to those of the kubelet. It writes their results to the
+// Pods as a condition, labels and annotations.
 type PodProbeMarker struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -30,11 +30,12 @@ type PodProbeMarker struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec says which Pods are probed, how, and what is written on them.
+	// spec defines which Pods are probed, how they are probed, and how the results are
+	// recorded.
 	// +optional
 	Spec PodProbeMarkerSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	// +optional
 	Status PodProbeMarkerStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -53,13 +54,13 @@ type PodProbeMarkerList struct {
 	Items []PodProbeMarker `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// PodProbeMarkerSpec says which Pods are probed, how, and what is written on them.
+// PodProbeMarkerSpec defines which Pods are probed, how they are probed, and how the results are recorded.
 type PodProbeMarkerSpec struct {
 	// selector selects the Pods, in the namespace of the PodProbeMarker, by their labels.
 	// It must not be empty, and cannot be changed.
 	Selector *metav1.LabelSelector `json:"selector" protobuf:"bytes,1,opt,name=selector"`
 
-	// probes are what is run against each of the Pods. At least one is needed.
+	// probes are the probes to run against each Pod. At least one is required.
 	// +patchMergeKey=name
 	// +patchStrategy=merge
 	// +listType=map
@@ -67,21 +68,23 @@ type PodProbeMarkerSpec struct {
 	Probes []PodContainerProbe `json:"probes" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,2,rep,name=probes"`
 }
 
-// PodContainerProbe is one probe of one container, and what its result does to the Pod.
-// podConditionType, markerPolicy or both must be set.
+// PodContainerProbe is one probe of one container. Its result is recorded on the Pod by podConditionType, markerPolicy
+// or both. At least one must be set.
 type PodContainerProbe struct {
-	// name tells the probe from the others. It must not contain "#", nor be the type of a
-	// condition that Kubernetes or Kruise writes, such as Ready.
+	// name is the unique name of the probe. It must not contain "#", and must not be the
+	// type of a condition that Kubernetes or Kruise writes, such as Ready.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
-	// containerName is the container that is probed. A Pod without it is not probed.
+	// containerName is the name of the container to probe. A Pod without this container is
+	// not probed.
 	ContainerName string `json:"containerName" protobuf:"bytes,2,opt,name=containerName"`
 
-	// probe is what is run: exec, tcpSocket or httpGet, with the timing of a kubelet's probe.
+	// probe is the probe to run: exec, tcpSocket or httpGet, with the timing fields of a
+	// kubelet probe.
 	Probe ContainerProbeSpec `json:"probe" protobuf:"bytes,3,opt,name=probe"`
 
-	// markerPolicy are the labels and annotations that the Pod gets with each result. Those
-	// of the result that no longer holds are removed.
+	// markerPolicy defines the labels and annotations that each result sets on the Pod. When
+	// the result changes, the labels and annotations of the old result are removed.
 	// +optional
 	// +patchMergeKey=state
 	// +patchStrategy=merge
@@ -89,21 +92,20 @@ type PodContainerProbe struct {
 	// +listMapKey=state
 	MarkerPolicy []ProbeMarkerPolicy `json:"markerPolicy,omitempty" patchStrategy:"merge" patchMergeKey:"state" protobuf:"bytes,4,rep,name=markerPolicy"`
 
-	// podConditionType is the type of the Pod's condition that tells the result: True when
-	// the probe succeeded. No two probes may name the same, and none the condition of
-	// somebody else, such as Ready.
+	// podConditionType is the type of the Pod condition that reports the result. It is True
+	// if the probe succeeded. The type must be unique, and must not be a condition of
+	// another component, such as Ready.
 	// +optional
 	PodConditionType string `json:"podConditionType,omitempty" protobuf:"bytes,5,opt,name=podConditionType"`
 }
 
-// ContainerProbeSpec is a kubelet's probe with one difference: each of the numbers counts as 1
-// when it is not set. exec, tcpSocket and httpGet are accepted, grpc is not;
-// terminationGracePeriodSeconds has no effect.
+// ContainerProbeSpec is a kubelet probe with one difference: each number defaults to 1. exec, tcpSocket and httpGet are
+// supported. grpc is not. terminationGracePeriodSeconds has no effect.
 type ContainerProbeSpec struct {
 	corev1.Probe `json:",inline" protobuf:"bytes,1,opt,name=probe"`
 }
 
-// ProbeMarkerPolicy is what a Pod is marked with for one result.
+// ProbeMarkerPolicy defines the labels and annotations for one result.
 type ProbeMarkerPolicy struct {
 	// state is the result: Succeeded or Failed.
 	State ProbeState `json:"state" protobuf:"bytes,1,opt,name=state,casttype=ProbeState"`
@@ -117,13 +119,13 @@ type ProbeMarkerPolicy struct {
 	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,3,rep,name=annotations"`
 }
 
-// PodProbeMarkerStatus is what the controller observed.
+// PodProbeMarkerStatus is the observed state.
 type PodProbeMarkerStatus struct {
-	// observedGeneration is the generation of the PodProbeMarker that this status is about.
+	// observedGeneration is the generation of the PodProbeMarker that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
-	// matchedPods is how many Pods are probed.
+	// matchedPods is the number of Pods that are probed.
 	// +optional
 	MatchedPods int64 `json:"matchedPods,omitempty" protobuf:"varint,2,opt,name=matchedPods"`
 }

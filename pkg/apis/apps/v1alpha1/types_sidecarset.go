@@ -9,10 +9,9 @@ import (
 // +genclient:nonNamespaced
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// SidecarSet adds containers, init containers, volumes, pull secrets and annotations to new
-// Pods that it selects, in all namespaces or some. Afterwards it changes the images of those
-// containers in the running Pods, step by step. It never deletes or recreates a Pod, and
-// takes nothing out of one.
+// SidecarSet adds containers, init containers, volumes, pull secrets and annotations to new Pods that it selects, in
+// all or some namespaces. Later, it updates the images of these containers in running Pods gradually. It never deletes
+// or recreates a Pod, and never removes anything from a Pod.
 type SidecarSet struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -20,11 +19,11 @@ type SidecarSet struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec says what is added to which Pods, and how it is upgraded in them.
+	// spec defines what is added to which Pods, and how it is upgraded.
 	// +optional
 	Spec SidecarSetSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	// +optional
 	Status SidecarSetStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -43,25 +42,26 @@ type SidecarSetList struct {
 	Items []SidecarSet `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// SidecarSetSpec says what is added to which Pods, and how it is upgraded in them.
+// SidecarSetSpec defines what is added to which Pods, and how it is upgraded.
 type SidecarSetSpec struct {
-	// selector selects Pods by their labels at their creation. It must not be empty.
+	// selector selects Pods by the labels that they have when they are created. It must not
+	// be empty.
 	Selector *metav1.LabelSelector `json:"selector" protobuf:"bytes,1,opt,name=selector"`
 
-	// namespace limits the SidecarSet to the Pods of one namespace. It excludes
-	// namespaceSelector; in v1beta1, it is a namespaceSelector for the name of the namespace.
-	// Unset means that namespaceSelector decides.
+	// namespace limits the SidecarSet to the Pods of one namespace. It cannot be used
+	// together with namespaceSelector. In v1beta1, it is a namespaceSelector for the name of
+	// the namespace. If unset, namespaceSelector applies.
 	// +optional
 	Namespace string `json:"namespace,omitempty" protobuf:"bytes,2,opt,name=namespace"`
 
 	// namespaceSelector limits the SidecarSet to the Pods of namespaces with these labels.
-	// It must not be empty when it is set. Unset means all namespaces. It excludes
-	// namespace.
+	// If set, it must not be empty. If unset, the SidecarSet applies to all namespaces. It
+	// cannot be used together with namespace.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty" protobuf:"bytes,3,opt,name=namespaceSelector"`
 
 	// initContainers are added to the init containers of the Pods. They are never upgraded
-	// in Pods that exist. initContainers or containers must be set.
+	// in existing Pods. initContainers or containers must be set.
 	// +optional
 	// +patchMergeKey=name
 	// +patchStrategy=merge
@@ -69,8 +69,9 @@ type SidecarSetSpec struct {
 	// +listMapKey=name
 	InitContainers []SidecarContainer `json:"initContainers,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,4,rep,name=initContainers"`
 
-	// containers are added to the containers of the Pods. An update may remove one and change
-	// one, and cannot add one. Only a change of images reaches Pods that exist.
+	// containers are added to the containers of the Pods. An update of the SidecarSet can
+	// remove or change containers, but cannot add them. Only image changes are applied to
+	// existing Pods.
 	// +optional
 	// +patchMergeKey=name
 	// +patchStrategy=merge
@@ -78,8 +79,8 @@ type SidecarSetSpec struct {
 	// +listMapKey=name
 	Containers []SidecarContainer `json:"containers,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,5,rep,name=containers"`
 
-	// volumes are what the containers mount. One that no container mounts is not added, nor
-	// is one for which the Pod has a volume of the same name.
+	// volumes are the volumes that the containers mount. A volume is not added if no
+	// container mounts it, or if the Pod has a volume with the same name.
 	// +optional
 	// +patchMergeKey=name
 	// +patchStrategy=merge
@@ -87,16 +88,16 @@ type SidecarSetSpec struct {
 	// +listMapKey=name
 	Volumes []corev1.Volume `json:"volumes,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,6,rep,name=volumes"`
 
-	// updateStrategy says how Pods that have the containers come to new images.
+	// updateStrategy defines how existing Pods are updated to new images.
 	// +optional
 	UpdateStrategy SidecarSetUpdateStrategy `json:"updateStrategy,omitempty" protobuf:"bytes,7,opt,name=updateStrategy"`
 
-	// injectionStrategy says what new Pods get.
+	// injectionStrategy defines what is added to new Pods.
 	// +optional
 	InjectionStrategy SidecarSetInjectionStrategy `json:"injectionStrategy,omitempty" protobuf:"bytes,8,opt,name=injectionStrategy"`
 
-	// imagePullSecrets are added to those of the Pods. They must exist in the Pods'
-	// namespaces.
+	// imagePullSecrets are added to the imagePullSecrets of the Pods. The Secrets must exist
+	// in the namespaces of the Pods.
 	// +optional
 	// +patchMergeKey=name
 	// +patchStrategy=merge
@@ -104,35 +105,35 @@ type SidecarSetSpec struct {
 	// +listMapKey=name
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,9,rep,name=imagePullSecrets"`
 
-	// revisionHistoryLimit is how many revisions are kept, beside those that Pods use. Values
-	// below 1 count as 1.
+	// revisionHistoryLimit is the number of revisions to keep, in addition to the revisions
+	// that Pods use. Values below 1 count as 1.
 	// Defaults to 10.
 	// +optional
 	// +default=10
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty" protobuf:"varint,10,opt,name=revisionHistoryLimit"`
 
-	// patchPodMetadata are annotations that the Pods get.
+	// patchPodMetadata are annotations to set on the Pods.
 	// +optional
 	// +listType=atomic
 	PatchPodMetadata []SidecarSetPatchPodMetadata `json:"patchPodMetadata,omitempty" protobuf:"bytes,11,rep,name=patchPodMetadata"`
 }
 
-// SidecarSetStatus is what the controller observed.
+// SidecarSetStatus is the observed state.
 type SidecarSetStatus struct {
-	// observedGeneration is the generation of the SidecarSet that this status is about.
+	// observedGeneration is the generation of the SidecarSet that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
-	// matchedPods is how many Pods have the containers of this SidecarSet.
+	// matchedPods is the number of Pods that have the containers of this SidecarSet.
 	MatchedPods int32 `json:"matchedPods" protobuf:"varint,2,opt,name=matchedPods"`
 
-	// updatedPods is how many of them are up to date.
+	// updatedPods is the number of matched Pods that are up to date.
 	UpdatedPods int32 `json:"updatedPods" protobuf:"varint,3,opt,name=updatedPods"`
 
-	// readyPods is how many of them are ready.
+	// readyPods is the number of matched Pods that are ready.
 	ReadyPods int32 `json:"readyPods" protobuf:"varint,4,opt,name=readyPods"`
 
-	// updatedReadyPods is how many of them are up to date and ready.
+	// updatedReadyPods is the number of matched Pods that are up to date and ready.
 	// +optional
 	UpdatedReadyPods int32 `json:"updatedReadyPods,omitempty" protobuf:"varint,5,opt,name=updatedReadyPods"`
 
@@ -140,8 +141,8 @@ type SidecarSetStatus struct {
 	// +optional
 	LatestRevision string `json:"latestRevision,omitempty" protobuf:"bytes,6,opt,name=latestRevision"`
 
-	// collisionCount counts collisions of revision names. The controller uses it to find
-	// a free name.
+	// collisionCount is the number of collisions of revision names. The controller uses it
+	// to create a unique name.
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty" protobuf:"varint,7,opt,name=collisionCount"`
 }

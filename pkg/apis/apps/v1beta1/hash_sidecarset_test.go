@@ -25,7 +25,7 @@ func hashed(t *testing.T, change func(*v1beta1.SidecarSetSpec)) (full, withoutIm
 }
 
 // Pods of earlier releases carry these hashes: what is hashed must stay as it is, to the letter.
-func TestHashesStayAsTheyAre(t *testing.T) {
+func TestHashesAreStable(t *testing.T) {
 	full, withoutImage := hashed(t, func(*v1beta1.SidecarSetSpec) {})
 	require.Equal(t, "64c2627b68x9xx549bz4cb8d55dxzv5559wf5b884x9w25x5dw9w777744d62z48", full)
 	require.Equal(t, "49x48b4xwc2d7b4vxfcxwvdvcdbzx5cv54cw8z76b2572f6bw6z2xz54dzd5wzd4", withoutImage)
@@ -46,7 +46,7 @@ func TestHashesStayAsTheyAre(t *testing.T) {
 		`"shareVolumeDevicePolicy":{"type":"disabled"},"transferEnv":[{"sourceContainerName":"m","envName":"E","envNames":["F"]}]}`, string(text))
 }
 
-func TestWhatChangesHashes(t *testing.T) {
+func TestFieldsThatChangeHashes(t *testing.T) {
 	always := func(s *v1beta1.SidecarSetSpec) {
 		s.InitContainers[0].RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 	}

@@ -6,10 +6,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ConcurrencyPolicy says what happens when a run is due while another has not ended.
+// ConcurrencyPolicy defines what happens when a run is due and the previous run has not finished.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type ConcurrencyPolicy string
 
 const (
@@ -17,7 +17,7 @@ const (
 	AllowConcurrent ConcurrencyPolicy = "Allow"
 	// ForbidConcurrent skips the new run.
 	ForbidConcurrent ConcurrencyPolicy = "Forbid"
-	// ReplaceConcurrent deletes the run that has not ended and starts the new one.
+	// ReplaceConcurrent deletes the unfinished run and starts the new one.
 	ReplaceConcurrent ConcurrencyPolicy = "Replace"
 )
 
@@ -47,11 +47,11 @@ type AdvancedCronJob struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is what is to run, and when.
+	// spec defines the jobs and their schedule.
 	// +optional
 	Spec AdvancedCronJobSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	// +optional
 	Status AdvancedCronJobStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -70,44 +70,43 @@ type AdvancedCronJobList struct {
 	Items []AdvancedCronJob `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// AdvancedCronJobSpec is what is to run, and when.
+// AdvancedCronJobSpec defines the jobs and their schedule.
 type AdvancedCronJobSpec struct {
-	// schedule is when runs are due, in the five fields of cron: minute, hour, day, month,
-	// weekday. Or "@hourly" and the like, or "@every 1h30m". It may begin
-	// with a time zone, like "TZ=Etc/UTC 0 8 * * *", unless timeZone is set.
+	// schedule is the cron schedule with five fields: minute, hour, day, month and weekday.
+	// Macros such as "@hourly" and "@every 1h30m" are allowed. The schedule can start with a
+	// time zone, such as "TZ=Etc/UTC 0 8 * * *", if timeZone is not set.
 	Schedule string `json:"schedule" protobuf:"bytes,1,opt,name=schedule"`
 
-	// timeZone is the time zone of the schedule, by its name in the IANA database, like
-	// "Asia/Shanghai".
-	// Unset means the zone of the controller's machine.
+	// timeZone is the time zone of the schedule, as a name in the IANA database such as
+	// "Asia/Shanghai". If unset, the time zone of the controller is used.
 	// +optional
 	TimeZone *string `json:"timeZone,omitempty" protobuf:"bytes,2,opt,name=timeZone"`
 
-	// startingDeadlineSeconds is how late a run may start. One that is later is skipped.
-	// Unset means that the last one missed always starts.
+	// startingDeadlineSeconds is the number of seconds that a run may start late. A later
+	// run is skipped. If unset, the last missed run always starts.
 	// +optional
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty" protobuf:"varint,3,opt,name=startingDeadlineSeconds"`
 
-	// concurrencyPolicy is Allow, Forbid or Replace: what happens when a run is due while
-	// another has not ended. Allow lets them overlap. Forbid skips the new one. Replace
-	// deletes the old one. With imageListPullJobTemplate it is Forbid or Replace.
+	// concurrencyPolicy defines what happens when a run is due and the previous run has not
+	// finished. Allow runs both. Forbid skips the new run. Replace deletes the old run. With
+	// imageListPullJobTemplate, only Forbid and Replace are allowed.
 	// Defaults to Allow, or to Replace with imageListPullJobTemplate.
 	// +optional
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty" protobuf:"bytes,4,opt,name=concurrencyPolicy,casttype=ConcurrencyPolicy"`
 
-	// paused starts no runs. Those that have started go on.
+	// paused stops new runs. Runs that have started continue.
 	// Defaults to false.
 	// +optional
 	// +default=false
 	Paused *bool `json:"paused,omitempty" protobuf:"varint,5,opt,name=paused"`
 
-	// successfulJobsHistoryLimit is how many jobs that succeeded are kept.
+	// successfulJobsHistoryLimit is the number of succeeded jobs to keep.
 	// Defaults to 3.
 	// +optional
 	// +default=3
 	SuccessfulJobsHistoryLimit *int32 `json:"successfulJobsHistoryLimit,omitempty" protobuf:"varint,6,opt,name=successfulJobsHistoryLimit"`
 
-	// failedJobsHistoryLimit is how many jobs that failed are kept.
+	// failedJobsHistoryLimit is the number of failed jobs to keep.
 	// Defaults to 1.
 	// +optional
 	// +default=1
@@ -149,25 +148,25 @@ type ImageListPullJobTemplateSpec struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is the spec of the ImageListPullJobs. completionPolicy.type must be Always,
-	// completionPolicy.ttlSecondsAfterFinished must not be set: the history limits say how
-	// many jobs are kept.
+	// spec is the spec of the ImageListPullJobs. completionPolicy.type must be Always.
+	// completionPolicy.ttlSecondsAfterFinished must not be set, because the history limits
+	// define how many jobs are kept.
 	// +optional
 	Spec ImageListPullJobSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 }
 
-// AdvancedCronJobStatus is what the controller observed.
+// AdvancedCronJobStatus is the observed state.
 type AdvancedCronJobStatus struct {
-	// type is Job, BroadcastJob or ImageListPullJob: what the template creates.
+	// type is the kind that the template creates: Job, BroadcastJob or ImageListPullJob.
 	// +optional
 	Type TemplateKind `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=TemplateKind"`
 
-	// active are the jobs that have not ended.
+	// active is the list of jobs that have not finished.
 	// +optional
 	// +listType=atomic
 	Active []corev1.ObjectReference `json:"active,omitempty" protobuf:"bytes,2,rep,name=active"`
 
-	// lastScheduleTime is when the last run was due that was started.
+	// lastScheduleTime is the scheduled time of the last run that was started.
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty" protobuf:"bytes,3,opt,name=lastScheduleTime"`
 }

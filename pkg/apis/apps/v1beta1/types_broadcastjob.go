@@ -6,16 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// FailurePolicyType says what a job does when a Pod of it fails.
+// FailurePolicyType defines what a job does when one of its Pods fails.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type FailurePolicyType string
 
 const (
-	// FailurePolicyTypeFailFast fails the job at once, and deletes the Pods that still run.
+	// FailurePolicyTypeFailFast fails the job immediately and deletes its running Pods.
 	FailurePolicyTypeFailFast FailurePolicyType = "FailFast"
-	// FailurePolicyTypeContinue goes on with the other nodes.
+	// FailurePolicyTypeContinue runs the Pods of the other nodes.
 	FailurePolicyTypeContinue FailurePolicyType = "Continue"
 	// FailurePolicyTypePause pauses the job.
 	FailurePolicyTypePause FailurePolicyType = "Pause"
@@ -25,31 +25,31 @@ const (
 type JobConditionType string
 
 const (
-	// JobComplete says that the job has ended and did not fail.
+	// JobComplete means that the job has finished and did not fail.
 	JobComplete JobConditionType = "Complete"
-	// JobFailed says that the job has failed.
+	// JobFailed means that the job has failed.
 	JobFailed JobConditionType = "Failed"
 )
 
-// BroadcastJobPhase is the state of a BroadcastJob as a word.
+// BroadcastJobPhase is the phase of a BroadcastJob.
 // +enum
 type BroadcastJobPhase string
 
 const (
-	// BroadcastJobCompleted has ended and did not fail.
+	// BroadcastJobCompleted means that the job has finished and did not fail.
 	BroadcastJobCompleted BroadcastJobPhase = "completed"
-	// BroadcastJobRunning has Pods, or waits for nodes.
+	// BroadcastJobRunning means that the job has Pods or waits for nodes.
 	BroadcastJobRunning BroadcastJobPhase = "running"
-	// BroadcastJobPaused creates no more Pods until it is resumed.
+	// BroadcastJobPaused means that the job creates no Pods until you resume it.
 	BroadcastJobPaused BroadcastJobPhase = "paused"
-	// BroadcastJobFailed has failed.
+	// BroadcastJobFailed means that the job has failed.
 	BroadcastJobFailed BroadcastJobPhase = "failed"
 )
 
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// BroadcastJob runs a Pod to its end on every node where the Pod fits.
+// BroadcastJob runs a Pod to completion on every eligible node.
 type BroadcastJob struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -57,11 +57,11 @@ type BroadcastJob struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is what is to run, and how.
+	// spec is the desired state of the BroadcastJob.
 	// +optional
 	Spec BroadcastJobSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	// +optional
 	Status BroadcastJobStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -80,53 +80,54 @@ type BroadcastJobList struct {
 	Items []BroadcastJob `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// BroadcastJobSpec is what is to run on the nodes, and how.
+// BroadcastJobSpec defines the Pod to run on the nodes.
 type BroadcastJobSpec struct {
-	// parallelism is how many Pods may run at once. A number, or a percentage of the nodes,
-	// rounded up, like "10%". 0 starts none.
-	// Defaults to 2147483647, which is no limit.
+	// parallelism is the maximum number of Pods that run at the same time. It is a number,
+	// or a percentage of the nodes such as "10%", rounded up. 0 starts no Pods.
+	// Defaults to 2147483647, which means no limit.
 	// +optional
 	Parallelism *intstr.IntOrString `json:"parallelism,omitempty" protobuf:"bytes,1,opt,name=parallelism"`
 
 	// template is the Pod that runs on each node. restartPolicy is Never or OnFailure, and
 	// defaults to OnFailure. The labels broadcastjob-name and broadcastjob-controller-uid
-	// are the controller's. A change affects only Pods created after it.
+	// are reserved for the controller. A change affects only Pods created after it.
 	Template corev1.PodTemplateSpec `json:"template" protobuf:"bytes,2,opt,name=template"`
 
-	// completionPolicy says when the job ends and what becomes of it.
+	// completionPolicy defines when the job finishes and when it is deleted.
 	// +optional
 	CompletionPolicy CompletionPolicy `json:"completionPolicy,omitempty" protobuf:"bytes,3,opt,name=completionPolicy"`
 
-	// paused creates no more Pods. Those that run go on. The time counts against
-	// completionPolicy.activeDeadlineSeconds.
+	// paused stops the creation of Pods. Running Pods continue. The paused time counts
+	// against completionPolicy.activeDeadlineSeconds.
 	// Defaults to false.
 	// +optional
 	Paused bool `json:"paused,omitempty" protobuf:"varint,4,opt,name=paused"`
 
-	// failurePolicy says what the job does when a Pod fails.
+	// failurePolicy defines what the job does when a Pod fails.
 	// +optional
 	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty" protobuf:"bytes,5,opt,name=failurePolicy"`
 }
 
-// FailurePolicy says what a job does when a Pod of it fails.
+// FailurePolicy defines what a job does when one of its Pods fails.
 type FailurePolicy struct {
-	// type is FailFast, Continue or Pause. FailFast fails the job and deletes the Pods that
-	// still run. Continue goes on with the other nodes. Pause waits for you.
+	// type is FailFast, Continue or Pause. FailFast fails the job and deletes its running
+	// Pods. Continue runs the Pods of the other nodes. Pause pauses the job until you resume
+	// it.
 	// Defaults to FailFast.
 	// +optional
 	// +default="FailFast"
 	Type FailurePolicyType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=FailurePolicyType"`
 
-	// restartLimit is how often the containers of a Pod may restart, all together, before
-	// the Pod counts as failed. It has an effect only with restartPolicy OnFailure.
+	// restartLimit is the total number of restarts of a Pod's containers before the Pod
+	// counts as failed. It has an effect only with restartPolicy OnFailure.
 	// Defaults to 0.
 	// +optional
 	RestartLimit int32 `json:"restartLimit,omitempty" protobuf:"varint,2,opt,name=restartLimit"`
 }
 
-// BroadcastJobStatus is what the controller observed.
+// BroadcastJobStatus is the observed state.
 type BroadcastJobStatus struct {
-	// conditions are Complete and Failed, once the job has ended.
+	// conditions are Complete and Failed. They are set when the job finishes.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -134,15 +135,15 @@ type BroadcastJobStatus struct {
 	// +listMapKey=type
 	Conditions []JobCondition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,1,rep,name=conditions"`
 
-	// startTime is when the controller saw the job first.
+	// startTime is the time at which the controller first observed the job.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty" protobuf:"bytes,2,opt,name=startTime"`
 
-	// completionTime is when the job ended.
+	// completionTime is the time at which the job finished.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty" protobuf:"bytes,3,opt,name=completionTime"`
 
-	// active is the number of Pods that run or wait to run.
+	// active is the number of pending and running Pods.
 	// +optional
 	Active int32 `json:"active" protobuf:"varint,4,opt,name=active"`
 
@@ -154,16 +155,16 @@ type BroadcastJobStatus struct {
 	// +optional
 	Failed int32 `json:"failed" protobuf:"varint,6,opt,name=failed"`
 
-	// desired is the number of nodes on which the Pod is to run.
+	// desired is the number of nodes that must run the Pod.
 	// +optional
 	Desired int32 `json:"desired" protobuf:"varint,7,opt,name=desired"`
 
-	// phase is running, paused, completed or failed.
+	// phase is the phase of the job: running, paused, completed or failed.
 	// +optional
 	Phase BroadcastJobPhase `json:"phase,omitempty" protobuf:"bytes,8,opt,name=phase,casttype=BroadcastJobPhase"`
 }
 
-// JobCondition is one observation about a job.
+// JobCondition describes one aspect of the state of a job.
 type JobCondition struct {
 	// type is Complete or Failed.
 	Type JobConditionType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=JobConditionType"`
@@ -171,19 +172,19 @@ type JobCondition struct {
 	// status is True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status" protobuf:"bytes,2,opt,name=status,casttype=k8s.io/api/core/v1.ConditionStatus"`
 
-	// lastProbeTime is when the observation was last checked.
+	// lastProbeTime is the last time that the condition was checked.
 	// +optional
 	LastProbeTime metav1.Time `json:"lastProbeTime,omitempty" protobuf:"bytes,3,opt,name=lastProbeTime"`
 
-	// lastTransitionTime is when status last changed.
+	// lastTransitionTime is the last time that status changed.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty" protobuf:"bytes,4,opt,name=lastTransitionTime"`
 
-	// reason is a word for machines that says why.
+	// reason is a machine-readable code for the cause.
 	// +optional
 	Reason string `json:"reason,omitempty" protobuf:"bytes,5,opt,name=reason"`
 
-	// message is a sentence for people that says why.
+	// message is a human-readable explanation.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,6,opt,name=message"`
 }

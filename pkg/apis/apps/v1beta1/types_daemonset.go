@@ -9,29 +9,29 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// DaemonSetUpdateStrategyType says what starts the update of a Pod.
+// DaemonSetUpdateStrategyType defines when Pods are updated.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type DaemonSetUpdateStrategyType string
 
 const (
 	// RollingUpdateDaemonSetStrategyType updates Pods node by node.
 	RollingUpdateDaemonSetStrategyType DaemonSetUpdateStrategyType = "RollingUpdate"
-	// OnDeleteDaemonSetStrategyType updates a Pod only when somebody deletes it.
+	// OnDeleteDaemonSetStrategyType updates a Pod only when you delete it.
 	OnDeleteDaemonSetStrategyType DaemonSetUpdateStrategyType = "OnDelete"
 )
 
-// RollingUpdateType says how a Pod comes to a new revision.
+// RollingUpdateType defines how a Pod is updated.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type RollingUpdateType string
 
 const (
 	// StandardRollingUpdateType deletes the Pod and creates a new one.
 	StandardRollingUpdateType RollingUpdateType = "Standard"
-	// InplaceRollingUpdateType updates the Pod in place where the change allows it, and
+	// InplaceRollingUpdateType updates the Pod in place if the change allows it, and
 	// recreates it otherwise.
 	InplaceRollingUpdateType RollingUpdateType = "InPlaceIfPossible"
 )
@@ -39,9 +39,9 @@ const (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// DaemonSet keeps one Pod on each node that fits. It does what a DaemonSet of apps/v1 does.
-// Beyond that it updates Pods in place, updates only the nodes that you choose or only a part
-// of them, pauses, and limits how fast it creates and deletes Pods.
+// DaemonSet runs one Pod on each eligible node. In addition to the features of a DaemonSet of apps/v1, it can update
+// Pods in place, update only selected nodes or some of the nodes, pause an update, and limit how fast it creates and
+// deletes Pods.
 type DaemonSet struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -53,7 +53,7 @@ type DaemonSet struct {
 	// +optional
 	Spec DaemonSetSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	// +optional
 	Status DaemonSetStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -78,98 +78,101 @@ type DaemonSetSpec struct {
 	// the template, must not be empty, and cannot be changed.
 	Selector *metav1.LabelSelector `json:"selector" protobuf:"bytes,1,opt,name=selector"`
 
-	// template is the Pod that the DaemonSet creates on each node that fits: one that the
-	// template's nodeSelector and node affinity select, and whose taints it tolerates.
+	// template is the Pod that the DaemonSet creates on each eligible node. A node is
+	// eligible if nodeSelector and node affinity select it and the Pod tolerates its taints.
 	// restartPolicy must be Always, and activeDeadlineSeconds must not be set.
 	Template corev1.PodTemplateSpec `json:"template" protobuf:"bytes,2,opt,name=template"`
 
-	// updateStrategy says how Pods come to a new revision of the template.
+	// updateStrategy defines how Pods are updated to a new revision of the template.
 	// +optional
 	UpdateStrategy DaemonSetUpdateStrategy `json:"updateStrategy,omitempty" protobuf:"bytes,3,opt,name=updateStrategy"`
 
-	// minReadySeconds is how long a Pod must have been ready to count as available.
+	// minReadySeconds is the number of seconds that a Pod must be ready before it counts as
+	// available.
 	// Defaults to 0: a Pod is available as soon as it is ready.
 	// +optional
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty" protobuf:"varint,4,opt,name=minReadySeconds"`
 
-	// burstReplicas is how many Pods are created at once, and how many are deleted at once. A
-	// number, or a percentage of the nodes that fit, like "10%", rounded down.
+	// burstReplicas is the maximum number of Pods that are created at a time, and of Pods
+	// that are deleted at a time. It is a number, or a percentage of the eligible nodes such
+	// as "10%", rounded down.
 	// Defaults to 250.
 	// +optional
 	BurstReplicas *intstr.IntOrString `json:"burstReplicas,omitempty" protobuf:"bytes,5,opt,name=burstReplicas"`
 
-	// revisionHistoryLimit is how many old revisions are kept, beside those that Pods use.
+	// revisionHistoryLimit is the number of old revisions to keep, in addition to the
+	// revisions that Pods use.
 	// Defaults to 10.
 	// +optional
 	// +default=10
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty" protobuf:"varint,6,opt,name=revisionHistoryLimit"`
 
-	// lifecycle holds Pods before they are deleted, until you release them. Only preDelete has
-	// an effect. inPlaceUpdate must not be set.
+	// lifecycle defines a hook that holds Pods before deletion until you release them. Only
+	// preDelete has an effect. inPlaceUpdate must not be set.
 	// +optional
 	Lifecycle *pub.Lifecycle `json:"lifecycle,omitempty" protobuf:"bytes,7,opt,name=lifecycle"`
 
-	// scaleStrategy says how Pods are created.
+	// scaleStrategy defines how Pods are created.
 	// +optional
 	ScaleStrategy DaemonSetScaleStrategy `json:"scaleStrategy,omitempty" protobuf:"bytes,8,opt,name=scaleStrategy"`
 }
 
-// DaemonSetScaleStrategy says how Pods are created.
+// DaemonSetScaleStrategy defines how Pods are created.
 type DaemonSetScaleStrategy struct {
-	// partitionedScaling lets partition hold back the creation of Pods too: partition nodes get
-	// none. Like partition it has an effect with type RollingUpdate alone.
+	// partitionedScaling makes partition also limit the creation of Pods: as many nodes as
+	// partition says get no Pod. It has an effect only with type RollingUpdate.
 	// Defaults to false.
 	// +optional
 	PartitionedScaling bool `json:"partitionedScaling,omitempty" protobuf:"varint,1,opt,name=partitionedScaling"`
 }
 
-// DaemonSetUpdateStrategy says how Pods come to a new revision.
+// DaemonSetUpdateStrategy defines how Pods are updated to a new revision.
 type DaemonSetUpdateStrategy struct {
 	// type is RollingUpdate or OnDelete. RollingUpdate updates Pods node by node. OnDelete
-	// waits until you delete a Pod.
+	// updates a Pod only when you delete it.
 	// Defaults to RollingUpdate.
 	// +optional
 	// +default="RollingUpdate"
 	Type DaemonSetUpdateStrategyType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=DaemonSetUpdateStrategyType"`
 
-	// rollingUpdate is the settings of a rolling update.
+	// rollingUpdate contains the settings of a rolling update.
 	// +optional
 	RollingUpdate *RollingUpdateDaemonSet `json:"rollingUpdate,omitempty" protobuf:"bytes,2,opt,name=rollingUpdate"`
 }
 
-// RollingUpdateDaemonSet is the settings of a rolling update. Nodes are updated in descending
-// order of their names.
+// RollingUpdateDaemonSet contains the settings of a rolling update. Nodes are updated in descending order of their
+// names.
 type RollingUpdateDaemonSet struct {
-	// rollingUpdateType is Standard or InPlaceIfPossible. Standard deletes a Pod and creates a
-	// new one. InPlaceIfPossible keeps the Pod and changes its containers where the change
-	// allows it, and recreates it otherwise. It needs maxSurge 0.
+	// rollingUpdateType is Standard or InPlaceIfPossible. Standard deletes a Pod and creates
+	// a new one. InPlaceIfPossible updates the containers of the Pod if the change allows
+	// it, and recreates the Pod otherwise. It needs maxSurge 0.
 	// Defaults to Standard.
 	// +optional
 	// +default="Standard"
 	RollingUpdateType RollingUpdateType `json:"rollingUpdateType,omitempty" protobuf:"bytes,1,opt,name=rollingUpdateType,casttype=RollingUpdateType"`
 
-	// maxUnavailable is on how many nodes the Pod may be unavailable during an update. A number,
-	// or a percentage of the nodes that fit, rounded up, and no more than 100%. It must be 0 when
-	// maxSurge is not.
-	// Defaults to 1 when neither it nor maxSurge is set.
+	// maxUnavailable is the maximum number of nodes on which the Pod is unavailable during
+	// an update. It is a number, or a percentage of the eligible nodes of at most 100%,
+	// rounded up. It must be 0 if maxSurge is not 0.
+	// Defaults to 1 if neither maxUnavailable nor maxSurge is set.
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty" protobuf:"bytes,2,opt,name=maxUnavailable"`
 
-	// maxSurge is on how many nodes the new Pod may run beside the old one during an update. A
-	// number, or a percentage of the nodes that fit, rounded up, and no more than 100%. It must
-	// be 0 when maxUnavailable is not.
+	// maxSurge is the maximum number of nodes on which the old and the new Pod run at the
+	// same time during an update. It is a number, or a percentage of the eligible nodes of
+	// at most 100%, rounded up. It must be 0 if maxUnavailable is not 0.
 	// Defaults to 0.
 	// +optional
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty" protobuf:"bytes,3,opt,name=maxSurge"`
 
-	// selector selects nodes by their labels: the update reaches no others. Beside it,
-	// partition still counts all nodes.
+	// selector selects the nodes to update by their labels. partition still counts all
+	// nodes.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty" protobuf:"bytes,4,opt,name=selector"`
 
-	// partition is on how many nodes the old Pod stays. A number, or a percentage of the nodes
-	// that fit, rounded down, and no more than 100%.
-	// Unset means 0.
+	// partition is the number of nodes on which the old Pod stays. It is a number, or a
+	// percentage of the eligible nodes of at most 100%, rounded down. If unset, the value is
+	// 0.
 	// +optional
 	Partition *intstr.IntOrString `json:"partition,omitempty" protobuf:"bytes,5,opt,name=partition"`
 
@@ -180,42 +183,43 @@ type RollingUpdateDaemonSet struct {
 	Paused *bool `json:"paused,omitempty" protobuf:"varint,6,opt,name=paused"`
 }
 
-// DaemonSetStatus is what the controller observed.
+// DaemonSetStatus is the observed state.
 type DaemonSetStatus struct {
-	// currentNumberScheduled is how many nodes that fit have a Pod.
+	// currentNumberScheduled is the number of eligible nodes that have a Pod.
 	CurrentNumberScheduled int32 `json:"currentNumberScheduled" protobuf:"varint,1,opt,name=currentNumberScheduled"`
 
-	// numberMisscheduled is how many nodes that do not fit have a Pod.
+	// numberMisscheduled is the number of nodes that have a Pod but are not eligible.
 	NumberMisscheduled int32 `json:"numberMisscheduled" protobuf:"varint,2,opt,name=numberMisscheduled"`
 
-	// desiredNumberScheduled is how many nodes fit.
+	// desiredNumberScheduled is the number of eligible nodes.
 	DesiredNumberScheduled int32 `json:"desiredNumberScheduled" protobuf:"varint,3,opt,name=desiredNumberScheduled"`
 
-	// numberReady is how many nodes that fit have a Pod that is ready.
+	// numberReady is the number of eligible nodes that have a ready Pod.
 	NumberReady int32 `json:"numberReady" protobuf:"varint,4,opt,name=numberReady"`
 
-	// observedGeneration is the generation of the DaemonSet that this status is about.
+	// observedGeneration is the generation of the DaemonSet that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,5,opt,name=observedGeneration"`
 
-	// updatedNumberScheduled is how many nodes that fit have a Pod at the newest revision.
+	// updatedNumberScheduled is the number of eligible nodes that have a Pod at the update
+	// revision.
 	UpdatedNumberScheduled int32 `json:"updatedNumberScheduled" protobuf:"varint,6,opt,name=updatedNumberScheduled"`
 
-	// numberAvailable is how many nodes that fit have a Pod that has been ready for
-	// minReadySeconds.
+	// numberAvailable is the number of eligible nodes that have a Pod that has been ready
+	// for minReadySeconds.
 	// +optional
 	NumberAvailable int32 `json:"numberAvailable,omitempty" protobuf:"varint,7,opt,name=numberAvailable"`
 
-	// numberUnavailable is how many nodes that fit have no such Pod.
+	// numberUnavailable is the number of eligible nodes without an available Pod.
 	// +optional
 	NumberUnavailable int32 `json:"numberUnavailable,omitempty" protobuf:"varint,8,opt,name=numberUnavailable"`
 
-	// collisionCount counts collisions of revision names. The controller uses it to find
-	// a free name.
+	// collisionCount is the number of collisions of revision names. The controller uses it
+	// to create a unique name.
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty" protobuf:"varint,9,opt,name=collisionCount"`
 
-	// conditions are the latest observations.
+	// conditions are the latest observed conditions.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -223,7 +227,7 @@ type DaemonSetStatus struct {
 	// +listMapKey=type
 	Conditions []appsv1.DaemonSetCondition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,10,rep,name=conditions"`
 
-	// updateRevision is the short hash of the newest revision, as Pods have it in their label
+	// updateRevision is the short hash of the update revision. Pods have it in the label
 	// controller-revision-hash.
 	// +optional
 	UpdateRevision string `json:"updateRevision,omitempty" protobuf:"bytes,11,opt,name=updateRevision"`

@@ -16,11 +16,11 @@ type ImageListPullJob struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is the images, where they are to be, and how they are pulled.
+	// spec defines the images, the nodes, and how the images are pulled.
 	// +optional
 	Spec ImageListPullJobSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	// +optional
 	Status ImageListPullJobStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -39,10 +39,10 @@ type ImageListPullJobList struct {
 	Items []ImageListPullJob `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// ImageListPullJobSpec is images, where they are to be, and how they are pulled.
+// ImageListPullJobSpec defines the images, the nodes, and how the images are pulled.
 type ImageListPullJobSpec struct {
-	// images are the images to pull, each with a tag or a digest. At least 1, at most 255,
-	// none twice.
+	// images are the images to pull, each with a tag or a digest. The list has 1 to 255
+	// items without duplicates.
 	// +listType=atomic
 	Images []string `json:"images" protobuf:"bytes,1,rep,name=images"`
 
@@ -50,36 +50,37 @@ type ImageListPullJobSpec struct {
 	ImagePullJobTemplate `json:",inline" protobuf:"bytes,2,opt,name=imagePullJobTemplate"`
 }
 
-// ImageListPullJobStatus is what the controller observed.
+// ImageListPullJobStatus is the observed state.
 type ImageListPullJobStatus struct {
-	// startTime is when the controller saw the job first.
+	// startTime is the time at which the controller first observed the job.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty" protobuf:"bytes,1,opt,name=startTime"`
 
-	// completionTime is when the job ended.
+	// completionTime is the time at which the job finished.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty" protobuf:"bytes,2,opt,name=completionTime"`
 
 	// desired is the number of images.
 	Desired int32 `json:"desired" protobuf:"varint,3,opt,name=desired"`
 
-	// active is how many images are being pulled somewhere.
+	// active is the number of images that a node is pulling.
 	// +optional
 	Active int32 `json:"active,omitempty" protobuf:"varint,4,opt,name=active"`
 
-	// completed is how many images every node has pulled or failed to pull.
+	// completed is the number of images that every node has pulled or failed to pull.
 	Completed int32 `json:"completed" protobuf:"varint,5,opt,name=completed"`
 
-	// succeeded is how many images every node has.
+	// succeeded is the number of images that every node has pulled.
 	Succeeded int32 `json:"succeeded" protobuf:"varint,6,opt,name=succeeded"`
 
-	// failedImageStatuses are the images that some node could not pull, by name.
+	// failedImageStatuses are the images that at least one node failed to pull, sorted by
+	// name.
 	// +optional
 	// +listType=atomic
 	FailedImageStatuses []FailedImageStatus `json:"failedImageStatuses,omitempty" protobuf:"bytes,7,rep,name=failedImageStatuses"`
 }
 
-// FailedImageStatus is an image that some node could not pull.
+// FailedImageStatus is an image that at least one node failed to pull.
 type FailedImageStatus struct {
 	// imagePullJob is the name of the ImagePullJob of the image.
 	// +optional
@@ -89,7 +90,7 @@ type FailedImageStatus struct {
 	// +optional
 	Name string `json:"name,omitempty" protobuf:"bytes,2,opt,name=name"`
 
-	// message says what to do to find out more.
+	// message defines how to find the details.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,3,opt,name=message"`
 }

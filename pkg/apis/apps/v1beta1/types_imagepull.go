@@ -5,54 +5,51 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// ImagePullPolicy says whether an image that a node has is pulled again.
+// ImagePullPolicy defines whether to pull an image that is already on the node.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type ImagePullPolicy string
 
 const (
-	// PullAlways pulls the image also where it is present.
+	// PullAlways pulls the image even if it is present.
 	PullAlways ImagePullPolicy = "Always"
-	// PullIfNotPresent leaves an image alone that is present.
+	// PullIfNotPresent does not pull an image that is present.
 	PullIfNotPresent ImagePullPolicy = "IfNotPresent"
 )
 
-// SandboxConfig is metadata that the container runtime gets with a pull, for runtimes that
-// load images lazily.
+// SandboxConfig is metadata for the container runtime. It is passed with a pull, for runtimes that load images lazily.
 type SandboxConfig struct {
-	// annotations are passed on as they are.
+	// annotations are passed to the container runtime unchanged.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,1,rep,name=annotations"`
 
-	// labels are passed on as they are.
+	// labels are passed to the container runtime unchanged.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty" protobuf:"bytes,2,rep,name=labels"`
 }
 
-// ImagePullJobTemplate says where and how images are pulled. All jobs that pull images have
-// these fields.
+// ImagePullJobTemplate contains the fields that all jobs that pull images share.
 type ImagePullJobTemplate struct {
-	// pullSecrets are the names of Secrets in the job's namespace with credentials of
-	// registries. A job that has them gets a finalizer, so that copies of them are removed
-	// with it. An ImagePullJob cannot change them.
+	// pullSecrets are the names of Secrets with registry credentials in the namespace of the
+	// job. A job with pullSecrets gets a finalizer, so that the copies of the Secrets are
+	// removed with the job. In an ImagePullJob, the field cannot be changed.
 	// +optional
 	// +listType=atomic
 	PullSecrets []string `json:"pullSecrets,omitempty" protobuf:"bytes,1,rep,name=pullSecrets"`
 
-	// selector chooses nodes, by name or by label. It excludes podSelector.
-	// Unset, without podSelector, chooses all nodes.
+	// selector selects nodes by name or by label. It cannot be used together with
+	// podSelector. If neither is set, all nodes are selected.
 	// +optional
 	Selector *ImagePullJobNodeSelector `json:"selector,omitempty" protobuf:"bytes,2,opt,name=selector"`
 
-	// podSelector chooses the nodes on which Pods of the job's namespace with these labels
-	// run. It excludes selector.
+	// podSelector selects the nodes that run Pods with these labels in the namespace of the
+	// job. It cannot be used together with selector.
 	// +optional
 	PodSelector *ImagePullJobPodSelector `json:"podSelector,omitempty" protobuf:"bytes,3,opt,name=podSelector"`
 
-	// parallelism is on how many nodes the image is pulled at once. It must be a number; a
-	// percentage is refused. 0 pauses the job.
-	// Unset means 1.
+	// parallelism is the maximum number of nodes that pull the image at the same time. It
+	// must be a number, not a percentage. 0 pauses the job. If unset, the value is 1.
 	// +optional
 	Parallelism *intstr.IntOrString `json:"parallelism,omitempty" protobuf:"bytes,4,opt,name=parallelism"`
 
@@ -60,7 +57,7 @@ type ImagePullJobTemplate struct {
 	// +optional
 	PullPolicy *PullPolicy `json:"pullPolicy,omitempty" protobuf:"bytes,5,opt,name=pullPolicy"`
 
-	// completionPolicy says when the job ends and what becomes of it.
+	// completionPolicy defines when the job finishes and when it is deleted.
 	// +optional
 	CompletionPolicy CompletionPolicy `json:"completionPolicy,omitempty" protobuf:"bytes,6,opt,name=completionPolicy"`
 
@@ -68,7 +65,7 @@ type ImagePullJobTemplate struct {
 	// +optional
 	SandboxConfig *SandboxConfig `json:"sandboxConfig,omitempty" protobuf:"bytes,7,opt,name=sandboxConfig"`
 
-	// imagePullPolicy is Always or IfNotPresent. Always pulls the image also where it is
+	// imagePullPolicy is Always or IfNotPresent. Always pulls the image even if it is
 	// present.
 	// Defaults to IfNotPresent.
 	// +optional
@@ -76,9 +73,9 @@ type ImagePullJobTemplate struct {
 	ImagePullPolicy ImagePullPolicy `json:"imagePullPolicy,omitempty" protobuf:"bytes,8,opt,name=imagePullPolicy,casttype=ImagePullPolicy"`
 }
 
-// ImagePullJobNodeSelector chooses nodes by name or by label, not both.
+// ImagePullJobNodeSelector selects nodes by name or by label, not both.
 type ImagePullJobNodeSelector struct {
-	// names are names of nodes. Nodes that do not exist are passed over.
+	// names are the names of nodes. Nodes that do not exist are ignored.
 	// +optional
 	// +listType=atomic
 	Names []string `json:"names,omitempty" protobuf:"bytes,1,rep,name=names"`
@@ -88,7 +85,7 @@ type ImagePullJobNodeSelector struct {
 	metav1.LabelSelector `json:",inline" protobuf:"bytes,2,opt,name=labelSelector"`
 }
 
-// ImagePullJobPodSelector chooses nodes by the labels of the Pods that run there.
+// ImagePullJobPodSelector selects nodes by the labels of the Pods that run on them.
 type ImagePullJobPodSelector struct {
 	// The labels of Pods.
 	// +optional
@@ -97,14 +94,13 @@ type ImagePullJobPodSelector struct {
 
 // PullPolicy limits the pull of an image on one node.
 type PullPolicy struct {
-	// timeoutSeconds is how long one attempt may take.
+	// timeoutSeconds is the number of seconds after which one pull attempt fails.
 	// Defaults to 600.
 	// +optional
 	// +default=600
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty" protobuf:"varint,1,opt,name=timeoutSeconds"`
 
-	// backoffLimit is how many attempts may follow the first before the node counts as
-	// failed.
+	// backoffLimit is the number of retries before the node counts as failed.
 	// Defaults to 3.
 	// +optional
 	// +default=3

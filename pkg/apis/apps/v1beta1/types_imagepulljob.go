@@ -15,11 +15,11 @@ type ImagePullJob struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is the image, where it is to be, and how it is pulled.
+	// spec defines the image, the nodes, and how the image is pulled.
 	// +optional
 	Spec ImagePullJobSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	// +optional
 	Status ImagePullJobStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -38,46 +38,47 @@ type ImagePullJobList struct {
 	Items []ImagePullJob `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// ImagePullJobSpec is an image, where it is to be, and how it is pulled.
+// ImagePullJobSpec defines the image, the nodes, and how the image is pulled.
 type ImagePullJobSpec struct {
-	// image is the image to pull, with a tag or a digest, like "example.com/team/app:v1".
-	// Without either, the tag is latest.
+	// image is the image to pull, such as "example.com/team/app:v1". Without a tag or a
+	// digest, the tag is latest.
 	Image string `json:"image" protobuf:"bytes,1,opt,name=image"`
 
 	// Where and how it is pulled.
 	ImagePullJobTemplate `json:",inline" protobuf:"bytes,2,opt,name=imagePullJobTemplate"`
 }
 
-// ImagePullJobStatus is what the controller observed.
+// ImagePullJobStatus is the observed state.
 type ImagePullJobStatus struct {
-	// startTime is when the controller saw the job first.
+	// startTime is the time at which the controller first observed the job.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty" protobuf:"bytes,1,opt,name=startTime"`
 
-	// completionTime is when the job ended.
+	// completionTime is the time at which the job finished.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty" protobuf:"bytes,2,opt,name=completionTime"`
 
-	// desired is the number of nodes that are chosen now.
+	// desired is the number of selected nodes.
 	Desired int32 `json:"desired" protobuf:"varint,3,opt,name=desired"`
 
-	// active is how many nodes are asked to pull the image and have not ended.
+	// active is the number of nodes that are pulling the image.
 	// +optional
 	Active int32 `json:"active,omitempty" protobuf:"varint,4,opt,name=active"`
 
-	// succeeded is how many nodes have the image.
+	// succeeded is the number of nodes that have pulled the image.
 	// +optional
 	Succeeded int32 `json:"succeeded,omitempty" protobuf:"varint,5,opt,name=succeeded"`
 
-	// failed is how many nodes could not pull it.
+	// failed is the number of nodes that failed to pull the image.
 	// +optional
 	Failed int32 `json:"failed,omitempty" protobuf:"varint,6,opt,name=failed"`
 
-	// message is a sentence for people about the progress.
+	// message is a human-readable description of the progress.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,7,opt,name=message"`
 
-	// failedNodes are the names of the nodes that could not pull it, in alphabetical order.
+	// failedNodes are the names of the nodes that failed to pull the image, in alphabetical
+	// order.
 	// +optional
 	// +listType=atomic
 	FailedNodes []string `json:"failedNodes,omitempty" protobuf:"bytes,8,rep,name=failedNodes"`

@@ -5,33 +5,33 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ImagePullPhase is how far the pull of an image is.
+// ImagePullPhase is the phase of the pull of an image.
 // +enum
 type ImagePullPhase string
 
 const (
-	// ImagePhaseWaiting waits for its turn on the node.
+	// ImagePhaseWaiting means that the pull waits for other pulls on the node.
 	ImagePhaseWaiting ImagePullPhase = "Waiting"
-	// ImagePhasePulling is being pulled.
+	// ImagePhasePulling means that the image is being pulled.
 	ImagePhasePulling ImagePullPhase = "Pulling"
-	// ImagePhaseSucceeded is on the node.
+	// ImagePhaseSucceeded means that the image was pulled.
 	ImagePhaseSucceeded ImagePullPhase = "Succeeded"
-	// ImagePhaseFailed could not be pulled.
+	// ImagePhaseFailed means that the image could not be pulled.
 	ImagePhaseFailed ImagePullPhase = "Failed"
 )
 
-// SyncStatusPhase is how the first report of a node went.
+// SyncStatusPhase is the result of the first report of a node.
 // +enum
 type SyncStatusPhase string
 
 const (
-	// SyncStatusSucceeded says that the images of the node were listed.
+	// SyncStatusSucceeded means that the images of the node were listed.
 	SyncStatusSucceeded SyncStatusPhase = "Succeeded"
-	// SyncStatusFailed says that they could not be listed.
+	// SyncStatusFailed means that the images could not be listed.
 	SyncStatusFailed SyncStatusPhase = "Failed"
 )
 
-// ReferenceMode says how long a reference to a pull secret lasts.
+// ReferenceMode defines how long a reference to a pull secret is kept.
 type ReferenceMode string
 
 // BatchReferenceMode keeps the reference as long as the image entry that has it.
@@ -42,8 +42,8 @@ const BatchReferenceMode ReferenceMode = "batch"
 // +genclient:method=GetPullSecrets,verb=get,subresource=pullsecrets,result=k8s.io/api/core/v1.SecretList
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// NodeImage is the list of images that one node is to pull, and the report of how far it
-// is. It has the name and the labels of the node. ImagePullJobs write it; you need not.
+// NodeImage is the list of images that one node must pull, and the report of the node about them. It has the name and
+// the labels of the node. The controller of ImagePullJobs writes it. You do not need to.
 type NodeImage struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -51,11 +51,11 @@ type NodeImage struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is what the node is to pull.
+	// spec is the list of images that the node must pull.
 	// +optional
 	Spec NodeImageSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is what the node reported last. It may lag behind.
+	// status is the last report of the node. It can be out of date.
 	// +optional
 	Status NodeImageStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -74,17 +74,18 @@ type NodeImageList struct {
 	Items []NodeImage `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// NodeImageSpec is what a node is to pull.
+// NodeImageSpec is the list of images that a node must pull.
 type NodeImageSpec struct {
-	// images are the images by name, as users write it and without a tag, like "nginx" or
-	// "example.com/team/app". At most 256.
+	// images maps an image name without a tag, such as "nginx" or "example.com/team/app", to
+	// its tags. At most 256 images are allowed.
 	// +optional
 	Images map[string]ImageSpec `json:"images,omitempty" protobuf:"bytes,1,rep,name=images"`
 }
 
-// ImageSpec is what a node is to pull of one image.
+// ImageSpec is the list of tags of one image that a node must pull.
 type ImageSpec struct {
-	// pullSecrets are Secrets with credentials of the registry. All that fit are tried.
+	// pullSecrets are Secrets with credentials of the registry. The agent tries each
+	// matching one.
 	// +optional
 	// +listType=atomic
 	PullSecrets []ReferenceObject `json:"pullSecrets,omitempty" protobuf:"bytes,1,rep,name=pullSecrets"`
@@ -111,18 +112,19 @@ type ReferenceObject struct {
 	// +optional
 	Name string `json:"name,omitempty" protobuf:"bytes,2,opt,name=name"`
 
-	// mode is batch or empty. batch keeps the reference as long as the image entry, also
-	// when the Secret is gone.
+	// mode is batch or empty. batch keeps the reference as long as the image entry, even if
+	// the Secret is deleted.
 	// +optional
 	Mode ReferenceMode `json:"mode,omitempty" protobuf:"bytes,3,opt,name=mode,casttype=ReferenceMode"`
 }
 
 // ImageTagSpec is one tag to pull.
 type ImageTagSpec struct {
-	// tag is the tag, or the digest like "sha256:…", of the image. It is there once.
+	// tag is the tag, or the digest such as "sha256:…", of the image. It must be unique in
+	// the list.
 	Tag string `json:"tag" protobuf:"bytes,1,opt,name=tag"`
 
-	// createdAt is when the tag was asked for. Deadlines count from it.
+	// createdAt is the time at which the tag was requested. Deadlines start at this time.
 	// Defaults to the time of the write.
 	// +optional
 	CreatedAt *metav1.Time `json:"createdAt,omitempty" protobuf:"bytes,2,opt,name=createdAt"`
@@ -131,72 +133,73 @@ type ImageTagSpec struct {
 	// +optional
 	PullPolicy *ImageTagPullPolicy `json:"pullPolicy,omitempty" protobuf:"bytes,3,opt,name=pullPolicy"`
 
-	// ownerReferences are the jobs that asked for the tag. When the last one goes, the tag
-	// goes too. A tag that never had one stays until ttlSecondsAfterFinished after its pull.
+	// ownerReferences are the jobs that requested the tag. When the last job is deleted, the
+	// tag is removed. A tag that never had an owner is removed ttlSecondsAfterFinished after
+	// its pull.
 	// +optional
 	// +listType=atomic
 	OwnerReferences []corev1.ObjectReference `json:"ownerReferences,omitempty" protobuf:"bytes,4,rep,name=ownerReferences"`
 
-	// version starts the pull anew when it grows. Only grow it.
+	// version is the version of the request. Increase it to pull the image again. It must
+	// not decrease.
 	// Defaults to 0.
 	// +optional
 	Version int64 `json:"version,omitempty" protobuf:"varint,5,opt,name=version"`
 
-	// imagePullPolicy is Always or IfNotPresent. Always pulls the image also where it is
-	// present.
-	// Unset means IfNotPresent.
+	// imagePullPolicy is Always or IfNotPresent. Always pulls the image even if it is
+	// present. If unset, the value is IfNotPresent.
 	// +optional
 	ImagePullPolicy ImagePullPolicy `json:"imagePullPolicy,omitempty" protobuf:"bytes,6,opt,name=imagePullPolicy,casttype=ImagePullPolicy"`
 }
 
 // ImageTagPullPolicy limits the pull of one tag.
 type ImageTagPullPolicy struct {
-	// timeoutSeconds is how long one attempt may take.
+	// timeoutSeconds is the number of seconds after which one pull attempt fails.
 	// Defaults to 600.
 	// +optional
 	// +default=600
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty" protobuf:"varint,1,opt,name=timeoutSeconds"`
 
-	// backoffLimit is how many attempts may follow the first. A negative number means 3.
+	// backoffLimit is the number of retries. A negative number means 3.
 	// Defaults to 3.
 	// +optional
 	// +default=3
 	BackoffLimit *int32 `json:"backoffLimit,omitempty" protobuf:"varint,2,opt,name=backoffLimit"`
 
-	// ttlSecondsAfterFinished is how long the tag stays in the list after its pull has
-	// ended. It must be set.
+	// ttlSecondsAfterFinished is the number of seconds that the tag stays in the list after
+	// its pull has finished. It must be set.
 	// +optional
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty" protobuf:"varint,3,opt,name=ttlSecondsAfterFinished"`
 
-	// activeDeadlineSeconds is how long all attempts together may take.
-	// Unset means no limit.
+	// activeDeadlineSeconds is the number of seconds that all attempts together can take. If
+	// unset, there is no limit.
 	// +optional
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty" protobuf:"varint,4,opt,name=activeDeadlineSeconds"`
 }
 
-// NodeImageStatus is what a node reported.
+// NodeImageStatus is the report of a node.
 type NodeImageStatus struct {
 	// desired is the number of tags to pull.
 	Desired int32 `json:"desired" protobuf:"varint,1,opt,name=desired"`
 
-	// succeeded is how many of them are on the node.
+	// succeeded is the number of tags that were pulled.
 	Succeeded int32 `json:"succeeded" protobuf:"varint,2,opt,name=succeeded"`
 
-	// failed is how many of them could not be pulled.
+	// failed is the number of tags that could not be pulled.
 	Failed int32 `json:"failed" protobuf:"varint,3,opt,name=failed"`
 
-	// pulling is how many of them are being pulled.
+	// pulling is the number of tags that are being pulled.
 	Pulling int32 `json:"pulling" protobuf:"varint,4,opt,name=pulling"`
 
-	// imageStatuses are the reports by the names that spec.images has.
+	// imageStatuses maps each name in spec.images to its report.
 	// +optional
 	ImageStatuses map[string]ImageStatus `json:"imageStatuses,omitempty" protobuf:"bytes,5,rep,name=imageStatuses"`
 
-	// firstSyncStatus is how the first report of the node went.
+	// firstSyncStatus is the result of the first report of the node.
 	// +optional
 	FirstSyncStatus *SyncStatus `json:"firstSyncStatus,omitempty" protobuf:"bytes,6,opt,name=firstSyncStatus"`
 
-	// waiting is how many tags wait because the node pulls as many as it may at once.
+	// waiting is the number of tags that wait for other pulls on the node.
 	// +optional
 	Waiting int32 `json:"waiting,omitempty" protobuf:"varint,7,opt,name=waiting"`
 }
@@ -219,35 +222,35 @@ type ImageTagStatus struct {
 	// phase is Waiting, Pulling, Succeeded or Failed.
 	Phase ImagePullPhase `json:"phase" protobuf:"bytes,2,opt,name=phase,casttype=ImagePullPhase"`
 
-	// progress is how much has been pulled, from 0 to 100.
+	// progress is the progress of the pull in percent, from 0 to 100.
 	// +optional
 	Progress int32 `json:"progress,omitempty" protobuf:"varint,3,opt,name=progress"`
 
-	// startTime is when the pull began.
+	// startTime is the time at which the pull started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty" protobuf:"bytes,4,opt,name=startTime"`
 
-	// completionTime is when the pull succeeded or failed for good.
+	// completionTime is the time at which the pull succeeded or finally failed.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty" protobuf:"bytes,5,opt,name=completionTime"`
 
-	// version is the version in spec that this report answers.
+	// version is the version in spec that this report describes.
 	// +optional
 	Version int64 `json:"version,omitempty" protobuf:"varint,6,opt,name=version"`
 
-	// imageID is the image that the node has now: its name, "@", and the ID that the
-	// container runtime gives it.
+	// imageID identifies the image on the node. It is the image name, "@", and the ID that
+	// the container runtime assigned.
 	// +optional
 	ImageID string `json:"imageID,omitempty" protobuf:"bytes,7,opt,name=imageID"`
 
-	// message says why the pull failed.
+	// message explains why the pull failed.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,8,opt,name=message"`
 }
 
-// SyncStatus is how the first report of a node went.
+// SyncStatus is the result of the first report of a node.
 type SyncStatus struct {
-	// syncAt is when it was made.
+	// syncAt is the time of the report.
 	// +optional
 	SyncAt metav1.Time `json:"syncAt,omitempty" protobuf:"bytes,1,opt,name=syncAt"`
 
@@ -255,7 +258,7 @@ type SyncStatus struct {
 	// +optional
 	Status SyncStatusPhase `json:"status,omitempty" protobuf:"bytes,2,opt,name=status,casttype=SyncStatusPhase"`
 
-	// message says why it failed.
+	// message explains why the report failed.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,3,opt,name=message"`
 }

@@ -4,14 +4,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// PersistentPodStateRetentionPolicyType says how long the state of a Pod is kept.
+// PersistentPodStateRetentionPolicyType defines how long the state of a Pod is kept.
 // +enum
 //
-// The empty value stands for WhenScaled.
+// The empty value means WhenScaled.
 type PersistentPodStateRetentionPolicyType string
 
 const (
-	// PersistentPodStateRetentionPolicyWhenScaled keeps it until the workload no longer asks for the Pod.
+	// PersistentPodStateRetentionPolicyWhenScaled keeps it until the workload no longer
+	// needs the Pod, for example after a scale-down.
 	PersistentPodStateRetentionPolicyWhenScaled PersistentPodStateRetentionPolicyType = "WhenScaled"
 	// PersistentPodStateRetentionPolicyWhenDeleted keeps it until the workload is deleted.
 	PersistentPodStateRetentionPolicyWhenDeleted PersistentPodStateRetentionPolicyType = "WhenDeleted"
@@ -30,11 +31,11 @@ type PersistentPodState struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec says whose Pods are remembered, and what of them.
+	// spec defines the workload and the Pod state to record.
 	// +optional
 	Spec PersistentPodStateSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is what is remembered.
+	// status is the recorded state.
 	// +optional
 	Status PersistentPodStateStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -53,15 +54,15 @@ type PersistentPodStateList struct {
 	Items []PersistentPodState `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// PersistentPodStateSpec says whose Pods are remembered, and what of them. One of
-// requiredPersistentTopology and preferredPersistentTopology must name a label of nodes.
+// PersistentPodStateSpec defines the workload and the Pod state to record. One of requiredPersistentTopology and
+// preferredPersistentTopology must name a label of nodes.
 type PersistentPodStateSpec struct {
 	// targetRef is the workload: a StatefulSet or Advanced StatefulSet, or a kind that the
-	// administrator allows. It cannot be changed, but for the version. A workload has one
+	// administrator allows. Only its version can be changed. A workload can have one
 	// PersistentPodState.
 	TargetRef TargetReference `json:"targetRef" protobuf:"bytes,1,opt,name=targetRef"`
 
-	// persistentPodAnnotations are annotations of Pods that are remembered too.
+	// persistentPodAnnotations are the Pod annotations to record.
 	// +optional
 	// +patchMergeKey=key
 	// +patchStrategy=merge
@@ -69,21 +70,21 @@ type PersistentPodStateSpec struct {
 	// +listMapKey=key
 	PersistentPodAnnotations []PersistentPodAnnotation `json:"persistentPodAnnotations,omitempty" patchStrategy:"merge" patchMergeKey:"key" protobuf:"bytes,2,rep,name=persistentPodAnnotations"`
 
-	// requiredPersistentTopology names labels of nodes. A Pod that is created again runs only
-	// where they have the same values. If no such node is left, it stays pending.
+	// requiredPersistentTopology lists node labels. A recreated Pod runs only on nodes where
+	// these labels have the same values. If no such node exists, the Pod stays pending.
 	// +optional
 	RequiredPersistentTopology *NodeTopologyTerm `json:"requiredPersistentTopology,omitempty" protobuf:"bytes,3,opt,name=requiredPersistentTopology"`
 
-	// preferredPersistentTopology names labels of nodes. A Pod that is created again runs
-	// where they have the same values, if it can.
+	// preferredPersistentTopology lists node labels. If possible, a recreated Pod runs on a
+	// node where these labels have the same values.
 	// +optional
 	// +listType=atomic
 	PreferredPersistentTopology []PreferredTopologyTerm `json:"preferredPersistentTopology,omitempty" protobuf:"bytes,4,rep,name=preferredPersistentTopology"`
 
-	// persistentPodStateRetentionPolicy is WhenScaled or WhenDeleted. WhenScaled forgets a Pod
-	// when the workload no longer asks for it. WhenDeleted remembers it until the workload is
-	// deleted.
-	// Unset means WhenScaled.
+	// persistentPodStateRetentionPolicy is WhenScaled or WhenDeleted. WhenScaled keeps the
+	// state of a Pod until the workload no longer needs the Pod, for example after a
+	// scale-down. WhenDeleted keeps it until the workload is deleted. If unset, the value is
+	// WhenScaled.
 	// +optional
 	PersistentPodStateRetentionPolicy PersistentPodStateRetentionPolicyType `json:"persistentPodStateRetentionPolicy,omitempty" protobuf:"bytes,5,opt,name=persistentPodStateRetentionPolicy,casttype=PersistentPodStateRetentionPolicyType"`
 }
@@ -96,42 +97,43 @@ type PersistentPodAnnotation struct {
 
 // PreferredTopologyTerm is a preference of a certain weight.
 type PreferredTopologyTerm struct {
-	// weight is how much the preference counts, from 1 to 100.
+	// weight is the weight of the preference, from 1 to 100.
 	Weight int32 `json:"weight" protobuf:"varint,1,opt,name=weight"`
 
-	// preference names the labels of nodes.
+	// preference lists the node labels.
 	Preference NodeTopologyTerm `json:"preference" protobuf:"bytes,2,opt,name=preference"`
 }
 
 // NodeTopologyTerm names labels of nodes.
 type NodeTopologyTerm struct {
-	// keys are the keys of the labels, like kubernetes.io/hostname.
+	// keys are the keys of the node labels, such as kubernetes.io/hostname.
 	// +listType=atomic
 	Keys []string `json:"keys" protobuf:"bytes,1,rep,name=keys"`
 }
 
-// PersistentPodStateStatus is what is remembered.
+// PersistentPodStateStatus is the recorded state.
 type PersistentPodStateStatus struct {
-	// observedGeneration is the generation of the PersistentPodState that this status is about.
+	// observedGeneration is the generation of the PersistentPodState that this status
+	// describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
-	// podStates are what is remembered of each Pod, by its name.
+	// podStates maps the name of each Pod to its recorded state.
 	// +optional
 	PodStates map[string]PodState `json:"podStates,omitempty" protobuf:"bytes,2,rep,name=podStates"`
 }
 
-// PodState is what is remembered of a Pod.
+// PodState is the recorded state of one Pod.
 type PodState struct {
 	// nodeName is the node on which the Pod ran.
 	// +optional
 	NodeName string `json:"nodeName,omitempty" protobuf:"bytes,1,opt,name=nodeName"`
 
-	// nodeTopologyLabels are the node's labels that the spec names.
+	// nodeTopologyLabels are the labels of the node that the spec lists.
 	// +optional
 	NodeTopologyLabels map[string]string `json:"nodeTopologyLabels,omitempty" protobuf:"bytes,2,rep,name=nodeTopologyLabels"`
 
-	// annotations are the Pod's annotations that the spec names.
+	// annotations are the annotations of the Pod that the spec lists.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,3,rep,name=annotations"`
 }

@@ -6,21 +6,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// ResourceDistributionConditionType is a way in which the distribution can fail.
+// ResourceDistributionConditionType is a kind of failure of the distribution.
 type ResourceDistributionConditionType string
 
 const (
-	// ResourceDistributionGetResourceFailed says that copies could not be read.
+	// ResourceDistributionGetResourceFailed means that copies could not be read.
 	ResourceDistributionGetResourceFailed ResourceDistributionConditionType = "GetResourceFailed"
-	// ResourceDistributionCreateResourceFailed says that copies could not be created.
+	// ResourceDistributionCreateResourceFailed means that copies could not be created.
 	ResourceDistributionCreateResourceFailed ResourceDistributionConditionType = "CreateResourceFailed"
-	// ResourceDistributionUpdateResourceFailed says that copies could not be changed.
+	// ResourceDistributionUpdateResourceFailed means that copies could not be changed.
 	ResourceDistributionUpdateResourceFailed ResourceDistributionConditionType = "UpdateResourceFailed"
-	// ResourceDistributionDeleteResourceFailed says that copies could not be deleted.
+	// ResourceDistributionDeleteResourceFailed means that copies could not be deleted.
 	ResourceDistributionDeleteResourceFailed ResourceDistributionConditionType = "DeleteResourceFailed"
-	// ResourceDistributionConflictOccurred says that somebody else's object has the name of a copy.
+	// ResourceDistributionConflictOccurred means that another object already has the name of
+	// a copy.
 	ResourceDistributionConflictOccurred ResourceDistributionConditionType = "ConflictOccurred"
-	// ResourceDistributionNamespaceNotExists says that namespaces are not there, or are being deleted.
+	// ResourceDistributionNamespaceNotExists means that namespaces do not exist or are being
+	// deleted.
 	ResourceDistributionNamespaceNotExists ResourceDistributionConditionType = "NamespaceNotExists"
 )
 
@@ -38,11 +40,11 @@ type ResourceDistribution struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec says what is copied, and where to.
+	// spec defines the object to copy and the target namespaces.
 	// +optional
 	Spec ResourceDistributionSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	// +optional
 	Status ResourceDistributionStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -61,30 +63,31 @@ type ResourceDistributionList struct {
 	Items []ResourceDistribution `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// ResourceDistributionSpec says what is copied, and where to.
+// ResourceDistributionSpec defines the object to copy and the target namespaces.
 type ResourceDistributionSpec struct {
-	// resource is the object that is copied: a Secret or a ConfigMap, whole, with apiVersion,
-	// kind and metadata.name, which cannot be changed. A namespace in it is ignored.
+	// resource is the object to copy: a complete Secret or ConfigMap. Its apiVersion, kind
+	// and metadata.name are required and cannot be changed. Its namespace is ignored.
 	// +patchStrategy=replace
 	Resource runtime.RawExtension `json:"resource" patchStrategy:"replace" protobuf:"bytes,1,opt,name=resource"`
 
-	// targets says which namespaces get a copy.
+	// targets defines which namespaces get a copy.
 	Targets ResourceDistributionTargets `json:"targets" protobuf:"bytes,2,opt,name=targets"`
 }
 
-// ResourceDistributionTargets says which namespaces get a copy: all, or those that are included
-// or selected, and in any case without those that are excluded.
+// ResourceDistributionTargets defines which namespaces get a copy: all, or the included and selected ones. Excluded
+// namespaces never get a copy.
 type ResourceDistributionTargets struct {
-	// allNamespaces asks for a copy in each namespace there is and will be.
+	// allNamespaces creates a copy in every existing and future namespace.
 	// Defaults to false.
 	// +optional
 	AllNamespaces bool `json:"allNamespaces,omitempty" protobuf:"varint,1,opt,name=allNamespaces"`
 
-	// excludedNamespaces get no copy, whatever the other fields say.
+	// excludedNamespaces are namespaces that never get a copy. They take precedence over the
+	// other fields.
 	// +optional
 	ExcludedNamespaces ResourceDistributionTargetNamespaces `json:"excludedNamespaces,omitempty" protobuf:"bytes,2,opt,name=excludedNamespaces"`
 
-	// includedNamespaces get a copy, also those that are created later.
+	// includedNamespaces are namespaces that get a copy, including those created later.
 	// +optional
 	IncludedNamespaces ResourceDistributionTargetNamespaces `json:"includedNamespaces,omitempty" protobuf:"bytes,3,opt,name=includedNamespaces"`
 
@@ -96,7 +99,7 @@ type ResourceDistributionTargets struct {
 
 // ResourceDistributionTargetNamespaces is a list of namespaces.
 type ResourceDistributionTargetNamespaces struct {
-	// list is the namespaces.
+	// list is the list of namespaces.
 	// +optional
 	// +patchMergeKey=name
 	// +patchStrategy=merge
@@ -107,48 +110,49 @@ type ResourceDistributionTargetNamespaces struct {
 
 // ResourceDistributionNamespace names a namespace.
 type ResourceDistributionNamespace struct {
-	// name is the namespace's name. It need not exist yet.
+	// name is the name of the namespace. The namespace can be created later.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 }
 
-// ResourceDistributionStatus is what the controller observed.
+// ResourceDistributionStatus is the observed state.
 type ResourceDistributionStatus struct {
-	// desired is how many namespaces are to have a copy.
+	// desired is the number of namespaces that must have a copy.
 	// +optional
 	Desired int32 `json:"desired,omitempty" protobuf:"varint,1,opt,name=desired"`
 
-	// succeeded is how many have the copy as it should be.
+	// succeeded is the number of namespaces that have a correct copy.
 	// +optional
 	Succeeded int32 `json:"succeeded,omitempty" protobuf:"varint,2,opt,name=succeeded"`
 
-	// failed is how many have not.
+	// failed is the number of namespaces that do not have a correct copy.
 	// +optional
 	Failed int32 `json:"failed,omitempty" protobuf:"varint,3,opt,name=failed"`
 
-	// observedGeneration is the generation of the ResourceDistribution that this status is about.
+	// observedGeneration is the generation of the ResourceDistribution that this status
+	// describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,4,opt,name=observedGeneration"`
 
-	// conditions are the ways in which the distribution can fail, and where it did.
+	// conditions report each kind of failure and the namespaces in which it happened.
 	// +optional
 	// +listType=atomic
 	Conditions []ResourceDistributionCondition `json:"conditions,omitempty" protobuf:"bytes,5,rep,name=conditions"`
 }
 
-// ResourceDistributionCondition is one way in which the distribution can fail.
+// ResourceDistributionCondition reports one kind of failure of the distribution.
 type ResourceDistributionCondition struct {
 	// type is GetResourceFailed, CreateResourceFailed, UpdateResourceFailed,
 	// DeleteResourceFailed, ConflictOccurred or NamespaceNotExists.
 	Type ResourceDistributionConditionType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=ResourceDistributionConditionType"`
 
-	// status is True when there is such a failure, and False when there is none.
+	// status is True if such a failure exists, and False otherwise.
 	Status corev1.ConditionStatus `json:"status" protobuf:"bytes,2,opt,name=status,casttype=k8s.io/api/core/v1.ConditionStatus"`
 
-	// lastTransitionTime is when status last changed.
+	// lastTransitionTime is the last time that status changed.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty" protobuf:"bytes,3,opt,name=lastTransitionTime"`
 
-	// reason is Succeeded, or the text of the last such failure.
+	// reason is Succeeded, or the message of the last such failure.
 	// +optional
 	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
 

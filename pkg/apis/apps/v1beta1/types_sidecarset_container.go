@@ -2,23 +2,23 @@ package v1beta1
 
 import corev1 "k8s.io/api/core/v1"
 
-// PodInjectPolicyType says where a container is put.
+// PodInjectPolicyType defines where a container is placed.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type PodInjectPolicyType string
 
 const (
 	// BeforeAppContainerType puts the container before those of the Pod.
 	BeforeAppContainerType PodInjectPolicyType = "BeforeAppContainer"
-	// AfterAppContainerType puts the container behind those of the Pod.
+	// AfterAppContainerType puts the container after those of the Pod.
 	AfterAppContainerType PodInjectPolicyType = "AfterAppContainer"
 )
 
-// SidecarContainerUpgradeType says how a container comes to a new image.
+// SidecarContainerUpgradeType defines how a container is updated to a new image.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type SidecarContainerUpgradeType string
 
 const (
@@ -28,20 +28,20 @@ const (
 	SidecarContainerHotUpgrade SidecarContainerUpgradeType = "HotUpgrade"
 )
 
-// ShareVolumePolicyType says whether a container shares what the Pod's containers have.
+// ShareVolumePolicyType defines whether a container shares the volumes or devices of the Pod's containers.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type ShareVolumePolicyType string
 
 const (
-	// ShareVolumePolicyEnabled shares it.
+	// ShareVolumePolicyEnabled shares them.
 	ShareVolumePolicyEnabled ShareVolumePolicyType = "enabled"
-	// ShareVolumePolicyDisabled does not.
+	// ShareVolumePolicyDisabled does not share them.
 	ShareVolumePolicyDisabled ShareVolumePolicyType = "disabled"
 )
 
-// TargetContainersModeType says how the resources of several containers become one number.
+// TargetContainersModeType defines how the resources of several containers are combined.
 // +enum
 type TargetContainersModeType string
 
@@ -52,60 +52,62 @@ const (
 	TargetContainersModeMax TargetContainersModeType = "max"
 )
 
-// SidecarContainer is a container of Kubernetes, and how it is added to Pods and upgraded.
+// SidecarContainer is a Kubernetes container with settings for its injection and upgrade.
 type SidecarContainer struct {
 	corev1.Container `json:",inline" protobuf:"bytes,1,opt,name=container"`
 
-	// podInjectPolicy is BeforeAppContainer or AfterAppContainer: whether the container comes
-	// before the Pod's own or behind them. It counts where the Pod has no container of that
-	// name; otherwise the container takes the place of that one.
+	// podInjectPolicy is BeforeAppContainer or AfterAppContainer. It defines whether the
+	// container is placed before or after the containers of the Pod. If the Pod has a
+	// container with the same name, the container replaces it.
 	// Defaults to BeforeAppContainer for containers, AfterAppContainer for initContainers.
 	// +optional
 	PodInjectPolicy PodInjectPolicyType `json:"podInjectPolicy,omitempty" protobuf:"bytes,2,opt,name=podInjectPolicy,casttype=PodInjectPolicyType"`
 
-	// upgradeStrategy says how the container comes to a new image in a running Pod.
+	// upgradeStrategy defines how the container is updated to a new image in a running Pod.
 	// +optional
 	UpgradeStrategy SidecarContainerUpgradeStrategy `json:"upgradeStrategy,omitempty" protobuf:"bytes,3,opt,name=upgradeStrategy"`
 
-	// shareVolumePolicy says whether the container mounts what the Pod's own containers mount.
+	// shareVolumePolicy defines whether the container gets the volume mounts of the Pod's
+	// own containers.
 	// +optional
 	ShareVolumePolicy ShareVolumePolicy `json:"shareVolumePolicy,omitempty" protobuf:"bytes,4,opt,name=shareVolumePolicy"`
 
-	// shareVolumeDevicePolicy says whether the container gets the block devices of the Pod's
-	// own containers.
+	// shareVolumeDevicePolicy defines whether the container gets the block devices of the
+	// Pod's own containers.
 	// +optional
 	ShareVolumeDevicePolicy *ShareVolumePolicy `json:"shareVolumeDevicePolicy,omitempty" protobuf:"bytes,5,opt,name=shareVolumeDevicePolicy"`
 
-	// transferEnv copies environment variables of the Pod's own containers. Variables that the
-	// container sets itself stay.
+	// transferEnv copies environment variables of the Pod's own containers. Variables that
+	// the container defines itself are not replaced.
 	// +optional
 	// +listType=atomic
 	TransferEnv []TransferEnvVar `json:"transferEnv,omitempty" protobuf:"bytes,6,rep,name=transferEnv"`
 
 	// resourcesPolicy computes the resources of the container from those of the Pod's own
-	// containers. It excludes resources. Of initContainers, only those with restartPolicy
-	// Always can have it.
+	// containers. It cannot be used together with resources. An initContainer can have it
+	// only with restartPolicy Always.
 	// +optional
 	ResourcesPolicy *ResourcesPolicy `json:"resourcesPolicy,omitempty" protobuf:"bytes,7,opt,name=resourcesPolicy"`
 }
 
-// SidecarContainerUpgradeStrategy says how a container comes to a new image in a running Pod.
+// SidecarContainerUpgradeStrategy defines how a container is updated to a new image in a running Pod.
 type SidecarContainerUpgradeStrategy struct {
 	// upgradeType is ColdUpgrade or HotUpgrade. ColdUpgrade restarts the container with the
-	// new image. HotUpgrade puts two containers into the Pod: the new image starts in the one
-	// that is empty, and then the other one is emptied. It cannot be changed.
+	// new image. HotUpgrade adds two containers to the Pod. One of them runs an empty image.
+	// An upgrade starts the new image in that container, and then sets the other container
+	// to the empty image. The field cannot be changed.
 	// Defaults to ColdUpgrade.
 	// +optional
 	// +default="ColdUpgrade"
 	UpgradeType SidecarContainerUpgradeType `json:"upgradeType,omitempty" protobuf:"bytes,1,opt,name=upgradeType,casttype=SidecarContainerUpgradeType"`
 
-	// hotUpgradeEmptyImage is what runs in the empty container of a HotUpgrade, which needs
-	// it. The image must pass the probes of the container and never end.
+	// hotUpgradeEmptyImage is the image of the empty container. It is required with
+	// HotUpgrade. The image must pass the probes of the container and must not exit.
 	// +optional
 	HotUpgradeEmptyImage string `json:"hotUpgradeEmptyImage,omitempty" protobuf:"bytes,2,opt,name=hotUpgradeEmptyImage"`
 }
 
-// ShareVolumePolicy says whether a container shares what the Pod's containers have.
+// ShareVolumePolicy defines whether a container shares the volumes or devices of the Pod's containers.
 type ShareVolumePolicy struct {
 	// type is enabled or disabled.
 	// Defaults to disabled.
@@ -120,8 +122,8 @@ type TransferEnvVar struct {
 	// +optional
 	SourceContainerName string `json:"sourceContainerName,omitempty" protobuf:"bytes,1,opt,name=sourceContainerName"`
 
-	// sourceContainerNameFrom says where the Pod names that container. It wins over
-	// sourceContainerName.
+	// sourceContainerNameFrom is the field of the Pod that contains the name of the source
+	// container. It takes precedence over sourceContainerName.
 	// +optional
 	SourceContainerNameFrom *SourceContainerNameSource `json:"sourceContainerNameFrom,omitempty" protobuf:"bytes,2,opt,name=sourceContainerNameFrom"`
 
@@ -135,7 +137,7 @@ type TransferEnvVar struct {
 	EnvNames []string `json:"envNames,omitempty" protobuf:"bytes,4,rep,name=envNames"`
 }
 
-// SourceContainerNameSource says where a Pod names a container.
+// SourceContainerNameSource is a field of a Pod that contains the name of a container.
 type SourceContainerNameSource struct {
 	// fieldRef is a label or an annotation of the Pod: metadata.labels['<key>'] or
 	// metadata.annotations['<key>'].
@@ -146,33 +148,31 @@ type SourceContainerNameSource struct {
 // ResourcesPolicy computes the resources of a container from those of the Pod's own containers
 // when the Pod is created.
 type ResourcesPolicy struct {
-	// targetContainersMode is sum or max: how the resources of the Pod's own containers become
-	// the variables cpu and memory.
+	// targetContainersMode is sum or max. It defines how the resources of the Pod's own
+	// containers are combined into the variables cpu and memory.
 	TargetContainersMode TargetContainersModeType `json:"targetContainersMode" protobuf:"bytes,1,opt,name=targetContainersMode,casttype=TargetContainersModeType"`
 
-	// targetContainersNameRegex is a regular expression that selects among the Pod's own
-	// containers by a part of their names.
-	// Defaults to ".*", all of them.
+	// targetContainersNameRegex is a regular expression. It selects the Pod's own containers
+	// whose names contain a match.
+	// Defaults to ".*", which selects all containers.
 	// +optional
 	// +default=".*"
 	TargetContainersNameRegex *string `json:"targetContainersNameRegex,omitempty" protobuf:"bytes,2,opt,name=targetContainersNameRegex"`
 
-	// resourcesExpr is the expressions that the resources are computed with. At least one
-	// must be set.
+	// resourcesExpr contains the expressions that compute the resources. At least one must
+	// be set.
 	ResourcesExpr ResourcesExpr `json:"resourcesExpr" protobuf:"bytes,3,opt,name=resourcesExpr"`
 }
 
-// ResourcesExpr is the expressions for limits and requests, such as "max(cpu * 50%, 100m)".
-// They know + - * / ( ), max and min of two values, numbers, percentages, quantities, and the
-// variables cpu and memory.
+// ResourcesExpr contains the expressions for limits and requests, such as "max(cpu * 50%, 100m)". An expression can
+// contain + - * / ( ), max and min of two values, numbers, percentages, quantities, and the variables cpu and memory.
 type ResourcesExpr struct {
-	// limits computes the limits. Its variables are the limits of the Pod's own containers; a
-	// limit is left out where one of those containers has none.
+	// limits computes the limits from the limits of the Pod's own containers. A limit is not
+	// set if one of these containers does not have it.
 	// +optional
 	Limits *ResourceExprs `json:"limits,omitempty" protobuf:"bytes,1,opt,name=limits"`
 
-	// requests computes the requests. Its variables are the requests of the Pod's own
-	// containers.
+	// requests computes the requests from the requests of the Pod's own containers.
 	// +optional
 	Requests *ResourceExprs `json:"requests,omitempty" protobuf:"bytes,2,opt,name=requests"`
 }

@@ -7,40 +7,42 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// SidecarSetUpdateStrategyType says whether Pods that exist are upgraded.
+// SidecarSetUpdateStrategyType defines whether existing Pods are upgraded.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type SidecarSetUpdateStrategyType string
 
 const (
-	// RollingUpdateSidecarSetStrategyType upgrades Pods step by step.
+	// RollingUpdateSidecarSetStrategyType upgrades Pods gradually.
 	RollingUpdateSidecarSetStrategyType SidecarSetUpdateStrategyType = "RollingUpdate"
-	// NotUpdateSidecarSetStrategyType upgrades no Pods: only new ones get what is new.
+	// NotUpdateSidecarSetStrategyType does not upgrade existing Pods: changes apply only to
+	// new Pods.
 	NotUpdateSidecarSetStrategyType SidecarSetUpdateStrategyType = "NotUpdate"
 )
 
-// SidecarSetInjectRevisionPolicy says which new Pods get a stored revision.
+// SidecarSetInjectRevisionPolicy defines which new Pods get a stored revision.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type SidecarSetInjectRevisionPolicy string
 
 const (
 	// AlwaysSidecarSetInjectRevisionPolicy gives it to all of them.
 	AlwaysSidecarSetInjectRevisionPolicy SidecarSetInjectRevisionPolicy = "Always"
-	// PartialSidecarSetInjectRevisionPolicy gives it to those that updateStrategy would keep on the old version.
+	// PartialSidecarSetInjectRevisionPolicy gives it to the Pods that updateStrategy keeps
+	// at the old version.
 	PartialSidecarSetInjectRevisionPolicy SidecarSetInjectRevisionPolicy = "Partial"
 )
 
-// SidecarSetPatchPolicyType says what happens to an annotation that a Pod has already.
+// SidecarSetPatchPolicyType defines what happens to an annotation that a Pod already has.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type SidecarSetPatchPolicyType string
 
 const (
-	// SidecarSetRetainPatchPolicy leaves it alone.
+	// SidecarSetRetainPatchPolicy keeps it.
 	SidecarSetRetainPatchPolicy SidecarSetPatchPolicyType = "Retain"
 	// SidecarSetOverwritePatchPolicy replaces it.
 	SidecarSetOverwritePatchPolicy SidecarSetPatchPolicyType = "Overwrite"
@@ -48,10 +50,10 @@ const (
 	SidecarSetMergePatchJSONPatchPolicy SidecarSetPatchPolicyType = "MergePatchJson"
 )
 
-// SidecarSetUpdateStrategy says how Pods that have the containers come to new images.
+// SidecarSetUpdateStrategy defines how existing Pods are updated to new images.
 type SidecarSetUpdateStrategy struct {
-	// type is RollingUpdate or NotUpdate. RollingUpdate changes images in Pods step by step.
-	// NotUpdate leaves Pods alone: only new ones get what is new.
+	// type is RollingUpdate or NotUpdate. RollingUpdate updates images in existing Pods
+	// gradually. NotUpdate does not update existing Pods: changes apply only to new Pods.
 	// Defaults to RollingUpdate.
 	// +optional
 	// +default="RollingUpdate"
@@ -62,25 +64,26 @@ type SidecarSetUpdateStrategy struct {
 	// +optional
 	Paused bool `json:"paused,omitempty" protobuf:"varint,2,opt,name=paused"`
 
-	// selector limits the upgrade to Pods with these labels. It must not be empty when it is
-	// set, and excludes partition. Unset means all Pods.
+	// selector limits the upgrade to Pods with these labels. If set, it must not be empty.
+	// It cannot be used together with partition. If unset, all Pods are upgraded.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty" protobuf:"bytes,3,opt,name=selector"`
 
-	// partition is how many Pods stay at the old version. A number, or a percentage of the
-	// matched Pods, rounded up, like "90%". With more than one Pod only 100% keeps all.
+	// partition is the number of Pods that stay at the old version. It is a number, or a
+	// percentage of the matched Pods such as "90%", rounded up. With more than one Pod, only
+	// 100% keeps all Pods at the old version.
 	// Defaults to 0.
 	// +optional
 	Partition *intstr.IntOrString `json:"partition,omitempty" protobuf:"bytes,4,opt,name=partition"`
 
-	// maxUnavailable is how many upgraded Pods may be not ready at a time. A number, or a
-	// percentage of the matched Pods, rounded up, like "20%". With 0, no ready Pod is
-	// upgraded.
+	// maxUnavailable is the maximum number of upgraded Pods that are not ready at a time. It
+	// is a number, or a percentage of the matched Pods such as "20%", rounded up. With 0, no
+	// ready Pod is upgraded.
 	// Defaults to 1.
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty" protobuf:"bytes,5,opt,name=maxUnavailable"`
 
-	// priorityStrategy says which Pods are upgraded first.
+	// priorityStrategy defines which Pods are upgraded first.
 	// +optional
 	PriorityStrategy *pub.UpdatePriorityStrategy `json:"priorityStrategy,omitempty" protobuf:"bytes,6,opt,name=priorityStrategy"`
 
@@ -91,48 +94,48 @@ type SidecarSetUpdateStrategy struct {
 	ScatterStrategy []pub.UpdateScatterTerm `json:"scatterStrategy,omitempty" protobuf:"bytes,7,rep,name=scatterStrategy"`
 }
 
-// SidecarSetInjectionStrategy says what new Pods get.
+// SidecarSetInjectionStrategy defines what is added to new Pods.
 type SidecarSetInjectionStrategy struct {
-	// paused gives new Pods nothing. Pods that have the containers are still upgraded.
+	// paused stops the injection into new Pods. Existing Pods are still upgraded.
 	// Defaults to false.
 	// +optional
 	Paused bool `json:"paused,omitempty" protobuf:"varint,1,opt,name=paused"`
 
-	// revision gives new Pods a stored revision instead of what the SidecarSet holds now.
+	// revision injects a stored revision into new Pods instead of the current one.
 	// +optional
 	Revision *SidecarSetInjectRevision `json:"revision,omitempty" protobuf:"bytes,2,opt,name=revision"`
 }
 
-// SidecarSetInjectRevision names a stored revision. customVersion, revisionName or both must
-// be set; revisionName wins.
+// SidecarSetInjectRevision names a stored revision. customVersion, revisionName or both must be set. revisionName takes
+// precedence.
 type SidecarSetInjectRevision struct {
-	// customVersion names a revision by the customVersion that the
-	// SidecarSet had. Of several, the newest counts.
+	// customVersion selects a revision by the customVersion that the SidecarSet had. If
+	// several revisions match, the newest one is used.
 	// +optional
 	CustomVersion *string `json:"customVersion,omitempty" protobuf:"bytes,1,opt,name=customVersion"`
 
-	// revisionName names a revision by its ControllerRevision.
+	// revisionName selects a revision by the name of its ControllerRevision.
 	// +optional
 	RevisionName *string `json:"revisionName,omitempty" protobuf:"bytes,2,opt,name=revisionName"`
 
-	// policy is Always or Partial. Always gives the revision to all new Pods. Partial gives it
-	// to those that updateStrategy, with paused, selector or partition as a percentage, would
-	// keep at the old version.
+	// policy is Always or Partial. Always injects the revision into all new Pods. Partial
+	// injects it into the new Pods that updateStrategy keeps at the old version by paused,
+	// selector or a percentage partition.
 	// Defaults to Always.
 	// +optional
 	// +default="Always"
 	Policy SidecarSetInjectRevisionPolicy `json:"policy,omitempty" protobuf:"bytes,3,opt,name=policy,casttype=SidecarSetInjectRevisionPolicy"`
 }
 
-// SidecarSetPatchPodMetadata is annotations that the Pods get. An administrator allows their
-// keys in the ConfigMap kruise-configuration.
+// SidecarSetPatchPodMetadata is a set of annotations for the Pods. An administrator must allow their keys in the
+// ConfigMap kruise-configuration.
 type SidecarSetPatchPodMetadata struct {
-	// annotations are the annotations. No key may be in another entry too.
+	// annotations are the annotations to set. A key must not occur in two entries.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,1,rep,name=annotations"`
 
-	// patchPolicy is Retain, Overwrite or MergePatchJson: what happens when the Pod has the
-	// annotation already. Retain leaves it alone, Overwrite replaces it, and MergePatchJson
+	// patchPolicy is Retain, Overwrite or MergePatchJson. It defines what happens if the Pod
+	// already has the annotation. Retain keeps it, Overwrite replaces it, and MergePatchJson
 	// merges the value into it as JSON (RFC 7396).
 	// Defaults to Retain.
 	// +optional

@@ -9,23 +9,24 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// VolumeClaimUpdateStrategyType says what brings a changed claim template to existing claims.
+// VolumeClaimUpdateStrategyType defines when a changed claim template is applied to existing claims.
 // +enum
 //
-// The empty value stands for OnDelete.
+// The empty value means OnDelete.
 type VolumeClaimUpdateStrategyType string
 
 const (
-	// OnPodRollingUpdateVolumeClaimUpdateStrategyType grows a claim when its Pod is updated.
+	// OnPodRollingUpdateVolumeClaimUpdateStrategyType expands a claim when its Pod is
+	// updated.
 	OnPodRollingUpdateVolumeClaimUpdateStrategyType VolumeClaimUpdateStrategyType = "OnPodRollingUpdate"
-	// OnDeleteVolumeClaimUpdateStrategyType leaves existing claims alone.
+	// OnDeleteVolumeClaimUpdateStrategyType does not change existing claims.
 	OnDeleteVolumeClaimUpdateStrategyType VolumeClaimUpdateStrategyType = "OnDelete"
 )
 
-// PersistentVolumeClaimRetentionPolicyType says what becomes of claims.
+// PersistentVolumeClaimRetentionPolicyType defines what happens to claims.
 // +enum
 //
-// The empty value stands for Retain.
+// The empty value means Retain.
 type PersistentVolumeClaimRetentionPolicyType string
 
 const (
@@ -37,9 +38,10 @@ const (
 
 // Conditions of a StatefulSet.
 const (
-	// StatefulSetConditionFailedCreatePod says that a Pod or its claims could not be created.
+	// StatefulSetConditionFailedCreatePod means that a Pod or its claims could not be
+	// created.
 	StatefulSetConditionFailedCreatePod appsv1.StatefulSetConditionType = "FailedCreatePod"
-	// StatefulSetConditionFailedUpdatePod says that a Pod could not be updated.
+	// StatefulSetConditionFailedUpdatePod means that a Pod could not be updated.
 	StatefulSetConditionFailedUpdatePod appsv1.StatefulSetConditionType = "FailedUpdatePod"
 )
 
@@ -49,9 +51,9 @@ const (
 // +genclient:method=ApplyScale,verb=apply,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// StatefulSet manages Pods that keep their name, their place in an order and their volumes.
-// It does what a StatefulSet of apps/v1 does. Beyond that it updates several Pods at once,
-// updates Pods in place, leaves out numbers that you reserve, and limits how fast it scales.
+// StatefulSet manages Pods that keep their names, their order and their volumes. In addition to the features of a
+// StatefulSet of apps/v1, it can update several Pods at once, update Pods in place, skip ordinals that you reserve, and
+// limit how fast it scales.
 type StatefulSet struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -63,7 +65,7 @@ type StatefulSet struct {
 	// +optional
 	Spec StatefulSetSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	// +optional
 	Status StatefulSetStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -98,168 +100,174 @@ type StatefulSetSpec struct {
 	// activeDeadlineSeconds must not be set. hostname and subdomain are set for each Pod.
 	Template corev1.PodTemplateSpec `json:"template" protobuf:"bytes,3,opt,name=template"`
 
-	// volumeClaimTemplates are claims that each Pod gets for itself, named after the Pod: the
-	// Pod that later has the same number gets the same claims. A volume of the template with
-	// the same name is replaced by the claim. A change affects only claims created after it,
-	// and starts no update, unless volumeClaimUpdateStrategy says otherwise.
+	// volumeClaimTemplates are the claims that the controller creates for each Pod. Claims
+	// are named after the Pod: a later Pod with the same ordinal gets the same claims. A
+	// claim replaces a volume of the template with the same name. A change affects only new
+	// claims and does not start an update, unless volumeClaimUpdateStrategy says otherwise.
 	// +optional
 	// +listType=atomic
 	VolumeClaimTemplates []corev1.PersistentVolumeClaim `json:"volumeClaimTemplates,omitempty" protobuf:"bytes,4,rep,name=volumeClaimTemplates"`
 
-	// serviceName is the headless Service that gives Pods their names in DNS:
-	// <pod>.<serviceName>.<namespace>.svc. You create it. It cannot be changed.
+	// serviceName is the headless Service for the DNS names of the Pods:
+	// <pod>.<serviceName>.<namespace>.svc. You must create the Service. The field cannot be
+	// changed.
 	// +optional
 	ServiceName string `json:"serviceName,omitempty" protobuf:"bytes,5,opt,name=serviceName"`
 
 	// podManagementPolicy is OrderedReady or Parallel, and cannot be changed. OrderedReady
-	// creates a Pod when all Pods before it are ready, deletes them in reverse order, and
-	// updates one at a time. Parallel does not wait for other Pods.
+	// creates a Pod after all Pods with a lower ordinal are ready, deletes Pods in reverse
+	// order, and updates one Pod at a time. Parallel does not wait for other Pods.
 	// Defaults to OrderedReady.
 	// +optional
 	// +default="OrderedReady"
 	PodManagementPolicy appsv1.PodManagementPolicyType `json:"podManagementPolicy,omitempty" protobuf:"bytes,6,opt,name=podManagementPolicy,casttype=k8s.io/api/apps/v1.PodManagementPolicyType"`
 
-	// updateStrategy says how Pods come to a new revision of the template.
+	// updateStrategy defines how Pods are updated to a new revision of the template.
 	// +optional
 	UpdateStrategy StatefulSetUpdateStrategy `json:"updateStrategy,omitempty" protobuf:"bytes,7,opt,name=updateStrategy"`
 
-	// revisionHistoryLimit is how many old revisions are kept, beside those that Pods use.
+	// revisionHistoryLimit is the number of old revisions to keep, in addition to the
+	// revisions that Pods use.
 	// Defaults to 10.
 	// +optional
 	// +default=10
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty" protobuf:"varint,8,opt,name=revisionHistoryLimit"`
 
-	// reserveOrdinals are numbers that no Pod gets. An item is a number like 3, or a range as
-	// text like "0-2". A Pod that has a reserved number is deleted, and one with the next free
-	// number takes its place.
+	// reserveOrdinals are ordinals that no Pod gets. An item is a number such as 3, or a
+	// range such as "0-2". A Pod with a reserved ordinal is deleted and replaced by a Pod
+	// with the next free ordinal.
 	// +optional
 	// +listType=atomic
 	ReserveOrdinals []intstr.IntOrString `json:"reserveOrdinals,omitempty" protobuf:"bytes,9,rep,name=reserveOrdinals"`
 
-	// lifecycle holds Pods before they are deleted, around an in-place update, or before
-	// they count as available, until you release them.
+	// lifecycle defines hooks. A hook holds a Pod before deletion, before and after an
+	// in-place update, or before it counts as available, until you release the Pod.
 	// +optional
 	Lifecycle *pub.Lifecycle `json:"lifecycle,omitempty" protobuf:"bytes,10,opt,name=lifecycle"`
 
-	// scaleStrategy says how Pods are created.
+	// scaleStrategy defines how Pods are created.
 	// +optional
 	ScaleStrategy *StatefulSetScaleStrategy `json:"scaleStrategy,omitempty" protobuf:"bytes,11,opt,name=scaleStrategy"`
 
-	// persistentVolumeClaimRetentionPolicy says when the claims of volumeClaimTemplates go.
-	// Unset, they stay.
+	// persistentVolumeClaimRetentionPolicy defines when the claims of volumeClaimTemplates
+	// are deleted. If unset, they are kept.
 	// +optional
 	PersistentVolumeClaimRetentionPolicy *StatefulSetPersistentVolumeClaimRetentionPolicy `json:"persistentVolumeClaimRetentionPolicy,omitempty" protobuf:"bytes,12,opt,name=persistentVolumeClaimRetentionPolicy"`
 
-	// ordinals says which numbers Pods get. It has an effect where the feature gate
-	// StatefulSetStartOrdinal is on.
+	// ordinals defines the ordinals of the Pods. It has an effect only if the feature gate
+	// StatefulSetStartOrdinal is enabled.
 	// +optional
 	Ordinals *StatefulSetOrdinals `json:"ordinals,omitempty" protobuf:"bytes,13,opt,name=ordinals"`
 
-	// volumeClaimUpdateStrategy says what becomes of existing claims when their template
-	// changes. It has an effect where the feature gate StatefulSetAutoResizePVCGate is on.
+	// volumeClaimUpdateStrategy defines what happens to existing claims when their template
+	// changes. It has an effect only if the feature gate StatefulSetAutoResizePVCGate is
+	// enabled.
 	// +optional
 	VolumeClaimUpdateStrategy VolumeClaimUpdateStrategy `json:"volumeClaimUpdateStrategy,omitempty" protobuf:"bytes,14,opt,name=volumeClaimUpdateStrategy"`
 }
 
-// VolumeClaimUpdateStrategy says what becomes of existing claims when their template changes.
+// VolumeClaimUpdateStrategy defines what happens to existing claims when their template changes.
 type VolumeClaimUpdateStrategy struct {
-	// type is OnPodRollingUpdate or OnDelete. OnPodRollingUpdate grows the claims of a Pod
-	// when the Pod is updated: the templates may then only ask for more storage. OnDelete
-	// leaves existing claims alone.
+	// type is OnPodRollingUpdate or OnDelete. OnPodRollingUpdate expands the claims of a Pod
+	// when the Pod is updated. The templates can then only increase the requested storage.
+	// OnDelete does not change existing claims.
 	// Defaults to OnDelete.
 	// +optional
 	Type VolumeClaimUpdateStrategyType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=VolumeClaimUpdateStrategyType"`
 }
 
-// StatefulSetScaleStrategy says how Pods are created.
+// StatefulSetScaleStrategy defines how Pods are created.
 type StatefulSetScaleStrategy struct {
-	// maxUnavailable limits how many Pods may be unavailable for new ones to be created. A
-	// number, or a percentage of replicas like "10%", rounded down, and at least 1. Other
-	// values than the number 1 need podManagementPolicy Parallel.
+	// maxUnavailable limits the creation of Pods. The controller creates no Pods while this
+	// number of Pods is unavailable. It is a number, or a percentage of replicas such as
+	// "10%", rounded down, and at least 1. Values other than 1 require podManagementPolicy
+	// Parallel.
 	// Defaults to no limit.
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty" protobuf:"bytes,1,opt,name=maxUnavailable"`
 }
 
-// StatefulSetPersistentVolumeClaimRetentionPolicy says when claims go.
+// StatefulSetPersistentVolumeClaimRetentionPolicy defines when claims are deleted.
 type StatefulSetPersistentVolumeClaimRetentionPolicy struct {
-	// whenDeleted is Retain or Delete: what becomes of the claims when the StatefulSet is
-	// deleted.
+	// whenDeleted is Retain or Delete. It defines what happens to the claims when the
+	// StatefulSet is deleted.
 	// Defaults to Retain.
 	// +optional
 	WhenDeleted PersistentVolumeClaimRetentionPolicyType `json:"whenDeleted,omitempty" protobuf:"bytes,1,opt,name=whenDeleted,casttype=PersistentVolumeClaimRetentionPolicyType"`
 
-	// whenScaled is Retain or Delete: what becomes of the claims of a Pod that goes because
-	// replicas was lowered or its number was reserved.
+	// whenScaled is Retain or Delete. It defines what happens to the claims of a Pod that is
+	// deleted because replicas was lowered or its ordinal was reserved.
 	// Defaults to Retain.
 	// +optional
 	WhenScaled PersistentVolumeClaimRetentionPolicyType `json:"whenScaled,omitempty" protobuf:"bytes,2,opt,name=whenScaled,casttype=PersistentVolumeClaimRetentionPolicyType"`
 }
 
-// StatefulSetOrdinals says which numbers Pods get.
+// StatefulSetOrdinals defines the ordinals of the Pods.
 type StatefulSetOrdinals struct {
-	// start is the number of the first Pod.
+	// start is the ordinal of the first Pod.
 	// Defaults to 0.
 	// +optional
 	Start int32 `json:"start,omitempty" protobuf:"varint,1,opt,name=start"`
 }
 
-// StatefulSetUpdateStrategy says how Pods come to a new revision.
+// StatefulSetUpdateStrategy defines how Pods are updated to a new revision.
 type StatefulSetUpdateStrategy struct {
-	// type is RollingUpdate or OnDelete. RollingUpdate updates Pods step by step.
-	// OnDelete waits until you delete a Pod.
+	// type is RollingUpdate or OnDelete. RollingUpdate updates Pods gradually. OnDelete
+	// updates a Pod only when you delete it.
 	// Defaults to RollingUpdate.
 	// +optional
 	// +default="RollingUpdate"
 	Type appsv1.StatefulSetUpdateStrategyType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=k8s.io/api/apps/v1.StatefulSetUpdateStrategyType"`
 
-	// rollingUpdate is the settings of a rolling update. It must not be set with OnDelete.
+	// rollingUpdate contains the settings of a rolling update. It must not be set with
+	// OnDelete.
 	// +optional
 	RollingUpdate *RollingUpdateStatefulSetStrategy `json:"rollingUpdate,omitempty" protobuf:"bytes,2,opt,name=rollingUpdate"`
 }
 
-// RollingUpdateStatefulSetStrategy is the settings of a rolling update.
+// RollingUpdateStatefulSetStrategy contains the settings of a rolling update.
 type RollingUpdateStatefulSetStrategy struct {
-	// partition is how many Pods stay at the old revision: those with the lowest numbers, or
-	// with unorderedUpdate the last in its order. It is a number, never a percentage.
+	// partition is the number of Pods that stay at the old revision: the Pods with the
+	// lowest ordinals, or with unorderedUpdate the last Pods in its order. It must be a
+	// number, not a percentage.
 	// Defaults to 0.
 	// +optional
 	// +default=0
 	Partition *int32 `json:"partition,omitempty" protobuf:"varint,1,opt,name=partition"`
 
-	// maxUnavailable is how many Pods may be unavailable during an update. A number, or a
-	// percentage of replicas like "20%", rounded down, and at least 1. Other values than the
-	// number 1 need podManagementPolicy Parallel.
+	// maxUnavailable is the maximum number of unavailable Pods during an update. It is a
+	// number, or a percentage of replicas such as "20%", rounded down, and at least 1.
+	// Values other than 1 require podManagementPolicy Parallel.
 	// Defaults to 1.
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty" protobuf:"bytes,2,opt,name=maxUnavailable"`
 
-	// podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly.
-	// ReCreate deletes a Pod and creates a new one. InPlaceIfPossible keeps the Pod and
-	// changes its containers where the change allows it, and recreates it otherwise.
-	// InPlaceOnly keeps the Pod and refuses any other change. The two that update in place
-	// need InPlaceUpdateReady in the readinessGates of the template.
+	// podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly. ReCreate deletes a Pod
+	// and creates a new one. InPlaceIfPossible updates the containers of the Pod if the
+	// change allows it, and recreates the Pod otherwise. InPlaceOnly updates the containers
+	// of the Pod and refuses any change that requires a new Pod. In-place updates require
+	// InPlaceUpdateReady in the readinessGates of the template.
 	// Defaults to ReCreate.
 	// +optional
 	// +default="ReCreate"
 	PodUpdatePolicy pub.PodUpdatePolicyType `json:"podUpdatePolicy,omitempty" protobuf:"bytes,3,opt,name=podUpdatePolicy,casttype=kruise.io/kruise/pkg/apis/pub.PodUpdatePolicyType"`
 
-	// paused stops updates. Scaling goes on.
+	// paused stops updates. Scaling continues.
 	// Defaults to false.
 	// +optional
 	Paused bool `json:"paused,omitempty" protobuf:"varint,4,opt,name=paused"`
 
-	// unorderedUpdate updates Pods in another order than from the highest number down. It
-	// needs podManagementPolicy Parallel.
+	// unorderedUpdate updates Pods in another order than by descending ordinal. It requires
+	// podManagementPolicy Parallel.
 	// +optional
 	UnorderedUpdate *UnorderedUpdateStrategy `json:"unorderedUpdate,omitempty" protobuf:"bytes,5,opt,name=unorderedUpdate"`
 
-	// inPlaceUpdateStrategy is the settings of an in-place update.
+	// inPlaceUpdateStrategy contains the settings of an in-place update.
 	// +optional
 	InPlaceUpdateStrategy *pub.InPlaceUpdateStrategy `json:"inPlaceUpdateStrategy,omitempty" protobuf:"bytes,6,opt,name=inPlaceUpdateStrategy"`
 
-	// minReadySeconds is how long a Pod must have been ready to count as available, from 0 to
-	// 300.
+	// minReadySeconds is the number of seconds that a Pod must be ready before it counts as
+	// available, from 0 to 300.
 	// Defaults to 0: a Pod is available as soon as it is ready.
 	// +optional
 	// +default=0
@@ -268,48 +276,49 @@ type RollingUpdateStatefulSetStrategy struct {
 
 // UnorderedUpdateStrategy lets an update go in another order than that of the numbers.
 type UnorderedUpdateStrategy struct {
-	// priorityStrategy says which Pods are updated first. Among equals the highest number
-	// comes first.
+	// priorityStrategy defines which Pods are updated first. Pods with equal priority are
+	// updated by descending ordinal.
 	// +optional
 	PriorityStrategy *pub.UpdatePriorityStrategy `json:"priorityStrategy,omitempty" protobuf:"bytes,1,opt,name=priorityStrategy"`
 }
 
-// StatefulSetStatus is what the controller observed.
+// StatefulSetStatus is the observed state.
 type StatefulSetStatus struct {
-	// observedGeneration is the generation of the StatefulSet that this status is about.
+	// observedGeneration is the generation of the StatefulSet that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
-	// replicas is the number of Pods that exist.
+	// replicas is the number of existing Pods.
 	Replicas int32 `json:"replicas" protobuf:"varint,2,opt,name=replicas"`
 
-	// readyReplicas is how many of them run and are ready.
+	// readyReplicas is the number of running and ready Pods.
 	ReadyReplicas int32 `json:"readyReplicas" protobuf:"varint,3,opt,name=readyReplicas"`
 
-	// availableReplicas is how many of them have been ready for minReadySeconds and are held
-	// by no lifecycle hook.
+	// availableReplicas is the number of Pods that have been ready for minReadySeconds and
+	// are not held by a lifecycle hook.
 	AvailableReplicas int32 `json:"availableReplicas" protobuf:"varint,4,opt,name=availableReplicas"`
 
-	// currentReplicas is how many of them are at currentRevision.
+	// currentReplicas is the number of Pods at currentRevision.
 	CurrentReplicas int32 `json:"currentReplicas" protobuf:"varint,5,opt,name=currentReplicas"`
 
-	// updatedReplicas is how many of them are at updateRevision.
+	// updatedReplicas is the number of Pods at updateRevision.
 	UpdatedReplicas int32 `json:"updatedReplicas" protobuf:"varint,6,opt,name=updatedReplicas"`
 
-	// currentRevision is the name of the last revision that reached all Pods.
+	// currentRevision is the name of the last revision to which all Pods were updated.
 	// +optional
 	CurrentRevision string `json:"currentRevision,omitempty" protobuf:"bytes,7,opt,name=currentRevision"`
 
-	// updateRevision is the name of the revision of the template as it is now.
+	// updateRevision is the name of the revision of the current template.
 	// +optional
 	UpdateRevision string `json:"updateRevision,omitempty" protobuf:"bytes,8,opt,name=updateRevision"`
 
-	// collisionCount counts collisions of revision names. The controller uses it to find
-	// a free name.
+	// collisionCount is the number of collisions of revision names. The controller uses it
+	// to create a unique name.
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty" protobuf:"varint,9,opt,name=collisionCount"`
 
-	// conditions are the latest observations: FailedCreatePod, FailedUpdatePod.
+	// conditions are the latest observed conditions. Their types are FailedCreatePod,
+	// FailedUpdatePod.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -317,19 +326,19 @@ type StatefulSetStatus struct {
 	// +listMapKey=type
 	Conditions []appsv1.StatefulSetCondition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,10,rep,name=conditions"`
 
-	// labelSelector is selector as text, for autoscalers.
+	// labelSelector is the selector in string form, for autoscalers.
 	// +optional
 	LabelSelector string `json:"labelSelector,omitempty" protobuf:"bytes,11,opt,name=labelSelector"`
 
-	// updatedReadyReplicas is how many Pods are at updateRevision and ready.
+	// updatedReadyReplicas is the number of ready Pods at updateRevision.
 	// +optional
 	UpdatedReadyReplicas int32 `json:"updatedReadyReplicas,omitempty" protobuf:"varint,12,opt,name=updatedReadyReplicas"`
 
-	// updatedAvailableReplicas is how many Pods are at updateRevision and available.
+	// updatedAvailableReplicas is the number of available Pods at updateRevision.
 	// +optional
 	UpdatedAvailableReplicas int32 `json:"updatedAvailableReplicas,omitempty" protobuf:"varint,13,opt,name=updatedAvailableReplicas"`
 
-	// volumeClaims counts the claims of each template of volumeClaimTemplates.
+	// volumeClaims contains the claim counts of each template of volumeClaimTemplates.
 	// +optional
 	// +patchMergeKey=volumeClaimName
 	// +patchStrategy=merge
@@ -343,9 +352,11 @@ type VolumeClaimStatus struct {
 	// volumeClaimName is the name of the template.
 	VolumeClaimName string `json:"volumeClaimName" protobuf:"bytes,1,opt,name=volumeClaimName"`
 
-	// compatibleReplicas is how many claims are as the template says, and at least as large.
+	// compatibleReplicas is the number of claims that match the template and are at least as
+	// large.
 	CompatibleReplicas int32 `json:"compatibleReplicas" protobuf:"varint,2,opt,name=compatibleReplicas"`
 
-	// compatibleReadyReplicas is how many of them have all the storage that they ask for.
+	// compatibleReadyReplicas is the number of compatible claims that have all the storage
+	// that they request.
 	CompatibleReadyReplicas int32 `json:"compatibleReadyReplicas" protobuf:"varint,3,opt,name=compatibleReadyReplicas"`
 }

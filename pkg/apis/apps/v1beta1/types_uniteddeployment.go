@@ -8,27 +8,29 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// UpdateStrategyType says how the update of a UnitedDeployment goes.
+// UpdateStrategyType defines how a UnitedDeployment is updated.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type UpdateStrategyType string
 
 const (
-	// ManualUpdateStrategyType updates each subset as far as its partition lets it.
+	// ManualUpdateStrategyType updates each subset down to its partition.
 	ManualUpdateStrategyType UpdateStrategyType = "Manual"
 )
 
-// UnitedDeploymentScheduleStrategyType says how Pods are given to subsets.
+// UnitedDeploymentScheduleStrategyType defines how Pods are distributed to subsets.
 // +enum
 //
-// The empty value stands for the default.
+// The empty value means the default.
 type UnitedDeploymentScheduleStrategyType string
 
 const (
-	// FixedUnitedDeploymentScheduleStrategyType gives each subset what topology says.
+	// FixedUnitedDeploymentScheduleStrategyType gives each subset the replicas that topology
+	// defines.
 	FixedUnitedDeploymentScheduleStrategyType UnitedDeploymentScheduleStrategyType = "Fixed"
-	// AdaptiveUnitedDeploymentScheduleStrategyType moves Pods that no node takes to other subsets.
+	// AdaptiveUnitedDeploymentScheduleStrategyType moves Pods that cannot be scheduled to
+	// other subsets.
 	AdaptiveUnitedDeploymentScheduleStrategyType UnitedDeploymentScheduleStrategyType = "Adaptive"
 )
 
@@ -36,20 +38,20 @@ const (
 type UnitedDeploymentConditionType string
 
 const (
-	// SubsetProvisioned says whether the workloads of all subsets exist.
+	// SubsetProvisioned reports whether the workloads of all subsets exist.
 	SubsetProvisioned UnitedDeploymentConditionType = "SubsetProvisioned"
-	// SubsetUpdated says whether the workloads of all subsets are as they should be.
+	// SubsetUpdated reports whether the workloads of all subsets are up to date.
 	SubsetUpdated UnitedDeploymentConditionType = "SubsetUpdated"
-	// SubsetFailure says that a subset failed.
+	// SubsetFailure means that a subset failed.
 	SubsetFailure UnitedDeploymentConditionType = "SubsetFailure"
-	// UnitedDeploymentUpdated says whether all Pods are at the newest revision.
+	// UnitedDeploymentUpdated reports whether all Pods are at the newest revision.
 	UnitedDeploymentUpdated UnitedDeploymentConditionType = "UnitedDeploymentUpdated"
 )
 
 // UnitedDeploymentSubsetConditionType is the type of a condition of a subset.
 type UnitedDeploymentSubsetConditionType string
 
-// UnitedDeploymentSubsetSchedulable says whether nodes take the Pods of the subset.
+// UnitedDeploymentSubsetSchedulable reports whether the Pods of the subset can be scheduled.
 const UnitedDeploymentSubsetSchedulable UnitedDeploymentSubsetConditionType = "Schedulable"
 
 // +genclient
@@ -71,7 +73,7 @@ type UnitedDeployment struct {
 	// +optional
 	Spec UnitedDeploymentSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	// +optional
 	Status UnitedDeploymentStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -92,8 +94,8 @@ type UnitedDeploymentList struct {
 
 // UnitedDeploymentSpec is the desired state of a UnitedDeployment.
 type UnitedDeploymentSpec struct {
-	// replicas is the number of Pods in all subsets together. Zero is allowed. It may stay
-	// unset when each subset has a number of replicas: their sum counts then.
+	// replicas is the total number of Pods in all subsets. Zero is allowed. If each subset
+	// has a number of replicas, the field can be unset, and the total is their sum.
 	// Otherwise it defaults to 1.
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty" protobuf:"varint,1,opt,name=replicas"`
@@ -106,15 +108,16 @@ type UnitedDeploymentSpec struct {
 	// +optional
 	Template SubsetTemplate `json:"template,omitempty" protobuf:"bytes,3,opt,name=template"`
 
-	// topology is the subsets and how Pods are given to them.
+	// topology defines the subsets and how Pods are distributed to them.
 	// +optional
 	Topology Topology `json:"topology,omitempty" protobuf:"bytes,4,opt,name=topology"`
 
-	// updateStrategy says how subsets come to a new revision of the template.
+	// updateStrategy defines how subsets are updated to a new revision of the template.
 	// +optional
 	UpdateStrategy UnitedDeploymentUpdateStrategy `json:"updateStrategy,omitempty" protobuf:"bytes,5,opt,name=updateStrategy"`
 
-	// revisionHistoryLimit is how many old revisions are kept, beside those that subsets use.
+	// revisionHistoryLimit is the number of old revisions to keep, in addition to the
+	// revisions that subsets use.
 	// Defaults to 10.
 	// +optional
 	// +default=10
@@ -143,51 +146,54 @@ type SubsetTemplate struct {
 
 // StatefulSetTemplateSpec is a StatefulSet of apps/v1.
 type StatefulSetTemplateSpec struct {
-	// metadata of each StatefulSet: labels and annotations count.
+	// metadata is the metadata of each StatefulSet. Only labels and annotations are used.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec of each StatefulSet. replicas and the partition of an update must not be set: they
-	// come from topology and updateStrategy. selector has no effect.
+	// spec is the spec of each StatefulSet. replicas and the partition of an update must not
+	// be set: they come from topology and updateStrategy. selector has no effect.
 	Spec appsv1.StatefulSetSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
 
 // AdvancedStatefulSetTemplateSpec is a StatefulSet of apps.kruise.io.
 type AdvancedStatefulSetTemplateSpec struct {
-	// metadata of each StatefulSet: labels and annotations count.
+	// metadata is the metadata of each StatefulSet. Only labels and annotations are used.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec of each StatefulSet, as v1beta1 has it. replicas and the partition of an update must
-	// not be set: they come from topology and updateStrategy. selector has no effect.
+	// spec is the spec of each StatefulSet, in the form of v1beta1. replicas and the
+	// partition of an update must not be set: they come from topology and updateStrategy.
+	// selector has no effect.
 	Spec StatefulSetSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
 
 // CloneSetTemplateSpec is a CloneSet.
 type CloneSetTemplateSpec struct {
-	// metadata of each CloneSet: labels and annotations count.
+	// metadata is the metadata of each CloneSet. Only labels and annotations are used.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec of each CloneSet, as v1beta1 has it. replicas, the partition of an update and selector
-	// have no effect: they come from topology, updateStrategy and the UnitedDeployment.
+	// spec is the spec of each CloneSet, in the form of v1beta1. replicas, the partition of
+	// an update and selector have no effect: they come from topology, updateStrategy and the
+	// UnitedDeployment.
 	Spec CloneSetSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
 
 // DeploymentTemplateSpec is a Deployment.
 type DeploymentTemplateSpec struct {
-	// metadata of each Deployment: labels and annotations count.
+	// metadata is the metadata of each Deployment. Only labels and annotations are used.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec of each Deployment. replicas must not be set: it comes from topology. selector has
-	// no effect. A Deployment knows no partition: an update reaches all its Pods.
+	// spec is the spec of each Deployment. replicas must not be set: it comes from topology.
+	// selector has no effect. A Deployment does not support partition: an update applies to
+	// all its Pods.
 	Spec appsv1.DeploymentSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
 
 // Topology is the subsets and how Pods are given to them.
 type Topology struct {
-	// subsets are the parts of the nodes. When one is removed, its workload is deleted.
+	// subsets are the groups of nodes. When you remove a subset, its workload is deleted.
 	// +optional
 	// +patchMergeKey=name
 	// +patchStrategy=merge
@@ -195,15 +201,15 @@ type Topology struct {
 	// +listMapKey=name
 	Subsets []Subset `json:"subsets,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,1,rep,name=subsets"`
 
-	// scheduleStrategy says how Pods are given to subsets.
+	// scheduleStrategy defines how Pods are distributed to subsets.
 	// +optional
 	ScheduleStrategy UnitedDeploymentScheduleStrategy `json:"scheduleStrategy,omitempty" protobuf:"bytes,2,opt,name=scheduleStrategy"`
 }
 
 // Subset is a part of the nodes and its share of the Pods.
 type Subset struct {
-	// name is a DNS label that no other subset has. It is part of the names of the workload and
-	// its Pods.
+	// name is the unique name of the subset. It must be a DNS label. It is part of the names
+	// of the workload and its Pods.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
 	// nodeSelectorTerm selects the nodes of the subset. It is added to each term of the Pod
@@ -216,124 +222,128 @@ type Subset struct {
 	// +listType=atomic
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty" protobuf:"bytes,3,rep,name=tolerations"`
 
-	// replicas is the number of Pods of the subset. A number, or a percentage of all replicas
-	// from "0%" to "100%", rounded to the nearest. Subsets without it share the rest evenly. When
-	// all have it, the numbers must add up.
+	// replicas is the number of Pods of the subset. It is a number, or a percentage of all
+	// replicas from "0%" to "100%", rounded to the nearest integer. Subsets without it share
+	// the remaining replicas evenly. If all subsets have it, their sum must equal the total.
 	// +optional
 	Replicas *intstr.IntOrString `json:"replicas,omitempty" protobuf:"bytes,4,opt,name=replicas"`
 
-	// minReplicas is how many Pods the subset gets before any subset gets more. A number, or a
-	// percentage of all replicas. It cannot be used when any subset has replicas.
+	// minReplicas is the number of Pods that the subset gets before any subset gets more
+	// than its minReplicas. It is a number, or a percentage of all replicas. It cannot be
+	// used if any subset has replicas.
 	// Defaults to 0.
 	// +optional
 	MinReplicas *intstr.IntOrString `json:"minReplicas,omitempty" protobuf:"bytes,5,opt,name=minReplicas"`
 
-	// maxReplicas is how many Pods the subset gets at most. A number, or a percentage of all
-	// replicas. It cannot be used when any subset has replicas, and one subset must be without it.
-	// Unset means no limit.
+	// maxReplicas is the maximum number of Pods of the subset. It is a number, or a
+	// percentage of all replicas. It cannot be used if any subset has replicas. At least one
+	// subset must not set it. If unset, there is no limit.
 	// +optional
 	MaxReplicas *intstr.IntOrString `json:"maxReplicas,omitempty" protobuf:"bytes,6,opt,name=maxReplicas"`
 
-	// patch changes the Pod template of the subset. It is a strategic merge patch, written as an
-	// object like {"metadata":{"labels":{"zone":"a"}}}.
+	// patch changes the Pod template of the subset. It is a strategic merge patch, written
+	// as an object such as {"metadata":{"labels":{"zone":"a"}}}.
 	// +optional
 	Patch *runtime.RawExtension `json:"patch,omitempty" protobuf:"bytes,7,opt,name=patch"`
 }
 
-// UnitedDeploymentScheduleStrategy says how Pods are given to subsets.
+// UnitedDeploymentScheduleStrategy defines how Pods are distributed to subsets.
 type UnitedDeploymentScheduleStrategy struct {
-	// type is Fixed or Adaptive. Fixed gives each subset what topology says. Adaptive moves Pods
-	// that no node takes to other subsets.
+	// type is Fixed or Adaptive. Fixed gives each subset the replicas that topology defines.
+	// Adaptive moves Pods that cannot be scheduled to other subsets.
 	// Defaults to Fixed.
 	// +optional
 	// +default="Fixed"
 	Type UnitedDeploymentScheduleStrategyType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=UnitedDeploymentScheduleStrategyType"`
 
-	// adaptive is the settings of type Adaptive.
+	// adaptive contains the settings of type Adaptive.
 	// +optional
 	Adaptive *AdaptiveUnitedDeploymentStrategy `json:"adaptive,omitempty" protobuf:"bytes,2,opt,name=adaptive"`
 }
 
-// AdaptiveUnitedDeploymentStrategy is the settings of type Adaptive.
+// AdaptiveUnitedDeploymentStrategy contains the settings of type Adaptive.
 type AdaptiveUnitedDeploymentStrategy struct {
-	// rescheduleCriticalSeconds is how long a Pod may wait for a node before its subset counts as
-	// unschedulable.
+	// rescheduleCriticalSeconds is the number of seconds that a Pod can stay unscheduled
+	// before its subset counts as unschedulable.
 	// Defaults to 30.
 	// +optional
 	// +default=30
 	RescheduleCriticalSeconds *int32 `json:"rescheduleCriticalSeconds,omitempty" protobuf:"varint,1,opt,name=rescheduleCriticalSeconds"`
 
-	// unschedulableDuration is for how many seconds a subset then gets no new Pods.
+	// unschedulableDuration is the number of seconds that an unschedulable subset gets no
+	// new Pods.
 	// Defaults to 300.
 	// +optional
 	// +default=300
 	UnschedulableDuration *int32 `json:"unschedulableDuration,omitempty" protobuf:"varint,2,opt,name=unschedulableDuration"`
 
-	// reserveUnschedulablePods keeps Pods that no node takes beside their substitutes in other
-	// subsets, so that they may still start. It needs cloneSetTemplate or deploymentTemplate.
+	// reserveUnschedulablePods keeps Pods that cannot be scheduled in addition to their
+	// substitutes in other subsets, so that they can start later. It requires
+	// cloneSetTemplate or deploymentTemplate.
 	// Defaults to false.
 	// +optional
 	ReserveUnschedulablePods bool `json:"reserveUnschedulablePods,omitempty" protobuf:"varint,3,opt,name=reserveUnschedulablePods"`
 }
 
-// UnitedDeploymentUpdateStrategy says how subsets come to a new revision.
+// UnitedDeploymentUpdateStrategy defines how subsets are updated to a new revision.
 type UnitedDeploymentUpdateStrategy struct {
-	// type is Manual: each subset is updated as far as its partition lets it.
+	// type is Manual. Each subset is updated down to its partition.
 	// Defaults to Manual.
 	// +optional
 	// +default="Manual"
 	Type UpdateStrategyType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=UpdateStrategyType"`
 
-	// manualUpdate is the settings of type Manual.
+	// manualUpdate contains the settings of type Manual.
 	// +optional
 	ManualUpdate *ManualUpdate `json:"manualUpdate,omitempty" protobuf:"bytes,2,opt,name=manualUpdate"`
 }
 
-// ManualUpdate is the settings of type Manual.
+// ManualUpdate contains the settings of type Manual.
 type ManualUpdate struct {
-	// partitions are how many Pods of a subset stay at the old revision, by the name of the
-	// subset. A subset that is not named is updated as a whole.
+	// partitions maps the name of a subset to the number of its Pods that stay at the old
+	// revision. All Pods of a subset that is not listed are updated.
 	// +optional
 	Partitions map[string]int32 `json:"partitions,omitempty" protobuf:"bytes,1,rep,name=partitions"`
 }
 
-// UnitedDeploymentStatus is what the controller observed.
+// UnitedDeploymentStatus is the observed state.
 type UnitedDeploymentStatus struct {
-	// observedGeneration is the generation of the UnitedDeployment that this status is about.
+	// observedGeneration is the generation of the UnitedDeployment that this status
+	// describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
-	// replicas is the number of Pods in all subsets, without reserved ones.
+	// replicas is the number of Pods in all subsets, without reserved Pods.
 	Replicas int32 `json:"replicas" protobuf:"varint,2,opt,name=replicas"`
 
-	// readyReplicas is how many of them are ready.
+	// readyReplicas is the number of ready Pods.
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas,omitempty" protobuf:"varint,3,opt,name=readyReplicas"`
 
-	// updatedReplicas is how many of them are at the newest revision.
+	// updatedReplicas is the number of Pods at the update revision.
 	UpdatedReplicas int32 `json:"updatedReplicas" protobuf:"varint,4,opt,name=updatedReplicas"`
 
-	// updatedReadyReplicas is how many of them are at the newest revision and ready.
+	// updatedReadyReplicas is the number of ready Pods at the update revision.
 	UpdatedReadyReplicas int32 `json:"updatedReadyReplicas" protobuf:"varint,5,opt,name=updatedReadyReplicas"`
 
-	// reservedPods is the number of Pods that are kept though no node takes them.
+	// reservedPods is the number of unschedulable Pods that are kept.
 	// +optional
 	ReservedPods int32 `json:"reservedPods,omitempty" protobuf:"varint,6,opt,name=reservedPods"`
 
-	// collisionCount counts collisions of revision names. The controller uses it to find
-	// a free name.
+	// collisionCount is the number of collisions of revision names. The controller uses it
+	// to create a unique name.
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty" protobuf:"varint,7,opt,name=collisionCount"`
 
-	// currentRevision is the name of the last revision that reached all Pods.
+	// currentRevision is the name of the last revision to which all Pods were updated.
 	// +optional
 	CurrentRevision string `json:"currentRevision,omitempty" protobuf:"bytes,8,opt,name=currentRevision"`
 
-	// subsetReplicas are the replicas that each subset should have.
+	// subsetReplicas maps the name of each subset to its desired replicas.
 	// +optional
 	SubsetReplicas map[string]int32 `json:"subsetReplicas,omitempty" protobuf:"bytes,9,rep,name=subsetReplicas"`
 
-	// subsetStatuses are the observations about each subset.
+	// subsetStatuses are the observed states of the subsets.
 	// +optional
 	// +patchMergeKey=name
 	// +patchStrategy=merge
@@ -341,8 +351,8 @@ type UnitedDeploymentStatus struct {
 	// +listMapKey=name
 	SubsetStatuses []UnitedDeploymentSubsetStatus `json:"subsetStatuses,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,10,rep,name=subsetStatuses"`
 
-	// conditions are the latest observations: SubsetProvisioned, SubsetUpdated, SubsetFailure,
-	// UnitedDeploymentUpdated.
+	// conditions are the latest observed conditions. Their types are SubsetProvisioned,
+	// SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -350,22 +360,22 @@ type UnitedDeploymentStatus struct {
 	// +listMapKey=type
 	Conditions []UnitedDeploymentCondition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,11,rep,name=conditions"`
 
-	// updateStatus is how far an update has come.
+	// updateStatus is the progress of an update.
 	// +optional
 	UpdateStatus *UpdateStatus `json:"updateStatus,omitempty" protobuf:"bytes,12,opt,name=updateStatus"`
 
-	// labelSelector is selector as text, for autoscalers.
+	// labelSelector is the selector in string form, for autoscalers.
 	// +optional
 	LabelSelector string `json:"labelSelector,omitempty" protobuf:"bytes,13,opt,name=labelSelector"`
 }
 
-// UpdateStatus is how far an update has come.
+// UpdateStatus is the progress of an update.
 type UpdateStatus struct {
-	// updatedRevision is the name of the revision of the template as it is now.
+	// updatedRevision is the name of the revision of the current template.
 	// +optional
 	UpdatedRevision string `json:"updatedRevision,omitempty" protobuf:"bytes,1,opt,name=updatedRevision"`
 
-	// currentPartitions are the partitions that subsets have.
+	// currentPartitions maps the name of each subset to its current partition.
 	// +optional
 	CurrentPartitions map[string]int32 `json:"currentPartitions,omitempty" protobuf:"bytes,2,rep,name=currentPartitions"`
 }
@@ -378,15 +388,15 @@ type UnitedDeploymentCondition struct {
 	// status is True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status" protobuf:"bytes,2,opt,name=status,casttype=k8s.io/api/core/v1.ConditionStatus"`
 
-	// lastTransitionTime is when status last changed.
+	// lastTransitionTime is the last time that status changed.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty" protobuf:"bytes,3,opt,name=lastTransitionTime"`
 
-	// reason is a word for machines that says why.
+	// reason is a machine-readable code for the cause.
 	// +optional
 	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
 
-	// message is a sentence for people that says why.
+	// message is a human-readable explanation.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,5,opt,name=message"`
 }
@@ -400,19 +410,19 @@ type UnitedDeploymentSubsetStatus struct {
 	// +optional
 	Replicas int32 `json:"replicas,omitempty" protobuf:"varint,2,opt,name=replicas"`
 
-	// readyReplicas is how many of them are ready.
+	// readyReplicas is the number of ready Pods.
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas,omitempty" protobuf:"varint,3,opt,name=readyReplicas"`
 
-	// partition is how many of them stay at the old revision.
+	// partition is the number of Pods of the subset that stay at the old revision.
 	// +optional
 	Partition int32 `json:"partition,omitempty" protobuf:"varint,4,opt,name=partition"`
 
-	// reservedPods is how many Pods are kept beside them though no node takes them.
+	// reservedPods is the number of unschedulable Pods that are kept in addition.
 	// +optional
 	ReservedPods int32 `json:"reservedPods,omitempty" protobuf:"varint,5,opt,name=reservedPods"`
 
-	// conditions are the latest observations: Schedulable.
+	// conditions are the latest observed conditions. Their types are Schedulable.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -429,15 +439,15 @@ type UnitedDeploymentSubsetCondition struct {
 	// status is True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status" protobuf:"bytes,2,opt,name=status,casttype=k8s.io/api/core/v1.ConditionStatus"`
 
-	// lastTransitionTime is when status last changed.
+	// lastTransitionTime is the last time that status changed.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty" protobuf:"bytes,3,opt,name=lastTransitionTime"`
 
-	// reason is a word for machines that says why.
+	// reason is a machine-readable code for the cause.
 	// +optional
 	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
 
-	// message is a sentence for people that says why.
+	// message is a human-readable explanation.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,5,opt,name=message"`
 }

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// WorkloadSpreadScheduleStrategyType says what becomes of Pods that cannot be scheduled.
+// WorkloadSpreadScheduleStrategyType defines what happens to Pods that cannot be scheduled.
 // +enum
 //
-// The empty value stands for Fixed.
+// The empty value means Fixed.
 type WorkloadSpreadScheduleStrategyType string
 
 const (
@@ -25,7 +25,7 @@ const (
 // WorkloadSpreadSubsetConditionType is the type of a condition of a subset.
 type WorkloadSpreadSubsetConditionType string
 
-// SubsetSchedulable says whether the subset's nodes take Pods.
+// SubsetSchedulable reports whether Pods can be scheduled in the subset.
 const SubsetSchedulable WorkloadSpreadSubsetConditionType = "Schedulable"
 
 // +genclient
@@ -42,11 +42,11 @@ type WorkloadSpread struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec says which workload is spread, and over which subsets.
+	// spec defines the workload and the subsets that its Pods are spread over.
 	// +optional
 	Spec WorkloadSpreadSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	// +optional
 	Status WorkloadSpreadStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -65,67 +65,66 @@ type WorkloadSpreadList struct {
 	Items []WorkloadSpread `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// WorkloadSpreadSpec says which workload is spread, and over which subsets.
+// WorkloadSpreadSpec defines which workload is spread, and over which subsets.
 type WorkloadSpreadSpec struct {
 	// targetRef is the workload: a Deployment, ReplicaSet, StatefulSet or Job, a CloneSet or
-	// Advanced StatefulSet, or a kind that the administrator allows. It cannot be changed, but
-	// for the version. A workload has one WorkloadSpread.
+	// Advanced StatefulSet, or a kind that the administrator allows. Only its version can be
+	// changed. A workload can have one WorkloadSpread.
 	TargetRef *TargetReference `json:"targetRef" protobuf:"bytes,1,opt,name=targetRef"`
 
-	// targetFilter spreads only a part of the workload's Pods.
+	// targetFilter limits the spread to some Pods of the workload.
 	// +optional
 	TargetFilter *TargetFilter `json:"targetFilter,omitempty" protobuf:"bytes,2,opt,name=targetFilter"`
 
-	// subsets are where Pods go, the first one first. At least one.
+	// subsets are the subsets that Pods are assigned to, in this order. At least one is
+	// required.
 	// +patchMergeKey=name
 	// +patchStrategy=merge
 	// +listType=map
 	// +listMapKey=name
 	Subsets []WorkloadSpreadSubset `json:"subsets" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,3,rep,name=subsets"`
 
-	// scheduleStrategy says what becomes of Pods that cannot be scheduled.
+	// scheduleStrategy defines what happens to Pods that cannot be scheduled.
 	// +optional
 	ScheduleStrategy WorkloadSpreadScheduleStrategy `json:"scheduleStrategy,omitempty" protobuf:"bytes,4,opt,name=scheduleStrategy"`
 }
 
 // TargetFilter picks a part of a workload's Pods.
 type TargetFilter struct {
-	// selector picks the Pods by their labels.
-	// Unset picks all.
+	// selector selects the Pods by their labels. If unset, all Pods are selected.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty" protobuf:"bytes,1,opt,name=selector"`
 
-	// replicasPathList are the fields of the workload that say how many such Pods there are,
-	// like spec.replicas or spec.parts.0.replicas. Percentages are of their sum.
+	// replicasPathList is the list of fields of the workload that contain the number of
+	// these Pods, such as spec.replicas or spec.parts.0.replicas. Percentages are calculated
+	// from their sum.
 	// +optional
 	// +listType=atomic
 	ReplicasPathList []string `json:"replicasPathList,omitempty" protobuf:"bytes,2,rep,name=replicasPathList"`
 }
 
-// WorkloadSpreadScheduleStrategy says what becomes of Pods that cannot be scheduled.
+// WorkloadSpreadScheduleStrategy defines what happens to Pods that cannot be scheduled.
 type WorkloadSpreadScheduleStrategy struct {
-	// type is Fixed or Adaptive. Fixed leaves Pods in their subset. Adaptive moves Pods that
-	// cannot be scheduled on to the next subset.
-	// Unset means Fixed.
+	// type is Fixed or Adaptive. Fixed keeps Pods in their subset. Adaptive moves Pods that
+	// cannot be scheduled to the next subset. If unset, the value is Fixed.
 	// +optional
 	Type WorkloadSpreadScheduleStrategyType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=WorkloadSpreadScheduleStrategyType"`
 
-	// adaptive is the settings of type Adaptive.
+	// adaptive contains the settings of type Adaptive.
 	// +optional
 	Adaptive *AdaptiveWorkloadSpreadStrategy `json:"adaptive,omitempty" protobuf:"bytes,2,opt,name=adaptive"`
 }
 
-// AdaptiveWorkloadSpreadStrategy is the settings of type Adaptive.
+// AdaptiveWorkloadSpreadStrategy contains the settings of type Adaptive.
 type AdaptiveWorkloadSpreadStrategy struct {
 	// disableSimulationSchedule is accepted and has no effect.
 	// +optional
 	DisableSimulationSchedule bool `json:"disableSimulationSchedule,omitempty" protobuf:"varint,1,opt,name=disableSimulationSchedule"`
 
-	// rescheduleCriticalSeconds is how long a Pod may stay unscheduled before it is deleted,
-	// for the workload to create it again in the next subset. The subset is tried again after
-	// five minutes, so with several subsets the waits of all must fit in: at most 295 divided
-	// by the number of subsets less one.
-	// Unset, or 0, moves no Pods.
+	// rescheduleCriticalSeconds is the number of seconds that a Pod can stay unscheduled.
+	// Then the Pod is deleted, and the workload creates it again in the next subset. A
+	// subset is tried again after five minutes. With several subsets, the maximum is 295
+	// divided by the number of subsets minus one. If unset or 0, no Pods are moved.
 	// +optional
 	RescheduleCriticalSeconds *int32 `json:"rescheduleCriticalSeconds,omitempty" protobuf:"varint,2,opt,name=rescheduleCriticalSeconds"`
 }
@@ -135,8 +134,8 @@ type WorkloadSpreadSubset struct {
 	// name is the subset's name, unique in the list.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
-	// requiredNodeSelector is added to each term of the Pod's required node affinity, and so
-	// picks the subset's nodes.
+	// requiredNodeSelector is added to each term of the Pod's required node affinity. It
+	// selects the nodes of the subset.
 	// +optional
 	RequiredNodeSelector *corev1.NodeSelectorTerm `json:"requiredNodeSelector,omitempty" protobuf:"bytes,2,opt,name=requiredNodeSelector"`
 
@@ -146,41 +145,41 @@ type WorkloadSpreadSubset struct {
 	// +listType=atomic
 	PreferredNodeSelector []corev1.PreferredSchedulingTerm `json:"preferredNodeSelector,omitempty" patchStrategy:"merge" protobuf:"bytes,3,rep,name=preferredNodeSelector"`
 
-	// tolerations are added to the Pod's.
+	// tolerations are added to the tolerations of the Pod.
 	// +optional
 	// +patchStrategy=merge
 	// +listType=atomic
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty" patchStrategy:"merge" protobuf:"bytes,4,rep,name=tolerations"`
 
-	// maxReplicas is how many Pods the subset takes. A number, or a percentage of the
-	// workload's replicas, rounded up, like "30%"; numbers and percentages cannot be mixed.
-	// The percentages of all subsets are at most 100%, and exactly 100% when the last subset
-	// has one too. Where the sum is less than the workload's replicas and the last subset has
-	// a limit, the Pods beyond it belong to no subset.
-	// Unset means no limit.
+	// maxReplicas is the maximum number of Pods in the subset. It is a number, or a
+	// percentage of the workload's replicas such as "30%", rounded up. Numbers and
+	// percentages cannot be mixed. The sum of the percentages is at most 100%, and exactly
+	// 100% if the last subset has one. If the last subset has a limit and the sum is less
+	// than the workload's replicas, the remaining Pods belong to no subset. If unset, there
+	// is no limit.
 	// +optional
 	MaxReplicas *intstr.IntOrString `json:"maxReplicas,omitempty" protobuf:"bytes,5,opt,name=maxReplicas"`
 
-	// patch is merged into the Pod as a strategic merge patch. It says what a Pod of this
-	// subset has otherwise: labels, annotations, environment variables.
+	// patch is a strategic merge patch for the Pods of this subset. It can change labels,
+	// annotations and environment variables.
 	// +optional
 	// +patchStrategy=replace
 	Patch *runtime.RawExtension `json:"patch,omitempty" patchStrategy:"replace" protobuf:"bytes,6,opt,name=patch"`
 }
 
-// WorkloadSpreadStatus is what the controller observed.
+// WorkloadSpreadStatus is the observed state.
 type WorkloadSpreadStatus struct {
-	// observedGeneration is the generation of the WorkloadSpread that this status is about.
+	// observedGeneration is the generation of the WorkloadSpread that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
-	// subsetStatuses are the subsets, in the order of the spec.
+	// subsetStatuses are the states of the subsets, in the order of the spec.
 	// +optional
 	// +listType=atomic
 	SubsetStatuses []WorkloadSpreadSubsetStatus `json:"subsetStatuses,omitempty" protobuf:"bytes,2,rep,name=subsetStatuses"`
 
-	// versionedSubsetStatuses are the subsets as the Pods of each revision of the workload
-	// fill them, by the revision's hash.
+	// versionedSubsetStatuses maps the hash of each revision of the workload to the states
+	// of the subsets for that revision.
 	// +optional
 	VersionedSubsetStatuses map[string]WorkloadSpreadSubsetStatuses `json:"versionedSubsetStatuses,omitempty" protobuf:"bytes,3,rep,name=versionedSubsetStatuses"`
 }
@@ -200,7 +199,7 @@ type WorkloadSpreadSubsetStatus struct {
 	// name is the subset's name.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
-	// conditions are the latest observations: Schedulable.
+	// conditions are the latest observed conditions. Their types are Schedulable.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -208,18 +207,19 @@ type WorkloadSpreadSubsetStatus struct {
 	// +listMapKey=type
 	Conditions []WorkloadSpreadSubsetCondition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,2,rep,name=conditions"`
 
-	// replicas is how many Pods the subset has.
+	// replicas is the number of Pods in the subset.
 	Replicas int32 `json:"replicas" protobuf:"varint,3,opt,name=replicas"`
 
-	// missingReplicas is how many more the subset takes. -1 says that there is no limit.
+	// missingReplicas is the number of Pods that still fit into the subset. -1 means no
+	// limit.
 	MissingReplicas int32 `json:"missingReplicas" protobuf:"varint,4,opt,name=missingReplicas"`
 
-	// creatingPods are Pods that were let in and are not seen yet, with the time: by name, or
-	// by an identifier where the name is not known yet.
+	// creatingPods maps Pods that were admitted but are not observed yet to the time of
+	// admission. The key is the name, or an identifier if the name is not known yet.
 	// +optional
 	CreatingPods map[string]metav1.Time `json:"creatingPods,omitempty" protobuf:"bytes,5,rep,name=creatingPods"`
 
-	// deletingPods are Pods that are about to go, with the time.
+	// deletingPods maps Pods that are about to be deleted to the time of the request.
 	// +optional
 	DeletingPods map[string]metav1.Time `json:"deletingPods,omitempty" protobuf:"bytes,6,rep,name=deletingPods"`
 }
@@ -232,15 +232,15 @@ type WorkloadSpreadSubsetCondition struct {
 	// status is True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status" protobuf:"bytes,2,opt,name=status,casttype=k8s.io/api/core/v1.ConditionStatus"`
 
-	// lastTransitionTime is when status last changed.
+	// lastTransitionTime is the last time that status changed.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty" protobuf:"bytes,3,opt,name=lastTransitionTime"`
 
-	// reason is a word for machines that says why.
+	// reason is a machine-readable code for the cause.
 	// +optional
 	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
 
-	// message is a sentence for people that says why.
+	// message is a human-readable explanation.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,5,opt,name=message"`
 }

@@ -23,7 +23,7 @@ func ValidateAdvancedCronJob(job *apps.AdvancedCronJob) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&job.ObjectMeta, true, apivalidation.NameIsDNSLabel, metadata)
 	if len(job.Name) > maxCronJobName {
 		errs = append(errs, field.Invalid(metadata.Child("name"), job.Name,
-			fmt.Sprintf("must be no more than %d characters, because the names of its jobs add the time; shorten it", maxCronJobName)))
+			fmt.Sprintf("must be no more than %d characters, because job names append a timestamp; shorten it", maxCronJobName)))
 	}
 	return append(errs, validateAdvancedCronJobSpec(&job.Spec, field.NewPath("spec"))...)
 }

@@ -162,7 +162,7 @@ var specCases = map[string]struct {
 		func(_ *apps.CloneSetSpec, r *rolling) { r.Partition = text("9999999999%") }, []string{rollingPath + `partition: "9999999999%"`},
 	},
 	"partition without %": {
-		func(_ *apps.CloneSetSpec, r *rolling) { r.Partition = text("5") }, []string{rollingPath + `partition: "5": must be a number like 5`},
+		func(_ *apps.CloneSetSpec, r *rolling) { r.Partition = text("5") }, []string{rollingPath + `partition: "5": must be a non-negative`},
 	},
 	"maxUnavailable abc": {
 		func(_ *apps.CloneSetSpec, r *rolling) { r.MaxUnavailable = text("abc") }, []string{rollingPath + `maxUnavailable: "abc"`},
@@ -221,7 +221,7 @@ var specCases = map[string]struct {
 		func(_ *apps.CloneSetSpec, r *rolling) {
 			r.PriorityStrategy = weights(5)
 			r.PriorityStrategy.OrderPriority = order("a").OrderPriority
-		}, []string{rollingPath + "priorityStrategy: exclude each other"},
+		}, []string{rollingPath + "priorityStrategy: are mutually exclusive"},
 	},
 	"scatter": {
 		func(_ *apps.CloneSetSpec, r *rolling) {

@@ -188,10 +188,10 @@ func TestStatus(t *testing.T) {
 		},
 		"collisionCount falls": {
 			status: apps.CloneSetStatus{CollisionCount: ptr.To[int32](1)}, old: apps.CloneSetStatus{CollisionCount: ptr.To[int32](2)},
-			want: []string{"status.collisionCount: only grows"},
+			want: []string{"status.collisionCount: must not decrease"},
 		},
 		"collisionCount vanishes": {
-			old: apps.CloneSetStatus{CollisionCount: ptr.To[int32](2)}, want: []string{"status.collisionCount: only grows"},
+			old: apps.CloneSetStatus{CollisionCount: ptr.To[int32](2)}, want: []string{"status.collisionCount: cannot be unset"},
 		},
 	}
 	for name, test := range cases {

@@ -9,10 +9,10 @@ func validateCollisionCount(count, old *int32, path *field.Path) field.ErrorList
 		if old == nil {
 			return nil
 		}
-		return field.ErrorList{field.Required(path, "it is set already and only grows; send the stored value or a larger one")}
+		return field.ErrorList{field.Required(path, "cannot be unset, because it never decreases; send the stored value or a larger one")}
 	}
 	if old != nil && *count < *old {
-		return field.ErrorList{field.Invalid(path, *count, "only grows; send the stored value or a larger one")}
+		return field.ErrorList{field.Invalid(path, *count, "must not decrease; send the stored value or a larger one")}
 	}
 	return notNegative(int64(*count), path)
 }

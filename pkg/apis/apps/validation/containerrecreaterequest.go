@@ -35,7 +35,7 @@ func ValidateContainerRecreateRequestSpec(spec *apps.ContainerRecreateRequestSpe
 	}
 	if deadline := spec.ActiveDeadlineSeconds; deadline != nil && *deadline < 3 {
 		errs = append(errs, field.Invalid(path.Child("activeDeadlineSeconds"), *deadline,
-			"activeDeadlineSeconds can not be less than 3s; raise it, or leave it out for no deadline"))
+			"activeDeadlineSeconds can not be less than 3s; raise it, or remove it for no deadline"))
 	}
 	errs = append(errs, notNegative(int64(ptr.Deref(spec.TTLSecondsAfterFinished, 0)), path.Child("ttlSecondsAfterFinished"))...)
 	errs = append(errs, validateRecreateStrategy(spec.Strategy, path.Child("strategy"))...)
@@ -46,7 +46,7 @@ func ValidateContainerRecreateRequestSpec(spec *apps.ContainerRecreateRequestSpe
 		case name == "":
 			errs = append(errs, field.Required(at, "name a container of the Pod"))
 		case seen.Has(name):
-			errs = append(errs, field.Invalid(at, name, fmt.Sprintf("can not recreate %s multi times; name it once", name)))
+			errs = append(errs, field.Invalid(at, name, fmt.Sprintf("can not recreate %s multi times; list it once", name)))
 		}
 		seen.Insert(name)
 	}
@@ -102,7 +102,7 @@ func ContainerRecreateRequestFixed(request, old *apps.ContainerRecreateRequest) 
 	const active = pub.ContainerRecreateRequestActiveKey
 	if old.Status.CompletionTime == nil && request.Labels[active] != old.Labels[active] {
 		errs = append(errs, field.Forbidden(metadata.Child("labels").Key(active),
-			"not allowed to update label "+active+" before the request has ended: its node would lose sight of it"))
+			"not allowed to update label "+active+" before the request has ended, because the node agent finds the request by this label"))
 	}
 	if before := outOfServiceSince(old); before != nil && !before.Equal(outOfServiceSince(request)) {
 		const key = pub.ContainerRecreateRequestUnreadyAcquiredKey

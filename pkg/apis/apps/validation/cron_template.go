@@ -64,10 +64,10 @@ func validateScheduledPull(template *apps.ImagePullJobTemplate, path *field.Path
 	}
 	if policy.TTLSecondsAfterFinished != nil {
 		errs = append(errs, field.Forbidden(at.Child("ttlSecondsAfterFinished"),
-			"remove it; successfulJobsHistoryLimit and failedJobsHistoryLimit say how many jobs are kept"))
+			"not supported; use successfulJobsHistoryLimit and failedJobsHistoryLimit, which limit the number of finished jobs"))
 	}
 	if deadline := policy.ActiveDeadlineSeconds; deadline != nil && *deadline > maxPullSeconds {
-		errs = append(errs, field.Invalid(at.Child("activeDeadlineSeconds"), *deadline, "must be less than or equal to 86400, a day"))
+		errs = append(errs, field.Invalid(at.Child("activeDeadlineSeconds"), *deadline, "must be less than or equal to 86400 (one day)"))
 	}
 	return append(errs, validatePullDeadline(template, path)...)
 }

@@ -70,5 +70,5 @@ func WarnDaemonSet(_ context.Context, set, old *apps.DaemonSet) []string {
 	if !hooked(set) || old != nil && hooked(old) {
 		return nil
 	}
-	return []string{field.NewPath("spec", "lifecycle", "preNormal").String() + ": stored, but a DaemonSet does not act on it"}
+	return []string{field.NewPath("spec", "lifecycle", "preNormal").String() + ": a DaemonSet stores this field but ignores it"}
 }

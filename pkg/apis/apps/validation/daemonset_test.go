@@ -86,14 +86,14 @@ var daemonSetCases = map[string]struct {
 		[]string{rollingPath + `maxUnavailable: "101%": must not be greater than 100%`},
 	},
 	"maxUnavailable negative": {
-		func(_ *dsSpec, r *dsRolling) { r.MaxUnavailable = number(-1) }, []string{rollingPath + `maxUnavailable: "-1": must be a number`},
+		func(_ *dsSpec, r *dsRolling) { r.MaxUnavailable = number(-1) }, []string{rollingPath + `maxUnavailable: "-1": must be a non-negative`},
 	},
 	"amounts with decimals": {
 		func(s *dsSpec, r *dsRolling) {
 			r.MaxUnavailable, r.MaxSurge, r.Partition, s.BurstReplicas = text("2.5%"), text("2.5%"), text("2.5%"), text("2.5%")
 		}, []string{
-			rollingPath + `maxUnavailable: "2.5%": must be a number`, rollingPath + `maxSurge: "2.5%": must be a number`,
-			rollingPath + `partition: "2.5%": must be a number`, `spec.burstReplicas: "2.5%": must be a number`,
+			rollingPath + `maxUnavailable: "2.5%": must be a non-negative`, rollingPath + `maxSurge: "2.5%": must be a non-negative`,
+			rollingPath + `partition: "2.5%": must be a non-negative`, `spec.burstReplicas: "2.5%": must be a non-negative`,
 		},
 	},
 	"maxSurge 101%": {
@@ -223,13 +223,13 @@ func TestDaemonSetStatus(t *testing.T) {
 	requireErrors(t, []string{
 		"status.observedGeneration: -1", "status.currentNumberScheduled: -1", "status.numberMisscheduled: -1",
 		"status.desiredNumberScheduled: -1", "status.numberReady: -1", "status.updatedNumberScheduled: -1",
-		"status.numberAvailable: -1", "status.numberUnavailable: -1", "status.collisionCount: only grows",
+		"status.numberAvailable: -1", "status.numberUnavailable: -1", "status.collisionCount: must not decrease",
 	}, validation.ValidateDaemonSetStatusUpdate(set, old))
 }
 
 func TestWarnDaemonSet(t *testing.T) {
 	hook := &apps.DaemonSet{Spec: apps.DaemonSetSpec{Lifecycle: &pub.Lifecycle{PreNormal: &pub.LifecycleHook{}}}}
-	want := []string{"spec.lifecycle.preNormal: stored, but a DaemonSet does not act on it"}
+	want := []string{"spec.lifecycle.preNormal: a DaemonSet stores this field but ignores it"}
 	require.Equal(t, want, validation.WarnDaemonSet(t.Context(), hook, nil))
 	require.Equal(t, want, validation.WarnDaemonSet(t.Context(), hook, &apps.DaemonSet{}))
 	require.Empty(t, validation.WarnDaemonSet(t.Context(), hook, hook), "as it was")

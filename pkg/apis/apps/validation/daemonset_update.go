@@ -13,7 +13,7 @@ func validateDaemonSetUpdateStrategy(strategy *apps.DaemonSetUpdateStrategy, pat
 		return oneOf(path.Child("type"), strategy.Type, apps.RollingUpdateDaemonSetStrategyType, apps.OnDeleteDaemonSetStrategyType)
 	}
 	if strategy.RollingUpdate == nil {
-		return field.ErrorList{field.Required(path.Child("rollingUpdate"), "type RollingUpdate needs it; {} takes all defaults")}
+		return field.ErrorList{field.Required(path.Child("rollingUpdate"), "required with type RollingUpdate; use {} for the defaults")}
 	}
 	return validateRollingUpdateDaemonSet(strategy.RollingUpdate, path.Child("rollingUpdate"))
 }
@@ -43,11 +43,11 @@ func validateDaemonSetPace(rolling *apps.RollingUpdateDaemonSet, path *field.Pat
 			"may not be set when maxUnavailable is non-zero; set one of them to 0"))
 	case !unavailable && !surge:
 		errs = append(errs, field.Required(path.Child("maxUnavailable"),
-			"cannot be 0 when maxSurge is 0, or no Pod can be updated; raise one of them"))
+			"cannot be 0 when maxSurge is 0, because then no Pod can be updated; raise one of them"))
 	}
 	if surge && rolling.RollingUpdateType == apps.InplaceRollingUpdateType {
 		errs = append(errs, field.Invalid(path.Child("maxSurge"), rolling.MaxSurge.String(),
-			"must be 0 with InPlaceIfPossible, which keeps the Pod; set it to 0, or use Standard"))
+			"must be 0 with InPlaceIfPossible, because in-place updates keep the Pod; set it to 0, or use Standard"))
 	}
 	return errs
 }

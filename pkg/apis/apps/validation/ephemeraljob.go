@@ -27,7 +27,7 @@ func ValidateEphemeralJobUpdate(job, old *apps.EphemeralJob) field.ErrorList {
 	})
 	if old.Status.StartTime != nil && !apiequality.Semantic.DeepEqual(job.Spec.Template, old.Spec.Template) {
 		errs = append(errs, field.Forbidden(spec.Child("template"),
-			"cannot be changed once the job has started, since containers in Pods stay as they are; create another EphemeralJob"))
+			"cannot be changed after the job has started, because ephemeral containers in Pods cannot change; create another EphemeralJob"))
 	}
 	return errs
 }

@@ -151,7 +151,7 @@ func TestEphemeralJobKeepsItsTemplateOnceStarted(t *testing.T) {
 	stored := job(nil)
 	stored.Status.StartTime = new(metav1.Now())
 	changed := job(func(_ *apps.EphemeralJobSpec, c *corev1.EphemeralContainer) { c.Image = "demo:v2" })
-	requireErrors(t, []string{"spec.template: once the job has started"}, validation.ValidateEphemeralJobUpdate(changed, stored))
+	requireErrors(t, []string{"spec.template: after the job has started"}, validation.ValidateEphemeralJobUpdate(changed, stored))
 	requireErrors(t, nil, validation.ValidateEphemeralJobUpdate(changed, job(nil)))
 
 	tuned := job(func(s *apps.EphemeralJobSpec, _ *corev1.EphemeralContainer) {

@@ -35,7 +35,7 @@ func validateImages(images []string, path *field.Path) field.ErrorList {
 	seen := sets.New[string]()
 	for i, image := range images {
 		if seen.Has(image) {
-			errs = append(errs, field.Invalid(path.Index(i), image, "images cannot have duplicate values; remove this one"))
+			errs = append(errs, field.Invalid(path.Index(i), image, "images cannot have duplicate values; remove the duplicate"))
 			continue
 		}
 		seen.Insert(image)

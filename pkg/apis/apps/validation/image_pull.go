@@ -63,7 +63,7 @@ func validateNodeNames(names []string, path *field.Path) field.ErrorList {
 		case name == "":
 			errs = append(errs, field.Required(path.Index(i), "name a node"))
 		case seen.Has(name):
-			errs = append(errs, field.Invalid(path.Index(i), name, "duplicated name in selector names; remove this one"))
+			errs = append(errs, field.Invalid(path.Index(i), name, "duplicated name in selector names; remove the duplicate"))
 		}
 		seen.Insert(name)
 	}
@@ -91,9 +91,9 @@ func validatePullParallelism(value *intstr.IntOrString, path *field.Path) field.
 	problem := ""
 	switch {
 	case strings.HasSuffix(value.StrVal, "%"):
-		problem = "parallelism does not support percentage value; give a number of nodes like 5"
+		problem = "parallelism does not support percentage value; set a number of nodes such as 5"
 	case err != nil:
-		problem = "parallelism must be a valid integer; give a number of nodes like 5"
+		problem = "parallelism must be a valid integer; set a number of nodes such as 5"
 	case count < 0:
 		problem = "parallelism must be non-negative; 0 pauses the job"
 	default:

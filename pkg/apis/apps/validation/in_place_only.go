@@ -12,8 +12,7 @@ import (
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
-const inPlaceOnlyMessage = "InPlaceOnly lets only the images of containers change; " +
-	"put the stored value back, or use InPlaceIfPossible"
+const inPlaceOnlyMessage = "with InPlaceOnly, only container images can change; put the stored value back, or use InPlaceIfPossible"
 
 // validateInPlaceOnly refuses a change that no Pod could take in place. The metadata of the
 // template may change. Both templates are compared as if defaulted, so that what a user

@@ -12,7 +12,7 @@ import (
 )
 
 // Case cloneset 9.
-func TestInPlaceOnlyRefusesWhatCannotChangeInPlace(t *testing.T) {
+func TestInPlaceOnlyRefusesOtherChanges(t *testing.T) {
 	cases := map[string]struct {
 		change change
 		want   []string
@@ -26,7 +26,7 @@ func TestInPlaceOnlyRefusesWhatCannotChangeInPlace(t *testing.T) {
 			func(s *apps.CloneSetSpec, _ *rolling) {
 				s.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
 			},
-			[]string{templatePath + "containers[0].env: InPlaceOnly lets only the images of containers change"},
+			[]string{templatePath + "containers[0].env: with InPlaceOnly, only container images can change"},
 		},
 		"image and two fields": {
 			func(s *apps.CloneSetSpec, _ *rolling) {

@@ -62,13 +62,13 @@ func validateImageTags(tags []apps.ImageTagSpec, path *field.Path) field.ErrorLi
 		tag, at := &tags[i], path.Index(i)
 		switch {
 		case tag.Tag == "":
-			errs = append(errs, field.Required(at.Child("tag"), "give a tag like v1, or a digest"))
+			errs = append(errs, field.Required(at.Child("tag"), "set a tag such as v1, or a digest"))
 		case seen.Has(tag.Tag):
 			errs = append(errs, field.Duplicate(at.Child("tag"), tag.Tag))
 		}
 		seen.Insert(tag.Tag)
 		if tag.CreatedAt == nil {
-			errs = append(errs, field.Required(at.Child("createdAt"), "deadlines count from it; set the time at which the tag was asked for"))
+			errs = append(errs, field.Required(at.Child("createdAt"), "deadlines start at this time; set it to the time of the request"))
 		}
 		errs = append(errs, notNegative(tag.Version, at.Child("version"))...)
 		errs = append(errs, validateTagPullPolicy(tag.PullPolicy, at.Child("pullPolicy"))...)
@@ -80,12 +80,12 @@ func validateImageTags(tags []apps.ImageTagSpec, path *field.Path) field.ErrorLi
 // validateTagPullPolicy leaves backoffLimit alone: nodes take a negative one for the default.
 func validateTagPullPolicy(policy *apps.ImageTagPullPolicy, path *field.Path) field.ErrorList {
 	if policy == nil {
-		return field.ErrorList{field.Required(path, "set its ttlSecondsAfterFinished")}
+		return field.ErrorList{field.Required(path, "set pullPolicy.ttlSecondsAfterFinished")}
 	}
 	errs := notNegative(int64(ptr.Deref(policy.TimeoutSeconds, 0)), path.Child("timeoutSeconds"))
 	if policy.TTLSecondsAfterFinished == nil {
 		errs = append(errs, field.Required(path.Child("ttlSecondsAfterFinished"),
-			"set how many seconds the tag stays in the list after its pull has ended"))
+			"set the number of seconds that the tag stays in the list after the pull has finished"))
 	}
 	return errs
 }

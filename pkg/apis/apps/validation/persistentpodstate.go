@@ -64,7 +64,7 @@ func validateRememberedAnnotations(annotations []apps.PersistentPodAnnotation, p
 		at := path.Index(i).Child("key")
 		switch {
 		case annotation.Key == "":
-			errs = append(errs, field.Required(at, "name the key of a Pod annotation"))
+			errs = append(errs, field.Required(at, "set the key of a Pod annotation"))
 		case seen.Has(annotation.Key):
 			errs = append(errs, field.Duplicate(at, annotation.Key))
 		default:
@@ -95,7 +95,7 @@ func validateTopology(spec *apps.PersistentPodStateSpec, path *field.Path) field
 	}
 	if keys == 0 {
 		errs = append(errs, field.Required(path,
-			"requiredPersistentTopology or preferredPersistentTopology must name a label of nodes, like kubernetes.io/hostname"))
+			"requiredPersistentTopology or preferredPersistentTopology must name a node label such as kubernetes.io/hostname"))
 	}
 	return errs
 }
@@ -104,7 +104,7 @@ func validateNodeLabelKeys(keys []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, key := range keys {
 		if key == "" {
-			errs = append(errs, field.Required(path.Index(i), "name the key of a label of nodes"))
+			errs = append(errs, field.Required(path.Index(i), "set the key of a node label"))
 			continue
 		}
 		errs = append(errs, metav1validation.ValidateLabelName(key, path.Index(i))...)

@@ -74,7 +74,7 @@ func validatePodProbeMarkerSpec(spec *apps.PodProbeMarkerSpec, path *field.Path)
 		errs = append(errs, validateProbeName(probe.Name, names, at.Child("name"))...)
 		if probe.ContainerName == "" {
 			errs = append(errs, field.Required(at.Child("containerName"),
-				"probe containerName can't be empty in PodProbeMarker; name the container that is probed"))
+				"probe containerName can't be empty in PodProbeMarker; name the container to probe"))
 		}
 		errs = append(errs, validateContainerProbe(&probe.Probe, at.Child("probe"))...)
 		errs = append(errs, validateProbeCondition(probe, conditions, at)...)
@@ -91,10 +91,10 @@ func validateProbeName(name string, seen sets.Set[string], path *field.Path) fie
 	case seen.Has(name):
 		return field.ErrorList{repeated(path, name, "probe name must be unique in PodProbeMarker")}
 	case strings.Contains(name, "#"):
-		return field.ErrorList{field.Invalid(path, name, "probe name can't contains '#'; choose one without it")}
+		return field.ErrorList{field.Invalid(path, name, "probe name can't contains '#'; use a name without '#'")}
 	case reservedProbeNames.Has(name):
 		return field.ErrorList{field.Invalid(path, name,
-			fmt.Sprintf("probe name can't be %s, a condition that every Pod has; choose another one", name))}
+			fmt.Sprintf("probe name can't be %s, a condition that every Pod has; use another name", name))}
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func validateContainerProbe(probe *apps.ContainerProbeSpec, path *field.Path) fi
 	if probe.GRPC != nil {
 		errs = append(errs, field.Forbidden(path.Child("grpc"), "must specify a handler type of exec, tcpSocket or httpGet"))
 	}
-	const noHost = "host field in probes is not allowed; the Pod itself is probed"
+	const noHost = "host field in probes is not allowed, because probes go to the Pod; remove it"
 	if probe.TCPSocket != nil && probe.TCPSocket.Host != "" {
 		errs = append(errs, field.Forbidden(path.Child("tcpSocket", "host"), noHost))
 	}
@@ -127,7 +127,7 @@ func validateContainerProbe(probe *apps.ContainerProbeSpec, path *field.Path) fi
 		errs = append(errs, field.Forbidden(at.Child("host"), noHost))
 	}
 	if probe.HTTPGet.Path == "" {
-		return append(errs, field.Required(at.Child("path"), "name the path to get, such as /"))
+		return append(errs, field.Required(at.Child("path"), "set the path of the request, such as /"))
 	}
 	if _, err := url.Parse(probe.HTTPGet.Path); err != nil {
 		errs = append(errs, field.Invalid(at.Child("path"), probe.HTTPGet.Path, "must be a valid URL path"))
@@ -148,7 +148,7 @@ func validateProbeCondition(probe *apps.PodContainerProbe, seen sets.Set[string]
 		return field.ErrorList{repeated(at, condition, "podConditionType "+condition+" must be unique in podProbeMarker")}
 	}
 	if reservedConditions.Has(condition) {
-		return field.ErrorList{field.Invalid(at, condition, "Kubernetes or Kruise write this condition; choose another type")}
+		return field.ErrorList{field.Invalid(at, condition, "this condition is reserved for Kubernetes or Kruise; use another type")}
 	}
 	var errs field.ErrorList
 	for _, message := range validation.IsQualifiedName(condition) {

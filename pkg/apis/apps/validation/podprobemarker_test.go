@@ -148,7 +148,7 @@ var markerCases = map[string]struct {
 	},
 	"condition of the kubelet": {
 		func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) { p.PodConditionType = "Ready" },
-		[]string{probePath + "podConditionType: write this condition"},
+		[]string{probePath + "podConditionType: this condition is reserved"},
 	},
 	"condition is no name": {
 		func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) { p.PodConditionType = "not valid" },

@@ -55,7 +55,7 @@ func validateResourceDistributionStatus(status *apps.ResourceDistributionStatus)
 
 func validateResourceDistributionSpec(spec *apps.ResourceDistributionSpec, path *field.Path) field.ErrorList {
 	if len(spec.Resource.Raw) == 0 {
-		return field.ErrorList{field.Required(path.Child("resource"), "empty resource is not allowed; give a Secret or a ConfigMap")}
+		return field.ErrorList{field.Required(path.Child("resource"), "empty resource is not allowed; set a Secret or a ConfigMap")}
 	}
 	errs := validateCopied(spec.Resource.Raw, path.Child("resource"))
 	return append(errs, validateTargets(&spec.Targets, path.Child("targets"))...)
@@ -98,7 +98,7 @@ func validateCopied(raw []byte, path *field.Path) field.ErrorList {
 
 // undecodable does not show the value: it may be a Secret's.
 func undecodable(raw []byte, path *field.Path, err error) *field.Error {
-	return field.Invalid(path, fmt.Sprintf("<%d bytes>", len(raw)), "failed to deserialize; it must be a whole object: "+err.Error())
+	return field.Invalid(path, fmt.Sprintf("<%d bytes>", len(raw)), "failed to deserialize; use a complete object:  "+err.Error())
 }
 
 func validateSameResource(raw, stored []byte, path *field.Path) field.ErrorList {
@@ -120,7 +120,8 @@ func validateTargets(targets *apps.ResourceDistributionTargets, path *field.Path
 	excluded, included := names(targets.ExcludedNamespaces.List), names(targets.IncludedNamespaces.List)
 	if both := sets.List(excluded.Intersection(included)); len(both) > 0 {
 		errs = append(errs, field.Invalid(path, both,
-			fmt.Sprintf("ambiguous targets because namespace %v is in both includedNamespaces and excludedNamespaces; take it out of one", both)))
+			fmt.Sprintf("ambiguous targets because namespace %v is in both includedNamespaces and excludedNamespaces; remove it from one of them",
+				both)))
 	}
 	return append(errs, metav1validation.ValidateLabelSelector(
 		&targets.NamespaceSelector, metav1validation.LabelSelectorValidationOptions{}, path.Child("namespaceSelector"))...)

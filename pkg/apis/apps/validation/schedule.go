@@ -15,9 +15,9 @@ func validateSchedule(schedule string, zone *string, path *field.Path) field.Err
 	at := path.Child("schedule")
 	var errs field.ErrorList
 	if schedule == "" {
-		errs = append(errs, field.Required(at, `give five fields like "0 8 * * *", or a word like "@hourly"`))
+		errs = append(errs, field.Required(at, `use five fields such as "0 8 * * *", or a macro such as "@hourly"`))
 	} else if err := parseSchedule(schedule); err != nil {
-		errs = append(errs, field.Invalid(at, schedule, err.Error()+`; give five fields like "0 8 * * *", or a word like "@hourly"`))
+		errs = append(errs, field.Invalid(at, schedule, err.Error()+`; use five fields such as "0 8 * * *", or a macro such as "@hourly"`))
 	}
 	if zone == nil {
 		return errs
@@ -43,10 +43,10 @@ func parseSchedule(schedule string) (err error) {
 func validateTimeZone(zone string, path *field.Path) field.ErrorList {
 	if zone == "" || strings.EqualFold(zone, "Local") {
 		return field.ErrorList{field.Invalid(path, zone,
-			"must name a time zone like Etc/UTC; remove the field for the zone of the controller's machine")}
+			"must name a time zone such as Etc/UTC; to use the controller's time zone, remove the field")}
 	}
 	if _, err := time.LoadLocation(zone); err != nil {
-		return field.ErrorList{field.Invalid(path, zone, err.Error()+"; name a time zone like Etc/UTC")}
+		return field.ErrorList{field.Invalid(path, zone, err.Error()+"; use a time zone such as Etc/UTC")}
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func selects(matcher labels.Selector, values map[string]string, path *field.Path
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, values,
-		"`selector` does not match template `labels`; add the labels that the selector asks for")}
+		"`selector` does not match template `labels`; add the labels that the selector requires")}
 }
 
 // unchanged refuses another value than the stored one.

@@ -107,13 +107,13 @@ func validateCanary(set *apps.SidecarSet) field.ErrorList {
 	var errs field.ErrorList
 	switch base := set.Annotations[pub.SidecarSetBaseKey]; base {
 	case "":
-		errs = append(errs, field.Required(annotation(pub.SidecarSetBaseKey), "name the SidecarSet of which this one is the canary"))
+		errs = append(errs, field.Required(annotation(pub.SidecarSetBaseKey), "name the base SidecarSet of this canary"))
 	case set.Name:
 		errs = append(errs, field.Invalid(annotation(pub.SidecarSetBaseKey), base, "a SidecarSet cannot be its own canary; name another one"))
 	}
 	if set.Spec.UpdateStrategy.Type != apps.NotUpdateSidecarSetStrategyType {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "updateStrategy", "type"), set.Spec.UpdateStrategy.Type,
-			"must be NotUpdate for a canary, which new Pods alone get"))
+			"must be NotUpdate for a canary, because a canary applies only to new Pods"))
 	}
 	return errs
 }
@@ -133,7 +133,7 @@ func validateSidecarsChange(containers, old []apps.SidecarContainer, path *field
 		switch {
 		case !found:
 			errs = append(errs, field.Invalid(path.Index(i).Child("name"), containers[i].Name,
-				"is not found among the stored containers; an update cannot add or rename one, create another SidecarSet for it"))
+				"is not a stored container; an update cannot add or rename containers; create another SidecarSet for it"))
 		case upgrade != "" && containers[i].UpgradeStrategy.UpgradeType != upgrade:
 			errs = append(errs, field.Invalid(path.Index(i).Child("upgradeStrategy", "upgradeType"), containers[i].UpgradeStrategy.UpgradeType,
 				"upgradeType is immutable; put "+string(upgrade)+" back"))
@@ -163,7 +163,7 @@ func validateNamesInPod(spec *apps.SidecarSetSpec, path *field.Path) field.Error
 		}
 		for _, other := range sets.List(clashes.Delete("")) {
 			errs = append(errs, field.Invalid(at.Child("name"), container.Name,
-				"HotUpgrade gives a container two names, ending in -1 and -2, and one of them is that of container "+other+"; rename one"))
+				"HotUpgrade creates containers with the suffixes -1 and -2, and one of these names belongs to container "+other+"; rename one"))
 		}
 	})
 	return errs

@@ -121,11 +121,11 @@ var sidecarCases = map[string]struct {
 	},
 	"hot: the second name is taken": {
 		onSpec(func(s *apps.SidecarSetSpec) { s.Containers = []apps.SidecarContainer{hot("agent"), sidecar("agent-2")} }),
-		[]string{"spec.containers[1].name: one of them is that of container agent"},
+		[]string{"spec.containers[1].name: one of these names belongs to container agent"},
 	},
 	"hot: the second name is taken before": {
 		onSpec(func(s *apps.SidecarSetSpec) { s.Containers = []apps.SidecarContainer{sidecar("agent-1"), hot("agent")} }),
-		[]string{"spec.containers[1].name: one of them is that of container agent-1"},
+		[]string{"spec.containers[1].name: one of these names belongs to container agent-1"},
 	},
 	"hot: a long name":     {onContainer(func(c *apps.SidecarContainer) { *c = hot(strings.Repeat("a", 61)) }), nil},
 	"hot: too long a name": {onContainer(func(c *apps.SidecarContainer) { *c = hot(strings.Repeat("a", 62)) }), []string{agentPath + "name: Too long"}},
@@ -195,7 +195,7 @@ var sidecarCases = map[string]struct {
 			p.ResourcesExpr.Requests = &apps.ResourceExprs{CPU: "cpu / 0", Memory: "memory * memory"}
 		}), []string{
 			agentPath + "resourcesPolicy.resourcesExpr.limits.cpu: ends", agentPath + "resourcesPolicy.resourcesExpr.limits.memory: disk",
-			agentPath + "resourcesPolicy.resourcesExpr.requests.cpu: zero", agentPath + "resourcesPolicy.resourcesExpr.requests.memory: multiplied",
+			agentPath + "resourcesPolicy.resourcesExpr.requests.cpu: zero", agentPath + "resourcesPolicy.resourcesExpr.requests.memory: cannot multiply",
 		},
 	},
 	"resourcesPolicy of an init container": {
@@ -250,7 +250,7 @@ var sidecarCases = map[string]struct {
 		onSpec(func(s *apps.SidecarSetSpec) {
 			s.UpdateStrategy.PriorityStrategy = weights(5)
 			s.UpdateStrategy.PriorityStrategy.OrderPriority = order("a").OrderPriority
-		}), []string{updatePath + "priorityStrategy: exclude each other"},
+		}), []string{updatePath + "priorityStrategy: are mutually exclusive"},
 	},
 	"priority: weight": {onSpec(func(s *apps.SidecarSetSpec) { s.UpdateStrategy.PriorityStrategy = weights(0, 101) }), []string{updatePath + "priorityStrategy.weightPriority[1].weight: 101"}},
 	"priority: order":  {onSpec(func(s *apps.SidecarSetSpec) { s.UpdateStrategy.PriorityStrategy = order("") }), []string{updatePath + "priorityStrategy.orderPriority[0].orderedKey: Required"}},

@@ -59,7 +59,7 @@ func conflicts(set, other *apps.SidecarSet) field.ErrorList {
 	return append(errs, annotationConflicts(set, other, spec.Child("patchPodMetadata"))...)
 }
 
-const separate = "; choose another one, or let the two select different Pods"
+const separate = "; use another one, or let the two select different Pods"
 
 func containerConflicts(set, other *apps.SidecarSet, path *field.Path) field.ErrorList {
 	taken := map[string]bool{}
@@ -91,7 +91,7 @@ func volumeConflicts(set, other *apps.SidecarSet, path *field.Path) field.ErrorL
 		volume := &set.Spec.Volumes[i]
 		if their := theirs[volume.Name]; their != nil && !apiequality.Semantic.DeepEqual(volume, their) {
 			errs = append(errs, field.Invalid(path.Index(i).Child("name"), volume.Name,
-				fmt.Sprintf("a volume of this name is in conflict with that of SidecarSet %s, which has another source%s", other.Name, separate)))
+				fmt.Sprintf("the volume is in conflict with a volume of SidecarSet %s, which has another source%s", other.Name, separate)))
 		}
 	}
 	return errs
@@ -111,7 +111,7 @@ func annotationConflicts(set, other *apps.SidecarSet, path *field.Path) field.Er
 		for _, key := range slices.Sorted(maps.Keys(patch.Annotations)) {
 			if policy, found := theirs[key]; found && overwrites(patch.PatchPolicy, policy) {
 				errs = append(errs, field.Invalid(path.Index(i).Child("annotations").Key(key), string(patch.PatchPolicy),
-					fmt.Sprintf("the annotation is in conflict with that of SidecarSet %s, whose patchPolicy is %s%s", other.Name, policy, separate)))
+					fmt.Sprintf("the annotation is in conflict with SidecarSet %s, whose patchPolicy is %s%s", other.Name, policy, separate)))
 			}
 		}
 	}

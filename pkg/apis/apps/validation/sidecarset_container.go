@@ -51,7 +51,8 @@ func validateUpgrade(container *apps.SidecarContainer, initContainer bool, path 
 	case apps.SidecarContainerColdUpgrade:
 	case apps.SidecarContainerHotUpgrade:
 		if strategy.HotUpgradeEmptyImage == "" && len(container.NamesInPod(initContainer)) > 1 {
-			return field.ErrorList{field.Required(path.Child("hotUpgradeEmptyImage"), "HotUpgrade needs an image for the container that is empty")}
+			return field.ErrorList{field.Required(path.Child("hotUpgradeEmptyImage"),
+				"required with HotUpgrade; set the image of the empty container")}
 		}
 	default:
 		return field.ErrorList{field.NotSupported(path.Child("upgradeType"), strategy.UpgradeType,
@@ -113,7 +114,7 @@ func validateResourcesPolicy(container *apps.SidecarContainer, initContainer boo
 		errs = append(errs, field.Forbidden(path, "resourcesPolicy and resources are mutually exclusive; remove one of them"))
 	}
 	if initContainer && !container.KeepsRunning() {
-		errs = append(errs, field.Forbidden(path, "of initContainers, only those with restartPolicy Always can have it; remove it"))
+		errs = append(errs, field.Forbidden(path, "an initContainer can have it only with restartPolicy Always; remove it"))
 	}
 	switch policy.TargetContainersMode {
 	case apps.TargetContainersModeSum, apps.TargetContainersModeMax:
@@ -135,7 +136,7 @@ func validateTargetRegex(text *string, path *field.Path) field.ErrorList {
 		return nil
 	}
 	if *text == "" {
-		return field.ErrorList{field.Invalid(path, *text, "must not be empty; .* means all containers")}
+		return field.ErrorList{field.Invalid(path, *text, "must not be empty; use .* for all containers")}
 	}
 	if _, err := regexp.Compile(*text); err != nil {
 		return field.ErrorList{field.Invalid(path, *text, err.Error())}

@@ -65,7 +65,7 @@ func validatePatchPodMetadata(patches []apps.SidecarSetPatchPodMetadata, path *f
 	for i := range patches {
 		patch, at := &patches[i], path.Index(i)
 		if len(patch.Annotations) == 0 {
-			errs = append(errs, field.Required(at.Child("annotations"), "name the annotations that Pods get"))
+			errs = append(errs, field.Required(at.Child("annotations"), "set the annotations that Pods get"))
 		}
 		switch patch.PatchPolicy {
 		case apps.SidecarSetRetainPatchPolicy, apps.SidecarSetOverwritePatchPolicy, apps.SidecarSetMergePatchJSONPatchPolicy:
@@ -96,7 +96,7 @@ func validatePatchedAnnotation(key string, patch *apps.SidecarSetPatchPodMetadat
 	}
 	value := patch.Annotations[key]
 	if patch.PatchPolicy == apps.SidecarSetMergePatchJSONPatchPolicy && !json.Valid([]byte(value)) {
-		errs = append(errs, field.Invalid(path, value, "must be JSON to be merged with MergePatchJson"))
+		errs = append(errs, field.Invalid(path, value, "must be JSON, because MergePatchJson merges it"))
 	}
 	return errs
 }

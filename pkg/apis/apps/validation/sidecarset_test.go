@@ -98,7 +98,7 @@ func TestSidecarSetUpdate(t *testing.T) {
 			change: func(s *apps.SidecarSetSpec, _ *apps.SidecarContainer) {
 				s.Containers = append(s.Containers, sidecar("new"))
 			},
-			want: []string{"spec.containers[2].name: is not found among the stored containers"},
+			want: []string{"spec.containers[2].name: is not a stored container"},
 		},
 		"an init container more": {
 			change: func(s *apps.SidecarSetSpec, _ *apps.SidecarContainer) {
@@ -178,7 +178,7 @@ func TestSidecarSetStatus(t *testing.T) {
 
 	falls, old := sidecars(nil), sidecars(nil)
 	falls.Status.CollisionCount, old.Status.CollisionCount = ptr.To[int32](1), ptr.To[int32](2)
-	requireErrors(t, []string{"status.collisionCount: only grows"}, validation.ValidateSidecarSetStatusUpdate(falls, old))
+	requireErrors(t, []string{"status.collisionCount: must not decrease"}, validation.ValidateSidecarSetStatusUpdate(falls, old))
 }
 
 func TestSidecarSetErrorsInV1alpha1(t *testing.T) {

@@ -114,7 +114,7 @@ var statefulSetCases = map[string]struct {
 	},
 	"OnDelete with a block": {
 		func(s *stsSpec, _ *stsRolling) { s.UpdateStrategy.Type = "OnDelete" },
-		[]string{"spec.updateStrategy.rollingUpdate: only allowed for type RollingUpdate"},
+		[]string{"spec.updateStrategy.rollingUpdate: only allowed with type RollingUpdate"},
 	},
 	"podUpdatePolicy": {
 		func(_ *stsSpec, r *stsRolling) { r.PodUpdatePolicy = "Maybe" },
@@ -152,10 +152,10 @@ var statefulSetCases = map[string]struct {
 		func(_ *stsSpec, r *stsRolling) { r.MaxUnavailable = number(-1) }, []string{rollingPath + `maxUnavailable: "-1"`},
 	},
 	"maxUnavailable with decimals": {
-		func(_ *stsSpec, r *stsRolling) { r.MaxUnavailable = text("2.5%") }, []string{rollingPath + `maxUnavailable: "2.5%": must be a number`},
+		func(_ *stsSpec, r *stsRolling) { r.MaxUnavailable = text("2.5%") }, []string{rollingPath + `maxUnavailable: "2.5%": must be a non-negative`},
 	},
 	"maxUnavailable without %": {
-		func(_ *stsSpec, r *stsRolling) { r.MaxUnavailable = text("2") }, []string{rollingPath + `maxUnavailable: "2": must be a number`},
+		func(_ *stsSpec, r *stsRolling) { r.MaxUnavailable = text("2") }, []string{rollingPath + `maxUnavailable: "2": must be a non-negative`},
 	},
 	"maxUnavailable 2 with OrderedReady": {
 		func(s *stsSpec, r *stsRolling) { s.PodManagementPolicy, r.MaxUnavailable = "OrderedReady", number(2) },
@@ -199,7 +199,7 @@ var statefulSetCases = map[string]struct {
 
 	"reserveOrdinals": {reserve(intstr.FromInt32(0), intstr.FromString("0-2"), intstr.FromString("5-5")), nil},
 	"reserveOrdinals negative": {
-		reserve(intstr.FromInt32(1), intstr.FromInt32(-1)), []string{`spec.reserveOrdinals[1]: "-1": must be a number like 3 or a range`},
+		reserve(intstr.FromInt32(1), intstr.FromInt32(-1)), []string{`spec.reserveOrdinals[1]: "-1": must be a non-negative number such as 3, or a range`},
 	},
 	"reserveOrdinals backwards": {reserve(intstr.FromString("3-2")), []string{`spec.reserveOrdinals[0]: "3-2"`}},
 	"reserveOrdinals as text":   {reserve(intstr.FromString("3")), []string{`spec.reserveOrdinals[0]: "3"`}},

@@ -68,14 +68,14 @@ func validateGrowth(claim, old *corev1.PersistentVolumeClaim, path *field.Path) 
 	var errs field.ErrorList
 	if size.Cmp(before) < 0 {
 		errs = append(errs, field.Forbidden(path.Child("resources", "requests").Key(string(corev1.ResourceStorage)),
-			"with OnPodRollingUpdate a claim can only grow; ask for "+before.String()+" or more, or use OnDelete"))
+			"with OnPodRollingUpdate a claim can only grow; request "+before.String()+" or more, or use OnDelete"))
 	}
 	rest, stored := claim.Spec.DeepCopy(), old.Spec.DeepCopy()
 	delete(rest.Resources.Requests, corev1.ResourceStorage)
 	delete(stored.Resources.Requests, corev1.ResourceStorage)
 	if !apiequality.Semantic.DeepEqual(rest, stored) {
 		errs = append(errs, field.Forbidden(path,
-			"with OnPodRollingUpdate only the storage that a claim asks for can change; put the other fields back, or use OnDelete"))
+			"with OnPodRollingUpdate only the requested storage of a claim can change; put the other fields back, or use OnDelete"))
 	}
 	return errs
 }

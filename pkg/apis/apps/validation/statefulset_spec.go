@@ -69,7 +69,7 @@ func validateServiceName(name string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-const reservedMessage = `must be a number like 3 or a range like "0-2", not negative, with the smaller number first`
+const reservedMessage = `must be a non-negative number such as 3, or a range such as "0-2" with the smaller number first`
 
 // validateReserved checks a number that no Pod gets, or a range of them.
 func validateReserved(value *intstr.IntOrString, path *field.Path) field.ErrorList {

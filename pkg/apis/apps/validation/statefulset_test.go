@@ -106,7 +106,7 @@ func TestStatefulSetInPlaceOnly(t *testing.T) {
 	set.Spec.Template.Spec.HostNetwork = true
 	set.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "i", Image: "demo:v2"}}
 	requireErrors(t, []string{
-		templatePath + "hostNetwork: InPlaceOnly lets only the images of containers change", templatePath + "initContainers: InPlaceOnly",
+		templatePath + "hostNetwork: with InPlaceOnly, only container images can change", templatePath + "initContainers: InPlaceOnly",
 	}, validation.ValidateStatefulSetUpdate(set, old))
 	set.Spec.UpdateStrategy.RollingUpdate.PodUpdatePolicy = "InPlaceIfPossible"
 	requireErrors(t, nil, validation.ValidateStatefulSetUpdate(set, old))
@@ -132,14 +132,14 @@ func TestClaimGrowth(t *testing.T) {
 		},
 		"shrinks": {
 			[]corev1.PersistentVolumeClaim{sized("a", "2Gi")}, []corev1.PersistentVolumeClaim{sized("a", "1Gi")}, "OnPodRollingUpdate",
-			[]string{path + "[0].spec.resources.requests[storage]: a claim can only grow; ask for 2Gi or more"},
+			[]string{path + "[0].spec.resources.requests[storage]: a claim can only grow; request 2Gi or more"},
 		},
 		"shrinks with OnDelete": {
 			[]corev1.PersistentVolumeClaim{sized("a", "2Gi")}, []corev1.PersistentVolumeClaim{sized("a", "1Gi")}, "OnDelete", nil,
 		},
 		"changes otherwise": {
 			[]corev1.PersistentVolumeClaim{sized("a", "1Gi")}, []corev1.PersistentVolumeClaim{claim("a", corev1.ReadWriteMany)}, "OnPodRollingUpdate",
-			[]string{path + "[0].spec: only the storage that a claim asks for can change"},
+			[]string{path + "[0].spec: only the requested storage of a claim can change"},
 		},
 		"added":   {nil, []corev1.PersistentVolumeClaim{sized("a", "1Gi")}, "OnPodRollingUpdate", []string{path + "[0].metadata.name: no claim can be added"}},
 		"removed": {[]corev1.PersistentVolumeClaim{sized("a", "1Gi")}, nil, "OnPodRollingUpdate", []string{path + ": no claim can be removed"}},
@@ -175,5 +175,5 @@ func TestStatefulSetStatus(t *testing.T) {
 	}, validation.ValidateStatefulSetStatusUpdate(set, validStatefulSet()))
 	old := validStatefulSet()
 	old.Status.CollisionCount = ptr.To[int32](2)
-	requireErrors(t, []string{"status.collisionCount: only grows"}, validation.ValidateStatefulSetStatusUpdate(validStatefulSet(), old))
+	requireErrors(t, []string{"status.collisionCount: cannot be unset"}, validation.ValidateStatefulSetStatusUpdate(validStatefulSet(), old))
 }

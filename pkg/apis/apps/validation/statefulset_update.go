@@ -24,7 +24,7 @@ func validateStatefulSetUpdateStrategy(spec *apps.StatefulSetSpec, path *field.P
 		return errs
 	}
 	if strategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
-		return append(errs, field.Invalid(block, field.OmitValueType{}, "only allowed for type RollingUpdate; remove it, or change type"))
+		return append(errs, field.Invalid(block, field.OmitValueType{}, "only allowed with type RollingUpdate; remove it, or change type"))
 	}
 	return append(errs, validateRollingUpdateStatefulSet(strategy.RollingUpdate, spec, block)...)
 }
@@ -79,11 +79,11 @@ func validateStatefulSetPace(value *intstr.IntOrString, policy appsv1.PodManagem
 		return errs
 	}
 	if amount, _ := resolve(value, 1); amount < 1 {
-		return field.ErrorList{field.Invalid(path, value.String(), "must be at least 1, or no Pod ever follows; raise it")}
+		return field.ErrorList{field.Invalid(path, value.String(), "must be at least 1, because with 0 no Pod is updated; raise it")}
 	}
 	if policy != appsv1.ParallelPodManagement && *value != intstr.FromInt32(1) {
 		return field.ErrorList{field.Invalid(path, value.String(),
-			"can only work with Parallel podManagementPolicy; set the number 1 with OrderedReady")}
+			"can only work with Parallel podManagementPolicy; with OrderedReady, set it to 1")}
 	}
 	return nil
 }

@@ -12,16 +12,16 @@ import (
 func validateTarget(target *apps.TargetReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, part := range []struct{ name, value, remedy string }{
-		{"apiVersion", target.APIVersion, "give the group and version of the workload, like apps/v1"},
-		{"kind", target.Kind, "give the kind of the workload, like StatefulSet"},
-		{"name", target.Name, "give the name of the workload"},
+		{"apiVersion", target.APIVersion, "set the group and version of the workload, such as apps/v1"},
+		{"kind", target.Kind, "set the kind of the workload, such as StatefulSet"},
+		{"name", target.Name, "set the name of the workload"},
 	} {
 		if part.value == "" {
 			errs = append(errs, field.Required(path.Child(part.name), part.remedy))
 		}
 	}
 	if _, err := schema.ParseGroupVersion(target.APIVersion); err != nil {
-		errs = append(errs, field.Invalid(path.Child("apiVersion"), target.APIVersion, "must be <group>/<version>, like apps/v1"))
+		errs = append(errs, field.Invalid(path.Child("apiVersion"), target.APIVersion, "must be <group>/<version>, such as apps/v1"))
 	}
 	return errs
 }
@@ -32,7 +32,7 @@ func validateSameTarget(target, old *apps.TargetReference, path *field.Path) fie
 		return nil
 	}
 	return field.ErrorList{field.Forbidden(path,
-		"targetRef cannot be changed, but for the version; put the stored one back, or create another object")}
+		"targetRef cannot be changed except for the version; put the stored one back, or create another object")}
 }
 
 type targetIdentity struct{ group, kind, name string }

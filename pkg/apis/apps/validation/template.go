@@ -22,7 +22,7 @@ func validateTemplate(template, old *corev1.PodTemplateSpec, claims []corev1.Per
 	}
 	if template.Spec.ActiveDeadlineSeconds != nil {
 		errs = append(errs, field.Forbidden(path.Child("spec", "activeDeadlineSeconds"),
-			"its Pods keep running; remove the field, or use a Job"))
+			"not supported, because Pods of this workload must keep running; remove the field, or use a Job"))
 	}
 	return errs
 }
@@ -77,7 +77,7 @@ func validateClaimTemplates(claims []corev1.PersistentVolumeClaim, path *field.P
 		name := claims[i].Name
 		switch {
 		case name == "":
-			errs = append(errs, field.Required(at.Child("metadata", "name"), "containers mount the claim by this name"))
+			errs = append(errs, field.Required(at.Child("metadata", "name"), "required, because containers mount the claim by its name"))
 		case seen.Has(name):
 			errs = append(errs, field.Duplicate(at.Child("metadata", "name"), name))
 		default:

@@ -26,7 +26,7 @@ func validateSubsetTemplate(template, old *apps.SubsetTemplate, matcher labels.S
 	judge := func(name string, metadata *metav1.ObjectMeta, pod *corev1.PodTemplateSpec, own func(at *field.Path) field.ErrorList) {
 		at := path.Child(name)
 		if seen++; seen > 1 {
-			errs = append(errs, field.Forbidden(at, "there is another template; keep one of them"))
+			errs = append(errs, field.Forbidden(at, "only one template is allowed; keep one of them"))
 		}
 		errs = append(errs, validateTemplateMetadata(metadata, pod, matcher, at)...)
 		errs = append(errs, own(at.Child("spec"))...)
@@ -76,11 +76,11 @@ func validateTemplateMetadata(
 func validateUnused(replicas, partition *int32, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if replicas != nil {
-		errs = append(errs, field.Forbidden(path.Child("replicas"), "will not be used; say it in spec.replicas and spec.topology"))
+		errs = append(errs, field.Forbidden(path.Child("replicas"), "will not be used; set spec.replicas and spec.topology instead"))
 	}
 	if partition != nil {
 		errs = append(errs, field.Forbidden(path.Child("updateStrategy", "rollingUpdate", "partition"),
-			"will not be used; say it in spec.updateStrategy.manualUpdate.partitions"))
+			"will not be used; set spec.updateStrategy.manualUpdate.partitions instead"))
 	}
 	return errs
 }

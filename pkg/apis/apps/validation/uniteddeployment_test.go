@@ -108,7 +108,7 @@ var unitedDeploymentCases = map[string]struct {
 			both := s.Template.CloneSetTemplate
 			nativeSet(s)
 			s.Template.CloneSetTemplate = both
-		}, []string{udTemplate + "cloneSetTemplate: there is another template"},
+		}, []string{udTemplate + "cloneSetTemplate: only one template is allowed"},
 	},
 	"labels of the workload": {
 		func(s *udSpec) { s.Template.CloneSetTemplate.Labels = nil },
@@ -225,13 +225,14 @@ var unitedDeploymentCases = map[string]struct {
 	"shares":               {shares(number(2), text("30%"), nil), nil},
 	"shares that add up":   {shares(number(7), text("30%")), nil},
 	"a half is rounded up": {shares(text("35%"), text("25%"), number(3)), nil},
-	"more than all":        {shares(number(11), nil), []string{udSubsets + ": 11: the subsets have more than the 10"}},
+	"more than all":        {shares(number(11), nil), []string{udSubsets + ": 11: the subsets have more replicas than spec.replicas (10)"}},
 	"a percentage as text": {shares(text("30"), nil), []string{udSubsets + `[0].replicas: "30"`}},
 	"101%":                 {shares(text("101%"), nil), []string{udSubsets + `[0].replicas: "101%": must not be greater than 100%`}},
-	"share with decimals":  {shares(text("33.3%"), nil), []string{udSubsets + `[0].replicas: "33.3%": must be a number`}},
+	"share with decimals":  {shares(text("33.3%"), nil), []string{udSubsets + `[0].replicas: "33.3%": must be a non-negative`}},
 	"share negative":       {shares(number(-1), nil), []string{udSubsets + `[0].replicas: "-1"`}},
 	"three thirds": {
-		shares(text("33%"), text("33%"), text("33%")), []string{udSubsets + ": 9: all subsets have replicas, and together less than the 10 of spec.replicas"},
+		shares(text("33%"), text("33%"), text("33%")),
+		[]string{udSubsets + ": 9: all subsets have replicas, and their sum is less than spec.replicas (10)"},
 	},
 	"no total": {func(s *udSpec) {
 		shares(number(2), number(3))(s)
@@ -240,20 +241,20 @@ var unitedDeploymentCases = map[string]struct {
 	"no total and a percentage": {func(s *udSpec) {
 		shares(number(2), text("50%"))(s)
 		s.Replicas = nil
-	}, []string{udSubsets + "[1].replicas: must be a number while spec.replicas is unset"}},
+	}, []string{udSubsets + "[1].replicas: must be an integer when spec.replicas is not set"}},
 	"bounds":                {bounds(number(2), number(4), number(2), nil), nil},
 	"bounds as percentages": {bounds(text("20%"), text("40%"), nil, nil), nil},
 	"bounds and replicas": {
 		func(s *udSpec) {
 			bounds(number(2), nil, nil, nil)(s)
 			s.Topology.Subsets[1].Replicas = number(1)
-		}, []string{udSubsets + "[1].replicas: cannot be used together with minReplicas or maxReplicas"},
+		}, []string{udSubsets + "[1].replicas: cannot be used when any subset has minReplicas or maxReplicas"},
 	},
 	"bounds crossed": {
 		bounds(number(5), text("40%"), nil, nil), []string{udSubsets + `[0].minReplicas: "5": must not be more than maxReplicas`},
 	},
 	"bounds for all": {
-		bounds(nil, number(4), nil, number(6)), []string{udSubsets + ": one subset must be without maxReplicas"},
+		bounds(nil, number(4), nil, number(6)), []string{udSubsets + ": at least one subset must have no maxReplicas"},
 	},
 	"bounds with decimals": {
 		bounds(text("2.5%"), text("3.5%"), nil, nil), []string{udSubsets + `[0].minReplicas: "2.5%"`, udSubsets + `[0].maxReplicas: "3.5%"`},
@@ -275,7 +276,7 @@ var unitedDeploymentCases = map[string]struct {
 	"Adaptive with replicas": {
 		func(s *udSpec) {
 			s.Topology.ScheduleStrategy.Type, s.Topology.Subsets[1].Replicas = "Adaptive", number(1)
-		}, []string{udSubsets + "[1].replicas: Adaptive moves Pods between subsets"},
+		}, []string{udSubsets + "[1].replicas: not supported with type Adaptive"},
 	},
 	"Adaptive with negative times": {
 		adapt(apps.AdaptiveUnitedDeploymentStrategy{RescheduleCriticalSeconds: ptr.To[int32](-1), UnschedulableDuration: ptr.To[int32](-1)}),
@@ -291,7 +292,7 @@ var unitedDeploymentCases = map[string]struct {
 		func(s *udSpec) {
 			nativeSet(s)
 			adapt(apps.AdaptiveUnitedDeploymentStrategy{ReserveUnschedulablePods: true})(s)
-		}, []string{adaptive + "reserveUnschedulablePods: needs cloneSetTemplate or deploymentTemplate"},
+		}, []string{adaptive + "reserveUnschedulablePods: only supported with cloneSetTemplate or deploymentTemplate"},
 	},
 	"reserved Pods of Deployments": {
 		func(s *udSpec) {
@@ -465,7 +466,7 @@ func TestUnitedDeploymentStatus(t *testing.T) {
 	}
 	requireErrors(t, []string{
 		"status.observedGeneration: -1", "status.replicas: -1", "status.readyReplicas: -1", "status.updatedReplicas: -1",
-		"status.updatedReadyReplicas: -1", "status.reservedPods: -1", "status.collisionCount: only grows",
+		"status.updatedReadyReplicas: -1", "status.reservedPods: -1", "status.collisionCount: must not decrease",
 		"status.subsetStatuses[0].replicas: -1", "status.subsetStatuses[0].readyReplicas: -1",
 		"status.subsetStatuses[0].partition: -1", "status.subsetStatuses[0].reservedPods: -1",
 	}, validation.ValidateUnitedDeploymentStatusUpdate(united, old))

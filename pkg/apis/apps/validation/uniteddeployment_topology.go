@@ -40,7 +40,7 @@ func validateUnitedTopology(spec *apps.UnitedDeploymentSpec, path *field.Path) f
 func validateSubset(subset *apps.Subset, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if subset.Name == "" {
-		errs = append(errs, field.Required(path.Child("name"), "it becomes a part of the names of the workload and its Pods"))
+		errs = append(errs, field.Required(path.Child("name"), "required, because it becomes part of the names of the workload and its Pods"))
 	} else {
 		for _, message := range validation.IsDNS1123Label(subset.Name) {
 			errs = append(errs, field.Invalid(path.Child("name"), subset.Name, message))
@@ -65,7 +65,7 @@ func validatePatch(patch *runtime.RawExtension, path *field.Path) field.ErrorLis
 	}
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, string(patch.Raw), fmt.Sprintf(
-			"must be a strategic merge patch of a Pod template, like {\"metadata\":{\"labels\":{\"a\":\"b\"}}}: %v", err))}
+			"must be a strategic merge patch of a Pod template, such as {\"metadata\":{\"labels\":{\"a\":\"b\"}}}: %v", err))}
 	}
 	return nil
 }
@@ -102,10 +102,11 @@ func validateSum(spec *apps.UnitedDeploymentSpec, specified int, path *field.Pat
 	switch {
 	case sum > total:
 		return field.ErrorList{field.Invalid(path, sum, fmt.Sprintf(
-			"the subsets have more than the %d of spec.replicas; lower theirs, or raise it", total))}
+			"the subsets have more replicas than spec.replicas (%d); lower their replicas, or raise spec.replicas", total))}
 	case specified > 0 && specified == len(spec.Topology.Subsets) && sum != total:
 		return field.ErrorList{field.Invalid(path, sum, fmt.Sprintf(
-			"all subsets have replicas, and together less than the %d of spec.replicas; leave one without, or make them add up", total,
+			"all subsets have replicas, and their sum is less than spec.replicas (%d); remove replicas from one subset, or make the sums equal",
+			total,
 		))}
 	}
 	return nil
@@ -119,7 +120,7 @@ func validateBounds(spec *apps.UnitedDeploymentSpec, path *field.Path) field.Err
 		subset, at := &spec.Topology.Subsets[i], path.Index(i)
 		if subset.Replicas != nil {
 			errs = append(errs, field.Forbidden(at.Child("replicas"),
-				"cannot be used together with minReplicas or maxReplicas of any subset; use the one or the others"))
+				"cannot be used when any subset has minReplicas or maxReplicas; remove one or the other"))
 		}
 		if subset.MaxReplicas == nil {
 			unlimited = true
@@ -132,7 +133,7 @@ func validateBounds(spec *apps.UnitedDeploymentSpec, path *field.Path) field.Err
 		}
 	}
 	if !unlimited {
-		errs = append(errs, field.Required(path, "one subset must be without maxReplicas, so that all Pods have a place; remove it from one"))
+		errs = append(errs, field.Required(path, "at least one subset must have no maxReplicas, so that all Pods fit; remove it from one subset"))
 	}
 	return errs
 }
@@ -143,7 +144,7 @@ func validateWithoutTotal(spec *apps.UnitedDeploymentSpec, path *field.Path) fie
 	for i := range spec.Topology.Subsets {
 		if replicas := spec.Topology.Subsets[i].Replicas; replicas == nil || replicas.Type != intstr.Int {
 			errs = append(errs, field.Required(path.Index(i).Child("replicas"),
-				"must be a number while spec.replicas is unset; set one of the two"))
+				"must be an integer when spec.replicas is not set; set one of the two"))
 		}
 	}
 	return errs
@@ -170,7 +171,7 @@ func validateUnitedSchedule(spec *apps.UnitedDeploymentSpec, path *field.Path) f
 		for i := range spec.Topology.Subsets {
 			if spec.Topology.Subsets[i].Replicas != nil {
 				errs = append(errs, field.Forbidden(field.NewPath("spec", "topology", "subsets").Index(i).Child("replicas"),
-					"Adaptive moves Pods between subsets; use minReplicas and maxReplicas, or type Fixed"))
+					"not supported with type Adaptive, which moves Pods between subsets; use minReplicas and maxReplicas, or type Fixed"))
 			}
 		}
 	}
@@ -184,7 +185,7 @@ func validateUnitedSchedule(spec *apps.UnitedDeploymentSpec, path *field.Path) f
 	}, at)...)
 	if strategy.Adaptive.ReserveUnschedulablePods && spec.Template.CloneSetTemplate == nil && spec.Template.DeploymentTemplate == nil {
 		errs = append(errs, field.Forbidden(at.Child("reserveUnschedulablePods"),
-			"needs cloneSetTemplate or deploymentTemplate; use one of them, or remove it"))
+			"only supported with cloneSetTemplate or deploymentTemplate; use one of them, or remove it"))
 	}
 	return errs
 }

@@ -14,14 +14,14 @@ func validatePriority(strategy *pub.UpdatePriorityStrategy, path *field.Path) fi
 	}
 	var errs field.ErrorList
 	if len(strategy.WeightPriority) > 0 && len(strategy.OrderPriority) > 0 {
-		errs = append(errs, field.Forbidden(path, "orderPriority and weightPriority exclude each other; remove one of them"))
+		errs = append(errs, field.Forbidden(path, "orderPriority and weightPriority are mutually exclusive; remove one of them"))
 	}
 	for i := range strategy.WeightPriority {
 		errs = append(errs, validateWeight(&strategy.WeightPriority[i], path.Child("weightPriority").Index(i))...)
 	}
 	for i := range strategy.OrderPriority {
 		if strategy.OrderPriority[i].OrderedKey == "" {
-			errs = append(errs, field.Required(path.Child("orderPriority").Index(i).Child("orderedKey"), "name the key of a Pod label"))
+			errs = append(errs, field.Required(path.Child("orderPriority").Index(i).Child("orderedKey"), "set the key of a Pod label"))
 		}
 	}
 	return errs
@@ -46,7 +46,7 @@ func validateScatter(terms []pub.UpdateScatterTerm, path *field.Path) field.Erro
 	for i, term := range terms {
 		switch {
 		case term.Key == "":
-			errs = append(errs, field.Required(path.Index(i).Child("key"), "name the key of a Pod label"))
+			errs = append(errs, field.Required(path.Index(i).Child("key"), "set the key of a Pod label"))
 		case seen.Has(term):
 			errs = append(errs, field.Duplicate(path.Index(i), term.Key+"="+term.Value))
 		}

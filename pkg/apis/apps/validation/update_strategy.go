@@ -14,7 +14,7 @@ func validateUpdateStrategy(strategy *apps.CloneSetUpdateStrategy, replicas *int
 	switch strategy.Type {
 	case apps.RollingUpdateCloneSetStrategyType:
 		if strategy.RollingUpdate == nil {
-			errs = append(errs, field.Required(path.Child("rollingUpdate"), "type RollingUpdate needs it; {} takes all defaults"))
+			errs = append(errs, field.Required(path.Child("rollingUpdate"), "required with type RollingUpdate; use {} for the defaults"))
 		}
 	case apps.OnDeleteCloneSetStrategyType:
 	default:
@@ -49,11 +49,11 @@ func validatePace(rolling *apps.RollingUpdateCloneSetStrategy, replicas int32, p
 	surge, _ := resolve(new(ptr.Deref(rolling.MaxSurge, intstr.FromInt32(0))), replicas)
 	if rolling.PodUpdatePolicy == pub.InPlaceOnlyPodUpdatePolicy && surge > 0 {
 		errs = append(errs, field.Invalid(path.Child("maxSurge"), rolling.MaxSurge.String(),
-			"must be 0 with InPlaceOnly, which creates no Pods to update; set it to 0, or use InPlaceIfPossible"))
+			"must be 0 with InPlaceOnly, because updates create no Pods; set it to 0, or use InPlaceIfPossible"))
 	}
 	if replicas > 0 && unavailable < 1 && surge < 1 {
 		errs = append(errs, field.Invalid(path.Child("maxUnavailable"), rolling.MaxUnavailable.String(),
-			"maxUnavailable and maxSurge should not both be less than 1, or no Pod can be updated; raise one of them"))
+			"maxUnavailable and maxSurge should not both be less than 1, because then no Pod can be updated; raise one of them"))
 	}
 	return errs
 }
@@ -65,7 +65,7 @@ func validateInPlaceUpdateStrategy(strategy *apps.InPlaceUpdateStrategy, path *f
 	errs := notNegative(int64(strategy.GracePeriodSeconds), path.Child("gracePeriodSeconds"))
 	if parallelism := strategy.ImagePreDownloadParallelism; parallelism != nil && (parallelism.Type != intstr.Int || parallelism.IntVal < 0) {
 		errs = append(errs, field.Invalid(path.Child("imagePreDownloadParallelism"), parallelism.String(),
-			"must be a number of nodes like 5, no percentage, and not negative"))
+			"must be a non-negative number of nodes such as 5, not a percentage"))
 	}
 	timeout := int64(ptr.Deref(strategy.ImagePreDownloadTimeoutSeconds, 0))
 	errs = append(errs, notNegative(timeout, path.Child("imagePreDownloadTimeoutSeconds"))...)

@@ -71,7 +71,7 @@ func validateSubsetStatuses(statuses []apps.WorkloadSpreadSubsetStatus, path *fi
 		errs = append(errs, notNegative(int64(statuses[i].Replicas), path.Index(i).Child("replicas"))...)
 		if missing := statuses[i].MissingReplicas; missing < -1 {
 			errs = append(errs, field.Invalid(path.Index(i).Child("missingReplicas"), missing,
-				"must be the room that is left, or -1 for no limit"))
+				"must be the number of Pods that still fit, or -1 for no limit"))
 		}
 	}
 	return errs
@@ -80,7 +80,7 @@ func validateSubsetStatuses(statuses []apps.WorkloadSpreadSubsetStatus, path *fi
 func validateWorkloadSpreadSpec(spec *apps.WorkloadSpreadSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if spec.TargetRef == nil {
-		errs = append(errs, field.Required(path.Child("targetRef"), "name the workload that is spread"))
+		errs = append(errs, field.Required(path.Child("targetRef"), "set the workload to spread"))
 	} else {
 		errs = append(errs, validateTarget(spec.TargetRef, path.Child("targetRef"))...)
 	}
@@ -103,7 +103,7 @@ func validateTargetFilter(filter *apps.TargetFilter, path *field.Path) field.Err
 		for part := range strings.SplitSeq(fieldPath, ".") {
 			if part == "" {
 				errs = append(errs, field.Invalid(path.Child("replicasPathList").Index(i), fieldPath,
-					"must be names of fields and numbers of list items with dots between them, like spec.replicas"))
+					"must be field names and list indexes separated by dots, such as spec.replicas"))
 				break
 			}
 		}
@@ -113,7 +113,7 @@ func validateTargetFilter(filter *apps.TargetFilter, path *field.Path) field.Err
 
 func validateSubsets(subsets []apps.WorkloadSpreadSubset, path *field.Path) field.ErrorList {
 	if len(subsets) == 0 {
-		return field.ErrorList{field.Required(path, "give at least one subset")}
+		return field.ErrorList{field.Required(path, "set at least one subset")}
 	}
 	var errs field.ErrorList
 	seen := sets.New[string]()
@@ -121,7 +121,7 @@ func validateSubsets(subsets []apps.WorkloadSpreadSubset, path *field.Path) fiel
 		subset, at := &subsets[i], path.Index(i)
 		switch {
 		case subset.Name == "":
-			errs = append(errs, field.Required(at.Child("name"), "give the subset a name"))
+			errs = append(errs, field.Required(at.Child("name"), "set the name of the subset"))
 		case seen.Has(subset.Name):
 			errs = append(errs, field.Duplicate(at.Child("name"), subset.Name))
 		}
@@ -172,7 +172,7 @@ func validateSubsetLimits(spec *apps.WorkloadSpreadSpec, path *field.Path) field
 			percent, _ := strconv.ParseFloat(strings.TrimSuffix(limit.StrVal, "%"), 64)
 			sum += percent
 			if statefulSet {
-				errs = append(errs, field.Invalid(at, limit.String(), "must be a number: the Pods of a StatefulSet are counted by their ordinals"))
+				errs = append(errs, field.Invalid(at, limit.String(), "must be an integer, because the Pods of a StatefulSet are counted by ordinal"))
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func validatePercentages(subsets []apps.WorkloadSpreadSubset, sum float64, path 
 		return field.ErrorList{field.Invalid(path, shown, "the sum of maxReplicas must not be more than 100%")}
 	case sum > 0 && subsets[last].MaxReplicas != nil && sum < 100-tolerance:
 		return field.ErrorList{field.Invalid(path, shown,
-			"the sum of maxReplicas must be 100% when the last subset has one too; raise one, or take it off the last subset")}
+			"the sum of maxReplicas must be 100% when the last subset has maxReplicas; raise one of them, or remove it from the last subset")}
 	}
 	return nil
 }
@@ -206,12 +206,12 @@ func validateScheduleStrategy(spec *apps.WorkloadSpreadSpec, path *field.Path) f
 	}
 	if strategy.Type != apps.AdaptiveWorkloadSpreadScheduleStrategyType {
 		errs = append(errs, field.Invalid(at.Child("type"), strategy.Type,
-			"must be Adaptive with the block adaptive; change it, or remove the block"))
+			"must be Adaptive when adaptive is set; change it, or remove adaptive"))
 	}
 	others := len(spec.Subsets) - 1
 	if others > 0 && spec.Subsets[others].MaxReplicas != nil {
 		errs = append(errs, field.Invalid(path.Child("subsets").Index(others).Child("maxReplicas"), spec.Subsets[others].MaxReplicas.String(),
-			"the last subset takes what the others cannot: with the block adaptive it must have no maxReplicas"))
+			"not allowed in the last subset when adaptive is set, because this subset takes the remaining Pods; remove it"))
 	}
 	seconds := strategy.Adaptive.RescheduleCriticalSeconds
 	if seconds == nil {

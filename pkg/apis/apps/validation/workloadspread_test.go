@@ -89,7 +89,7 @@ var spreadCases = map[string]struct {
 	"30 without the last": {func(s *spreadSpec) { s.Subsets[0].MaxReplicas = text("30%") }, nil},
 	"percent of a StatefulSet": {
 		func(s *spreadSpec) { s.TargetRef.Kind = "StatefulSet"; percents(s, "50%", "50%") },
-		[]string{"spec.subsets[0].maxReplicas: must be a number", "spec.subsets[1].maxReplicas: must be a number"},
+		[]string{"spec.subsets[0].maxReplicas: must be an integer", "spec.subsets[1].maxReplicas: must be an integer"},
 	},
 	"number for a StatefulSet": {func(s *spreadSpec) { s.TargetRef.Kind = "StatefulSet" }, nil},
 	"patch": {func(s *spreadSpec) {
@@ -121,7 +121,7 @@ var spreadCases = map[string]struct {
 		func(s *spreadSpec) { adaptiveSpread(s, 1); s.ScheduleStrategy.Type = "" }, []string{"spec.scheduleStrategy.type: must be Adaptive"},
 	},
 	"adaptive with a last limit": {func(s *spreadSpec) { adaptiveSpread(s, 1); s.Subsets[1].MaxReplicas = number(1) },
-		[]string{"spec.subsets[1].maxReplicas: must have no maxReplicas"}},
+		[]string{"spec.subsets[1].maxReplicas: not allowed in the last subset"}},
 	"200 seconds with 3 subsets": {func(s *spreadSpec) {
 		s.Subsets = append(s.Subsets, apps.WorkloadSpreadSubset{Name: "c"})
 		adaptiveSpread(s, 200)

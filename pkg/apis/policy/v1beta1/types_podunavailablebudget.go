@@ -12,7 +12,8 @@ type PubOperation string
 const (
 	// PubDeleteOperation is the deletion of a Pod.
 	PubDeleteOperation PubOperation = "DELETE"
-	// PubUpdateOperation is a change of a Pod that makes it unavailable, like another image.
+	// PubUpdateOperation is a change of a Pod that makes it unavailable, such as a new
+	// image.
 	PubUpdateOperation PubOperation = "UPDATE"
 	// PubEvictOperation is an eviction.
 	PubEvictOperation PubOperation = "EVICT"
@@ -20,7 +21,7 @@ const (
 	PubResizeOperation PubOperation = "RESIZE"
 )
 
-// UnhealthyPodEvictionPolicyType says when Pods that are not ready may be evicted.
+// UnhealthyPodEvictionPolicyType defines when Pods that are not ready may be evicted.
 // +enum
 type UnhealthyPodEvictionPolicyType string
 
@@ -45,11 +46,12 @@ type PodUnavailableBudget struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec says which Pods are protected, and how many may be unavailable.
+	// spec defines which Pods are protected, and how many of them can be unavailable.
 	// +optional
 	Spec PodUnavailableBudgetSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 
-	// status is the state that the controller observed last, less what was granted since.
+	// status is the state that the controller last observed, minus the disruptions granted
+	// since then.
 	// +optional
 	Status PodUnavailableBudgetStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -68,7 +70,7 @@ type PodUnavailableBudgetList struct {
 	Items []PodUnavailableBudget `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// PodUnavailableBudgetSpec says which Pods are protected, and how many may be unavailable.
+// PodUnavailableBudgetSpec defines which Pods are protected, and how many of them can be unavailable.
 type PodUnavailableBudgetSpec struct {
 	// selector selects the Pods by their labels, in the budget's namespace. Set either selector
 	// or targetRef. It must not be empty, and cannot be changed.
@@ -81,52 +83,53 @@ type PodUnavailableBudgetSpec struct {
 	// +optional
 	TargetRef *TargetReference `json:"targetRef,omitempty" protobuf:"bytes,2,opt,name=targetRef"`
 
-	// maxUnavailable is how many Pods may be unavailable: a number, or a percentage of the
-	// replicas like "20%", rounded up. Set either maxUnavailable or minAvailable.
+	// maxUnavailable is the maximum number of unavailable Pods. It is a number, or a
+	// percentage of the replicas such as "20%", rounded up. Set either maxUnavailable or
+	// minAvailable.
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty" protobuf:"bytes,3,opt,name=maxUnavailable"`
 
-	// minAvailable is how many Pods must stay available: a number, or a percentage of the
-	// replicas like "80%", rounded up. A number beyond the replicas lets no Pod go. Set either
-	// maxUnavailable or minAvailable.
+	// minAvailable is the number of Pods that must stay available. It is a number, or a
+	// percentage of the replicas such as "80%", rounded up. A number greater than the
+	// replicas allows no disruption. Set either maxUnavailable or minAvailable.
 	// +optional
 	MinAvailable *intstr.IntOrString `json:"minAvailable,omitempty" protobuf:"bytes,4,opt,name=minAvailable"`
 
-	// protectOperations are the operations that the budget bounds: DELETE, UPDATE, EVICT, RESIZE.
-	// Unset, or empty, means DELETE, UPDATE and EVICT. The annotation
-	// kruise.io/pub-protect-operations says the same, and follows the field when an update
-	// changes the field alone, as the field follows the annotation.
+	// protectOperations are the operations that the budget limits: DELETE, UPDATE, EVICT,
+	// RESIZE. If unset or empty, they are DELETE, UPDATE and EVICT. The annotation
+	// kruise.io/pub-protect-operations has the same meaning. If an update changes only one
+	// of the two, the server sets the other one to the same value.
 	// +optional
 	// +listType=atomic
 	ProtectOperations []PubOperation `json:"protectOperations,omitempty" protobuf:"bytes,5,rep,name=protectOperations,casttype=PubOperation"`
 
-	// protectTotalReplicas replaces the number of replicas that percentages and maxUnavailable
-	// are counted from. It must be 1 or more. Unset means the replicas of the workloads. The
-	// annotation pub.kruise.io/protect-total-replicas says the same, and follows the field when
-	// an update changes the field alone, as the field follows the annotation.
+	// protectTotalReplicas replaces the number of replicas that the budget is calculated
+	// from. It must be 1 or more. If unset, the replicas of the workloads are used. The
+	// annotation pub.kruise.io/protect-total-replicas has the same meaning. If an update
+	// changes only one of the two, the server sets the other one to the same value.
 	// +optional
 	ProtectTotalReplicas *int32 `json:"protectTotalReplicas,omitempty" protobuf:"varint,6,opt,name=protectTotalReplicas"`
 
-	// ignoredPodSelector selects Pods that may always go. They count as available meanwhile.
-	// Where set, it must not be empty.
+	// ignoredPodSelector selects Pods that can always be disrupted. They count as available.
+	// If set, it must not be empty.
 	// +optional
 	IgnoredPodSelector *metav1.LabelSelector `json:"ignoredPodSelector,omitempty" protobuf:"bytes,7,opt,name=ignoredPodSelector"`
 
-	// unhealthyPodEvictionPolicy says when Pods that run without being ready may be evicted, as it
-	// does in a PodDisruptionBudget: IfHealthyBudget only while as many Pods are available as must
-	// be, AlwaysAllow at any time. Unset means AlwaysAllow. Deletions and updates of such Pods are
-	// never bounded.
+	// unhealthyPodEvictionPolicy defines when Pods that run but are not ready can be
+	// evicted, as in a PodDisruptionBudget. IfHealthyBudget allows it only while enough Pods
+	// are available. AlwaysAllow allows it at any time. If unset, the value is AlwaysAllow.
+	// Deletions and updates of such Pods are never limited.
 	// +optional
 	UnhealthyPodEvictionPolicy *UnhealthyPodEvictionPolicyType `json:"unhealthyPodEvictionPolicy,omitempty" protobuf:"bytes,8,opt,name=unhealthyPodEvictionPolicy,casttype=UnhealthyPodEvictionPolicyType"`
 }
 
 // TargetReference names a workload in the budget's namespace.
 type TargetReference struct {
-	// apiVersion is the group and version of the workload, like apps.kruise.io/v1beta1. The
-	// version plays no part in finding it.
+	// apiVersion is the group and version of the workload, such as apps.kruise.io/v1beta1.
+	// The version is ignored.
 	APIVersion string `json:"apiVersion" protobuf:"bytes,1,opt,name=apiVersion"`
 
-	// kind is the kind of the workload, like CloneSet.
+	// kind is the kind of the workload, such as CloneSet.
 	Kind string `json:"kind" protobuf:"bytes,2,opt,name=kind"`
 
 	// name is the name of the workload.
@@ -135,17 +138,17 @@ type TargetReference struct {
 
 // PodUnavailableBudgetStatus is what the controller observed and what admission granted since.
 type PodUnavailableBudgetStatus struct {
-	// observedGeneration is the generation of the budget that this status is about.
+	// observedGeneration is the generation of the budget that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration" protobuf:"varint,1,opt,name=observedGeneration"`
 
-	// disruptedPods are Pods whose deletion or eviction was granted and not seen yet, with the
-	// time of the grant.
+	// disruptedPods maps the names of Pods whose deletion or eviction was granted but is not
+	// observed yet to the time of the grant.
 	// +optional
 	DisruptedPods map[string]metav1.Time `json:"disruptedPods,omitempty" protobuf:"bytes,2,rep,name=disruptedPods"`
 
-	// unavailablePods are Pods whose update was granted and not seen yet, with the time of the
-	// grant.
+	// unavailablePods maps the names of Pods whose update was granted but is not observed
+	// yet to the time of the grant.
 	// +optional
 	UnavailablePods map[string]metav1.Time `json:"unavailablePods,omitempty" protobuf:"bytes,3,rep,name=unavailablePods"`
 
@@ -154,15 +157,15 @@ type PodUnavailableBudgetStatus struct {
 	// +optional
 	RenewedPods map[string]metav1.Time `json:"renewedPods,omitempty" protobuf:"bytes,8,rep,name=renewedPods"`
 
-	// unavailableAllowed is how many more Pods may become unavailable now.
+	// unavailableAllowed is the number of Pods that can become unavailable now.
 	UnavailableAllowed int32 `json:"unavailableAllowed" protobuf:"varint,4,opt,name=unavailableAllowed"`
 
-	// currentAvailable is how many Pods are available.
+	// currentAvailable is the number of available Pods.
 	CurrentAvailable int32 `json:"currentAvailable" protobuf:"varint,5,opt,name=currentAvailable"`
 
-	// desiredAvailable is how many Pods must stay available.
+	// desiredAvailable is the number of Pods that must stay available.
 	DesiredAvailable int32 `json:"desiredAvailable" protobuf:"varint,6,opt,name=desiredAvailable"`
 
-	// totalReplicas is the number of replicas that the budget counts from.
+	// totalReplicas is the number of replicas that the budget is calculated from.
 	TotalReplicas int32 `json:"totalReplicas" protobuf:"varint,7,opt,name=totalReplicas"`
 }

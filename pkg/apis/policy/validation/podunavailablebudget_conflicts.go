@@ -21,7 +21,7 @@ func ValidatePodUnavailableBudgetConflicts(
 		switch {
 		case other.Name == budget.Name: // That it exists already, the store says.
 		case sameTarget(budget.Spec.TargetRef, other.Spec.TargetRef):
-			message := fmt.Sprintf("PodUnavailableBudget %s has this target already; change that one, or choose another target", other.Name)
+			message := fmt.Sprintf("PodUnavailableBudget %s already has this target; change that budget, or use another target", other.Name)
 			errs = append(errs, field.Invalid(spec.Child("targetRef"), *budget.Spec.TargetRef, message))
 		case overlap(budget.Spec.Selector, other.Spec.Selector):
 			message := fmt.Sprintf("overlaps the selector of PodUnavailableBudget %s; let the two select different Pods", other.Name)

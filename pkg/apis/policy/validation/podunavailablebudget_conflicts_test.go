@@ -100,7 +100,7 @@ func TestTargetsThatAreTheSame(t *testing.T) {
 			test.change(other.Spec.TargetRef)
 			var want []string
 			if test.conflict {
-				want = []string{"spec.targetRef: PodUnavailableBudget other has this target already"}
+				want = []string{"spec.targetRef: PodUnavailableBudget other already has this target"}
 			}
 			requireErrors(t, want, validation.ValidatePodUnavailableBudgetConflicts(valid(), []*policy.PodUnavailableBudget{other}))
 		})

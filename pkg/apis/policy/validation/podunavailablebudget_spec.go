@@ -27,7 +27,7 @@ func validateBudget(budget *policy.PodUnavailableBudget) field.ErrorList {
 	}
 	if total := ptr.Deref(spec.ProtectTotalReplicas, 1); total < 1 {
 		errs = append(errs, field.Invalid(path.Child("protectTotalReplicas"), total,
-			"must be 1 or more; remove it to count the workloads' replicas"))
+			"must be 1 or more; to use the replicas of the workloads, remove it"))
 	}
 	if spec.IgnoredPodSelector != nil {
 		errs = append(errs, validateSelector(spec.IgnoredPodSelector, path.Child("ignoredPodSelector"))...)
@@ -69,12 +69,12 @@ func validateTarget(target *policy.TargetReference, path *field.Path) (errs fiel
 		{"apiVersion", target.APIVersion, "apps/v1"}, {"kind", target.Kind, "Deployment"}, {"name", target.Name, "web"},
 	} {
 		if part.value == "" {
-			message := fmt.Sprintf("empty targetRef is not valid; set the workload's %s, like %s", part.name, part.example)
+			message := fmt.Sprintf("empty targetRef is not valid; set the workload's %s, such as %s", part.name, part.example)
 			errs = append(errs, field.Required(path.Child(part.name), message))
 		}
 	}
 	if _, err := schema.ParseGroupVersion(target.APIVersion); err != nil {
-		errs = append(errs, field.Invalid(path.Child("apiVersion"), target.APIVersion, "must be <group>/<version>, like apps/v1"))
+		errs = append(errs, field.Invalid(path.Child("apiVersion"), target.APIVersion, "must be <group>/<version>, such as apps/v1"))
 	}
 	return errs
 }
@@ -99,7 +99,7 @@ func validateShare(value *intstr.IntOrString, path *field.Path) field.ErrorList 
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, value.String(),
-		`must be a number like 5 that is not negative, or a percentage from "0%" to "100%"`)}
+		`must be a non-negative number such as 5, or a percentage from "0%" to "100%"`)}
 }
 
 // validateAnnotations checks the annotations that say what fields say.
@@ -114,7 +114,7 @@ func validateAnnotations(budget *policy.PodUnavailableBudget) (errs field.ErrorL
 			message := fmt.Sprintf("annotation[%s] is invalid: %s", setting.Annotation, annotationRemedies[setting.Field])
 			errs = append(errs, field.Invalid(path, text, message))
 		case stated != "" && setting.Usual(text) != stated:
-			message := fmt.Sprintf("spec.%s is %s: they must be equal where both are set; correct one of them, or remove it", setting.Field, stated)
+			message := fmt.Sprintf("spec.%s is %s, and the two must be equal; correct one of them, or remove it", setting.Field, stated)
 			errs = append(errs, field.Invalid(path, text, message))
 		}
 	}
@@ -123,6 +123,6 @@ func validateAnnotations(budget *policy.PodUnavailableBudget) (errs field.ErrorL
 
 // annotationRemedies say, by field, what its annotation may be.
 var annotationRemedies = map[string]string{
-	"protectOperations":    "give DELETE, UPDATE, EVICT or RESIZE, several with commas and no blanks between them",
-	"protectTotalReplicas": "give a whole number of 32 bits",
+	"protectOperations":    "use DELETE, UPDATE, EVICT or RESIZE; separate several with commas and no spaces",
+	"protectTotalReplicas": "use a 32-bit integer",
 }

@@ -195,7 +195,7 @@ var cases = map[string]struct {
 			annotated(pub.PubProtectTotalReplicasKey, "15")(b, s)
 			s.ProtectTotalReplicas = ptr.To[int32](16)
 		},
-		[]string{totalKey + ": spec.protectTotalReplicas is 16: they must be equal"},
+		[]string{totalKey + ": spec.protectTotalReplicas is 16, and the two must be equal"},
 	},
 }
 
@@ -237,7 +237,7 @@ func TestUpdateMakesMistakes(t *testing.T) {
 }
 
 // Case podunavailablebudget 20: what a budget protects never changes; how much of it may.
-func TestWhatIsProtectedCannotBeModified(t *testing.T) {
+func TestProtectedPodsCannotBeChanged(t *testing.T) {
 	bySelector := func(value string) *policy.PodUnavailableBudget {
 		budget := valid()
 		budget.Spec.TargetRef, budget.Spec.Selector = nil, matching(map[string]string{"app": value})
@@ -277,7 +277,7 @@ func TestStatus(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	zero := changed(annotated(pub.PubProtectTotalReplicasKey, "0"))
-	require.Equal(t, []string{totalKey + ": 0 has no effect, give 1 or more"}, validation.WarnPodUnavailableBudget(t.Context(), zero, nil))
+	require.Equal(t, []string{totalKey + ": 0 has no effect; use 1 or more"}, validation.WarnPodUnavailableBudget(t.Context(), zero, nil))
 	require.Empty(t, validation.WarnPodUnavailableBudget(t.Context(), zero, zero), "said already")
 	require.Len(t, validation.WarnPodUnavailableBudget(t.Context(), zero, valid()), 1, "set by the update")
 	require.Empty(t, validation.WarnPodUnavailableBudget(t.Context(), valid(), nil))

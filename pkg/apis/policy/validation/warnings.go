@@ -15,7 +15,7 @@ func WarnPodUnavailableBudget(_ context.Context, budget, old *policy.PodUnavaila
 		if !found || !setting.Known(text) || setting.Usual(text) != "" || old != nil && old.Annotations[setting.Annotation] == text {
 			continue
 		}
-		warnings = append(warnings, fmt.Sprintf("metadata.annotations[%s]: %s has no effect, give 1 or more", setting.Annotation, text))
+		warnings = append(warnings, fmt.Sprintf("metadata.annotations[%s]: %s has no effect; use 1 or more", setting.Annotation, text))
 	}
 	return warnings
 }

@@ -5,10 +5,10 @@ package pub
 // InPlaceUpdateStrategyApplyConfiguration represents a declarative configuration of the InPlaceUpdateStrategy type for use
 // with apply.
 //
-// InPlaceUpdateStrategy is the settings of an in-place update.
+// InPlaceUpdateStrategy contains the settings of an in-place update.
 type InPlaceUpdateStrategyApplyConfiguration struct {
-	// gracePeriodSeconds is how long a Pod is not ready before its containers change, so
-	// that endpoints can drain.
+	// gracePeriodSeconds is the number of seconds that a Pod is not ready before its
+	// containers change, so that endpoints can drain.
 	// Defaults to 0.
 	GracePeriodSeconds *int32 `json:"gracePeriodSeconds,omitempty"`
 }

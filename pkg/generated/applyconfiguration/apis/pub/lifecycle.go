@@ -5,19 +5,19 @@ package pub
 // LifecycleApplyConfiguration represents a declarative configuration of the Lifecycle type for use
 // with apply.
 //
-// Lifecycle holds the hooks at which a workload waits for the user before it
-// deletes a Pod, updates it in place, or counts it as available.
+// Lifecycle contains hooks. At a hook, a workload waits for the user before it deletes a Pod, updates it in place, or
+// counts it as available.
 type LifecycleApplyConfiguration struct {
-	// preDelete holds a Pod back before the workload deletes it. The Pod stays, in
-	// state PreparingDelete, for as long as it has any label or finalizer of the hook.
-	// Deleting the Pod yourself does not ask this hook.
+	// preDelete holds a Pod before the workload deletes it. The Pod stays in state
+	// PreparingDelete while it has any label or finalizer of the hook. If you delete the Pod
+	// yourself, the hook does not apply.
 	PreDelete *LifecycleHookApplyConfiguration `json:"preDelete,omitempty"`
-	// inPlaceUpdate holds a Pod back around an in-place update. The Pod stays in state
-	// PreparingUpdate for as long as it has any label or finalizer of the hook, and after
-	// the update in state Updated until it has all of them again.
+	// inPlaceUpdate holds a Pod before and after an in-place update. Before the update, the
+	// Pod stays in state PreparingUpdate while it has any label or finalizer of the hook.
+	// After the update, it stays in state Updated until it has all of them again.
 	InPlaceUpdate *LifecycleHookApplyConfiguration `json:"inPlaceUpdate,omitempty"`
-	// preNormal holds a new Pod back before it may count as available. The Pod stays in
-	// state PreparingNormal until it has all labels and finalizers of the hook.
+	// preNormal holds a new Pod before it counts as available. The Pod stays in state
+	// PreparingNormal until it has all labels and finalizers of the hook.
 	PreNormal *LifecycleHookApplyConfiguration `json:"preNormal,omitempty"`
 }
 

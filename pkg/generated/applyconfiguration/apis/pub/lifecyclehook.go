@@ -5,15 +5,15 @@ package pub
 // LifecycleHookApplyConfiguration represents a declarative configuration of the LifecycleHook type for use
 // with apply.
 //
-// LifecycleHook names the labels and finalizers on a Pod by which the user holds or
-// releases it. A hook without any of them holds nothing.
+// LifecycleHook lists the labels and finalizers with which the user holds or releases a Pod. A hook without labels and
+// finalizers holds no Pods.
 type LifecycleHookApplyConfiguration struct {
-	// labelsHandler are labels of the Pod. A label counts when key and value are equal.
+	// labelsHandler are labels of the Pod. A label matches if its key and value are equal.
 	LabelsHandler map[string]string `json:"labelsHandler,omitempty"`
 	// finalizersHandler are finalizers of the Pod.
 	FinalizersHandler []string `json:"finalizersHandler,omitempty"`
 	// markPodNotReady makes the Pod not ready while the hook holds it, so that it receives
-	// no traffic. It needs the readiness gate KruisePodReady on the Pod and works for
+	// no traffic. It requires the readiness gate KruisePodReady on the Pod. It applies to
 	// preDelete and inPlaceUpdate.
 	// Defaults to false.
 	MarkPodNotReady *bool `json:"markPodNotReady,omitempty"`

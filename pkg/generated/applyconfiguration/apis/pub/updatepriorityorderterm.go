@@ -7,7 +7,7 @@ package pub
 //
 // UpdatePriorityOrderTerm is one label key of an order.
 type UpdatePriorityOrderTermApplyConfiguration struct {
-	// orderedKey is the key of a Pod label whose value ends in a number, like "order-10".
+	// orderedKey is the key of a Pod label whose value ends in a number, such as "order-10".
 	OrderedKey *string `json:"orderedKey,omitempty"`
 }
 

@@ -5,8 +5,8 @@ package pub
 // UpdatePriorityStrategyApplyConfiguration represents a declarative configuration of the UpdatePriorityStrategy type for use
 // with apply.
 //
-// UpdatePriorityStrategy says which Pods are updated first. weightPriority and
-// orderPriority exclude each other.
+// UpdatePriorityStrategy defines which Pods are updated first. weightPriority and orderPriority cannot be used
+// together.
 type UpdatePriorityStrategyApplyConfiguration struct {
 	// orderPriority orders Pods by labels: Pods that have the first key come before Pods
 	// that have the second, and so on. Among Pods with the same key, the one whose label

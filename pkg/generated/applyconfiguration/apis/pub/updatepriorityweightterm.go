@@ -11,7 +11,8 @@ import (
 //
 // UpdatePriorityWeightTerm gives a weight to the Pods that a selector matches.
 type UpdatePriorityWeightTermApplyConfiguration struct {
-	// weight is added to each Pod that matchSelector matches, in the range 0 to 100.
+	// weight is added to the priority of each Pod that matchSelector matches. The range is 0
+	// to 100.
 	Weight *int32 `json:"weight,omitempty"`
 	// matchSelector selects Pods by their labels. It must not be empty.
 	MatchSelector *v1.LabelSelectorApplyConfiguration `json:"matchSelector,omitempty"`

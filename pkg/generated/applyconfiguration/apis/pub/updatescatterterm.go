@@ -5,7 +5,7 @@ package pub
 // UpdateScatterTermApplyConfiguration represents a declarative configuration of the UpdateScatterTerm type for use
 // with apply.
 //
-// UpdateScatterTerm names one label whose Pods are spread over the update.
+// UpdateScatterTerm is a label. The Pods that have it are spread evenly over the update.
 type UpdateScatterTermApplyConfiguration struct {
 	// key is the key of a Pod label.
 	Key *string `json:"key,omitempty"`

@@ -5,17 +5,19 @@ package v1alpha1
 // AdaptiveUnitedDeploymentStrategyApplyConfiguration represents a declarative configuration of the AdaptiveUnitedDeploymentStrategy type for use
 // with apply.
 //
-// AdaptiveUnitedDeploymentStrategy is the settings of type Adaptive.
+// AdaptiveUnitedDeploymentStrategy contains the settings of type Adaptive.
 type AdaptiveUnitedDeploymentStrategyApplyConfiguration struct {
-	// rescheduleCriticalSeconds is how long a Pod may wait for a node before its subset counts as
-	// unschedulable.
+	// rescheduleCriticalSeconds is the number of seconds that a Pod can stay unscheduled
+	// before its subset counts as unschedulable.
 	// Defaults to 30.
 	RescheduleCriticalSeconds *int32 `json:"rescheduleCriticalSeconds,omitempty"`
-	// unschedulableDuration is for how many seconds a subset then gets no new Pods.
+	// unschedulableDuration is the number of seconds that an unschedulable subset gets no
+	// new Pods.
 	// Defaults to 300.
 	UnschedulableDuration *int32 `json:"unschedulableDuration,omitempty"`
-	// reserveUnschedulablePods keeps Pods that no node takes beside their substitutes in other
-	// subsets, so that they may still start. It needs cloneSetTemplate or deploymentTemplate.
+	// reserveUnschedulablePods keeps Pods that cannot be scheduled in addition to their
+	// substitutes in other subsets, so that they can start later. It requires
+	// cloneSetTemplate or deploymentTemplate.
 	// Defaults to false.
 	ReserveUnschedulablePods *bool `json:"reserveUnschedulablePods,omitempty"`
 }

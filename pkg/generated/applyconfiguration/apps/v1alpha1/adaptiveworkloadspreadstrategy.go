@@ -5,15 +5,14 @@ package v1alpha1
 // AdaptiveWorkloadSpreadStrategyApplyConfiguration represents a declarative configuration of the AdaptiveWorkloadSpreadStrategy type for use
 // with apply.
 //
-// AdaptiveWorkloadSpreadStrategy is the settings of type Adaptive.
+// AdaptiveWorkloadSpreadStrategy contains the settings of type Adaptive.
 type AdaptiveWorkloadSpreadStrategyApplyConfiguration struct {
 	// disableSimulationSchedule is accepted and has no effect.
 	DisableSimulationSchedule *bool `json:"disableSimulationSchedule,omitempty"`
-	// rescheduleCriticalSeconds is how long a Pod may stay unscheduled before it is deleted,
-	// for the workload to create it again in the next subset. The subset is tried again after
-	// five minutes, so with several subsets the waits of all must fit in: at most 295 divided
-	// by the number of subsets less one.
-	// Unset, or 0, moves no Pods.
+	// rescheduleCriticalSeconds is the number of seconds that a Pod can stay unscheduled.
+	// Then the Pod is deleted, and the workload creates it again in the next subset. A
+	// subset is tried again after five minutes. With several subsets, the maximum is 295
+	// divided by the number of subsets minus one. If unset or 0, no Pods are moved.
 	RescheduleCriticalSeconds *int32 `json:"rescheduleCriticalSeconds,omitempty"`
 }
 

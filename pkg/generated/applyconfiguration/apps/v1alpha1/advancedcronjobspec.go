@@ -9,31 +9,29 @@ import (
 // AdvancedCronJobSpecApplyConfiguration represents a declarative configuration of the AdvancedCronJobSpec type for use
 // with apply.
 //
-// AdvancedCronJobSpec is what is to run, and when.
+// AdvancedCronJobSpec defines the jobs and their schedule.
 type AdvancedCronJobSpecApplyConfiguration struct {
-	// schedule is when runs are due, in the five fields of cron: minute, hour, day, month,
-	// weekday. Or "@hourly" and the like, or "@every 1h30m". It may begin
-	// with a time zone, like "TZ=Etc/UTC 0 8 * * *", unless timeZone is set.
+	// schedule is the cron schedule with five fields: minute, hour, day, month and weekday.
+	// Macros such as "@hourly" and "@every 1h30m" are allowed. The schedule can start with a
+	// time zone, such as "TZ=Etc/UTC 0 8 * * *", if timeZone is not set.
 	Schedule *string `json:"schedule,omitempty"`
-	// timeZone is the time zone of the schedule, by its name in the IANA database, like
-	// "Asia/Shanghai".
-	// Unset means the zone of the controller's machine.
+	// timeZone is the time zone of the schedule, as a name in the IANA database such as
+	// "Asia/Shanghai". If unset, the time zone of the controller is used.
 	TimeZone *string `json:"timeZone,omitempty"`
-	// startingDeadlineSeconds is how late a run may start. One that is later is skipped.
-	// Unset means that the last one missed always starts.
+	// startingDeadlineSeconds is the number of seconds that a run may start late. A later
+	// run is skipped. If unset, the last missed run always starts.
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
-	// concurrencyPolicy is Allow, Forbid or Replace: what happens when a run is due while
-	// another has not ended. Allow lets them overlap. Forbid skips the new one. Replace
-	// deletes the old one.
+	// concurrencyPolicy defines what happens when a run is due and the previous run has not
+	// finished. Allow runs both. Forbid skips the new run. Replace deletes the old run.
 	// Defaults to Allow.
 	ConcurrencyPolicy *appsv1alpha1.ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
-	// paused starts no runs. Those that have started go on.
+	// paused stops new runs. Runs that have started continue.
 	// Defaults to false.
 	Paused *bool `json:"paused,omitempty"`
-	// successfulJobsHistoryLimit is how many jobs that succeeded are kept.
+	// successfulJobsHistoryLimit is the number of succeeded jobs to keep.
 	// Defaults to 3.
 	SuccessfulJobsHistoryLimit *int32 `json:"successfulJobsHistoryLimit,omitempty"`
-	// failedJobsHistoryLimit is how many jobs that failed are kept.
+	// failedJobsHistoryLimit is the number of failed jobs to keep.
 	// Defaults to 1.
 	FailedJobsHistoryLimit *int32 `json:"failedJobsHistoryLimit,omitempty"`
 	// template is the job that a run creates. Exactly one of its fields is set.

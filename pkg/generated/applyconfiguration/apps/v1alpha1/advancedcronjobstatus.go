@@ -11,13 +11,13 @@ import (
 // AdvancedCronJobStatusApplyConfiguration represents a declarative configuration of the AdvancedCronJobStatus type for use
 // with apply.
 //
-// AdvancedCronJobStatus is what the controller observed.
+// AdvancedCronJobStatus is the observed state.
 type AdvancedCronJobStatusApplyConfiguration struct {
-	// type is Job, BroadcastJob or ImageListPullJob: what the template creates.
+	// type is the kind that the template creates: Job, BroadcastJob or ImageListPullJob.
 	Type *appsv1alpha1.TemplateKind `json:"type,omitempty"`
-	// active are the jobs that have not ended.
+	// active is the list of jobs that have not finished.
 	Active []v1.ObjectReferenceApplyConfiguration `json:"active,omitempty"`
-	// lastScheduleTime is when the last run was due that was started.
+	// lastScheduleTime is the scheduled time of the last run that was started.
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 }
 

@@ -10,23 +10,23 @@ import (
 // BroadcastJobStatusApplyConfiguration represents a declarative configuration of the BroadcastJobStatus type for use
 // with apply.
 //
-// BroadcastJobStatus is what the controller observed.
+// BroadcastJobStatus is the observed state.
 type BroadcastJobStatusApplyConfiguration struct {
-	// conditions are Complete and Failed, once the job has ended.
+	// conditions are Complete and Failed. They are set when the job finishes.
 	Conditions []JobConditionApplyConfiguration `json:"conditions,omitempty"`
-	// startTime is when the controller saw the job first.
+	// startTime is the time at which the controller first observed the job.
 	StartTime *v1.Time `json:"startTime,omitempty"`
-	// completionTime is when the job ended.
+	// completionTime is the time at which the job finished.
 	CompletionTime *v1.Time `json:"completionTime,omitempty"`
-	// active is the number of Pods that run or wait to run.
+	// active is the number of pending and running Pods.
 	Active *int32 `json:"active,omitempty"`
 	// succeeded is the number of Pods that succeeded.
 	Succeeded *int32 `json:"succeeded,omitempty"`
 	// failed is the number of Pods that failed.
 	Failed *int32 `json:"failed,omitempty"`
-	// desired is the number of nodes on which the Pod is to run.
+	// desired is the number of nodes that must run the Pod.
 	Desired *int32 `json:"desired,omitempty"`
-	// phase is running, paused, completed or failed.
+	// phase is the phase of the job: running, paused, completed or failed.
 	Phase *appsv1alpha1.BroadcastJobPhase `json:"phase,omitempty"`
 }
 

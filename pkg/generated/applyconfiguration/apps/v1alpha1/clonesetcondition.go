@@ -11,19 +11,19 @@ import (
 // CloneSetConditionApplyConfiguration represents a declarative configuration of the CloneSetCondition type for use
 // with apply.
 //
-// CloneSetCondition is one observation about a CloneSet.
+// CloneSetCondition describes one aspect of the state of a CloneSet.
 type CloneSetConditionApplyConfiguration struct {
 	// type is FailedScale, FailedUpdate or Progressing.
 	Type *appsv1alpha1.CloneSetConditionType `json:"type,omitempty"`
 	// status is True, False or Unknown.
 	Status *v1.ConditionStatus `json:"status,omitempty"`
-	// lastUpdateTime is when the observation was last renewed.
+	// lastUpdateTime is the last time that the condition was updated.
 	LastUpdateTime *metav1.Time `json:"lastUpdateTime,omitempty"`
-	// lastTransitionTime is when status last changed.
+	// lastTransitionTime is the last time that status changed.
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
-	// reason is a word for machines that says why.
+	// reason is a machine-readable code for the cause.
 	Reason *string `json:"reason,omitempty"`
-	// message is a sentence for people that says why.
+	// message is a human-readable explanation.
 	Message *string `json:"message,omitempty"`
 }
 

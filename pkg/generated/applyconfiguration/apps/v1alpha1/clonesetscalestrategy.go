@@ -9,18 +9,19 @@ import (
 // CloneSetScaleStrategyApplyConfiguration represents a declarative configuration of the CloneSetScaleStrategy type for use
 // with apply.
 //
-// CloneSetScaleStrategy says how Pods are created and which are deleted.
+// CloneSetScaleStrategy defines how Pods are created and which Pods are deleted first.
 type CloneSetScaleStrategyApplyConfiguration struct {
-	// podsToDelete are the names of Pods to delete. Each must be a running Pod of this
-	// CloneSet. Replacements are created unless replicas is lowered too. The controller
-	// removes names from the list when their Pods are gone.
+	// podsToDelete is the list of names of Pods to delete. Each must be a running Pod of
+	// this CloneSet. The controller creates replacements, unless you also lower replicas. It
+	// removes a name from the list when the Pod no longer exists.
 	PodsToDelete []string `json:"podsToDelete,omitempty"`
-	// maxUnavailable limits how many Pods may be unavailable for new ones to be created.
-	// A number, or a percentage of replicas, rounded up, like "10%". 0 stops creation.
+	// maxUnavailable limits the creation of Pods. The controller creates no Pods while this
+	// number of Pods is unavailable. It is a number, or a percentage of replicas such as
+	// "10%", rounded up. 0 stops creation.
 	// Defaults to no limit.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// disablePVCReuse makes each new Pod start with new claims. When false, claims of a Pod
-	// that was lost, by eviction for example, are handed to the Pod that replaces it.
+	// disablePVCReuse makes each new Pod start with new claims. If false, the replacement of
+	// a lost Pod, for example an evicted one, gets the claims of the lost Pod.
 	// Defaults to false.
 	DisablePVCReuse *bool `json:"disablePVCReuse,omitempty"`
 }

@@ -22,27 +22,29 @@ type CloneSetSpecApplyConfiguration struct {
 	// template is the Pod that the CloneSet creates. restartPolicy must be Always, and
 	// activeDeadlineSeconds must not be set.
 	Template *corev1.PodTemplateSpecApplyConfiguration `json:"template,omitempty"`
-	// volumeClaimTemplates are claims that each Pod gets for itself. A volume of the template
-	// with the same name is replaced by the claim. A change affects only Pods created after
-	// it, and starts no update. When the controller deletes a Pod it deletes its claims too,
-	// also when it recreates the Pod to update it.
+	// volumeClaimTemplates are the claims that the controller creates for each Pod. A claim
+	// replaces a volume of the template with the same name. A change affects only new Pods
+	// and does not start an update. When the controller deletes a Pod, it also deletes its
+	// claims, even if it recreates the Pod for an update.
 	VolumeClaimTemplates []corev1.PersistentVolumeClaimApplyConfiguration `json:"volumeClaimTemplates,omitempty"`
-	// scaleStrategy says how Pods are created and which are deleted.
+	// scaleStrategy defines how Pods are created and which Pods are deleted first.
 	ScaleStrategy *CloneSetScaleStrategyApplyConfiguration `json:"scaleStrategy,omitempty"`
-	// updateStrategy says how Pods come to a new revision of the template.
+	// updateStrategy defines how Pods are updated to a new revision of the template.
 	UpdateStrategy *CloneSetUpdateStrategyApplyConfiguration `json:"updateStrategy,omitempty"`
-	// revisionHistoryLimit is how many old revisions are kept, beside those that Pods use.
+	// revisionHistoryLimit is the number of old revisions to keep, in addition to the
+	// revisions that Pods use.
 	// Defaults to 10.
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
-	// minReadySeconds is how long a Pod must have been ready to count as available.
+	// minReadySeconds is the number of seconds that a Pod must be ready before it counts as
+	// available.
 	// Defaults to 0: a Pod is available as soon as it is ready.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
-	// lifecycle holds Pods before they are deleted, around an in-place update, or before
-	// they count as available, until you release them.
+	// lifecycle defines hooks. A hook holds a Pod before deletion, before and after an
+	// in-place update, or before it counts as available, until you release the Pod.
 	Lifecycle *pub.LifecycleApplyConfiguration `json:"lifecycle,omitempty"`
-	// progressDeadlineSeconds is how long a rollout may go without progress before the
-	// condition Progressing turns False. It must be larger than minReadySeconds. The rollout
-	// itself goes on. Unset, or 2147483647, turns the condition off.
+	// progressDeadlineSeconds is the number of seconds without progress after which the
+	// condition Progressing becomes False. It must be greater than minReadySeconds. The
+	// rollout continues. If unset or 2147483647, the condition is not reported.
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 }
 

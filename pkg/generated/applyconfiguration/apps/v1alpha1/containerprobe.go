@@ -9,9 +9,9 @@ package v1alpha1
 type ContainerProbeApplyConfiguration struct {
 	// name is "<name of the PodProbeMarker>#<name of its probe>".
 	Name *string `json:"name,omitempty"`
-	// containerName is the container that is probed.
+	// containerName is the name of the container to probe.
 	ContainerName *string `json:"containerName,omitempty"`
-	// probe is what is run. Ports are numbers here.
+	// probe is the probe to run. Its ports are numbers.
 	Probe *ContainerProbeSpecApplyConfiguration `json:"probe,omitempty"`
 }
 

@@ -9,9 +9,8 @@ import (
 // ContainerProbeSpecApplyConfiguration represents a declarative configuration of the ContainerProbeSpec type for use
 // with apply.
 //
-// ContainerProbeSpec is a kubelet's probe with one difference: each of the numbers counts as 1
-// when it is not set. exec, tcpSocket and httpGet are accepted, grpc is not;
-// terminationGracePeriodSeconds has no effect.
+// ContainerProbeSpec is a kubelet probe with one difference: each number defaults to 1. exec, tcpSocket and httpGet are
+// supported. grpc is not. terminationGracePeriodSeconds has no effect.
 type ContainerProbeSpecApplyConfiguration struct {
 	v1.ProbeApplyConfiguration `json:",inline"`
 }

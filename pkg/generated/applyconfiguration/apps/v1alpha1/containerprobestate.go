@@ -16,11 +16,11 @@ type ContainerProbeStateApplyConfiguration struct {
 	Name *string `json:"name,omitempty"`
 	// state is Succeeded, Failed or Unknown.
 	State *appsv1alpha1.ProbeState `json:"state,omitempty"`
-	// lastProbeTime is when the probe last ran.
+	// lastProbeTime is the last time that the probe ran.
 	LastProbeTime *v1.Time `json:"lastProbeTime,omitempty"`
-	// lastTransitionTime is when state last changed.
+	// lastTransitionTime is the last time that state changed.
 	LastTransitionTime *v1.Time `json:"lastTransitionTime,omitempty"`
-	// message is what the probe printed, at most 1024 bytes of it.
+	// message is the output of the probe, at most 1024 bytes.
 	Message *string `json:"message,omitempty"`
 }
 

@@ -22,9 +22,9 @@ type ContainerRecreateRequestApplyConfiguration struct {
 	// Standard object's metadata.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says which containers to restart, and how. It cannot be changed.
+	// spec defines which containers to restart, and how. It cannot be changed.
 	Spec *ContainerRecreateRequestSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is how far the request has come.
+	// status is the progress of the request.
 	Status *ContainerRecreateRequestStatusApplyConfiguration `json:"status,omitempty"`
 }
 

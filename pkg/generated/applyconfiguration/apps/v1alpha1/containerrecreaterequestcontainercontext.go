@@ -7,9 +7,9 @@ package v1alpha1
 //
 // ContainerRecreateRequestContainerContext is one instance of a container.
 type ContainerRecreateRequestContainerContextApplyConfiguration struct {
-	// containerID is the instance, like containerd://<id>.
+	// containerID is the ID of the instance, such as containerd://<id>.
 	ContainerID *string `json:"containerID,omitempty"`
-	// restartCount is how often the container had been restarted when this instance ran.
+	// restartCount is the restart count of the container when this instance ran.
 	RestartCount *int32 `json:"restartCount,omitempty"`
 }
 

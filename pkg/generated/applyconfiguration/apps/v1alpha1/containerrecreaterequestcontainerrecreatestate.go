@@ -9,15 +9,15 @@ import (
 // ContainerRecreateRequestContainerRecreateStateApplyConfiguration represents a declarative configuration of the ContainerRecreateRequestContainerRecreateState type for use
 // with apply.
 //
-// ContainerRecreateRequestContainerRecreateState is how far a container has come.
+// ContainerRecreateRequestContainerRecreateState is the progress of one container.
 type ContainerRecreateRequestContainerRecreateStateApplyConfiguration struct {
 	// name is the container's name.
 	Name *string `json:"name,omitempty"`
 	// phase is Pending, Recreating, Succeeded or Failed.
 	Phase *appsv1alpha1.ContainerRecreateRequestPhase `json:"phase,omitempty"`
-	// message says why.
+	// message is a human-readable explanation of the phase.
 	Message *string `json:"message,omitempty"`
-	// isKilled says that the agent has stopped the container.
+	// isKilled is true if the node agent has stopped the container.
 	IsKilled *bool `json:"isKilled,omitempty"`
 }
 

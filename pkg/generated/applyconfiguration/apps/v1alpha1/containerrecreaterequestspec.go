@@ -5,20 +5,20 @@ package v1alpha1
 // ContainerRecreateRequestSpecApplyConfiguration represents a declarative configuration of the ContainerRecreateRequestSpec type for use
 // with apply.
 //
-// ContainerRecreateRequestSpec says which containers to restart, and how.
+// ContainerRecreateRequestSpec defines which containers to restart, and how.
 type ContainerRecreateRequestSpecApplyConfiguration struct {
 	// podName is the name of a running Pod in the same namespace.
 	PodName *string `json:"podName,omitempty"`
 	// containers are the containers to restart, in the order in which they are stopped.
 	Containers []ContainerRecreateRequestContainerApplyConfiguration `json:"containers,omitempty"`
-	// strategy says how the containers are restarted.
+	// strategy defines how the containers are restarted.
 	Strategy *ContainerRecreateRequestStrategyApplyConfiguration `json:"strategy,omitempty"`
-	// activeDeadlineSeconds is how long the request may take, counted from its creation. Then
-	// it ends as it is. At least 3.
-	// Unset means that there is no limit.
+	// activeDeadlineSeconds is the number of seconds after its creation at which the request
+	// ends, even if containers have not restarted. The minimum is 3. If unset, there is no
+	// limit.
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
-	// ttlSecondsAfterFinished is how long the request is kept after it ended.
-	// Unset means for ever.
+	// ttlSecondsAfterFinished is the number of seconds after which a finished request is
+	// deleted. If unset, the request is not deleted.
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 }
 

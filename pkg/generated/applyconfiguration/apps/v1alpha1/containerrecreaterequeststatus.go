@@ -10,15 +10,15 @@ import (
 // ContainerRecreateRequestStatusApplyConfiguration represents a declarative configuration of the ContainerRecreateRequestStatus type for use
 // with apply.
 //
-// ContainerRecreateRequestStatus is how far a request has come.
+// ContainerRecreateRequestStatus is the progress of a request.
 type ContainerRecreateRequestStatusApplyConfiguration struct {
 	// phase is Pending, Recreating or Completed, or empty before an agent has seen the
-	// request. Completed says that it ended, not that it succeeded: it did when the phase of
+	// request. Completed means that the request has finished. It succeeded if the phase of
 	// each container is Succeeded.
 	Phase *appsv1alpha1.ContainerRecreateRequestPhase `json:"phase,omitempty"`
-	// completionTime is when the request ended.
+	// completionTime is the time at which the request finished.
 	CompletionTime *v1.Time `json:"completionTime,omitempty"`
-	// message says why the request ended before its time.
+	// message explains why the request ended early.
 	Message *string `json:"message,omitempty"`
 	// containerRecreateStates are the containers' states, in the order of the spec.
 	ContainerRecreateStates []ContainerRecreateRequestContainerRecreateStateApplyConfiguration `json:"containerRecreateStates,omitempty"`

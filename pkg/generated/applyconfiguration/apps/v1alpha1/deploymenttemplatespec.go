@@ -14,10 +14,11 @@ import (
 //
 // DeploymentTemplateSpec is a Deployment.
 type DeploymentTemplateSpecApplyConfiguration struct {
-	// metadata of each Deployment: labels and annotations count.
+	// metadata is the metadata of each Deployment. Only labels and annotations are used.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec of each Deployment. replicas must not be set: it comes from topology. selector has
-	// no effect. A Deployment knows no partition: an update reaches all its Pods.
+	// spec is the spec of each Deployment. replicas must not be set: it comes from topology.
+	// selector has no effect. A Deployment does not support partition: an update applies to
+	// all its Pods.
 	Spec *appsv1.DeploymentSpecApplyConfiguration `json:"spec,omitempty"`
 }
 

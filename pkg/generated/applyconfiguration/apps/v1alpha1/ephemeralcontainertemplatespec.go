@@ -9,10 +9,10 @@ import (
 // EphemeralContainerTemplateSpecApplyConfiguration represents a declarative configuration of the EphemeralContainerTemplateSpec type for use
 // with apply.
 //
-// EphemeralContainerTemplateSpec is the containers that each of the Pods gets.
+// EphemeralContainerTemplateSpec contains the ephemeral containers.
 type EphemeralContainerTemplateSpecApplyConfiguration struct {
-	// ephemeralContainers are the containers. A Pod that already has an ephemeral container
-	// of one of their names, from elsewhere, is left out.
+	// ephemeralContainers are the containers to add. The job skips a Pod that already has an
+	// ephemeral container with one of these names from another source.
 	EphemeralContainers []v1.EphemeralContainerApplyConfiguration `json:"ephemeralContainers,omitempty"`
 }
 

@@ -14,16 +14,16 @@ import (
 // EphemeralJobApplyConfiguration represents a declarative configuration of the EphemeralJob type for use
 // with apply.
 //
-// EphemeralJob adds ephemeral containers to running Pods, a few Pods at a time, and reports
-// how they ended. Ephemeral containers stay in their Pods: deleting the job stops none.
+// EphemeralJob adds ephemeral containers to running Pods, a few Pods at a time, and reports their results. Ephemeral
+// containers stay in their Pods: deleting the job does not stop them.
 type EphemeralJobApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`
 	// Standard object's metadata.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the containers, and the Pods that get them.
+	// spec defines the containers and the Pods that get them.
 	Spec *EphemeralJobSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	Status *EphemeralJobStatusApplyConfiguration `json:"status,omitempty"`
 }
 

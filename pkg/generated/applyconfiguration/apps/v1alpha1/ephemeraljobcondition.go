@@ -11,19 +11,19 @@ import (
 // EphemeralJobConditionApplyConfiguration represents a declarative configuration of the EphemeralJobCondition type for use
 // with apply.
 //
-// EphemeralJobCondition is one observation about an EphemeralJob.
+// EphemeralJobCondition describes one aspect of the state of an EphemeralJob.
 type EphemeralJobConditionApplyConfiguration struct {
 	// type is Initialized, MatchedEmpty, JobSucceeded, JobFailed or JobError.
 	Type *appsv1alpha1.EphemeralJobConditionType `json:"type,omitempty"`
 	// status is True, False or Unknown.
 	Status *v1.ConditionStatus `json:"status,omitempty"`
-	// lastProbeTime is when the observation was last renewed.
+	// lastProbeTime is the last time that the condition was updated.
 	LastProbeTime *metav1.Time `json:"lastProbeTime,omitempty"`
-	// lastTransitionTime is when status last changed.
+	// lastTransitionTime is the last time that status changed.
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
-	// reason is a word for machines that says why.
+	// reason is a machine-readable code for the cause.
 	Reason *string `json:"reason,omitempty"`
-	// message is a sentence for people that says why.
+	// message is a human-readable explanation.
 	Message *string `json:"message,omitempty"`
 }
 

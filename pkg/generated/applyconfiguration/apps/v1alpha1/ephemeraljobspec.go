@@ -9,28 +9,28 @@ import (
 // EphemeralJobSpecApplyConfiguration represents a declarative configuration of the EphemeralJobSpec type for use
 // with apply.
 //
-// EphemeralJobSpec is the containers, and the Pods that get them.
+// EphemeralJobSpec defines the containers and the Pods that get them.
 type EphemeralJobSpecApplyConfiguration struct {
 	// selector selects the Pods, in the namespace of the job, by their labels. It must not
 	// be empty.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// template is the containers that each of the Pods gets. It cannot be changed once the
-	// job has started.
+	// template contains the ephemeral containers. It cannot be changed after the job has
+	// started.
 	Template *EphemeralContainerTemplateSpecApplyConfiguration `json:"template,omitempty"`
-	// replicas is how many Pods get the containers at most, the oldest first.
-	// Unset means all that match.
+	// replicas is the maximum number of Pods that get the containers, oldest Pods first. If
+	// unset, all matching Pods get them.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// parallelism is how many Pods are worked on at a time.
-	// Unset means 1.
+	// parallelism is the maximum number of Pods that are processed at a time. If unset, the
+	// value is 1.
 	Parallelism *int32 `json:"parallelism,omitempty"`
 	// paused stops the job from adding containers to more Pods.
 	// Defaults to false.
 	Paused *bool `json:"paused,omitempty"`
-	// activeDeadlineSeconds is how long after its start the job fails if it is not over.
-	// Its containers run on. Unset means no deadline.
+	// activeDeadlineSeconds is the number of seconds after its start at which an unfinished
+	// job fails. Its containers continue to run. If unset, there is no deadline.
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
-	// ttlSecondsAfterFinished is how long after its end the job is deleted.
-	// Unset means 1800.
+	// ttlSecondsAfterFinished is the number of seconds after which a finished job is
+	// deleted. If unset, the value is 1800.
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 }
 

@@ -10,26 +10,26 @@ import (
 // EphemeralJobStatusApplyConfiguration represents a declarative configuration of the EphemeralJobStatus type for use
 // with apply.
 //
-// EphemeralJobStatus is what the controller observed. Its numbers count Pods.
+// EphemeralJobStatus is the observed state. Its numbers count Pods.
 type EphemeralJobStatusApplyConfiguration struct {
 	// phase is Succeeded, Failed, Waiting, Running, Paused, Error or Unknown.
 	Phase *appsv1alpha1.EphemeralJobPhase `json:"phase,omitempty"`
-	// conditions are the latest observations: Initialized, MatchedEmpty, JobSucceeded,
-	// JobFailed, JobError.
+	// conditions are the latest observed conditions. Their types are Initialized,
+	// MatchedEmpty, JobSucceeded, JobFailed, JobError.
 	Conditions []EphemeralJobConditionApplyConfiguration `json:"conditions,omitempty"`
-	// startTime is when the job started.
+	// startTime is the time at which the job started.
 	StartTime *v1.Time `json:"startTime,omitempty"`
-	// completionTime is when the job was over.
+	// completionTime is the time at which the job finished.
 	CompletionTime *v1.Time `json:"completionTime,omitempty"`
-	// match is how many Pods the job is for.
+	// match is the number of Pods that the job selects.
 	Match *int32 `json:"match,omitempty"`
-	// succeeded is in how many Pods all containers ended well.
+	// succeeded is the number of Pods in which all containers succeeded.
 	Succeeded *int32 `json:"succeeded,omitempty"`
-	// failed is in how many Pods a container failed.
+	// failed is the number of Pods in which a container failed.
 	Failed *int32 `json:"failed,omitempty"`
-	// running is in how many Pods a container runs.
+	// running is the number of Pods in which a container runs.
 	Running *int32 `json:"running,omitempty"`
-	// waiting is in how many Pods the containers have yet to start.
+	// waiting is the number of Pods in which the containers have not started.
 	Waiting *int32 `json:"waiting,omitempty"`
 }
 

@@ -20,9 +20,9 @@ type ImagePullJobApplyConfiguration struct {
 	// Standard object's metadata.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the image, where it is to be, and how it is pulled.
+	// spec defines the image, the nodes, and how the image is pulled.
 	Spec *ImagePullJobSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	Status *ImagePullJobStatusApplyConfiguration `json:"status,omitempty"`
 }
 

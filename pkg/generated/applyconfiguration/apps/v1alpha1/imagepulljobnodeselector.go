@@ -9,9 +9,9 @@ import (
 // ImagePullJobNodeSelectorApplyConfiguration represents a declarative configuration of the ImagePullJobNodeSelector type for use
 // with apply.
 //
-// ImagePullJobNodeSelector chooses nodes by name or by label, not both.
+// ImagePullJobNodeSelector selects nodes by name or by label, not both.
 type ImagePullJobNodeSelectorApplyConfiguration struct {
-	// names are names of nodes. Nodes that do not exist are passed over.
+	// names are the names of nodes. Nodes that do not exist are ignored.
 	Names []string `json:"names,omitempty"`
 	// The labels of nodes.
 	v1.LabelSelectorApplyConfiguration `json:",inline"`

@@ -9,7 +9,7 @@ import (
 // ImagePullJobPodSelectorApplyConfiguration represents a declarative configuration of the ImagePullJobPodSelector type for use
 // with apply.
 //
-// ImagePullJobPodSelector chooses nodes by the labels of the Pods that run there.
+// ImagePullJobPodSelector selects nodes by the labels of the Pods that run on them.
 type ImagePullJobPodSelectorApplyConfiguration struct {
 	// The labels of Pods.
 	v1.LabelSelectorApplyConfiguration `json:",inline"`

@@ -10,10 +10,10 @@ import (
 // ImagePullJobSpecApplyConfiguration represents a declarative configuration of the ImagePullJobSpec type for use
 // with apply.
 //
-// ImagePullJobSpec is an image, where it is to be, and how it is pulled.
+// ImagePullJobSpec defines the image, the nodes, and how the image is pulled.
 type ImagePullJobSpecApplyConfiguration struct {
-	// image is the image to pull, with a tag or a digest, like "example.com/team/app:v1".
-	// Without either, the tag is latest.
+	// image is the image to pull, such as "example.com/team/app:v1". Without a tag or a
+	// digest, the tag is latest.
 	Image *string `json:"image,omitempty"`
 	// Where and how it is pulled.
 	ImagePullJobTemplateApplyConfiguration `json:",inline"`

@@ -9,23 +9,24 @@ import (
 // ImagePullJobStatusApplyConfiguration represents a declarative configuration of the ImagePullJobStatus type for use
 // with apply.
 //
-// ImagePullJobStatus is what the controller observed.
+// ImagePullJobStatus is the observed state.
 type ImagePullJobStatusApplyConfiguration struct {
-	// startTime is when the controller saw the job first.
+	// startTime is the time at which the controller first observed the job.
 	StartTime *v1.Time `json:"startTime,omitempty"`
-	// completionTime is when the job ended.
+	// completionTime is the time at which the job finished.
 	CompletionTime *v1.Time `json:"completionTime,omitempty"`
-	// desired is the number of nodes that are chosen now.
+	// desired is the number of selected nodes.
 	Desired *int32 `json:"desired,omitempty"`
-	// active is how many nodes are asked to pull the image and have not ended.
+	// active is the number of nodes that are pulling the image.
 	Active *int32 `json:"active,omitempty"`
-	// succeeded is how many nodes have the image.
+	// succeeded is the number of nodes that have pulled the image.
 	Succeeded *int32 `json:"succeeded,omitempty"`
-	// failed is how many nodes could not pull it.
+	// failed is the number of nodes that failed to pull the image.
 	Failed *int32 `json:"failed,omitempty"`
-	// message is a sentence for people about the progress.
+	// message is a human-readable description of the progress.
 	Message *string `json:"message,omitempty"`
-	// failedNodes are the names of the nodes that could not pull it, in alphabetical order.
+	// failedNodes are the names of the nodes that failed to pull the image, in alphabetical
+	// order.
 	FailedNodes []string `json:"failedNodes,omitempty"`
 }
 

@@ -11,19 +11,19 @@ import (
 // JobConditionApplyConfiguration represents a declarative configuration of the JobCondition type for use
 // with apply.
 //
-// JobCondition is one observation about a job.
+// JobCondition describes one aspect of the state of a job.
 type JobConditionApplyConfiguration struct {
 	// type is Complete or Failed.
 	Type *appsv1alpha1.JobConditionType `json:"type,omitempty"`
 	// status is True, False or Unknown.
 	Status *v1.ConditionStatus `json:"status,omitempty"`
-	// lastProbeTime is when the observation was last checked.
+	// lastProbeTime is the last time that the condition was checked.
 	LastProbeTime *metav1.Time `json:"lastProbeTime,omitempty"`
-	// lastTransitionTime is when status last changed.
+	// lastTransitionTime is the last time that status changed.
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
-	// reason is a word for machines that says why.
+	// reason is a machine-readable code for the cause.
 	Reason *string `json:"reason,omitempty"`
-	// message is a sentence for people that says why.
+	// message is a human-readable explanation.
 	Message *string `json:"message,omitempty"`
 }
 

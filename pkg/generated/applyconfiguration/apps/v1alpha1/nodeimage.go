@@ -14,16 +14,16 @@ import (
 // NodeImageApplyConfiguration represents a declarative configuration of the NodeImage type for use
 // with apply.
 //
-// NodeImage is the list of images that one node is to pull, and the report of how far it
-// is. It has the name and the labels of the node. ImagePullJobs write it; you need not.
+// NodeImage is the list of images that one node must pull, and the report of the node about them. It has the name and
+// the labels of the node. The controller of ImagePullJobs writes it. You do not need to.
 type NodeImageApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`
 	// Standard object's metadata.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is what the node is to pull.
+	// spec is the list of images that the node must pull.
 	Spec *NodeImageSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is what the node reported last. It may lag behind.
+	// status is the last report of the node. It can be out of date.
 	Status *NodeImageStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -5,10 +5,10 @@ package v1alpha1
 // NodeImageSpecApplyConfiguration represents a declarative configuration of the NodeImageSpec type for use
 // with apply.
 //
-// NodeImageSpec is what a node is to pull.
+// NodeImageSpec is the list of images that a node must pull.
 type NodeImageSpecApplyConfiguration struct {
-	// images are the images by name, as users write it and without a tag, like "nginx" or
-	// "example.com/team/app". At most 256.
+	// images maps an image name without a tag, such as "nginx" or "example.com/team/app", to
+	// its tags. At most 256 images are allowed.
 	Images map[string]ImageSpecApplyConfiguration `json:"images,omitempty"`
 }
 

@@ -5,21 +5,21 @@ package v1alpha1
 // NodeImageStatusApplyConfiguration represents a declarative configuration of the NodeImageStatus type for use
 // with apply.
 //
-// NodeImageStatus is what a node reported.
+// NodeImageStatus is the report of a node.
 type NodeImageStatusApplyConfiguration struct {
 	// desired is the number of tags to pull.
 	Desired *int32 `json:"desired,omitempty"`
-	// succeeded is how many of them are on the node.
+	// succeeded is the number of tags that were pulled.
 	Succeeded *int32 `json:"succeeded,omitempty"`
-	// failed is how many of them could not be pulled.
+	// failed is the number of tags that could not be pulled.
 	Failed *int32 `json:"failed,omitempty"`
-	// pulling is how many of them are being pulled.
+	// pulling is the number of tags that are being pulled.
 	Pulling *int32 `json:"pulling,omitempty"`
-	// imageStatuses are the reports by the names that spec.images has.
+	// imageStatuses maps each name in spec.images to its report.
 	ImageStatuses map[string]ImageStatusApplyConfiguration `json:"imageStatuses,omitempty"`
-	// firstSyncStatus is how the first report of the node went.
+	// firstSyncStatus is the result of the first report of the node.
 	FirstSyncStatus *SyncStatusApplyConfiguration `json:"firstSyncStatus,omitempty"`
-	// waiting is how many tags wait because the node pulls as many as it may at once.
+	// waiting is the number of tags that wait for other pulls on the node.
 	Waiting *int32 `json:"waiting,omitempty"`
 }
 

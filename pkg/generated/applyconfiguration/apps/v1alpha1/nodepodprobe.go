@@ -14,17 +14,16 @@ import (
 // NodePodProbeApplyConfiguration represents a declarative configuration of the NodePodProbe type for use
 // with apply.
 //
-// NodePodProbe is the work list of one node's agent, and its report: which probes to run in
-// which Pods, and their results. It has the name of the node. The controller keeps it; to
-// have Pods probed, write a PodProbeMarker.
+// NodePodProbe is the list of probes that the agent of one node runs, and their results. It has the name of the node.
+// The controller writes it. To probe Pods, create a PodProbeMarker.
 type NodePodProbeApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`
 	// Standard object's metadata.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is what the agent of the node has to run.
+	// spec is the list of probes that the node agent must run.
 	Spec *NodePodProbeSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is what the agent of the node reported last.
+	// status is the last report of the node agent.
 	Status *NodePodProbeStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -5,7 +5,7 @@ package v1alpha1
 // NodePodProbeSpecApplyConfiguration represents a declarative configuration of the NodePodProbeSpec type for use
 // with apply.
 //
-// NodePodProbeSpec is what the agent of the node has to run.
+// NodePodProbeSpec is the list of probes that the node agent must run.
 type NodePodProbeSpecApplyConfiguration struct {
 	// podProbes are the Pods of the node that have probes.
 	PodProbes []PodProbeApplyConfiguration `json:"podProbes,omitempty"`

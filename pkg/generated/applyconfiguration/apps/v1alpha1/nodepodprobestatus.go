@@ -5,7 +5,7 @@ package v1alpha1
 // NodePodProbeStatusApplyConfiguration represents a declarative configuration of the NodePodProbeStatus type for use
 // with apply.
 //
-// NodePodProbeStatus is what the agent of the node reported.
+// NodePodProbeStatus is the report of the node agent.
 type NodePodProbeStatusApplyConfiguration struct {
 	// podProbeStatuses are the Pods of the node that have results.
 	PodProbeStatuses []PodProbeStatusApplyConfiguration `json:"podProbeStatuses,omitempty"`

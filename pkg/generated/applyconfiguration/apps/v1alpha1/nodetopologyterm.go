@@ -7,7 +7,7 @@ package v1alpha1
 //
 // NodeTopologyTerm names labels of nodes.
 type NodeTopologyTermApplyConfiguration struct {
-	// nodeTopologyKeys are the keys of the labels, like kubernetes.io/hostname.
+	// nodeTopologyKeys are the keys of the node labels, such as kubernetes.io/hostname.
 	NodeTopologyKeys []string `json:"nodeTopologyKeys,omitempty"`
 }
 

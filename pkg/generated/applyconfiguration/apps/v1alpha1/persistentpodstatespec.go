@@ -9,25 +9,25 @@ import (
 // PersistentPodStateSpecApplyConfiguration represents a declarative configuration of the PersistentPodStateSpec type for use
 // with apply.
 //
-// PersistentPodStateSpec says whose Pods are remembered, and what of them. One of
-// requiredPersistentTopology and preferredPersistentTopology must name a label of nodes.
+// PersistentPodStateSpec defines the workload and the Pod state to record. One of requiredPersistentTopology and
+// preferredPersistentTopology must name a label of nodes.
 type PersistentPodStateSpecApplyConfiguration struct {
 	// targetRef is the workload: a StatefulSet or Advanced StatefulSet, or a kind that the
-	// administrator allows. It cannot be changed, but for the version. A workload has one
+	// administrator allows. Only its version can be changed. A workload can have one
 	// PersistentPodState.
 	TargetRef *TargetReferenceApplyConfiguration `json:"targetRef,omitempty"`
-	// persistentPodAnnotations are annotations of Pods that are remembered too.
+	// persistentPodAnnotations are the Pod annotations to record.
 	PersistentPodAnnotations []PersistentPodAnnotationApplyConfiguration `json:"persistentPodAnnotations,omitempty"`
-	// requiredPersistentTopology names labels of nodes. A Pod that is created again runs only
-	// where they have the same values. If no such node is left, it stays pending.
+	// requiredPersistentTopology lists node labels. A recreated Pod runs only on nodes where
+	// these labels have the same values. If no such node exists, the Pod stays pending.
 	RequiredPersistentTopology *NodeTopologyTermApplyConfiguration `json:"requiredPersistentTopology,omitempty"`
-	// preferredPersistentTopology names labels of nodes. A Pod that is created again runs
-	// where they have the same values, if it can.
+	// preferredPersistentTopology lists node labels. If possible, a recreated Pod runs on a
+	// node where these labels have the same values.
 	PreferredPersistentTopology []PreferredTopologyTermApplyConfiguration `json:"preferredPersistentTopology,omitempty"`
-	// persistentPodStateRetentionPolicy is WhenScaled or WhenDeleted. WhenScaled forgets a Pod
-	// when the workload no longer asks for it. WhenDeleted remembers it until the workload is
-	// deleted.
-	// Unset means WhenScaled.
+	// persistentPodStateRetentionPolicy is WhenScaled or WhenDeleted. WhenScaled keeps the
+	// state of a Pod until the workload no longer needs the Pod, for example after a
+	// scale-down. WhenDeleted keeps it until the workload is deleted. If unset, the value is
+	// WhenScaled.
 	PersistentPodStateRetentionPolicy *appsv1alpha1.PersistentPodStateRetentionPolicyType `json:"persistentPodStateRetentionPolicy,omitempty"`
 }
 

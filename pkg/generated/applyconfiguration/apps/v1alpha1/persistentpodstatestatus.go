@@ -5,11 +5,12 @@ package v1alpha1
 // PersistentPodStateStatusApplyConfiguration represents a declarative configuration of the PersistentPodStateStatus type for use
 // with apply.
 //
-// PersistentPodStateStatus is what is remembered.
+// PersistentPodStateStatus is the recorded state.
 type PersistentPodStateStatusApplyConfiguration struct {
-	// observedGeneration is the generation of the PersistentPodState that this status is about.
+	// observedGeneration is the generation of the PersistentPodState that this status
+	// describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// podStates are what is remembered of each Pod, by its name.
+	// podStates maps the name of each Pod to its recorded state.
 	PodStates map[string]PodStateApplyConfiguration `json:"podStates,omitempty"`
 }
 

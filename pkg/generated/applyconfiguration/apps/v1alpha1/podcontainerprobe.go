@@ -5,22 +5,24 @@ package v1alpha1
 // PodContainerProbeApplyConfiguration represents a declarative configuration of the PodContainerProbe type for use
 // with apply.
 //
-// PodContainerProbe is one probe of one container, and what its result does to the Pod.
-// podConditionType, markerPolicy or both must be set.
+// PodContainerProbe is one probe of one container. Its result is recorded on the Pod by podConditionType, markerPolicy
+// or both. At least one must be set.
 type PodContainerProbeApplyConfiguration struct {
-	// name tells the probe from the others. It must not contain "#", nor be the type of a
-	// condition that Kubernetes or Kruise writes, such as Ready.
+	// name is the unique name of the probe. It must not contain "#", and must not be the
+	// type of a condition that Kubernetes or Kruise writes, such as Ready.
 	Name *string `json:"name,omitempty"`
-	// containerName is the container that is probed. A Pod without it is not probed.
+	// containerName is the name of the container to probe. A Pod without this container is
+	// not probed.
 	ContainerName *string `json:"containerName,omitempty"`
-	// probe is what is run: exec, tcpSocket or httpGet, with the timing of a kubelet's probe.
+	// probe is the probe to run: exec, tcpSocket or httpGet, with the timing fields of a
+	// kubelet probe.
 	Probe *ContainerProbeSpecApplyConfiguration `json:"probe,omitempty"`
-	// markerPolicy are the labels and annotations that the Pod gets with each result. Those
-	// of the result that no longer holds are removed.
+	// markerPolicy defines the labels and annotations that each result sets on the Pod. When
+	// the result changes, the labels and annotations of the old result are removed.
 	MarkerPolicy []ProbeMarkerPolicyApplyConfiguration `json:"markerPolicy,omitempty"`
-	// podConditionType is the type of the Pod's condition that tells the result: True when
-	// the probe succeeded. No two probes may name the same, and none the condition of
-	// somebody else, such as Ready.
+	// podConditionType is the type of the Pod condition that reports the result. It is True
+	// if the probe succeeded. The type must be unique, and must not be a condition of
+	// another component, such as Ready.
 	PodConditionType *string `json:"podConditionType,omitempty"`
 }
 

@@ -11,7 +11,7 @@ type PodProbeApplyConfiguration struct {
 	Name *string `json:"name,omitempty"`
 	// namespace is the Pod's namespace.
 	Namespace *string `json:"namespace,omitempty"`
-	// uid is the Pod's UID. A Pod of the same name that comes later has another one.
+	// uid is the UID of the Pod.
 	UID *string `json:"uid,omitempty"`
 	// IP is the Pod's address, for probes over the network.
 	IP *string `json:"IP,omitempty"`

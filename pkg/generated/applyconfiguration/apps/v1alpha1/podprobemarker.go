@@ -14,16 +14,17 @@ import (
 // PodProbeMarkerApplyConfiguration represents a declarative configuration of the PodProbeMarker type for use
 // with apply.
 //
-// PodProbeMarker runs probes of your own against Pods, beside those of the kubelet, and
-// writes their results on the Pods: as a condition, and as labels and annotations.
+// PodProbeMarker runs custom probes against Pods, in addition to those of the kubelet. It writes their results to the
+// Pods as a condition, labels and annotations.
 type PodProbeMarkerApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`
 	// Standard object's metadata.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says which Pods are probed, how, and what is written on them.
+	// spec defines which Pods are probed, how they are probed, and how the results are
+	// recorded.
 	Spec *PodProbeMarkerSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	Status *PodProbeMarkerStatusApplyConfiguration `json:"status,omitempty"`
 }
 

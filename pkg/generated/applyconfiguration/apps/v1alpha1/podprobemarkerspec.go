@@ -9,12 +9,12 @@ import (
 // PodProbeMarkerSpecApplyConfiguration represents a declarative configuration of the PodProbeMarkerSpec type for use
 // with apply.
 //
-// PodProbeMarkerSpec says which Pods are probed, how, and what is written on them.
+// PodProbeMarkerSpec defines which Pods are probed, how they are probed, and how the results are recorded.
 type PodProbeMarkerSpecApplyConfiguration struct {
 	// selector selects the Pods, in the namespace of the PodProbeMarker, by their labels.
 	// It must not be empty, and cannot be changed.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// probes are what is run against each of the Pods. At least one is needed.
+	// probes are the probes to run against each Pod. At least one is required.
 	Probes []PodContainerProbeApplyConfiguration `json:"probes,omitempty"`
 }
 

@@ -5,11 +5,11 @@ package v1alpha1
 // PodProbeMarkerStatusApplyConfiguration represents a declarative configuration of the PodProbeMarkerStatus type for use
 // with apply.
 //
-// PodProbeMarkerStatus is what the controller observed.
+// PodProbeMarkerStatus is the observed state.
 type PodProbeMarkerStatusApplyConfiguration struct {
-	// observedGeneration is the generation of the PodProbeMarker that this status is about.
+	// observedGeneration is the generation of the PodProbeMarker that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// matchedPods is how many Pods are probed.
+	// matchedPods is the number of Pods that are probed.
 	MatchedPods *int64 `json:"matchedPods,omitempty"`
 }
 

@@ -9,7 +9,7 @@ import (
 // ProbeMarkerPolicyApplyConfiguration represents a declarative configuration of the ProbeMarkerPolicy type for use
 // with apply.
 //
-// ProbeMarkerPolicy is what a Pod is marked with for one result.
+// ProbeMarkerPolicy defines the labels and annotations for one result.
 type ProbeMarkerPolicyApplyConfiguration struct {
 	// state is the result: Succeeded or Failed.
 	State *appsv1alpha1.ProbeState `json:"state,omitempty"`

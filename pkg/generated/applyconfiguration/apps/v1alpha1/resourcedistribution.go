@@ -22,9 +22,9 @@ type ResourceDistributionApplyConfiguration struct {
 	// Standard object's metadata.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says what is copied, and where to.
+	// spec defines the object to copy and the target namespaces.
 	Spec *ResourceDistributionSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	Status *ResourceDistributionStatusApplyConfiguration `json:"status,omitempty"`
 }
 

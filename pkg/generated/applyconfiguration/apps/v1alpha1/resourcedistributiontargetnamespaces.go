@@ -7,7 +7,7 @@ package v1alpha1
 //
 // ResourceDistributionTargetNamespaces is a list of namespaces.
 type ResourceDistributionTargetNamespacesApplyConfiguration struct {
-	// list is the namespaces.
+	// list is the list of namespaces.
 	List []ResourceDistributionNamespaceApplyConfiguration `json:"list,omitempty"`
 }
 

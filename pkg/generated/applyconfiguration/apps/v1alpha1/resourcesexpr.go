@@ -5,15 +5,13 @@ package v1alpha1
 // ResourcesExprApplyConfiguration represents a declarative configuration of the ResourcesExpr type for use
 // with apply.
 //
-// ResourcesExpr is the expressions for limits and requests, such as "max(cpu * 50%, 100m)".
-// They know + - * / ( ), max and min of two values, numbers, percentages, quantities, and the
-// variables cpu and memory.
+// ResourcesExpr contains the expressions for limits and requests, such as "max(cpu * 50%, 100m)". An expression can
+// contain + - * / ( ), max and min of two values, numbers, percentages, quantities, and the variables cpu and memory.
 type ResourcesExprApplyConfiguration struct {
-	// limits computes the limits. Its variables are the limits of the Pod's own containers; a
-	// limit is left out where one of those containers has none.
+	// limits computes the limits from the limits of the Pod's own containers. A limit is not
+	// set if one of these containers does not have it.
 	Limits *ResourceExprsApplyConfiguration `json:"limits,omitempty"`
-	// requests computes the requests. Its variables are the requests of the Pod's own
-	// containers.
+	// requests computes the requests from the requests of the Pod's own containers.
 	Requests *ResourceExprsApplyConfiguration `json:"requests,omitempty"`
 }
 

@@ -12,15 +12,15 @@ import (
 // ResourcesPolicy computes the resources of a container from those of the Pod's own containers
 // when the Pod is created.
 type ResourcesPolicyApplyConfiguration struct {
-	// targetContainersMode is sum or max: how the resources of the Pod's own containers become
-	// the variables cpu and memory.
+	// targetContainersMode is sum or max. It defines how the resources of the Pod's own
+	// containers are combined into the variables cpu and memory.
 	TargetContainersMode *appsv1alpha1.TargetContainersModeType `json:"targetContainersMode,omitempty"`
-	// targetContainersNameRegex is a regular expression that selects among the Pod's own
-	// containers by a part of their names.
-	// Defaults to ".*", all of them.
+	// targetContainersNameRegex is a regular expression. It selects the Pod's own containers
+	// whose names contain a match.
+	// Defaults to ".*", which selects all containers.
 	TargetContainersNameRegex *string `json:"targetContainersNameRegex,omitempty"`
-	// resourcesExpr is the expressions that the resources are computed with. At least one
-	// must be set.
+	// resourcesExpr contains the expressions that compute the resources. At least one must
+	// be set.
 	ResourcesExpr *ResourcesExprApplyConfiguration `json:"resourcesExpr,omitempty"`
 }
 

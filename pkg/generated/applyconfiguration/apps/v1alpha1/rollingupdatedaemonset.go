@@ -11,31 +11,31 @@ import (
 // RollingUpdateDaemonSetApplyConfiguration represents a declarative configuration of the RollingUpdateDaemonSet type for use
 // with apply.
 //
-// RollingUpdateDaemonSet is the settings of a rolling update. Nodes are updated in descending
-// order of their names.
+// RollingUpdateDaemonSet contains the settings of a rolling update. Nodes are updated in descending order of their
+// names.
 type RollingUpdateDaemonSetApplyConfiguration struct {
-	// rollingUpdateType is Standard or InPlaceIfPossible. Standard deletes a Pod and creates a
-	// new one. InPlaceIfPossible keeps the Pod and changes its containers where the change
-	// allows it, and recreates it otherwise. It needs maxSurge 0.
-	// Surging is deprecated: it becomes Standard with maxSurge 1 and maxUnavailable 0.
+	// rollingUpdateType is Standard or InPlaceIfPossible. Standard deletes a Pod and creates
+	// a new one. InPlaceIfPossible updates the containers of the Pod if the change allows
+	// it, and recreates the Pod otherwise. It needs maxSurge 0. Surging is deprecated: it
+	// becomes Standard with maxSurge 1 and maxUnavailable 0.
 	// Defaults to Standard.
 	RollingUpdateType *appsv1alpha1.RollingUpdateType `json:"rollingUpdateType,omitempty"`
-	// maxUnavailable is on how many nodes the Pod may be unavailable during an update. A number,
-	// or a percentage of the nodes that fit, rounded up, and no more than 100%. It must be 0 when
-	// maxSurge is not.
-	// Defaults to 1 when neither it nor maxSurge is set.
+	// maxUnavailable is the maximum number of nodes on which the Pod is unavailable during
+	// an update. It is a number, or a percentage of the eligible nodes of at most 100%,
+	// rounded up. It must be 0 if maxSurge is not 0.
+	// Defaults to 1 if neither maxUnavailable nor maxSurge is set.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// maxSurge is on how many nodes the new Pod may run beside the old one during an update. A
-	// number, or a percentage of the nodes that fit, rounded up, and no more than 100%. It must
-	// be 0 when maxUnavailable is not.
+	// maxSurge is the maximum number of nodes on which the old and the new Pod run at the
+	// same time during an update. It is a number, or a percentage of the eligible nodes of
+	// at most 100%, rounded up. It must be 0 if maxUnavailable is not 0.
 	// Defaults to 0.
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
-	// selector selects nodes by their labels: the update reaches no others. Beside it,
-	// partition still counts all nodes.
+	// selector selects the nodes to update by their labels. partition still counts all
+	// nodes.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// partition is on how many nodes the old Pod stays. A number, or a percentage of the nodes
-	// that fit, rounded down, and no more than 100%.
-	// Unset means 0.
+	// partition is the number of nodes on which the old Pod stays. It is a number, or a
+	// percentage of the eligible nodes of at most 100%, rounded down. If unset, the value is
+	// 0.
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
 	// paused stops updates. Pods on new nodes are still created.
 	// Defaults to false.

@@ -9,7 +9,7 @@ import (
 // ShareVolumePolicyApplyConfiguration represents a declarative configuration of the ShareVolumePolicy type for use
 // with apply.
 //
-// ShareVolumePolicy says whether a container shares what the Pod's containers have.
+// ShareVolumePolicy defines whether a container shares the volumes or devices of the Pod's containers.
 type ShareVolumePolicyApplyConfiguration struct {
 	// type is enabled or disabled.
 	// Defaults to disabled.

@@ -9,15 +9,16 @@ import (
 // SidecarContainerUpgradeStrategyApplyConfiguration represents a declarative configuration of the SidecarContainerUpgradeStrategy type for use
 // with apply.
 //
-// SidecarContainerUpgradeStrategy says how a container comes to a new image in a running Pod.
+// SidecarContainerUpgradeStrategy defines how a container is updated to a new image in a running Pod.
 type SidecarContainerUpgradeStrategyApplyConfiguration struct {
 	// upgradeType is ColdUpgrade or HotUpgrade. ColdUpgrade restarts the container with the
-	// new image. HotUpgrade puts two containers into the Pod: the new image starts in the one
-	// that is empty, and then the other one is emptied. It cannot be changed.
+	// new image. HotUpgrade adds two containers to the Pod. One of them runs an empty image.
+	// An upgrade starts the new image in that container, and then sets the other container
+	// to the empty image. The field cannot be changed.
 	// Defaults to ColdUpgrade.
 	UpgradeType *appsv1alpha1.SidecarContainerUpgradeType `json:"upgradeType,omitempty"`
-	// hotUpgradeEmptyImage is what runs in the empty container of a HotUpgrade, which needs
-	// it. The image must pass the probes of the container and never end.
+	// hotUpgradeEmptyImage is the image of the empty container. It is required with
+	// HotUpgrade. The image must pass the probes of the container and must not exit.
 	HotUpgradeEmptyImage *string `json:"hotUpgradeEmptyImage,omitempty"`
 }
 

@@ -14,18 +14,17 @@ import (
 // SidecarSetApplyConfiguration represents a declarative configuration of the SidecarSet type for use
 // with apply.
 //
-// SidecarSet adds containers, init containers, volumes, pull secrets and annotations to new
-// Pods that it selects, in all namespaces or some. Afterwards it changes the images of those
-// containers in the running Pods, step by step. It never deletes or recreates a Pod, and
-// takes nothing out of one.
+// SidecarSet adds containers, init containers, volumes, pull secrets and annotations to new Pods that it selects, in
+// all or some namespaces. Later, it updates the images of these containers in running Pods gradually. It never deletes
+// or recreates a Pod, and never removes anything from a Pod.
 type SidecarSetApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`
 	// Standard object's metadata.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says what is added to which Pods, and how it is upgraded in them.
+	// spec defines what is added to which Pods, and how it is upgraded.
 	Spec *SidecarSetSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	Status *SidecarSetStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -9,17 +9,17 @@ import (
 // SidecarSetInjectRevisionApplyConfiguration represents a declarative configuration of the SidecarSetInjectRevision type for use
 // with apply.
 //
-// SidecarSetInjectRevision names a stored revision. customVersion, revisionName or both must
-// be set; revisionName wins.
+// SidecarSetInjectRevision names a stored revision. customVersion, revisionName or both must be set. revisionName takes
+// precedence.
 type SidecarSetInjectRevisionApplyConfiguration struct {
-	// customVersion names a revision by the label apps.kruise.io/sidecarset-custom-version that the
-	// SidecarSet had. Of several, the newest counts.
+	// customVersion selects a revision by the label apps.kruise.io/sidecarset-custom-version
+	// that the SidecarSet had. If several revisions match, the newest one is used.
 	CustomVersion *string `json:"customVersion,omitempty"`
-	// revisionName names a revision by its ControllerRevision.
+	// revisionName selects a revision by the name of its ControllerRevision.
 	RevisionName *string `json:"revisionName,omitempty"`
-	// policy is Always or Partial. Always gives the revision to all new Pods. Partial gives it
-	// to those that updateStrategy, with paused, selector or partition as a percentage, would
-	// keep at the old version.
+	// policy is Always or Partial. Always injects the revision into all new Pods. Partial
+	// injects it into the new Pods that updateStrategy keeps at the old version by paused,
+	// selector or a percentage partition.
 	// Defaults to Always.
 	Policy *appsv1alpha1.SidecarSetInjectRevisionPolicy `json:"policy,omitempty"`
 }

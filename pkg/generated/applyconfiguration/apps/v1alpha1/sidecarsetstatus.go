@@ -5,22 +5,22 @@ package v1alpha1
 // SidecarSetStatusApplyConfiguration represents a declarative configuration of the SidecarSetStatus type for use
 // with apply.
 //
-// SidecarSetStatus is what the controller observed.
+// SidecarSetStatus is the observed state.
 type SidecarSetStatusApplyConfiguration struct {
-	// observedGeneration is the generation of the SidecarSet that this status is about.
+	// observedGeneration is the generation of the SidecarSet that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// matchedPods is how many Pods have the containers of this SidecarSet.
+	// matchedPods is the number of Pods that have the containers of this SidecarSet.
 	MatchedPods *int32 `json:"matchedPods,omitempty"`
-	// updatedPods is how many of them are up to date.
+	// updatedPods is the number of matched Pods that are up to date.
 	UpdatedPods *int32 `json:"updatedPods,omitempty"`
-	// readyPods is how many of them are ready.
+	// readyPods is the number of matched Pods that are ready.
 	ReadyPods *int32 `json:"readyPods,omitempty"`
-	// updatedReadyPods is how many of them are up to date and ready.
+	// updatedReadyPods is the number of matched Pods that are up to date and ready.
 	UpdatedReadyPods *int32 `json:"updatedReadyPods,omitempty"`
 	// latestRevision is the name of the newest revision.
 	LatestRevision *string `json:"latestRevision,omitempty"`
-	// collisionCount counts collisions of revision names. The controller uses it to find
-	// a free name.
+	// collisionCount is the number of collisions of revision names. The controller uses it
+	// to create a unique name.
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 }
 

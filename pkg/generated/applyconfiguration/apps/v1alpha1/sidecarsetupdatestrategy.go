@@ -12,28 +12,29 @@ import (
 // SidecarSetUpdateStrategyApplyConfiguration represents a declarative configuration of the SidecarSetUpdateStrategy type for use
 // with apply.
 //
-// SidecarSetUpdateStrategy says how Pods that have the containers come to new images.
+// SidecarSetUpdateStrategy defines how existing Pods are updated to new images.
 type SidecarSetUpdateStrategyApplyConfiguration struct {
-	// type is RollingUpdate or NotUpdate. RollingUpdate changes images in Pods step by step.
-	// NotUpdate leaves Pods alone: only new ones get what is new.
+	// type is RollingUpdate or NotUpdate. RollingUpdate updates images in existing Pods
+	// gradually. NotUpdate does not update existing Pods: changes apply only to new Pods.
 	// Defaults to RollingUpdate.
 	Type *appsv1alpha1.SidecarSetUpdateStrategyType `json:"type,omitempty"`
 	// paused stops the upgrade of Pods. New Pods still get the containers.
 	// Defaults to false.
 	Paused *bool `json:"paused,omitempty"`
-	// selector limits the upgrade to Pods with these labels. It must not be empty when it is
-	// set, and excludes partition. Unset means all Pods.
+	// selector limits the upgrade to Pods with these labels. If set, it must not be empty.
+	// It cannot be used together with partition. If unset, all Pods are upgraded.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// partition is how many Pods stay at the old version. A number, or a percentage of the
-	// matched Pods, rounded up, like "90%". With more than one Pod only 100% keeps all.
+	// partition is the number of Pods that stay at the old version. It is a number, or a
+	// percentage of the matched Pods such as "90%", rounded up. With more than one Pod, only
+	// 100% keeps all Pods at the old version.
 	// Defaults to 0.
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
-	// maxUnavailable is how many upgraded Pods may be not ready at a time. A number, or a
-	// percentage of the matched Pods, rounded up, like "20%". With 0, no ready Pod is
-	// upgraded.
+	// maxUnavailable is the maximum number of upgraded Pods that are not ready at a time. It
+	// is a number, or a percentage of the matched Pods such as "20%", rounded up. With 0, no
+	// ready Pod is upgraded.
 	// Defaults to 1.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// priorityStrategy says which Pods are upgraded first.
+	// priorityStrategy defines which Pods are upgraded first.
 	PriorityStrategy *pub.UpdatePriorityStrategyApplyConfiguration `json:"priorityStrategy,omitempty"`
 	// scatterStrategy spreads the Pods that have one of these labels evenly over the upgrade.
 	// The value "*" stands for every value of the label.

@@ -22,22 +22,24 @@ type StatefulSetSpecApplyConfiguration struct {
 	// template is the Pod that the StatefulSet creates. restartPolicy must be Always, and
 	// activeDeadlineSeconds must not be set. hostname and subdomain are set for each Pod.
 	Template *corev1.PodTemplateSpecApplyConfiguration `json:"template,omitempty"`
-	// volumeClaimTemplates are claims that each Pod gets for itself, named after the Pod: the
-	// Pod that later has the same number gets the same claims. A volume of the template with
-	// the same name is replaced by the claim. A change affects only claims created after it,
-	// and starts no update, unless volumeClaimUpdateStrategy says otherwise.
+	// volumeClaimTemplates are the claims that the controller creates for each Pod. Claims
+	// are named after the Pod: a later Pod with the same ordinal gets the same claims. A
+	// claim replaces a volume of the template with the same name. A change affects only new
+	// claims and does not start an update, unless volumeClaimUpdateStrategy says otherwise.
 	VolumeClaimTemplates []corev1.PersistentVolumeClaimApplyConfiguration `json:"volumeClaimTemplates,omitempty"`
-	// serviceName is the headless Service that gives Pods their names in DNS:
-	// <pod>.<serviceName>.<namespace>.svc. You create it. It cannot be changed.
+	// serviceName is the headless Service for the DNS names of the Pods:
+	// <pod>.<serviceName>.<namespace>.svc. You must create the Service. The field cannot be
+	// changed.
 	ServiceName *string `json:"serviceName,omitempty"`
 	// podManagementPolicy is OrderedReady or Parallel, and cannot be changed. OrderedReady
-	// creates a Pod when all Pods before it are ready, deletes them in reverse order, and
-	// updates one at a time. Parallel does not wait for other Pods.
+	// creates a Pod after all Pods with a lower ordinal are ready, deletes Pods in reverse
+	// order, and updates one Pod at a time. Parallel does not wait for other Pods.
 	// Defaults to OrderedReady.
 	PodManagementPolicy *appsv1.PodManagementPolicyType `json:"podManagementPolicy,omitempty"`
-	// updateStrategy says how Pods come to a new revision of the template.
+	// updateStrategy defines how Pods are updated to a new revision of the template.
 	UpdateStrategy *StatefulSetUpdateStrategyApplyConfiguration `json:"updateStrategy,omitempty"`
-	// revisionHistoryLimit is how many old revisions are kept, beside those that Pods use.
+	// revisionHistoryLimit is the number of old revisions to keep, in addition to the
+	// revisions that Pods use.
 	// Defaults to 10.
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 }

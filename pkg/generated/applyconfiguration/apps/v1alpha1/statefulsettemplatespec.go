@@ -14,10 +14,10 @@ import (
 //
 // StatefulSetTemplateSpec is a StatefulSet of apps/v1.
 type StatefulSetTemplateSpecApplyConfiguration struct {
-	// metadata of each StatefulSet: labels and annotations count.
+	// metadata is the metadata of each StatefulSet. Only labels and annotations are used.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec of each StatefulSet. replicas and the partition of an update must not be set: they
-	// come from topology and updateStrategy. selector has no effect.
+	// spec is the spec of each StatefulSet. replicas and the partition of an update must not
+	// be set: they come from topology and updateStrategy. selector has no effect.
 	Spec *appsv1.StatefulSetSpecApplyConfiguration `json:"spec,omitempty"`
 }
 

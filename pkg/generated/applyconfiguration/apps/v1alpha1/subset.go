@@ -13,28 +13,29 @@ import (
 //
 // Subset is a part of the nodes and its share of the Pods.
 type SubsetApplyConfiguration struct {
-	// name is a DNS label that no other subset has. It is part of the names of the workload and
-	// its Pods.
+	// name is the unique name of the subset. It must be a DNS label. It is part of the names
+	// of the workload and its Pods.
 	Name *string `json:"name,omitempty"`
 	// nodeSelectorTerm selects the nodes of the subset. It is added to each term of the Pod
 	// template's required node affinity, and cannot be changed.
 	NodeSelectorTerm *v1.NodeSelectorTermApplyConfiguration `json:"nodeSelectorTerm,omitempty"`
 	// tolerations are added to those of the Pod template. They cannot be changed.
 	Tolerations []v1.TolerationApplyConfiguration `json:"tolerations,omitempty"`
-	// replicas is the number of Pods of the subset. A number, or a percentage of all replicas
-	// from "0%" to "100%", rounded to the nearest. Subsets without it share the rest evenly. When
-	// all have it, the numbers must add up.
+	// replicas is the number of Pods of the subset. It is a number, or a percentage of all
+	// replicas from "0%" to "100%", rounded to the nearest integer. Subsets without it share
+	// the remaining replicas evenly. If all subsets have it, their sum must equal the total.
 	Replicas *intstr.IntOrString `json:"replicas,omitempty"`
-	// minReplicas is how many Pods the subset gets before any subset gets more. A number, or a
-	// percentage of all replicas. It cannot be used when any subset has replicas.
+	// minReplicas is the number of Pods that the subset gets before any subset gets more
+	// than its minReplicas. It is a number, or a percentage of all replicas. It cannot be
+	// used if any subset has replicas.
 	// Defaults to 0.
 	MinReplicas *intstr.IntOrString `json:"minReplicas,omitempty"`
-	// maxReplicas is how many Pods the subset gets at most. A number, or a percentage of all
-	// replicas. It cannot be used when any subset has replicas, and one subset must be without it.
-	// Unset means no limit.
+	// maxReplicas is the maximum number of Pods of the subset. It is a number, or a
+	// percentage of all replicas. It cannot be used if any subset has replicas. At least one
+	// subset must not set it. If unset, there is no limit.
 	MaxReplicas *intstr.IntOrString `json:"maxReplicas,omitempty"`
-	// patch changes the Pod template of the subset. It is a strategic merge patch, written as an
-	// object like {"metadata":{"labels":{"zone":"a"}}}.
+	// patch changes the Pod template of the subset. It is a strategic merge patch, written
+	// as an object such as {"metadata":{"labels":{"zone":"a"}}}.
 	Patch *runtime.RawExtension `json:"patch,omitempty"`
 }
 

@@ -11,11 +11,11 @@ import (
 //
 // TargetFilter picks a part of a workload's Pods.
 type TargetFilterApplyConfiguration struct {
-	// selector picks the Pods by their labels.
-	// Unset picks all.
+	// selector selects the Pods by their labels. If unset, all Pods are selected.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// replicasPathList are the fields of the workload that say how many such Pods there are,
-	// like spec.replicas or spec.parts.0.replicas. Percentages are of their sum.
+	// replicasPathList is the list of fields of the workload that contain the number of
+	// these Pods, such as spec.replicas or spec.parts.0.replicas. Percentages are calculated
+	// from their sum.
 	ReplicasPathList []string `json:"replicasPathList,omitempty"`
 }
 

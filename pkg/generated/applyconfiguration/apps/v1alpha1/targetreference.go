@@ -7,9 +7,9 @@ package v1alpha1
 //
 // TargetReference names a workload in the namespace of the object that has it.
 type TargetReferenceApplyConfiguration struct {
-	// apiVersion is the group and version of the workload, like apps/v1.
+	// apiVersion is the group and version of the workload, such as apps/v1.
 	APIVersion *string `json:"apiVersion,omitempty"`
-	// kind is the kind of the workload, like Deployment.
+	// kind is the kind of the workload, such as Deployment.
 	Kind *string `json:"kind,omitempty"`
 	// name is the name of the workload.
 	Name *string `json:"name,omitempty"`

@@ -7,9 +7,9 @@ package v1alpha1
 //
 // Topology is the subsets and how Pods are given to them.
 type TopologyApplyConfiguration struct {
-	// subsets are the parts of the nodes. When one is removed, its workload is deleted.
+	// subsets are the groups of nodes. When you remove a subset, its workload is deleted.
 	Subsets []SubsetApplyConfiguration `json:"subsets,omitempty"`
-	// scheduleStrategy says how Pods are given to subsets.
+	// scheduleStrategy defines how Pods are distributed to subsets.
 	ScheduleStrategy *UnitedDeploymentScheduleStrategyApplyConfiguration `json:"scheduleStrategy,omitempty"`
 }
 

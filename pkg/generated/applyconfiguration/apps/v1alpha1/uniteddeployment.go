@@ -23,7 +23,7 @@ type UnitedDeploymentApplyConfiguration struct {
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the desired state of the UnitedDeployment.
 	Spec *UnitedDeploymentSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	Status *UnitedDeploymentStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -9,13 +9,13 @@ import (
 // UnitedDeploymentScheduleStrategyApplyConfiguration represents a declarative configuration of the UnitedDeploymentScheduleStrategy type for use
 // with apply.
 //
-// UnitedDeploymentScheduleStrategy says how Pods are given to subsets.
+// UnitedDeploymentScheduleStrategy defines how Pods are distributed to subsets.
 type UnitedDeploymentScheduleStrategyApplyConfiguration struct {
-	// type is Fixed or Adaptive. Fixed gives each subset what topology says. Adaptive moves Pods
-	// that no node takes to other subsets.
+	// type is Fixed or Adaptive. Fixed gives each subset the replicas that topology defines.
+	// Adaptive moves Pods that cannot be scheduled to other subsets.
 	// Defaults to Fixed.
 	Type *appsv1alpha1.UnitedDeploymentScheduleStrategyType `json:"type,omitempty"`
-	// adaptive is the settings of type Adaptive.
+	// adaptive contains the settings of type Adaptive.
 	Adaptive *AdaptiveUnitedDeploymentStrategyApplyConfiguration `json:"adaptive,omitempty"`
 }
 

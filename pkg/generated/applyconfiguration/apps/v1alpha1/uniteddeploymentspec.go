@@ -11,8 +11,8 @@ import (
 //
 // UnitedDeploymentSpec is the desired state of a UnitedDeployment.
 type UnitedDeploymentSpecApplyConfiguration struct {
-	// replicas is the number of Pods in all subsets together. Zero is allowed. It may stay
-	// unset when each subset has a number of replicas: their sum counts then.
+	// replicas is the total number of Pods in all subsets. Zero is allowed. If each subset
+	// has a number of replicas, the field can be unset, and the total is their sum.
 	// Otherwise it defaults to 1.
 	Replicas *int32 `json:"replicas,omitempty"`
 	// selector selects the workloads of the subsets and their Pods. It must match the labels
@@ -20,11 +20,12 @@ type UnitedDeploymentSpecApplyConfiguration struct {
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
 	// template is the workload of each subset.
 	Template *SubsetTemplateApplyConfiguration `json:"template,omitempty"`
-	// topology is the subsets and how Pods are given to them.
+	// topology defines the subsets and how Pods are distributed to them.
 	Topology *TopologyApplyConfiguration `json:"topology,omitempty"`
-	// updateStrategy says how subsets come to a new revision of the template.
+	// updateStrategy defines how subsets are updated to a new revision of the template.
 	UpdateStrategy *UnitedDeploymentUpdateStrategyApplyConfiguration `json:"updateStrategy,omitempty"`
-	// revisionHistoryLimit is how many old revisions are kept, beside those that subsets use.
+	// revisionHistoryLimit is the number of old revisions to keep, in addition to the
+	// revisions that subsets use.
 	// Defaults to 10.
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 }

@@ -5,35 +5,36 @@ package v1alpha1
 // UnitedDeploymentStatusApplyConfiguration represents a declarative configuration of the UnitedDeploymentStatus type for use
 // with apply.
 //
-// UnitedDeploymentStatus is what the controller observed.
+// UnitedDeploymentStatus is the observed state.
 type UnitedDeploymentStatusApplyConfiguration struct {
-	// observedGeneration is the generation of the UnitedDeployment that this status is about.
+	// observedGeneration is the generation of the UnitedDeployment that this status
+	// describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// replicas is the number of Pods in all subsets, without reserved ones.
+	// replicas is the number of Pods in all subsets, without reserved Pods.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// readyReplicas is how many of them are ready.
+	// readyReplicas is the number of ready Pods.
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
-	// updatedReplicas is how many of them are at the newest revision.
+	// updatedReplicas is the number of Pods at the update revision.
 	UpdatedReplicas *int32 `json:"updatedReplicas,omitempty"`
-	// updatedReadyReplicas is how many of them are at the newest revision and ready.
+	// updatedReadyReplicas is the number of ready Pods at the update revision.
 	UpdatedReadyReplicas *int32 `json:"updatedReadyReplicas,omitempty"`
-	// reservedPods is the number of Pods that are kept though no node takes them.
+	// reservedPods is the number of unschedulable Pods that are kept.
 	ReservedPods *int32 `json:"reservedPods,omitempty"`
-	// collisionCount counts collisions of revision names. The controller uses it to find
-	// a free name.
+	// collisionCount is the number of collisions of revision names. The controller uses it
+	// to create a unique name.
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
-	// currentRevision is the name of the last revision that reached all Pods.
+	// currentRevision is the name of the last revision to which all Pods were updated.
 	CurrentRevision *string `json:"currentRevision,omitempty"`
-	// subsetReplicas are the replicas that each subset should have.
+	// subsetReplicas maps the name of each subset to its desired replicas.
 	SubsetReplicas map[string]int32 `json:"subsetReplicas,omitempty"`
-	// subsetStatuses are the observations about each subset.
+	// subsetStatuses are the observed states of the subsets.
 	SubsetStatuses []UnitedDeploymentSubsetStatusApplyConfiguration `json:"subsetStatuses,omitempty"`
-	// conditions are the latest observations: SubsetProvisioned, SubsetUpdated, SubsetFailure,
-	// UnitedDeploymentUpdated.
+	// conditions are the latest observed conditions. Their types are SubsetProvisioned,
+	// SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated.
 	Conditions []UnitedDeploymentConditionApplyConfiguration `json:"conditions,omitempty"`
-	// updateStatus is how far an update has come.
+	// updateStatus is the progress of an update.
 	UpdateStatus *UpdateStatusApplyConfiguration `json:"updateStatus,omitempty"`
-	// labelSelector is selector as text, for autoscalers.
+	// labelSelector is the selector in string form, for autoscalers.
 	LabelSelector *string `json:"labelSelector,omitempty"`
 }
 

@@ -9,12 +9,12 @@ import (
 // UnitedDeploymentUpdateStrategyApplyConfiguration represents a declarative configuration of the UnitedDeploymentUpdateStrategy type for use
 // with apply.
 //
-// UnitedDeploymentUpdateStrategy says how subsets come to a new revision.
+// UnitedDeploymentUpdateStrategy defines how subsets are updated to a new revision.
 type UnitedDeploymentUpdateStrategyApplyConfiguration struct {
-	// type is Manual: each subset is updated as far as its partition lets it.
+	// type is Manual. Each subset is updated down to its partition.
 	// Defaults to Manual.
 	Type *appsv1alpha1.UpdateStrategyType `json:"type,omitempty"`
-	// manualUpdate is the settings of type Manual.
+	// manualUpdate contains the settings of type Manual.
 	ManualUpdate *ManualUpdateApplyConfiguration `json:"manualUpdate,omitempty"`
 }
 

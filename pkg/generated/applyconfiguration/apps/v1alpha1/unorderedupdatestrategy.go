@@ -11,8 +11,8 @@ import (
 //
 // UnorderedUpdateStrategy lets an update go in another order than that of the numbers.
 type UnorderedUpdateStrategyApplyConfiguration struct {
-	// priorityStrategy says which Pods are updated first. Among equals the highest number
-	// comes first.
+	// priorityStrategy defines which Pods are updated first. Pods with equal priority are
+	// updated by descending ordinal.
 	PriorityStrategy *pub.UpdatePriorityStrategyApplyConfiguration `json:"priorityStrategy,omitempty"`
 }
 

@@ -5,11 +5,11 @@ package v1alpha1
 // UpdateStatusApplyConfiguration represents a declarative configuration of the UpdateStatus type for use
 // with apply.
 //
-// UpdateStatus is how far an update has come.
+// UpdateStatus is the progress of an update.
 type UpdateStatusApplyConfiguration struct {
-	// updatedRevision is the name of the revision of the template as it is now.
+	// updatedRevision is the name of the revision of the current template.
 	UpdatedRevision *string `json:"updatedRevision,omitempty"`
-	// currentPartitions are the partitions that subsets have.
+	// currentPartitions maps the name of each subset to its current partition.
 	CurrentPartitions map[string]int32 `json:"currentPartitions,omitempty"`
 }
 

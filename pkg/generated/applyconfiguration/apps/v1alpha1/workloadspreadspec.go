@@ -5,17 +5,18 @@ package v1alpha1
 // WorkloadSpreadSpecApplyConfiguration represents a declarative configuration of the WorkloadSpreadSpec type for use
 // with apply.
 //
-// WorkloadSpreadSpec says which workload is spread, and over which subsets.
+// WorkloadSpreadSpec defines which workload is spread, and over which subsets.
 type WorkloadSpreadSpecApplyConfiguration struct {
 	// targetRef is the workload: a Deployment, ReplicaSet, StatefulSet or Job, a CloneSet or
-	// Advanced StatefulSet, or a kind that the administrator allows. It cannot be changed, but
-	// for the version. A workload has one WorkloadSpread.
+	// Advanced StatefulSet, or a kind that the administrator allows. Only its version can be
+	// changed. A workload can have one WorkloadSpread.
 	TargetRef *TargetReferenceApplyConfiguration `json:"targetRef,omitempty"`
-	// targetFilter spreads only a part of the workload's Pods.
+	// targetFilter limits the spread to some Pods of the workload.
 	TargetFilter *TargetFilterApplyConfiguration `json:"targetFilter,omitempty"`
-	// subsets are where Pods go, the first one first. At least one.
+	// subsets are the subsets that Pods are assigned to, in this order. At least one is
+	// required.
 	Subsets []WorkloadSpreadSubsetApplyConfiguration `json:"subsets,omitempty"`
-	// scheduleStrategy says what becomes of Pods that cannot be scheduled.
+	// scheduleStrategy defines what happens to Pods that cannot be scheduled.
 	ScheduleStrategy *WorkloadSpreadScheduleStrategyApplyConfiguration `json:"scheduleStrategy,omitempty"`
 }
 

@@ -15,22 +15,22 @@ import (
 type WorkloadSpreadSubsetApplyConfiguration struct {
 	// name is the subset's name, unique in the list.
 	Name *string `json:"name,omitempty"`
-	// requiredNodeSelectorTerm is added to each term of the Pod's required node affinity, and so
-	// picks the subset's nodes.
+	// requiredNodeSelectorTerm is added to each term of the Pod's required node affinity. It
+	// selects the nodes of the subset.
 	RequiredNodeSelectorTerm *v1.NodeSelectorTermApplyConfiguration `json:"requiredNodeSelectorTerm,omitempty"`
 	// preferredNodeSelectorTerms are added to the Pod's preferred node affinity.
 	PreferredNodeSelectorTerms []v1.PreferredSchedulingTermApplyConfiguration `json:"preferredNodeSelectorTerms,omitempty"`
-	// tolerations are added to the Pod's.
+	// tolerations are added to the tolerations of the Pod.
 	Tolerations []v1.TolerationApplyConfiguration `json:"tolerations,omitempty"`
-	// maxReplicas is how many Pods the subset takes. A number, or a percentage of the
-	// workload's replicas, rounded up, like "30%"; numbers and percentages cannot be mixed.
-	// The percentages of all subsets are at most 100%, and exactly 100% when the last subset
-	// has one too. Where the sum is less than the workload's replicas and the last subset has
-	// a limit, the Pods beyond it belong to no subset.
-	// Unset means no limit.
+	// maxReplicas is the maximum number of Pods in the subset. It is a number, or a
+	// percentage of the workload's replicas such as "30%", rounded up. Numbers and
+	// percentages cannot be mixed. The sum of the percentages is at most 100%, and exactly
+	// 100% if the last subset has one. If the last subset has a limit and the sum is less
+	// than the workload's replicas, the remaining Pods belong to no subset. If unset, there
+	// is no limit.
 	MaxReplicas *intstr.IntOrString `json:"maxReplicas,omitempty"`
-	// patch is merged into the Pod as a strategic merge patch. It says what a Pod of this
-	// subset has otherwise: labels, annotations, environment variables.
+	// patch is a strategic merge patch for the Pods of this subset. It can change labels,
+	// annotations and environment variables.
 	Patch *runtime.RawExtension `json:"patch,omitempty"`
 }
 

@@ -22,9 +22,9 @@ type AdvancedCronJobApplyConfiguration struct {
 	// the time to it.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is what is to run, and when.
+	// spec defines the jobs and their schedule.
 	Spec *AdvancedCronJobSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	Status *AdvancedCronJobStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -13,10 +13,11 @@ import (
 //
 // AdvancedStatefulSetTemplateSpec is a StatefulSet of apps.kruise.io.
 type AdvancedStatefulSetTemplateSpecApplyConfiguration struct {
-	// metadata of each StatefulSet: labels and annotations count.
+	// metadata is the metadata of each StatefulSet. Only labels and annotations are used.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec of each StatefulSet, as v1beta1 has it. replicas and the partition of an update must
-	// not be set: they come from topology and updateStrategy. selector has no effect.
+	// spec is the spec of each StatefulSet, in the form of v1beta1. replicas and the
+	// partition of an update must not be set: they come from topology and updateStrategy.
+	// selector has no effect.
 	Spec *StatefulSetSpecApplyConfiguration `json:"spec,omitempty"`
 }
 

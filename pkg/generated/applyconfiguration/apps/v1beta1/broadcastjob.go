@@ -14,15 +14,15 @@ import (
 // BroadcastJobApplyConfiguration represents a declarative configuration of the BroadcastJob type for use
 // with apply.
 //
-// BroadcastJob runs a Pod to its end on every node where the Pod fits.
+// BroadcastJob runs a Pod to completion on every eligible node.
 type BroadcastJobApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`
 	// Standard object's metadata.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is what is to run, and how.
+	// spec is the desired state of the BroadcastJob.
 	Spec *BroadcastJobSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	Status *BroadcastJobStatusApplyConfiguration `json:"status,omitempty"`
 }
 

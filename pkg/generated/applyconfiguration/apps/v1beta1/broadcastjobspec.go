@@ -10,23 +10,23 @@ import (
 // BroadcastJobSpecApplyConfiguration represents a declarative configuration of the BroadcastJobSpec type for use
 // with apply.
 //
-// BroadcastJobSpec is what is to run on the nodes, and how.
+// BroadcastJobSpec defines the Pod to run on the nodes.
 type BroadcastJobSpecApplyConfiguration struct {
-	// parallelism is how many Pods may run at once. A number, or a percentage of the nodes,
-	// rounded up, like "10%". 0 starts none.
-	// Defaults to 2147483647, which is no limit.
+	// parallelism is the maximum number of Pods that run at the same time. It is a number,
+	// or a percentage of the nodes such as "10%", rounded up. 0 starts no Pods.
+	// Defaults to 2147483647, which means no limit.
 	Parallelism *intstr.IntOrString `json:"parallelism,omitempty"`
 	// template is the Pod that runs on each node. restartPolicy is Never or OnFailure, and
 	// defaults to OnFailure. The labels broadcastjob-name and broadcastjob-controller-uid
-	// are the controller's. A change affects only Pods created after it.
+	// are reserved for the controller. A change affects only Pods created after it.
 	Template *v1.PodTemplateSpecApplyConfiguration `json:"template,omitempty"`
-	// completionPolicy says when the job ends and what becomes of it.
+	// completionPolicy defines when the job finishes and when it is deleted.
 	CompletionPolicy *CompletionPolicyApplyConfiguration `json:"completionPolicy,omitempty"`
-	// paused creates no more Pods. Those that run go on. The time counts against
-	// completionPolicy.activeDeadlineSeconds.
+	// paused stops the creation of Pods. Running Pods continue. The paused time counts
+	// against completionPolicy.activeDeadlineSeconds.
 	// Defaults to false.
 	Paused *bool `json:"paused,omitempty"`
-	// failurePolicy says what the job does when a Pod fails.
+	// failurePolicy defines what the job does when a Pod fails.
 	FailurePolicy *FailurePolicyApplyConfiguration `json:"failurePolicy,omitempty"`
 }
 

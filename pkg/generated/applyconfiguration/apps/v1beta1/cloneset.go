@@ -14,10 +14,9 @@ import (
 // CloneSetApplyConfiguration represents a declarative configuration of the CloneSet type for use
 // with apply.
 //
-// CloneSet manages the Pods of a stateless application directly, without a ReplicaSet
-// in between. Beyond what a Deployment does, it updates Pods in place, keeps a part of
-// them at the old revision, deletes the Pods that you name, and gives each Pod volumes
-// of its own.
+// CloneSet manages the Pods of a stateless application directly, without a ReplicaSet. In addition to the features of a
+// Deployment, it can update Pods in place, keep some Pods at the old revision, delete the Pods that you name, and give
+// each Pod its own volumes.
 type CloneSetApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`
 	// Standard object's metadata.
@@ -25,7 +24,7 @@ type CloneSetApplyConfiguration struct {
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the desired state of the CloneSet.
 	Spec *CloneSetSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	Status *CloneSetStatusApplyConfiguration `json:"status,omitempty"`
 }
 

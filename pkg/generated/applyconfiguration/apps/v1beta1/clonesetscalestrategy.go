@@ -9,22 +9,23 @@ import (
 // CloneSetScaleStrategyApplyConfiguration represents a declarative configuration of the CloneSetScaleStrategy type for use
 // with apply.
 //
-// CloneSetScaleStrategy says how Pods are created and which are deleted.
+// CloneSetScaleStrategy defines how Pods are created and which Pods are deleted first.
 type CloneSetScaleStrategyApplyConfiguration struct {
-	// podsToDelete are the names of Pods to delete. Each must be a running Pod of this
-	// CloneSet. Replacements are created unless replicas is lowered too. The controller
-	// removes names from the list when their Pods are gone.
+	// podsToDelete is the list of names of Pods to delete. Each must be a running Pod of
+	// this CloneSet. The controller creates replacements, unless you also lower replicas. It
+	// removes a name from the list when the Pod no longer exists.
 	PodsToDelete []string `json:"podsToDelete,omitempty"`
-	// maxUnavailable limits how many Pods may be unavailable for new ones to be created.
-	// A number, or a percentage of replicas, rounded up, like "10%". 0 stops creation.
+	// maxUnavailable limits the creation of Pods. The controller creates no Pods while this
+	// number of Pods is unavailable. It is a number, or a percentage of replicas such as
+	// "10%", rounded up. 0 stops creation.
 	// Defaults to no limit.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// enablePVCReuse hands the claims of a Pod that was lost, by eviction for example, to the
-	// Pod that replaces it. When false, each new Pod starts with new claims.
+	// enablePVCReuse gives the claims of a lost Pod, for example an evicted one, to its
+	// replacement. If false, each new Pod starts with new claims.
 	// Defaults to false.
 	EnablePVCReuse *bool `json:"enablePVCReuse,omitempty"`
-	// excludePreparingDelete leaves Pods that a preDelete hook holds out of the count of
-	// replicas, so that their replacements are created at once.
+	// excludePreparingDelete does not count Pods held by a preDelete hook as replicas, so
+	// that their replacements are created immediately.
 	// Defaults to false.
 	ExcludePreparingDelete *bool `json:"excludePreparingDelete,omitempty"`
 }

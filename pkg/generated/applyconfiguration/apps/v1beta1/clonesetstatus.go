@@ -5,35 +5,36 @@ package v1beta1
 // CloneSetStatusApplyConfiguration represents a declarative configuration of the CloneSetStatus type for use
 // with apply.
 //
-// CloneSetStatus is what the controller observed.
+// CloneSetStatus is the observed state.
 type CloneSetStatusApplyConfiguration struct {
-	// observedGeneration is the generation of the CloneSet that this status is about.
+	// observedGeneration is the generation of the CloneSet that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// replicas is the number of Pods that are neither terminating nor finished.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// readyReplicas is how many of them are ready.
+	// readyReplicas is the number of ready Pods.
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
-	// availableReplicas is how many of them have been ready for minReadySeconds and are held
-	// by no lifecycle hook.
+	// availableReplicas is the number of Pods that have been ready for minReadySeconds and
+	// are not held by a lifecycle hook.
 	AvailableReplicas *int32 `json:"availableReplicas,omitempty"`
-	// updatedReplicas is how many of them are at updateRevision.
+	// updatedReplicas is the number of Pods at updateRevision.
 	UpdatedReplicas *int32 `json:"updatedReplicas,omitempty"`
-	// updatedReadyReplicas is how many of them are at updateRevision and ready.
+	// updatedReadyReplicas is the number of ready Pods at updateRevision.
 	UpdatedReadyReplicas *int32 `json:"updatedReadyReplicas,omitempty"`
-	// updatedAvailableReplicas is how many of them are at updateRevision and available.
+	// updatedAvailableReplicas is the number of available Pods at updateRevision.
 	UpdatedAvailableReplicas *int32 `json:"updatedAvailableReplicas,omitempty"`
-	// expectedUpdatedReplicas is how many Pods partition lets come to updateRevision.
+	// expectedUpdatedReplicas is the number of Pods that partition allows at updateRevision.
 	ExpectedUpdatedReplicas *int32 `json:"expectedUpdatedReplicas,omitempty"`
-	// updateRevision is the name of the revision of the template as it is now.
+	// updateRevision is the name of the revision of the current template.
 	UpdateRevision *string `json:"updateRevision,omitempty"`
-	// currentRevision is the name of the last revision that reached all Pods.
+	// currentRevision is the name of the last revision to which all Pods were updated.
 	CurrentRevision *string `json:"currentRevision,omitempty"`
-	// collisionCount counts collisions of revision names. The controller uses it to find
-	// a free name.
+	// collisionCount is the number of collisions of revision names. The controller uses it
+	// to create a unique name.
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
-	// conditions are the latest observations: FailedScale, FailedUpdate, Progressing.
+	// conditions are the latest observed conditions. Their types are FailedScale,
+	// FailedUpdate, Progressing.
 	Conditions []CloneSetConditionApplyConfiguration `json:"conditions,omitempty"`
-	// labelSelector is selector as text, for autoscalers.
+	// labelSelector is the selector in string form, for autoscalers.
 	LabelSelector *string `json:"labelSelector,omitempty"`
 }
 

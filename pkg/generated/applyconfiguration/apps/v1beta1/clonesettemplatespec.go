@@ -13,10 +13,11 @@ import (
 //
 // CloneSetTemplateSpec is a CloneSet.
 type CloneSetTemplateSpecApplyConfiguration struct {
-	// metadata of each CloneSet: labels and annotations count.
+	// metadata is the metadata of each CloneSet. Only labels and annotations are used.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec of each CloneSet, as v1beta1 has it. replicas, the partition of an update and selector
-	// have no effect: they come from topology, updateStrategy and the UnitedDeployment.
+	// spec is the spec of each CloneSet, in the form of v1beta1. replicas, the partition of
+	// an update and selector have no effect: they come from topology, updateStrategy and the
+	// UnitedDeployment.
 	Spec *CloneSetSpecApplyConfiguration `json:"spec,omitempty"`
 }
 

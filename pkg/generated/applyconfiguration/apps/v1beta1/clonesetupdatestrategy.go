@@ -9,13 +9,13 @@ import (
 // CloneSetUpdateStrategyApplyConfiguration represents a declarative configuration of the CloneSetUpdateStrategy type for use
 // with apply.
 //
-// CloneSetUpdateStrategy says how Pods come to a new revision.
+// CloneSetUpdateStrategy defines how Pods are updated to a new revision.
 type CloneSetUpdateStrategyApplyConfiguration struct {
-	// type is RollingUpdate or OnDelete. RollingUpdate updates Pods step by step.
-	// OnDelete waits until you delete a Pod.
+	// type is RollingUpdate or OnDelete. RollingUpdate updates Pods gradually. OnDelete
+	// updates a Pod only when you delete it.
 	// Defaults to RollingUpdate.
 	Type *appsv1beta1.CloneSetUpdateStrategyType `json:"type,omitempty"`
-	// rollingUpdate is the settings of a rolling update.
+	// rollingUpdate contains the settings of a rolling update.
 	RollingUpdate *RollingUpdateCloneSetStrategyApplyConfiguration `json:"rollingUpdate,omitempty"`
 }
 

@@ -9,19 +9,19 @@ import (
 // CompletionPolicyApplyConfiguration represents a declarative configuration of the CompletionPolicy type for use
 // with apply.
 //
-// CompletionPolicy says when a job ends and what becomes of it.
+// CompletionPolicy defines when a job finishes and when it is deleted.
 type CompletionPolicyApplyConfiguration struct {
-	// type is Always or Never. Always ends the job when it has done everything. Never keeps
-	// it, so that it serves nodes that join later too.
+	// type is Always or Never. With Always, the job finishes when all work is done. With
+	// Never, the job does not finish, and also serves nodes that join later.
 	// Defaults to Always.
 	Type *appsv1beta1.CompletionPolicyType `json:"type,omitempty"`
-	// activeDeadlineSeconds is how long the job may take from its start. What is not done
-	// by then counts as failed. Only with type Always.
-	// Unset means no limit.
+	// activeDeadlineSeconds is the number of seconds that the job can be active. Work that
+	// is not done by then counts as failed. Allowed only with type Always. If unset, there
+	// is no limit.
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
-	// ttlSecondsAfterFinished is how long the job is kept after its end, then it is deleted.
-	// 0 deletes it at once. Only with type Always.
-	// Unset means that it is kept.
+	// ttlSecondsAfterFinished is the number of seconds after which a finished job is
+	// deleted. 0 deletes it immediately. Allowed only with type Always. If unset, the job is
+	// not deleted.
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 }
 

@@ -15,14 +15,14 @@ type ContainerRecreateRequestContainerApplyConfiguration struct {
 	// name is the name of a container of the Pod. Init containers and ephemeral containers
 	// cannot be restarted.
 	Name *string `json:"name,omitempty"`
-	// preStop is what the container does before it is stopped. The server copies it from the
-	// Pod; do not set it.
+	// preStop is the hook that runs before the container is stopped. The server copies it
+	// from the Pod; do not set it.
 	PreStop *v1.LifecycleHandlerApplyConfiguration `json:"preStop,omitempty"`
-	// ports are the container's ports, for an httpGet in preStop that names one of them. The
+	// ports are the ports of the container. A preStop httpGet can refer to them by name. The
 	// server copies them from the Pod; do not set them.
 	Ports []v1.ContainerPortApplyConfiguration `json:"ports,omitempty"`
-	// statusContext is the instance of the container that is to go. The server copies it from
-	// the Pod; do not set it.
+	// statusContext identifies the container instance to stop. The server copies it from the
+	// Pod; do not set it.
 	StatusContext *ContainerRecreateRequestContainerContextApplyConfiguration `json:"statusContext,omitempty"`
 }
 

@@ -5,15 +5,15 @@ package v1beta1
 // ContainerRecreateRequestContainerStatusApplyConfiguration represents a declarative configuration of the ContainerRecreateRequestContainerStatus type for use
 // with apply.
 //
-// ContainerRecreateRequestContainerStatus is what the Pod says about a container.
+// ContainerRecreateRequestContainerStatus is the status of a container in the Pod.
 type ContainerRecreateRequestContainerStatusApplyConfiguration struct {
 	// name is the container's name.
 	Name *string `json:"name,omitempty"`
-	// ready says whether the container is ready.
+	// ready is true if the container is ready.
 	Ready *bool `json:"ready,omitempty"`
-	// restartCount is how often the container has been restarted.
+	// restartCount is the number of restarts of the container.
 	RestartCount *int32 `json:"restartCount,omitempty"`
-	// containerID is the instance that runs, like containerd://<id>.
+	// containerID is the ID of the running instance, such as containerd://<id>.
 	ContainerID *string `json:"containerID,omitempty"`
 }
 

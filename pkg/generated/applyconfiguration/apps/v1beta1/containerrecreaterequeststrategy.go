@@ -9,29 +9,31 @@ import (
 // ContainerRecreateRequestStrategyApplyConfiguration represents a declarative configuration of the ContainerRecreateRequestStrategy type for use
 // with apply.
 //
-// ContainerRecreateRequestStrategy says how containers are restarted.
+// ContainerRecreateRequestStrategy defines how containers are restarted.
 type ContainerRecreateRequestStrategyApplyConfiguration struct {
 	// failurePolicy is Fail or Ignore. Fail ends the request when a container cannot be
-	// stopped. Ignore goes on with the others.
+	// stopped. Ignore continues with the other containers.
 	// Defaults to Fail.
 	FailurePolicy *appsv1beta1.ContainerRecreateRequestFailurePolicyType `json:"failurePolicy,omitempty"`
-	// orderedRecreate stops a container only when the one before it runs again.
+	// orderedRecreate stops a container only after the previous container runs again.
 	// Defaults to false.
 	OrderedRecreate *bool `json:"orderedRecreate,omitempty"`
-	// forceRecreate stops a container once even if it was restarted after the request was
-	// created. When false, such a container counts as restarted.
+	// forceRecreate stops a container even if it has already restarted after the creation of
+	// the request. If false, such a container counts as restarted.
 	// Defaults to false.
 	ForceRecreate *bool `json:"forceRecreate,omitempty"`
-	// terminationGracePeriodSeconds is how long a container may take to stop, its preStop hook
-	// included.
-	// Defaults to that of the Pod.
+	// terminationGracePeriodSeconds is the number of seconds that a container can take to
+	// stop, including its preStop hook.
+	// Defaults to the value of the Pod.
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
-	// unreadyGracePeriodSeconds marks the Pod not ready and waits so long before containers
-	// are stopped, so that endpoints can drain. It needs the readiness gate KruisePodReady.
-	// 0 marks the Pod and does not wait. Unset leaves the Pod as it is.
+	// unreadyGracePeriodSeconds is the number of seconds that the Pod is marked not ready
+	// before its containers are stopped, so that endpoints can drain. It requires the
+	// readiness gate KruisePodReady. 0 marks the Pod not ready and does not wait. If unset,
+	// the Pod is not marked.
 	UnreadyGracePeriodSeconds *int64 `json:"unreadyGracePeriodSeconds,omitempty"`
-	// minStartedSeconds is how long a container must have run again to count as restarted.
-	// Defaults to 0: it counts as soon as it is ready.
+	// minStartedSeconds is the number of seconds that a container must run before it counts
+	// as restarted.
+	// Defaults to 0: it counts as restarted as soon as it is ready.
 	MinStartedSeconds *int32 `json:"minStartedSeconds,omitempty"`
 }
 

@@ -14,9 +14,9 @@ import (
 // DaemonSetApplyConfiguration represents a declarative configuration of the DaemonSet type for use
 // with apply.
 //
-// DaemonSet keeps one Pod on each node that fits. It does what a DaemonSet of apps/v1 does.
-// Beyond that it updates Pods in place, updates only the nodes that you choose or only a part
-// of them, pauses, and limits how fast it creates and deletes Pods.
+// DaemonSet runs one Pod on each eligible node. In addition to the features of a DaemonSet of apps/v1, it can update
+// Pods in place, update only selected nodes or some of the nodes, pause an update, and limit how fast it creates and
+// deletes Pods.
 type DaemonSetApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`
 	// Standard object's metadata.
@@ -24,7 +24,7 @@ type DaemonSetApplyConfiguration struct {
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the desired state of the DaemonSet.
 	Spec *DaemonSetSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	Status *DaemonSetStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -5,10 +5,10 @@ package v1beta1
 // DaemonSetScaleStrategyApplyConfiguration represents a declarative configuration of the DaemonSetScaleStrategy type for use
 // with apply.
 //
-// DaemonSetScaleStrategy says how Pods are created.
+// DaemonSetScaleStrategy defines how Pods are created.
 type DaemonSetScaleStrategyApplyConfiguration struct {
-	// partitionedScaling lets partition hold back the creation of Pods too: partition nodes get
-	// none. Like partition it has an effect with type RollingUpdate alone.
+	// partitionedScaling makes partition also limit the creation of Pods: as many nodes as
+	// partition says get no Pod. It has an effect only with type RollingUpdate.
 	// Defaults to false.
 	PartitionedScaling *bool `json:"partitionedScaling,omitempty"`
 }

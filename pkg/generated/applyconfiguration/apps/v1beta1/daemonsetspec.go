@@ -17,26 +17,29 @@ type DaemonSetSpecApplyConfiguration struct {
 	// selector selects the Pods of the DaemonSet by their labels. It must match the labels of
 	// the template, must not be empty, and cannot be changed.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// template is the Pod that the DaemonSet creates on each node that fits: one that the
-	// template's nodeSelector and node affinity select, and whose taints it tolerates.
+	// template is the Pod that the DaemonSet creates on each eligible node. A node is
+	// eligible if nodeSelector and node affinity select it and the Pod tolerates its taints.
 	// restartPolicy must be Always, and activeDeadlineSeconds must not be set.
 	Template *corev1.PodTemplateSpecApplyConfiguration `json:"template,omitempty"`
-	// updateStrategy says how Pods come to a new revision of the template.
+	// updateStrategy defines how Pods are updated to a new revision of the template.
 	UpdateStrategy *DaemonSetUpdateStrategyApplyConfiguration `json:"updateStrategy,omitempty"`
-	// minReadySeconds is how long a Pod must have been ready to count as available.
+	// minReadySeconds is the number of seconds that a Pod must be ready before it counts as
+	// available.
 	// Defaults to 0: a Pod is available as soon as it is ready.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
-	// burstReplicas is how many Pods are created at once, and how many are deleted at once. A
-	// number, or a percentage of the nodes that fit, like "10%", rounded down.
+	// burstReplicas is the maximum number of Pods that are created at a time, and of Pods
+	// that are deleted at a time. It is a number, or a percentage of the eligible nodes such
+	// as "10%", rounded down.
 	// Defaults to 250.
 	BurstReplicas *intstr.IntOrString `json:"burstReplicas,omitempty"`
-	// revisionHistoryLimit is how many old revisions are kept, beside those that Pods use.
+	// revisionHistoryLimit is the number of old revisions to keep, in addition to the
+	// revisions that Pods use.
 	// Defaults to 10.
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
-	// lifecycle holds Pods before they are deleted, until you release them. Only preDelete has
-	// an effect. inPlaceUpdate must not be set.
+	// lifecycle defines a hook that holds Pods before deletion until you release them. Only
+	// preDelete has an effect. inPlaceUpdate must not be set.
 	Lifecycle *pub.LifecycleApplyConfiguration `json:"lifecycle,omitempty"`
-	// scaleStrategy says how Pods are created.
+	// scaleStrategy defines how Pods are created.
 	ScaleStrategy *DaemonSetScaleStrategyApplyConfiguration `json:"scaleStrategy,omitempty"`
 }
 

@@ -9,31 +9,32 @@ import (
 // DaemonSetStatusApplyConfiguration represents a declarative configuration of the DaemonSetStatus type for use
 // with apply.
 //
-// DaemonSetStatus is what the controller observed.
+// DaemonSetStatus is the observed state.
 type DaemonSetStatusApplyConfiguration struct {
-	// currentNumberScheduled is how many nodes that fit have a Pod.
+	// currentNumberScheduled is the number of eligible nodes that have a Pod.
 	CurrentNumberScheduled *int32 `json:"currentNumberScheduled,omitempty"`
-	// numberMisscheduled is how many nodes that do not fit have a Pod.
+	// numberMisscheduled is the number of nodes that have a Pod but are not eligible.
 	NumberMisscheduled *int32 `json:"numberMisscheduled,omitempty"`
-	// desiredNumberScheduled is how many nodes fit.
+	// desiredNumberScheduled is the number of eligible nodes.
 	DesiredNumberScheduled *int32 `json:"desiredNumberScheduled,omitempty"`
-	// numberReady is how many nodes that fit have a Pod that is ready.
+	// numberReady is the number of eligible nodes that have a ready Pod.
 	NumberReady *int32 `json:"numberReady,omitempty"`
-	// observedGeneration is the generation of the DaemonSet that this status is about.
+	// observedGeneration is the generation of the DaemonSet that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// updatedNumberScheduled is how many nodes that fit have a Pod at the newest revision.
+	// updatedNumberScheduled is the number of eligible nodes that have a Pod at the update
+	// revision.
 	UpdatedNumberScheduled *int32 `json:"updatedNumberScheduled,omitempty"`
-	// numberAvailable is how many nodes that fit have a Pod that has been ready for
-	// minReadySeconds.
+	// numberAvailable is the number of eligible nodes that have a Pod that has been ready
+	// for minReadySeconds.
 	NumberAvailable *int32 `json:"numberAvailable,omitempty"`
-	// numberUnavailable is how many nodes that fit have no such Pod.
+	// numberUnavailable is the number of eligible nodes without an available Pod.
 	NumberUnavailable *int32 `json:"numberUnavailable,omitempty"`
-	// collisionCount counts collisions of revision names. The controller uses it to find
-	// a free name.
+	// collisionCount is the number of collisions of revision names. The controller uses it
+	// to create a unique name.
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
-	// conditions are the latest observations.
+	// conditions are the latest observed conditions.
 	Conditions []v1.DaemonSetConditionApplyConfiguration `json:"conditions,omitempty"`
-	// updateRevision is the short hash of the newest revision, as Pods have it in their label
+	// updateRevision is the short hash of the update revision. Pods have it in the label
 	// controller-revision-hash.
 	UpdateRevision *string `json:"updateRevision,omitempty"`
 }

@@ -9,13 +9,13 @@ import (
 // DaemonSetUpdateStrategyApplyConfiguration represents a declarative configuration of the DaemonSetUpdateStrategy type for use
 // with apply.
 //
-// DaemonSetUpdateStrategy says how Pods come to a new revision.
+// DaemonSetUpdateStrategy defines how Pods are updated to a new revision.
 type DaemonSetUpdateStrategyApplyConfiguration struct {
 	// type is RollingUpdate or OnDelete. RollingUpdate updates Pods node by node. OnDelete
-	// waits until you delete a Pod.
+	// updates a Pod only when you delete it.
 	// Defaults to RollingUpdate.
 	Type *appsv1beta1.DaemonSetUpdateStrategyType `json:"type,omitempty"`
-	// rollingUpdate is the settings of a rolling update.
+	// rollingUpdate contains the settings of a rolling update.
 	RollingUpdate *RollingUpdateDaemonSetApplyConfiguration `json:"rollingUpdate,omitempty"`
 }
 

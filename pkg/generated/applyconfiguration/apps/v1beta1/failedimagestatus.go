@@ -5,13 +5,13 @@ package v1beta1
 // FailedImageStatusApplyConfiguration represents a declarative configuration of the FailedImageStatus type for use
 // with apply.
 //
-// FailedImageStatus is an image that some node could not pull.
+// FailedImageStatus is an image that at least one node failed to pull.
 type FailedImageStatusApplyConfiguration struct {
 	// imagePullJob is the name of the ImagePullJob of the image.
 	ImagePullJob *string `json:"imagePullJob,omitempty"`
 	// name is the image.
 	Name *string `json:"name,omitempty"`
-	// message says what to do to find out more.
+	// message defines how to find the details.
 	Message *string `json:"message,omitempty"`
 }
 

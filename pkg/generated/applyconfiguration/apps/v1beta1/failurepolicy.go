@@ -9,14 +9,15 @@ import (
 // FailurePolicyApplyConfiguration represents a declarative configuration of the FailurePolicy type for use
 // with apply.
 //
-// FailurePolicy says what a job does when a Pod of it fails.
+// FailurePolicy defines what a job does when one of its Pods fails.
 type FailurePolicyApplyConfiguration struct {
-	// type is FailFast, Continue or Pause. FailFast fails the job and deletes the Pods that
-	// still run. Continue goes on with the other nodes. Pause waits for you.
+	// type is FailFast, Continue or Pause. FailFast fails the job and deletes its running
+	// Pods. Continue runs the Pods of the other nodes. Pause pauses the job until you resume
+	// it.
 	// Defaults to FailFast.
 	Type *appsv1beta1.FailurePolicyType `json:"type,omitempty"`
-	// restartLimit is how often the containers of a Pod may restart, all together, before
-	// the Pod counts as failed. It has an effect only with restartPolicy OnFailure.
+	// restartLimit is the total number of restarts of a Pod's containers before the Pod
+	// counts as failed. It has an effect only with restartPolicy OnFailure.
 	// Defaults to 0.
 	RestartLimit *int32 `json:"restartLimit,omitempty"`
 }

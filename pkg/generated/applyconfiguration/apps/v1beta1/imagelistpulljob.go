@@ -21,9 +21,9 @@ type ImageListPullJobApplyConfiguration struct {
 	// Standard object's metadata.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the images, where they are to be, and how they are pulled.
+	// spec defines the images, the nodes, and how the images are pulled.
 	Spec *ImageListPullJobSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	Status *ImageListPullJobStatusApplyConfiguration `json:"status,omitempty"`
 }
 

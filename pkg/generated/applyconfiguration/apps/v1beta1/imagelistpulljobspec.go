@@ -10,10 +10,10 @@ import (
 // ImageListPullJobSpecApplyConfiguration represents a declarative configuration of the ImageListPullJobSpec type for use
 // with apply.
 //
-// ImageListPullJobSpec is images, where they are to be, and how they are pulled.
+// ImageListPullJobSpec defines the images, the nodes, and how the images are pulled.
 type ImageListPullJobSpecApplyConfiguration struct {
-	// images are the images to pull, each with a tag or a digest. At least 1, at most 255,
-	// none twice.
+	// images are the images to pull, each with a tag or a digest. The list has 1 to 255
+	// items without duplicates.
 	Images []string `json:"images,omitempty"`
 	// Where and how they are pulled. A change replaces the ImagePullJobs of all images.
 	ImagePullJobTemplateApplyConfiguration `json:",inline"`

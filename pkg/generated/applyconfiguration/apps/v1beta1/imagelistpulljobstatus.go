@@ -9,21 +9,22 @@ import (
 // ImageListPullJobStatusApplyConfiguration represents a declarative configuration of the ImageListPullJobStatus type for use
 // with apply.
 //
-// ImageListPullJobStatus is what the controller observed.
+// ImageListPullJobStatus is the observed state.
 type ImageListPullJobStatusApplyConfiguration struct {
-	// startTime is when the controller saw the job first.
+	// startTime is the time at which the controller first observed the job.
 	StartTime *v1.Time `json:"startTime,omitempty"`
-	// completionTime is when the job ended.
+	// completionTime is the time at which the job finished.
 	CompletionTime *v1.Time `json:"completionTime,omitempty"`
 	// desired is the number of images.
 	Desired *int32 `json:"desired,omitempty"`
-	// active is how many images are being pulled somewhere.
+	// active is the number of images that a node is pulling.
 	Active *int32 `json:"active,omitempty"`
-	// completed is how many images every node has pulled or failed to pull.
+	// completed is the number of images that every node has pulled or failed to pull.
 	Completed *int32 `json:"completed,omitempty"`
-	// succeeded is how many images every node has.
+	// succeeded is the number of images that every node has pulled.
 	Succeeded *int32 `json:"succeeded,omitempty"`
-	// failedImageStatuses are the images that some node could not pull, by name.
+	// failedImageStatuses are the images that at least one node failed to pull, sorted by
+	// name.
 	FailedImageStatuses []FailedImageStatusApplyConfiguration `json:"failedImageStatuses,omitempty"`
 }
 

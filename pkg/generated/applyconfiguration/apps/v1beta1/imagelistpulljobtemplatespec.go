@@ -15,9 +15,9 @@ import (
 type ImageListPullJobTemplateSpecApplyConfiguration struct {
 	// Labels and annotations of the ImageListPullJobs.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the spec of the ImageListPullJobs. completionPolicy.type must be Always,
-	// completionPolicy.ttlSecondsAfterFinished must not be set: the history limits say how
-	// many jobs are kept.
+	// spec is the spec of the ImageListPullJobs. completionPolicy.type must be Always.
+	// completionPolicy.ttlSecondsAfterFinished must not be set, because the history limits
+	// define how many jobs are kept.
 	Spec *ImageListPullJobSpecApplyConfiguration `json:"spec,omitempty"`
 }
 

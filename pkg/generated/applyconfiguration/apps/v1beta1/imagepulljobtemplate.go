@@ -10,30 +10,28 @@ import (
 // ImagePullJobTemplateApplyConfiguration represents a declarative configuration of the ImagePullJobTemplate type for use
 // with apply.
 //
-// ImagePullJobTemplate says where and how images are pulled. All jobs that pull images have
-// these fields.
+// ImagePullJobTemplate contains the fields that all jobs that pull images share.
 type ImagePullJobTemplateApplyConfiguration struct {
-	// pullSecrets are the names of Secrets in the job's namespace with credentials of
-	// registries. A job that has them gets a finalizer, so that copies of them are removed
-	// with it. An ImagePullJob cannot change them.
+	// pullSecrets are the names of Secrets with registry credentials in the namespace of the
+	// job. A job with pullSecrets gets a finalizer, so that the copies of the Secrets are
+	// removed with the job. In an ImagePullJob, the field cannot be changed.
 	PullSecrets []string `json:"pullSecrets,omitempty"`
-	// selector chooses nodes, by name or by label. It excludes podSelector.
-	// Unset, without podSelector, chooses all nodes.
+	// selector selects nodes by name or by label. It cannot be used together with
+	// podSelector. If neither is set, all nodes are selected.
 	Selector *ImagePullJobNodeSelectorApplyConfiguration `json:"selector,omitempty"`
-	// podSelector chooses the nodes on which Pods of the job's namespace with these labels
-	// run. It excludes selector.
+	// podSelector selects the nodes that run Pods with these labels in the namespace of the
+	// job. It cannot be used together with selector.
 	PodSelector *ImagePullJobPodSelectorApplyConfiguration `json:"podSelector,omitempty"`
-	// parallelism is on how many nodes the image is pulled at once. It must be a number; a
-	// percentage is refused. 0 pauses the job.
-	// Unset means 1.
+	// parallelism is the maximum number of nodes that pull the image at the same time. It
+	// must be a number, not a percentage. 0 pauses the job. If unset, the value is 1.
 	Parallelism *intstr.IntOrString `json:"parallelism,omitempty"`
 	// pullPolicy limits the pull on each node.
 	PullPolicy *PullPolicyApplyConfiguration `json:"pullPolicy,omitempty"`
-	// completionPolicy says when the job ends and what becomes of it.
+	// completionPolicy defines when the job finishes and when it is deleted.
 	CompletionPolicy *CompletionPolicyApplyConfiguration `json:"completionPolicy,omitempty"`
 	// sandboxConfig is metadata that the container runtime gets with each pull.
 	SandboxConfig *SandboxConfigApplyConfiguration `json:"sandboxConfig,omitempty"`
-	// imagePullPolicy is Always or IfNotPresent. Always pulls the image also where it is
+	// imagePullPolicy is Always or IfNotPresent. Always pulls the image even if it is
 	// present.
 	// Defaults to IfNotPresent.
 	ImagePullPolicy *appsv1beta1.ImagePullPolicy `json:"imagePullPolicy,omitempty"`

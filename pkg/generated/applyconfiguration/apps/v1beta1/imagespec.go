@@ -5,9 +5,10 @@ package v1beta1
 // ImageSpecApplyConfiguration represents a declarative configuration of the ImageSpec type for use
 // with apply.
 //
-// ImageSpec is what a node is to pull of one image.
+// ImageSpec is the list of tags of one image that a node must pull.
 type ImageSpecApplyConfiguration struct {
-	// pullSecrets are Secrets with credentials of the registry. All that fit are tried.
+	// pullSecrets are Secrets with credentials of the registry. The agent tries each
+	// matching one.
 	PullSecrets []ReferenceObjectApplyConfiguration `json:"pullSecrets,omitempty"`
 	// tags are the tags to pull, in alphabetical order.
 	Tags []ImageTagSpecApplyConfiguration `json:"tags,omitempty"`

@@ -7,17 +7,17 @@ package v1beta1
 //
 // ImageTagPullPolicy limits the pull of one tag.
 type ImageTagPullPolicyApplyConfiguration struct {
-	// timeoutSeconds is how long one attempt may take.
+	// timeoutSeconds is the number of seconds after which one pull attempt fails.
 	// Defaults to 600.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
-	// backoffLimit is how many attempts may follow the first. A negative number means 3.
+	// backoffLimit is the number of retries. A negative number means 3.
 	// Defaults to 3.
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
-	// ttlSecondsAfterFinished is how long the tag stays in the list after its pull has
-	// ended. It must be set.
+	// ttlSecondsAfterFinished is the number of seconds that the tag stays in the list after
+	// its pull has finished. It must be set.
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
-	// activeDeadlineSeconds is how long all attempts together may take.
-	// Unset means no limit.
+	// activeDeadlineSeconds is the number of seconds that all attempts together can take. If
+	// unset, there is no limit.
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
 }
 

@@ -13,22 +13,24 @@ import (
 //
 // ImageTagSpec is one tag to pull.
 type ImageTagSpecApplyConfiguration struct {
-	// tag is the tag, or the digest like "sha256:…", of the image. It is there once.
+	// tag is the tag, or the digest such as "sha256:…", of the image. It must be unique in
+	// the list.
 	Tag *string `json:"tag,omitempty"`
-	// createdAt is when the tag was asked for. Deadlines count from it.
+	// createdAt is the time at which the tag was requested. Deadlines start at this time.
 	// Defaults to the time of the write.
 	CreatedAt *v1.Time `json:"createdAt,omitempty"`
 	// pullPolicy limits the pull. Its ttlSecondsAfterFinished must be set.
 	PullPolicy *ImageTagPullPolicyApplyConfiguration `json:"pullPolicy,omitempty"`
-	// ownerReferences are the jobs that asked for the tag. When the last one goes, the tag
-	// goes too. A tag that never had one stays until ttlSecondsAfterFinished after its pull.
+	// ownerReferences are the jobs that requested the tag. When the last job is deleted, the
+	// tag is removed. A tag that never had an owner is removed ttlSecondsAfterFinished after
+	// its pull.
 	OwnerReferences []corev1.ObjectReferenceApplyConfiguration `json:"ownerReferences,omitempty"`
-	// version starts the pull anew when it grows. Only grow it.
+	// version is the version of the request. Increase it to pull the image again. It must
+	// not decrease.
 	// Defaults to 0.
 	Version *int64 `json:"version,omitempty"`
-	// imagePullPolicy is Always or IfNotPresent. Always pulls the image also where it is
-	// present.
-	// Unset means IfNotPresent.
+	// imagePullPolicy is Always or IfNotPresent. Always pulls the image even if it is
+	// present. If unset, the value is IfNotPresent.
 	ImagePullPolicy *appsv1beta1.ImagePullPolicy `json:"imagePullPolicy,omitempty"`
 }
 

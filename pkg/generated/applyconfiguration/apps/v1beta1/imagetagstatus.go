@@ -16,18 +16,18 @@ type ImageTagStatusApplyConfiguration struct {
 	Tag *string `json:"tag,omitempty"`
 	// phase is Waiting, Pulling, Succeeded or Failed.
 	Phase *appsv1beta1.ImagePullPhase `json:"phase,omitempty"`
-	// progress is how much has been pulled, from 0 to 100.
+	// progress is the progress of the pull in percent, from 0 to 100.
 	Progress *int32 `json:"progress,omitempty"`
-	// startTime is when the pull began.
+	// startTime is the time at which the pull started.
 	StartTime *v1.Time `json:"startTime,omitempty"`
-	// completionTime is when the pull succeeded or failed for good.
+	// completionTime is the time at which the pull succeeded or finally failed.
 	CompletionTime *v1.Time `json:"completionTime,omitempty"`
-	// version is the version in spec that this report answers.
+	// version is the version in spec that this report describes.
 	Version *int64 `json:"version,omitempty"`
-	// imageID is the image that the node has now: its name, "@", and the ID that the
-	// container runtime gives it.
+	// imageID identifies the image on the node. It is the image name, "@", and the ID that
+	// the container runtime assigned.
 	ImageID *string `json:"imageID,omitempty"`
-	// message says why the pull failed.
+	// message explains why the pull failed.
 	Message *string `json:"message,omitempty"`
 }
 

@@ -9,22 +9,22 @@ import (
 // InPlaceUpdateStrategyApplyConfiguration represents a declarative configuration of the InPlaceUpdateStrategy type for use
 // with apply.
 //
-// InPlaceUpdateStrategy is the settings of an in-place update.
+// InPlaceUpdateStrategy contains the settings of an in-place update.
 type InPlaceUpdateStrategyApplyConfiguration struct {
-	// gracePeriodSeconds is how long a Pod is not ready before its containers change, so
-	// that endpoints can drain.
+	// gracePeriodSeconds is the number of seconds that a Pod is not ready before its
+	// containers change, so that endpoints can drain.
 	// Defaults to 0.
 	GracePeriodSeconds *int32 `json:"gracePeriodSeconds,omitempty"`
-	// imagePreDownloadParallelism is on how many nodes the new images are pulled at once,
-	// before the update reaches them. A number; a percentage is refused.
-	// Unset means 1.
+	// imagePreDownloadParallelism is the maximum number of nodes that pull the new images at
+	// the same time, before their Pods are updated. It must be a number, not a percentage.
+	// If unset, the value is 1.
 	ImagePreDownloadParallelism *intstr.IntOrString `json:"imagePreDownloadParallelism,omitempty"`
-	// imagePreDownloadTimeoutSeconds is how long one pull on one node may take.
-	// Unset means 300.
+	// imagePreDownloadTimeoutSeconds is the number of seconds that one pull on one node can
+	// take. If unset, the value is 300.
 	ImagePreDownloadTimeoutSeconds *int32 `json:"imagePreDownloadTimeoutSeconds,omitempty"`
-	// imagePreDownloadMinUpdatedReadyPods is how many Pods must be updated and ready before
-	// images are pulled for the others. A number, or a percentage of replicas, rounded up.
-	// Unset means at once.
+	// imagePreDownloadMinUpdatedReadyPods is the number of updated and ready Pods that are
+	// required before other nodes pull the images. It is a number, or a percentage of
+	// replicas, rounded up. If unset, the nodes pull immediately.
 	ImagePreDownloadMinUpdatedReadyPods *intstr.IntOrString `json:"imagePreDownloadMinUpdatedReadyPods,omitempty"`
 }
 

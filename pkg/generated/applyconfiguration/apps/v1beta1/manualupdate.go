@@ -5,10 +5,10 @@ package v1beta1
 // ManualUpdateApplyConfiguration represents a declarative configuration of the ManualUpdate type for use
 // with apply.
 //
-// ManualUpdate is the settings of type Manual.
+// ManualUpdate contains the settings of type Manual.
 type ManualUpdateApplyConfiguration struct {
-	// partitions are how many Pods of a subset stay at the old revision, by the name of the
-	// subset. A subset that is not named is updated as a whole.
+	// partitions maps the name of a subset to the number of its Pods that stay at the old
+	// revision. All Pods of a subset that is not listed are updated.
 	Partitions map[string]int32 `json:"partitions,omitempty"`
 }
 

@@ -7,7 +7,7 @@ package v1beta1
 //
 // NodeTopologyTerm names labels of nodes.
 type NodeTopologyTermApplyConfiguration struct {
-	// keys are the keys of the labels, like kubernetes.io/hostname.
+	// keys are the keys of the node labels, such as kubernetes.io/hostname.
 	Keys []string `json:"keys,omitempty"`
 }
 

@@ -22,9 +22,9 @@ type PersistentPodStateApplyConfiguration struct {
 	// Standard object's metadata.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says whose Pods are remembered, and what of them.
+	// spec defines the workload and the Pod state to record.
 	Spec *PersistentPodStateSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is what is remembered.
+	// status is the recorded state.
 	Status *PersistentPodStateStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -5,13 +5,13 @@ package v1beta1
 // PodStateApplyConfiguration represents a declarative configuration of the PodState type for use
 // with apply.
 //
-// PodState is what is remembered of a Pod.
+// PodState is the recorded state of one Pod.
 type PodStateApplyConfiguration struct {
 	// nodeName is the node on which the Pod ran.
 	NodeName *string `json:"nodeName,omitempty"`
-	// nodeTopologyLabels are the node's labels that the spec names.
+	// nodeTopologyLabels are the labels of the node that the spec lists.
 	NodeTopologyLabels map[string]string `json:"nodeTopologyLabels,omitempty"`
-	// annotations are the Pod's annotations that the spec names.
+	// annotations are the annotations of the Pod that the spec lists.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 

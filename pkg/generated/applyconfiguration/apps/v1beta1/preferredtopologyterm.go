@@ -7,9 +7,9 @@ package v1beta1
 //
 // PreferredTopologyTerm is a preference of a certain weight.
 type PreferredTopologyTermApplyConfiguration struct {
-	// weight is how much the preference counts, from 1 to 100.
+	// weight is the weight of the preference, from 1 to 100.
 	Weight *int32 `json:"weight,omitempty"`
-	// preference names the labels of nodes.
+	// preference lists the node labels.
 	Preference *NodeTopologyTermApplyConfiguration `json:"preference,omitempty"`
 }
 

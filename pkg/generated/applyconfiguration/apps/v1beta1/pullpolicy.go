@@ -7,11 +7,10 @@ package v1beta1
 //
 // PullPolicy limits the pull of an image on one node.
 type PullPolicyApplyConfiguration struct {
-	// timeoutSeconds is how long one attempt may take.
+	// timeoutSeconds is the number of seconds after which one pull attempt fails.
 	// Defaults to 600.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
-	// backoffLimit is how many attempts may follow the first before the node counts as
-	// failed.
+	// backoffLimit is the number of retries before the node counts as failed.
 	// Defaults to 3.
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
 }

@@ -15,8 +15,8 @@ type ReferenceObjectApplyConfiguration struct {
 	Namespace *string `json:"namespace,omitempty"`
 	// name is the name of the Secret.
 	Name *string `json:"name,omitempty"`
-	// mode is batch or empty. batch keeps the reference as long as the image entry, also
-	// when the Secret is gone.
+	// mode is batch or empty. batch keeps the reference as long as the image entry, even if
+	// the Secret is deleted.
 	Mode *appsv1beta1.ReferenceMode `json:"mode,omitempty"`
 }
 

@@ -11,16 +11,16 @@ import (
 // ResourceDistributionConditionApplyConfiguration represents a declarative configuration of the ResourceDistributionCondition type for use
 // with apply.
 //
-// ResourceDistributionCondition is one way in which the distribution can fail.
+// ResourceDistributionCondition reports one kind of failure of the distribution.
 type ResourceDistributionConditionApplyConfiguration struct {
 	// type is GetResourceFailed, CreateResourceFailed, UpdateResourceFailed,
 	// DeleteResourceFailed, ConflictOccurred or NamespaceNotExists.
 	Type *appsv1beta1.ResourceDistributionConditionType `json:"type,omitempty"`
-	// status is True when there is such a failure, and False when there is none.
+	// status is True if such a failure exists, and False otherwise.
 	Status *v1.ConditionStatus `json:"status,omitempty"`
-	// lastTransitionTime is when status last changed.
+	// lastTransitionTime is the last time that status changed.
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
-	// reason is Succeeded, or the text of the last such failure.
+	// reason is Succeeded, or the message of the last such failure.
 	Reason *string `json:"reason,omitempty"`
 	// failedNamespaces are the namespaces with such a failure.
 	FailedNamespaces []string `json:"failedNamespaces,omitempty"`

@@ -7,7 +7,7 @@ package v1beta1
 //
 // ResourceDistributionNamespace names a namespace.
 type ResourceDistributionNamespaceApplyConfiguration struct {
-	// name is the namespace's name. It need not exist yet.
+	// name is the name of the namespace. The namespace can be created later.
 	Name *string `json:"name,omitempty"`
 }
 

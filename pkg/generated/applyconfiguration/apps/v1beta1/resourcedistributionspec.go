@@ -9,12 +9,12 @@ import (
 // ResourceDistributionSpecApplyConfiguration represents a declarative configuration of the ResourceDistributionSpec type for use
 // with apply.
 //
-// ResourceDistributionSpec says what is copied, and where to.
+// ResourceDistributionSpec defines the object to copy and the target namespaces.
 type ResourceDistributionSpecApplyConfiguration struct {
-	// resource is the object that is copied: a Secret or a ConfigMap, whole, with apiVersion,
-	// kind and metadata.name, which cannot be changed. A namespace in it is ignored.
+	// resource is the object to copy: a complete Secret or ConfigMap. Its apiVersion, kind
+	// and metadata.name are required and cannot be changed. Its namespace is ignored.
 	Resource *runtime.RawExtension `json:"resource,omitempty"`
-	// targets says which namespaces get a copy.
+	// targets defines which namespaces get a copy.
 	Targets *ResourceDistributionTargetsApplyConfiguration `json:"targets,omitempty"`
 }
 

@@ -5,17 +5,18 @@ package v1beta1
 // ResourceDistributionStatusApplyConfiguration represents a declarative configuration of the ResourceDistributionStatus type for use
 // with apply.
 //
-// ResourceDistributionStatus is what the controller observed.
+// ResourceDistributionStatus is the observed state.
 type ResourceDistributionStatusApplyConfiguration struct {
-	// desired is how many namespaces are to have a copy.
+	// desired is the number of namespaces that must have a copy.
 	Desired *int32 `json:"desired,omitempty"`
-	// succeeded is how many have the copy as it should be.
+	// succeeded is the number of namespaces that have a correct copy.
 	Succeeded *int32 `json:"succeeded,omitempty"`
-	// failed is how many have not.
+	// failed is the number of namespaces that do not have a correct copy.
 	Failed *int32 `json:"failed,omitempty"`
-	// observedGeneration is the generation of the ResourceDistribution that this status is about.
+	// observedGeneration is the generation of the ResourceDistribution that this status
+	// describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// conditions are the ways in which the distribution can fail, and where it did.
+	// conditions report each kind of failure and the namespaces in which it happened.
 	Conditions []ResourceDistributionConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

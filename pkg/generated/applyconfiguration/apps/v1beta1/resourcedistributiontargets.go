@@ -9,15 +9,16 @@ import (
 // ResourceDistributionTargetsApplyConfiguration represents a declarative configuration of the ResourceDistributionTargets type for use
 // with apply.
 //
-// ResourceDistributionTargets says which namespaces get a copy: all, or those that are included
-// or selected, and in any case without those that are excluded.
+// ResourceDistributionTargets defines which namespaces get a copy: all, or the included and selected ones. Excluded
+// namespaces never get a copy.
 type ResourceDistributionTargetsApplyConfiguration struct {
-	// allNamespaces asks for a copy in each namespace there is and will be.
+	// allNamespaces creates a copy in every existing and future namespace.
 	// Defaults to false.
 	AllNamespaces *bool `json:"allNamespaces,omitempty"`
-	// excludedNamespaces get no copy, whatever the other fields say.
+	// excludedNamespaces are namespaces that never get a copy. They take precedence over the
+	// other fields.
 	ExcludedNamespaces *ResourceDistributionTargetNamespacesApplyConfiguration `json:"excludedNamespaces,omitempty"`
-	// includedNamespaces get a copy, also those that are created later.
+	// includedNamespaces are namespaces that get a copy, including those created later.
 	IncludedNamespaces *ResourceDistributionTargetNamespacesApplyConfiguration `json:"includedNamespaces,omitempty"`
 	// namespaceSelector selects namespaces that get a copy by their labels. An empty selector
 	// selects none.

@@ -11,36 +11,38 @@ import (
 // RollingUpdateCloneSetStrategyApplyConfiguration represents a declarative configuration of the RollingUpdateCloneSetStrategy type for use
 // with apply.
 //
-// RollingUpdateCloneSetStrategy is the settings of a rolling update.
+// RollingUpdateCloneSetStrategy contains the settings of a rolling update.
 type RollingUpdateCloneSetStrategyApplyConfiguration struct {
-	// podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly.
-	// ReCreate deletes a Pod and creates a new one. InPlaceIfPossible keeps the Pod and
-	// changes its containers where the change allows it, and recreates it otherwise.
-	// InPlaceOnly keeps the Pod and refuses any other change.
+	// podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly. ReCreate deletes a Pod
+	// and creates a new one. InPlaceIfPossible updates the containers of the Pod if the
+	// change allows it, and recreates the Pod otherwise. InPlaceOnly updates the containers
+	// of the Pod and refuses any change that requires a new Pod.
 	// Defaults to ReCreate.
 	PodUpdatePolicy *pub.PodUpdatePolicyType `json:"podUpdatePolicy,omitempty"`
-	// partition is how many Pods stay at the old revision. A number, or a percentage of
-	// replicas, rounded up, like "90%". With more than one replica only 100% keeps all.
+	// partition is the number of Pods that stay at the old revision. It is a number, or a
+	// percentage of replicas such as "90%", rounded up. With more than one replica, only
+	// 100% keeps all Pods at the old revision.
 	// Defaults to 0.
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
-	// maxUnavailable is how many Pods may be unavailable during an update or a deletion that
-	// you asked for. A number, or a percentage of replicas like "20%", rounded up, or down
-	// when maxSurge is more than 0. It cannot be 0 when maxSurge is 0.
+	// maxUnavailable is the maximum number of unavailable Pods during an update, or during a
+	// deletion that you request. It is a number, or a percentage of replicas such as "20%",
+	// rounded up, or rounded down if maxSurge is greater than 0. It cannot be 0 if maxSurge
+	// is 0.
 	// Defaults to 20%.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// maxSurge is how many Pods may exist beyond replicas during an update or a deletion
-	// that you asked for. A number, or a percentage of replicas, rounded up. It must be 0
-	// when Pods are updated in place only.
+	// maxSurge is the maximum number of Pods in addition to replicas during an update, or
+	// during a deletion that you request. It is a number, or a percentage of replicas such
+	// as "20%", rounded up. It must be 0 with InPlaceOnly.
 	// Defaults to 0.
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
-	// paused stops updates. Scaling goes on.
+	// paused stops updates. Scaling continues.
 	// Defaults to false.
 	Paused *bool `json:"paused,omitempty"`
-	// priorityStrategy says which Pods are updated first.
+	// priorityStrategy defines which Pods are updated first.
 	PriorityStrategy *apispub.UpdatePriorityStrategyApplyConfiguration `json:"priorityStrategy,omitempty"`
 	// scatterStrategy spreads the Pods that have one of these labels evenly over the update.
 	ScatterStrategy []apispub.UpdateScatterTermApplyConfiguration `json:"scatterStrategy,omitempty"`
-	// inPlaceUpdateStrategy is the settings of an in-place update.
+	// inPlaceUpdateStrategy contains the settings of an in-place update.
 	InPlaceUpdateStrategy *InPlaceUpdateStrategyApplyConfiguration `json:"inPlaceUpdateStrategy,omitempty"`
 }
 

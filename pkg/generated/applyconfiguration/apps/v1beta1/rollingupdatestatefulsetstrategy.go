@@ -11,34 +11,35 @@ import (
 // RollingUpdateStatefulSetStrategyApplyConfiguration represents a declarative configuration of the RollingUpdateStatefulSetStrategy type for use
 // with apply.
 //
-// RollingUpdateStatefulSetStrategy is the settings of a rolling update.
+// RollingUpdateStatefulSetStrategy contains the settings of a rolling update.
 type RollingUpdateStatefulSetStrategyApplyConfiguration struct {
-	// partition is how many Pods stay at the old revision: those with the lowest numbers, or
-	// with unorderedUpdate the last in its order. It is a number, never a percentage.
+	// partition is the number of Pods that stay at the old revision: the Pods with the
+	// lowest ordinals, or with unorderedUpdate the last Pods in its order. It must be a
+	// number, not a percentage.
 	// Defaults to 0.
 	Partition *int32 `json:"partition,omitempty"`
-	// maxUnavailable is how many Pods may be unavailable during an update. A number, or a
-	// percentage of replicas like "20%", rounded down, and at least 1. Other values than the
-	// number 1 need podManagementPolicy Parallel.
+	// maxUnavailable is the maximum number of unavailable Pods during an update. It is a
+	// number, or a percentage of replicas such as "20%", rounded down, and at least 1.
+	// Values other than 1 require podManagementPolicy Parallel.
 	// Defaults to 1.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly.
-	// ReCreate deletes a Pod and creates a new one. InPlaceIfPossible keeps the Pod and
-	// changes its containers where the change allows it, and recreates it otherwise.
-	// InPlaceOnly keeps the Pod and refuses any other change. The two that update in place
-	// need InPlaceUpdateReady in the readinessGates of the template.
+	// podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly. ReCreate deletes a Pod
+	// and creates a new one. InPlaceIfPossible updates the containers of the Pod if the
+	// change allows it, and recreates the Pod otherwise. InPlaceOnly updates the containers
+	// of the Pod and refuses any change that requires a new Pod. In-place updates require
+	// InPlaceUpdateReady in the readinessGates of the template.
 	// Defaults to ReCreate.
 	PodUpdatePolicy *pub.PodUpdatePolicyType `json:"podUpdatePolicy,omitempty"`
-	// paused stops updates. Scaling goes on.
+	// paused stops updates. Scaling continues.
 	// Defaults to false.
 	Paused *bool `json:"paused,omitempty"`
-	// unorderedUpdate updates Pods in another order than from the highest number down. It
-	// needs podManagementPolicy Parallel.
+	// unorderedUpdate updates Pods in another order than by descending ordinal. It requires
+	// podManagementPolicy Parallel.
 	UnorderedUpdate *UnorderedUpdateStrategyApplyConfiguration `json:"unorderedUpdate,omitempty"`
-	// inPlaceUpdateStrategy is the settings of an in-place update.
+	// inPlaceUpdateStrategy contains the settings of an in-place update.
 	InPlaceUpdateStrategy *apispub.InPlaceUpdateStrategyApplyConfiguration `json:"inPlaceUpdateStrategy,omitempty"`
-	// minReadySeconds is how long a Pod must have been ready to count as available, from 0 to
-	// 300.
+	// minReadySeconds is the number of seconds that a Pod must be ready before it counts as
+	// available, from 0 to 300.
 	// Defaults to 0: a Pod is available as soon as it is ready.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 }

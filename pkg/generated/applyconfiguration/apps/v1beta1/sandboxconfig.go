@@ -5,12 +5,11 @@ package v1beta1
 // SandboxConfigApplyConfiguration represents a declarative configuration of the SandboxConfig type for use
 // with apply.
 //
-// SandboxConfig is metadata that the container runtime gets with a pull, for runtimes that
-// load images lazily.
+// SandboxConfig is metadata for the container runtime. It is passed with a pull, for runtimes that load images lazily.
 type SandboxConfigApplyConfiguration struct {
-	// annotations are passed on as they are.
+	// annotations are passed to the container runtime unchanged.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// labels are passed on as they are.
+	// labels are passed to the container runtime unchanged.
 	Labels map[string]string `json:"labels,omitempty"`
 }
 

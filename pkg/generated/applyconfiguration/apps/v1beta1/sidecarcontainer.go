@@ -11,27 +11,28 @@ import (
 // SidecarContainerApplyConfiguration represents a declarative configuration of the SidecarContainer type for use
 // with apply.
 //
-// SidecarContainer is a container of Kubernetes, and how it is added to Pods and upgraded.
+// SidecarContainer is a Kubernetes container with settings for its injection and upgrade.
 type SidecarContainerApplyConfiguration struct {
 	v1.ContainerApplyConfiguration `json:",inline"`
-	// podInjectPolicy is BeforeAppContainer or AfterAppContainer: whether the container comes
-	// before the Pod's own or behind them. It counts where the Pod has no container of that
-	// name; otherwise the container takes the place of that one.
+	// podInjectPolicy is BeforeAppContainer or AfterAppContainer. It defines whether the
+	// container is placed before or after the containers of the Pod. If the Pod has a
+	// container with the same name, the container replaces it.
 	// Defaults to BeforeAppContainer for containers, AfterAppContainer for initContainers.
 	PodInjectPolicy *appsv1beta1.PodInjectPolicyType `json:"podInjectPolicy,omitempty"`
-	// upgradeStrategy says how the container comes to a new image in a running Pod.
+	// upgradeStrategy defines how the container is updated to a new image in a running Pod.
 	UpgradeStrategy *SidecarContainerUpgradeStrategyApplyConfiguration `json:"upgradeStrategy,omitempty"`
-	// shareVolumePolicy says whether the container mounts what the Pod's own containers mount.
-	ShareVolumePolicy *ShareVolumePolicyApplyConfiguration `json:"shareVolumePolicy,omitempty"`
-	// shareVolumeDevicePolicy says whether the container gets the block devices of the Pod's
+	// shareVolumePolicy defines whether the container gets the volume mounts of the Pod's
 	// own containers.
+	ShareVolumePolicy *ShareVolumePolicyApplyConfiguration `json:"shareVolumePolicy,omitempty"`
+	// shareVolumeDevicePolicy defines whether the container gets the block devices of the
+	// Pod's own containers.
 	ShareVolumeDevicePolicy *ShareVolumePolicyApplyConfiguration `json:"shareVolumeDevicePolicy,omitempty"`
-	// transferEnv copies environment variables of the Pod's own containers. Variables that the
-	// container sets itself stay.
+	// transferEnv copies environment variables of the Pod's own containers. Variables that
+	// the container defines itself are not replaced.
 	TransferEnv []TransferEnvVarApplyConfiguration `json:"transferEnv,omitempty"`
 	// resourcesPolicy computes the resources of the container from those of the Pod's own
-	// containers. It excludes resources. Of initContainers, only those with restartPolicy
-	// Always can have it.
+	// containers. It cannot be used together with resources. An initContainer can have it
+	// only with restartPolicy Always.
 	ResourcesPolicy *ResourcesPolicyApplyConfiguration `json:"resourcesPolicy,omitempty"`
 }
 

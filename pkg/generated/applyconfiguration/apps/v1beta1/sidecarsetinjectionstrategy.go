@@ -5,12 +5,12 @@ package v1beta1
 // SidecarSetInjectionStrategyApplyConfiguration represents a declarative configuration of the SidecarSetInjectionStrategy type for use
 // with apply.
 //
-// SidecarSetInjectionStrategy says what new Pods get.
+// SidecarSetInjectionStrategy defines what is added to new Pods.
 type SidecarSetInjectionStrategyApplyConfiguration struct {
-	// paused gives new Pods nothing. Pods that have the containers are still upgraded.
+	// paused stops the injection into new Pods. Existing Pods are still upgraded.
 	// Defaults to false.
 	Paused *bool `json:"paused,omitempty"`
-	// revision gives new Pods a stored revision instead of what the SidecarSet holds now.
+	// revision injects a stored revision into new Pods instead of the current one.
 	Revision *SidecarSetInjectRevisionApplyConfiguration `json:"revision,omitempty"`
 }
 

@@ -9,13 +9,13 @@ import (
 // SidecarSetPatchPodMetadataApplyConfiguration represents a declarative configuration of the SidecarSetPatchPodMetadata type for use
 // with apply.
 //
-// SidecarSetPatchPodMetadata is annotations that the Pods get. An administrator allows their
-// keys in the ConfigMap kruise-configuration.
+// SidecarSetPatchPodMetadata is a set of annotations for the Pods. An administrator must allow their keys in the
+// ConfigMap kruise-configuration.
 type SidecarSetPatchPodMetadataApplyConfiguration struct {
-	// annotations are the annotations. No key may be in another entry too.
+	// annotations are the annotations to set. A key must not occur in two entries.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// patchPolicy is Retain, Overwrite or MergePatchJson: what happens when the Pod has the
-	// annotation already. Retain leaves it alone, Overwrite replaces it, and MergePatchJson
+	// patchPolicy is Retain, Overwrite or MergePatchJson. It defines what happens if the Pod
+	// already has the annotation. Retain keeps it, Overwrite replaces it, and MergePatchJson
 	// merges the value into it as JSON (RFC 7396).
 	// Defaults to Retain.
 	PatchPolicy *appsv1beta1.SidecarSetPatchPolicyType `json:"patchPolicy,omitempty"`

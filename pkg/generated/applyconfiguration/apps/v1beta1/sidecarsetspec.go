@@ -10,37 +10,39 @@ import (
 // SidecarSetSpecApplyConfiguration represents a declarative configuration of the SidecarSetSpec type for use
 // with apply.
 //
-// SidecarSetSpec says what is added to which Pods, and how it is upgraded in them.
+// SidecarSetSpec defines what is added to which Pods, and how it is upgraded.
 type SidecarSetSpecApplyConfiguration struct {
-	// selector selects Pods by their labels at their creation. It must not be empty.
+	// selector selects Pods by the labels that they have when they are created. It must not
+	// be empty.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
 	// namespaceSelector limits the SidecarSet to the Pods of namespaces with these labels.
-	// It must not be empty when it is set. Unset means all namespaces.
+	// If set, it must not be empty. If unset, the SidecarSet applies to all namespaces.
 	NamespaceSelector *v1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
 	// initContainers are added to the init containers of the Pods. They are never upgraded
-	// in Pods that exist. initContainers or containers must be set.
+	// in existing Pods. initContainers or containers must be set.
 	InitContainers []SidecarContainerApplyConfiguration `json:"initContainers,omitempty"`
-	// containers are added to the containers of the Pods. An update may remove one and change
-	// one, and cannot add one. Only a change of images reaches Pods that exist.
+	// containers are added to the containers of the Pods. An update of the SidecarSet can
+	// remove or change containers, but cannot add them. Only image changes are applied to
+	// existing Pods.
 	Containers []SidecarContainerApplyConfiguration `json:"containers,omitempty"`
-	// volumes are what the containers mount. One that no container mounts is not added, nor
-	// is one for which the Pod has a volume of the same name.
+	// volumes are the volumes that the containers mount. A volume is not added if no
+	// container mounts it, or if the Pod has a volume with the same name.
 	Volumes []corev1.VolumeApplyConfiguration `json:"volumes,omitempty"`
-	// updateStrategy says how Pods that have the containers come to new images.
+	// updateStrategy defines how existing Pods are updated to new images.
 	UpdateStrategy *SidecarSetUpdateStrategyApplyConfiguration `json:"updateStrategy,omitempty"`
-	// injectionStrategy says what new Pods get.
+	// injectionStrategy defines what is added to new Pods.
 	InjectionStrategy *SidecarSetInjectionStrategyApplyConfiguration `json:"injectionStrategy,omitempty"`
-	// imagePullSecrets are added to those of the Pods. They must exist in the Pods'
-	// namespaces.
+	// imagePullSecrets are added to the imagePullSecrets of the Pods. The Secrets must exist
+	// in the namespaces of the Pods.
 	ImagePullSecrets []corev1.LocalObjectReferenceApplyConfiguration `json:"imagePullSecrets,omitempty"`
-	// revisionHistoryLimit is how many revisions are kept, beside those that Pods use. Values
-	// below 1 count as 1.
+	// revisionHistoryLimit is the number of revisions to keep, in addition to the revisions
+	// that Pods use. Values below 1 count as 1.
 	// Defaults to 10.
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
-	// patchPodMetadata are annotations that the Pods get.
+	// patchPodMetadata are annotations to set on the Pods.
 	PatchPodMetadata []SidecarSetPatchPodMetadataApplyConfiguration `json:"patchPodMetadata,omitempty"`
-	// customVersion is your own name for what the SidecarSet now holds, by which
-	// injectionStrategy.revision can name it later. In v1alpha1, it is the label
+	// customVersion is a custom name for the current revision. injectionStrategy.revision
+	// can refer to it later. In v1alpha1, it is the label
 	// apps.kruise.io/sidecarset-custom-version.
 	CustomVersion *string `json:"customVersion,omitempty"`
 }

@@ -9,7 +9,7 @@ import (
 // SourceContainerNameSourceApplyConfiguration represents a declarative configuration of the SourceContainerNameSource type for use
 // with apply.
 //
-// SourceContainerNameSource says where a Pod names a container.
+// SourceContainerNameSource is a field of a Pod that contains the name of a container.
 type SourceContainerNameSourceApplyConfiguration struct {
 	// fieldRef is a label or an annotation of the Pod: metadata.labels['<key>'] or
 	// metadata.annotations['<key>'].

@@ -14,9 +14,9 @@ import (
 // StatefulSetApplyConfiguration represents a declarative configuration of the StatefulSet type for use
 // with apply.
 //
-// StatefulSet manages Pods that keep their name, their place in an order and their volumes.
-// It does what a StatefulSet of apps/v1 does. Beyond that it updates several Pods at once,
-// updates Pods in place, leaves out numbers that you reserve, and limits how fast it scales.
+// StatefulSet manages Pods that keep their names, their order and their volumes. In addition to the features of a
+// StatefulSet of apps/v1, it can update several Pods at once, update Pods in place, skip ordinals that you reserve, and
+// limit how fast it scales.
 type StatefulSetApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`
 	// Standard object's metadata.
@@ -24,7 +24,7 @@ type StatefulSetApplyConfiguration struct {
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the desired state of the StatefulSet.
 	Spec *StatefulSetSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	Status *StatefulSetStatusApplyConfiguration `json:"status,omitempty"`
 }
 

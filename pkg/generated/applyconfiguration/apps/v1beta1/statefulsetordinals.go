@@ -5,9 +5,9 @@ package v1beta1
 // StatefulSetOrdinalsApplyConfiguration represents a declarative configuration of the StatefulSetOrdinals type for use
 // with apply.
 //
-// StatefulSetOrdinals says which numbers Pods get.
+// StatefulSetOrdinals defines the ordinals of the Pods.
 type StatefulSetOrdinalsApplyConfiguration struct {
-	// start is the number of the first Pod.
+	// start is the ordinal of the first Pod.
 	// Defaults to 0.
 	Start *int32 `json:"start,omitempty"`
 }

@@ -9,14 +9,14 @@ import (
 // StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration represents a declarative configuration of the StatefulSetPersistentVolumeClaimRetentionPolicy type for use
 // with apply.
 //
-// StatefulSetPersistentVolumeClaimRetentionPolicy says when claims go.
+// StatefulSetPersistentVolumeClaimRetentionPolicy defines when claims are deleted.
 type StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration struct {
-	// whenDeleted is Retain or Delete: what becomes of the claims when the StatefulSet is
-	// deleted.
+	// whenDeleted is Retain or Delete. It defines what happens to the claims when the
+	// StatefulSet is deleted.
 	// Defaults to Retain.
 	WhenDeleted *appsv1beta1.PersistentVolumeClaimRetentionPolicyType `json:"whenDeleted,omitempty"`
-	// whenScaled is Retain or Delete: what becomes of the claims of a Pod that goes because
-	// replicas was lowered or its number was reserved.
+	// whenScaled is Retain or Delete. It defines what happens to the claims of a Pod that is
+	// deleted because replicas was lowered or its ordinal was reserved.
 	// Defaults to Retain.
 	WhenScaled *appsv1beta1.PersistentVolumeClaimRetentionPolicyType `json:"whenScaled,omitempty"`
 }

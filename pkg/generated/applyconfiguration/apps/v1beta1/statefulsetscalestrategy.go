@@ -9,11 +9,12 @@ import (
 // StatefulSetScaleStrategyApplyConfiguration represents a declarative configuration of the StatefulSetScaleStrategy type for use
 // with apply.
 //
-// StatefulSetScaleStrategy says how Pods are created.
+// StatefulSetScaleStrategy defines how Pods are created.
 type StatefulSetScaleStrategyApplyConfiguration struct {
-	// maxUnavailable limits how many Pods may be unavailable for new ones to be created. A
-	// number, or a percentage of replicas like "10%", rounded down, and at least 1. Other
-	// values than the number 1 need podManagementPolicy Parallel.
+	// maxUnavailable limits the creation of Pods. The controller creates no Pods while this
+	// number of Pods is unavailable. It is a number, or a percentage of replicas such as
+	// "10%", rounded down, and at least 1. Values other than 1 require podManagementPolicy
+	// Parallel.
 	// Defaults to no limit.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 }

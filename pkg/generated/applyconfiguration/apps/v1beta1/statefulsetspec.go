@@ -24,41 +24,44 @@ type StatefulSetSpecApplyConfiguration struct {
 	// template is the Pod that the StatefulSet creates. restartPolicy must be Always, and
 	// activeDeadlineSeconds must not be set. hostname and subdomain are set for each Pod.
 	Template *corev1.PodTemplateSpecApplyConfiguration `json:"template,omitempty"`
-	// volumeClaimTemplates are claims that each Pod gets for itself, named after the Pod: the
-	// Pod that later has the same number gets the same claims. A volume of the template with
-	// the same name is replaced by the claim. A change affects only claims created after it,
-	// and starts no update, unless volumeClaimUpdateStrategy says otherwise.
+	// volumeClaimTemplates are the claims that the controller creates for each Pod. Claims
+	// are named after the Pod: a later Pod with the same ordinal gets the same claims. A
+	// claim replaces a volume of the template with the same name. A change affects only new
+	// claims and does not start an update, unless volumeClaimUpdateStrategy says otherwise.
 	VolumeClaimTemplates []corev1.PersistentVolumeClaimApplyConfiguration `json:"volumeClaimTemplates,omitempty"`
-	// serviceName is the headless Service that gives Pods their names in DNS:
-	// <pod>.<serviceName>.<namespace>.svc. You create it. It cannot be changed.
+	// serviceName is the headless Service for the DNS names of the Pods:
+	// <pod>.<serviceName>.<namespace>.svc. You must create the Service. The field cannot be
+	// changed.
 	ServiceName *string `json:"serviceName,omitempty"`
 	// podManagementPolicy is OrderedReady or Parallel, and cannot be changed. OrderedReady
-	// creates a Pod when all Pods before it are ready, deletes them in reverse order, and
-	// updates one at a time. Parallel does not wait for other Pods.
+	// creates a Pod after all Pods with a lower ordinal are ready, deletes Pods in reverse
+	// order, and updates one Pod at a time. Parallel does not wait for other Pods.
 	// Defaults to OrderedReady.
 	PodManagementPolicy *appsv1.PodManagementPolicyType `json:"podManagementPolicy,omitempty"`
-	// updateStrategy says how Pods come to a new revision of the template.
+	// updateStrategy defines how Pods are updated to a new revision of the template.
 	UpdateStrategy *StatefulSetUpdateStrategyApplyConfiguration `json:"updateStrategy,omitempty"`
-	// revisionHistoryLimit is how many old revisions are kept, beside those that Pods use.
+	// revisionHistoryLimit is the number of old revisions to keep, in addition to the
+	// revisions that Pods use.
 	// Defaults to 10.
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
-	// reserveOrdinals are numbers that no Pod gets. An item is a number like 3, or a range as
-	// text like "0-2". A Pod that has a reserved number is deleted, and one with the next free
-	// number takes its place.
+	// reserveOrdinals are ordinals that no Pod gets. An item is a number such as 3, or a
+	// range such as "0-2". A Pod with a reserved ordinal is deleted and replaced by a Pod
+	// with the next free ordinal.
 	ReserveOrdinals []intstr.IntOrString `json:"reserveOrdinals,omitempty"`
-	// lifecycle holds Pods before they are deleted, around an in-place update, or before
-	// they count as available, until you release them.
+	// lifecycle defines hooks. A hook holds a Pod before deletion, before and after an
+	// in-place update, or before it counts as available, until you release the Pod.
 	Lifecycle *pub.LifecycleApplyConfiguration `json:"lifecycle,omitempty"`
-	// scaleStrategy says how Pods are created.
+	// scaleStrategy defines how Pods are created.
 	ScaleStrategy *StatefulSetScaleStrategyApplyConfiguration `json:"scaleStrategy,omitempty"`
-	// persistentVolumeClaimRetentionPolicy says when the claims of volumeClaimTemplates go.
-	// Unset, they stay.
+	// persistentVolumeClaimRetentionPolicy defines when the claims of volumeClaimTemplates
+	// are deleted. If unset, they are kept.
 	PersistentVolumeClaimRetentionPolicy *StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration `json:"persistentVolumeClaimRetentionPolicy,omitempty"`
-	// ordinals says which numbers Pods get. It has an effect where the feature gate
-	// StatefulSetStartOrdinal is on.
+	// ordinals defines the ordinals of the Pods. It has an effect only if the feature gate
+	// StatefulSetStartOrdinal is enabled.
 	Ordinals *StatefulSetOrdinalsApplyConfiguration `json:"ordinals,omitempty"`
-	// volumeClaimUpdateStrategy says what becomes of existing claims when their template
-	// changes. It has an effect where the feature gate StatefulSetAutoResizePVCGate is on.
+	// volumeClaimUpdateStrategy defines what happens to existing claims when their template
+	// changes. It has an effect only if the feature gate StatefulSetAutoResizePVCGate is
+	// enabled.
 	VolumeClaimUpdateStrategy *VolumeClaimUpdateStrategyApplyConfiguration `json:"volumeClaimUpdateStrategy,omitempty"`
 }
 

@@ -9,37 +9,38 @@ import (
 // StatefulSetStatusApplyConfiguration represents a declarative configuration of the StatefulSetStatus type for use
 // with apply.
 //
-// StatefulSetStatus is what the controller observed.
+// StatefulSetStatus is the observed state.
 type StatefulSetStatusApplyConfiguration struct {
-	// observedGeneration is the generation of the StatefulSet that this status is about.
+	// observedGeneration is the generation of the StatefulSet that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// replicas is the number of Pods that exist.
+	// replicas is the number of existing Pods.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// readyReplicas is how many of them run and are ready.
+	// readyReplicas is the number of running and ready Pods.
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
-	// availableReplicas is how many of them have been ready for minReadySeconds and are held
-	// by no lifecycle hook.
+	// availableReplicas is the number of Pods that have been ready for minReadySeconds and
+	// are not held by a lifecycle hook.
 	AvailableReplicas *int32 `json:"availableReplicas,omitempty"`
-	// currentReplicas is how many of them are at currentRevision.
+	// currentReplicas is the number of Pods at currentRevision.
 	CurrentReplicas *int32 `json:"currentReplicas,omitempty"`
-	// updatedReplicas is how many of them are at updateRevision.
+	// updatedReplicas is the number of Pods at updateRevision.
 	UpdatedReplicas *int32 `json:"updatedReplicas,omitempty"`
-	// currentRevision is the name of the last revision that reached all Pods.
+	// currentRevision is the name of the last revision to which all Pods were updated.
 	CurrentRevision *string `json:"currentRevision,omitempty"`
-	// updateRevision is the name of the revision of the template as it is now.
+	// updateRevision is the name of the revision of the current template.
 	UpdateRevision *string `json:"updateRevision,omitempty"`
-	// collisionCount counts collisions of revision names. The controller uses it to find
-	// a free name.
+	// collisionCount is the number of collisions of revision names. The controller uses it
+	// to create a unique name.
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
-	// conditions are the latest observations: FailedCreatePod, FailedUpdatePod.
+	// conditions are the latest observed conditions. Their types are FailedCreatePod,
+	// FailedUpdatePod.
 	Conditions []v1.StatefulSetConditionApplyConfiguration `json:"conditions,omitempty"`
-	// labelSelector is selector as text, for autoscalers.
+	// labelSelector is the selector in string form, for autoscalers.
 	LabelSelector *string `json:"labelSelector,omitempty"`
-	// updatedReadyReplicas is how many Pods are at updateRevision and ready.
+	// updatedReadyReplicas is the number of ready Pods at updateRevision.
 	UpdatedReadyReplicas *int32 `json:"updatedReadyReplicas,omitempty"`
-	// updatedAvailableReplicas is how many Pods are at updateRevision and available.
+	// updatedAvailableReplicas is the number of available Pods at updateRevision.
 	UpdatedAvailableReplicas *int32 `json:"updatedAvailableReplicas,omitempty"`
-	// volumeClaims counts the claims of each template of volumeClaimTemplates.
+	// volumeClaims contains the claim counts of each template of volumeClaimTemplates.
 	VolumeClaims []VolumeClaimStatusApplyConfiguration `json:"volumeClaims,omitempty"`
 }
 

@@ -9,13 +9,14 @@ import (
 // StatefulSetUpdateStrategyApplyConfiguration represents a declarative configuration of the StatefulSetUpdateStrategy type for use
 // with apply.
 //
-// StatefulSetUpdateStrategy says how Pods come to a new revision.
+// StatefulSetUpdateStrategy defines how Pods are updated to a new revision.
 type StatefulSetUpdateStrategyApplyConfiguration struct {
-	// type is RollingUpdate or OnDelete. RollingUpdate updates Pods step by step.
-	// OnDelete waits until you delete a Pod.
+	// type is RollingUpdate or OnDelete. RollingUpdate updates Pods gradually. OnDelete
+	// updates a Pod only when you delete it.
 	// Defaults to RollingUpdate.
 	Type *v1.StatefulSetUpdateStrategyType `json:"type,omitempty"`
-	// rollingUpdate is the settings of a rolling update. It must not be set with OnDelete.
+	// rollingUpdate contains the settings of a rolling update. It must not be set with
+	// OnDelete.
 	RollingUpdate *RollingUpdateStatefulSetStrategyApplyConfiguration `json:"rollingUpdate,omitempty"`
 }
 

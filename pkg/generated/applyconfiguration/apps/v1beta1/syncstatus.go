@@ -10,13 +10,13 @@ import (
 // SyncStatusApplyConfiguration represents a declarative configuration of the SyncStatus type for use
 // with apply.
 //
-// SyncStatus is how the first report of a node went.
+// SyncStatus is the result of the first report of a node.
 type SyncStatusApplyConfiguration struct {
-	// syncAt is when it was made.
+	// syncAt is the time of the report.
 	SyncAt *v1.Time `json:"syncAt,omitempty"`
 	// status is Succeeded or Failed.
 	Status *appsv1beta1.SyncStatusPhase `json:"status,omitempty"`
-	// message says why it failed.
+	// message explains why the report failed.
 	Message *string `json:"message,omitempty"`
 }
 

@@ -9,8 +9,8 @@ package v1beta1
 type TransferEnvVarApplyConfiguration struct {
 	// sourceContainerName is the container that has the variables.
 	SourceContainerName *string `json:"sourceContainerName,omitempty"`
-	// sourceContainerNameFrom says where the Pod names that container. It wins over
-	// sourceContainerName.
+	// sourceContainerNameFrom is the field of the Pod that contains the name of the source
+	// container. It takes precedence over sourceContainerName.
 	SourceContainerNameFrom *SourceContainerNameSourceApplyConfiguration `json:"sourceContainerNameFrom,omitempty"`
 	// envName is the name of one variable.
 	EnvName *string `json:"envName,omitempty"`

@@ -17,11 +17,11 @@ type UnitedDeploymentConditionApplyConfiguration struct {
 	Type *appsv1beta1.UnitedDeploymentConditionType `json:"type,omitempty"`
 	// status is True, False or Unknown.
 	Status *v1.ConditionStatus `json:"status,omitempty"`
-	// lastTransitionTime is when status last changed.
+	// lastTransitionTime is the last time that status changed.
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
-	// reason is a word for machines that says why.
+	// reason is a machine-readable code for the cause.
 	Reason *string `json:"reason,omitempty"`
-	// message is a sentence for people that says why.
+	// message is a human-readable explanation.
 	Message *string `json:"message,omitempty"`
 }
 

@@ -11,13 +11,13 @@ type UnitedDeploymentSubsetStatusApplyConfiguration struct {
 	Name *string `json:"name,omitempty"`
 	// replicas is the number of Pods of the subset.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// readyReplicas is how many of them are ready.
+	// readyReplicas is the number of ready Pods.
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
-	// partition is how many of them stay at the old revision.
+	// partition is the number of Pods of the subset that stay at the old revision.
 	Partition *int32 `json:"partition,omitempty"`
-	// reservedPods is how many Pods are kept beside them though no node takes them.
+	// reservedPods is the number of unschedulable Pods that are kept in addition.
 	ReservedPods *int32 `json:"reservedPods,omitempty"`
-	// conditions are the latest observations: Schedulable.
+	// conditions are the latest observed conditions. Their types are Schedulable.
 	Conditions []UnitedDeploymentSubsetConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

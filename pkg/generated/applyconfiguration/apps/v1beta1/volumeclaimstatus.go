@@ -9,9 +9,11 @@ package v1beta1
 type VolumeClaimStatusApplyConfiguration struct {
 	// volumeClaimName is the name of the template.
 	VolumeClaimName *string `json:"volumeClaimName,omitempty"`
-	// compatibleReplicas is how many claims are as the template says, and at least as large.
+	// compatibleReplicas is the number of claims that match the template and are at least as
+	// large.
 	CompatibleReplicas *int32 `json:"compatibleReplicas,omitempty"`
-	// compatibleReadyReplicas is how many of them have all the storage that they ask for.
+	// compatibleReadyReplicas is the number of compatible claims that have all the storage
+	// that they request.
 	CompatibleReadyReplicas *int32 `json:"compatibleReadyReplicas,omitempty"`
 }
 

@@ -9,11 +9,11 @@ import (
 // VolumeClaimUpdateStrategyApplyConfiguration represents a declarative configuration of the VolumeClaimUpdateStrategy type for use
 // with apply.
 //
-// VolumeClaimUpdateStrategy says what becomes of existing claims when their template changes.
+// VolumeClaimUpdateStrategy defines what happens to existing claims when their template changes.
 type VolumeClaimUpdateStrategyApplyConfiguration struct {
-	// type is OnPodRollingUpdate or OnDelete. OnPodRollingUpdate grows the claims of a Pod
-	// when the Pod is updated: the templates may then only ask for more storage. OnDelete
-	// leaves existing claims alone.
+	// type is OnPodRollingUpdate or OnDelete. OnPodRollingUpdate expands the claims of a Pod
+	// when the Pod is updated. The templates can then only increase the requested storage.
+	// OnDelete does not change existing claims.
 	// Defaults to OnDelete.
 	Type *appsv1beta1.VolumeClaimUpdateStrategyType `json:"type,omitempty"`
 }

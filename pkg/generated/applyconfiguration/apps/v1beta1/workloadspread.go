@@ -23,9 +23,9 @@ type WorkloadSpreadApplyConfiguration struct {
 	// Standard object's metadata.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says which workload is spread, and over which subsets.
+	// spec defines the workload and the subsets that its Pods are spread over.
 	Spec *WorkloadSpreadSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last. It may lag behind.
+	// status is the state that the controller last observed. It can be out of date.
 	Status *WorkloadSpreadStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -9,13 +9,12 @@ import (
 // WorkloadSpreadScheduleStrategyApplyConfiguration represents a declarative configuration of the WorkloadSpreadScheduleStrategy type for use
 // with apply.
 //
-// WorkloadSpreadScheduleStrategy says what becomes of Pods that cannot be scheduled.
+// WorkloadSpreadScheduleStrategy defines what happens to Pods that cannot be scheduled.
 type WorkloadSpreadScheduleStrategyApplyConfiguration struct {
-	// type is Fixed or Adaptive. Fixed leaves Pods in their subset. Adaptive moves Pods that
-	// cannot be scheduled on to the next subset.
-	// Unset means Fixed.
+	// type is Fixed or Adaptive. Fixed keeps Pods in their subset. Adaptive moves Pods that
+	// cannot be scheduled to the next subset. If unset, the value is Fixed.
 	Type *appsv1beta1.WorkloadSpreadScheduleStrategyType `json:"type,omitempty"`
-	// adaptive is the settings of type Adaptive.
+	// adaptive contains the settings of type Adaptive.
 	Adaptive *AdaptiveWorkloadSpreadStrategyApplyConfiguration `json:"adaptive,omitempty"`
 }
 

@@ -9,14 +9,14 @@ import (
 // WorkloadSpreadStatusApplyConfiguration represents a declarative configuration of the WorkloadSpreadStatus type for use
 // with apply.
 //
-// WorkloadSpreadStatus is what the controller observed.
+// WorkloadSpreadStatus is the observed state.
 type WorkloadSpreadStatusApplyConfiguration struct {
-	// observedGeneration is the generation of the WorkloadSpread that this status is about.
+	// observedGeneration is the generation of the WorkloadSpread that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// subsetStatuses are the subsets, in the order of the spec.
+	// subsetStatuses are the states of the subsets, in the order of the spec.
 	SubsetStatuses []WorkloadSpreadSubsetStatusApplyConfiguration `json:"subsetStatuses,omitempty"`
-	// versionedSubsetStatuses are the subsets as the Pods of each revision of the workload
-	// fill them, by the revision's hash.
+	// versionedSubsetStatuses maps the hash of each revision of the workload to the states
+	// of the subsets for that revision.
 	VersionedSubsetStatuses map[string]appsv1beta1.WorkloadSpreadSubsetStatuses `json:"versionedSubsetStatuses,omitempty"`
 }
 

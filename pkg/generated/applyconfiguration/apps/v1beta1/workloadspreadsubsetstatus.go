@@ -13,16 +13,17 @@ import (
 type WorkloadSpreadSubsetStatusApplyConfiguration struct {
 	// name is the subset's name.
 	Name *string `json:"name,omitempty"`
-	// conditions are the latest observations: Schedulable.
+	// conditions are the latest observed conditions. Their types are Schedulable.
 	Conditions []WorkloadSpreadSubsetConditionApplyConfiguration `json:"conditions,omitempty"`
-	// replicas is how many Pods the subset has.
+	// replicas is the number of Pods in the subset.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// missingReplicas is how many more the subset takes. -1 says that there is no limit.
+	// missingReplicas is the number of Pods that still fit into the subset. -1 means no
+	// limit.
 	MissingReplicas *int32 `json:"missingReplicas,omitempty"`
-	// creatingPods are Pods that were let in and are not seen yet, with the time: by name, or
-	// by an identifier where the name is not known yet.
+	// creatingPods maps Pods that were admitted but are not observed yet to the time of
+	// admission. The key is the name, or an identifier if the name is not known yet.
 	CreatingPods map[string]v1.Time `json:"creatingPods,omitempty"`
-	// deletingPods are Pods that are about to go, with the time.
+	// deletingPods maps Pods that are about to be deleted to the time of the request.
 	DeletingPods map[string]v1.Time `json:"deletingPods,omitempty"`
 }
 

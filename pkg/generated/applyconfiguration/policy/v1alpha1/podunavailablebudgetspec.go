@@ -10,7 +10,7 @@ import (
 // PodUnavailableBudgetSpecApplyConfiguration represents a declarative configuration of the PodUnavailableBudgetSpec type for use
 // with apply.
 //
-// PodUnavailableBudgetSpec says which Pods are protected, and how many may be unavailable.
+// PodUnavailableBudgetSpec defines which Pods are protected, and how many of them can be unavailable.
 type PodUnavailableBudgetSpecApplyConfiguration struct {
 	// selector selects the Pods by their labels, in the budget's namespace. Set either selector
 	// or targetRef. It must not be empty, and cannot be changed.
@@ -19,12 +19,13 @@ type PodUnavailableBudgetSpecApplyConfiguration struct {
 	// StatefulSet, or any other kind with a scale subresource. Set either selector or targetRef.
 	// It cannot be changed.
 	TargetRef *TargetReferenceApplyConfiguration `json:"targetRef,omitempty"`
-	// maxUnavailable is how many Pods may be unavailable: a number, or a percentage of the
-	// replicas like "20%", rounded up. Set either maxUnavailable or minAvailable.
+	// maxUnavailable is the maximum number of unavailable Pods. It is a number, or a
+	// percentage of the replicas such as "20%", rounded up. Set either maxUnavailable or
+	// minAvailable.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// minAvailable is how many Pods must stay available: a number, or a percentage of the
-	// replicas like "80%", rounded up. A number beyond the replicas lets no Pod go. Set either
-	// maxUnavailable or minAvailable.
+	// minAvailable is the number of Pods that must stay available. It is a number, or a
+	// percentage of the replicas such as "80%", rounded up. A number greater than the
+	// replicas allows no disruption. Set either maxUnavailable or minAvailable.
 	MinAvailable *intstr.IntOrString `json:"minAvailable,omitempty"`
 }
 

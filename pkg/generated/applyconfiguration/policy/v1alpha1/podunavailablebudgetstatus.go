@@ -11,24 +11,24 @@ import (
 //
 // PodUnavailableBudgetStatus is what the controller observed and what admission granted since.
 type PodUnavailableBudgetStatusApplyConfiguration struct {
-	// observedGeneration is the generation of the budget that this status is about.
+	// observedGeneration is the generation of the budget that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// disruptedPods are Pods whose deletion or eviction was granted and not seen yet, with the
-	// time of the grant.
+	// disruptedPods maps the names of Pods whose deletion or eviction was granted but is not
+	// observed yet to the time of the grant.
 	DisruptedPods map[string]v1.Time `json:"disruptedPods,omitempty"`
-	// unavailablePods are Pods whose update was granted and not seen yet, with the time of the
-	// grant.
+	// unavailablePods maps the names of Pods whose update was granted but is not observed
+	// yet to the time of the grant.
 	UnavailablePods map[string]v1.Time `json:"unavailablePods,omitempty"`
 	// renewedPods are the Pods of disruptedPods and unavailablePods whose grant was renewed, because it
 	// was used again, with the time of the first grant. A grant stands for 30 seconds in all.
 	RenewedPods map[string]v1.Time `json:"renewedPods,omitempty"`
-	// unavailableAllowed is how many more Pods may become unavailable now.
+	// unavailableAllowed is the number of Pods that can become unavailable now.
 	UnavailableAllowed *int32 `json:"unavailableAllowed,omitempty"`
-	// currentAvailable is how many Pods are available.
+	// currentAvailable is the number of available Pods.
 	CurrentAvailable *int32 `json:"currentAvailable,omitempty"`
-	// desiredAvailable is how many Pods must stay available.
+	// desiredAvailable is the number of Pods that must stay available.
 	DesiredAvailable *int32 `json:"desiredAvailable,omitempty"`
-	// totalReplicas is the number of replicas that the budget counts from.
+	// totalReplicas is the number of replicas that the budget is calculated from.
 	TotalReplicas *int32 `json:"totalReplicas,omitempty"`
 }
 

@@ -22,9 +22,10 @@ type PodUnavailableBudgetApplyConfiguration struct {
 	// Standard object's metadata.
 	// More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says which Pods are protected, and how many may be unavailable.
+	// spec defines which Pods are protected, and how many of them can be unavailable.
 	Spec *PodUnavailableBudgetSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller observed last, less what was granted since.
+	// status is the state that the controller last observed, minus the disruptions granted
+	// since then.
 	Status *PodUnavailableBudgetStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 // PodUnavailableBudgetSpecApplyConfiguration represents a declarative configuration of the PodUnavailableBudgetSpec type for use
 // with apply.
 //
-// PodUnavailableBudgetSpec says which Pods are protected, and how many may be unavailable.
+// PodUnavailableBudgetSpec defines which Pods are protected, and how many of them can be unavailable.
 type PodUnavailableBudgetSpecApplyConfiguration struct {
 	// selector selects the Pods by their labels, in the budget's namespace. Set either selector
 	// or targetRef. It must not be empty, and cannot be changed.
@@ -20,30 +20,31 @@ type PodUnavailableBudgetSpecApplyConfiguration struct {
 	// StatefulSet, or any other kind with a scale subresource. Set either selector or targetRef.
 	// It cannot be changed.
 	TargetRef *TargetReferenceApplyConfiguration `json:"targetRef,omitempty"`
-	// maxUnavailable is how many Pods may be unavailable: a number, or a percentage of the
-	// replicas like "20%", rounded up. Set either maxUnavailable or minAvailable.
+	// maxUnavailable is the maximum number of unavailable Pods. It is a number, or a
+	// percentage of the replicas such as "20%", rounded up. Set either maxUnavailable or
+	// minAvailable.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// minAvailable is how many Pods must stay available: a number, or a percentage of the
-	// replicas like "80%", rounded up. A number beyond the replicas lets no Pod go. Set either
-	// maxUnavailable or minAvailable.
+	// minAvailable is the number of Pods that must stay available. It is a number, or a
+	// percentage of the replicas such as "80%", rounded up. A number greater than the
+	// replicas allows no disruption. Set either maxUnavailable or minAvailable.
 	MinAvailable *intstr.IntOrString `json:"minAvailable,omitempty"`
-	// protectOperations are the operations that the budget bounds: DELETE, UPDATE, EVICT, RESIZE.
-	// Unset, or empty, means DELETE, UPDATE and EVICT. The annotation
-	// kruise.io/pub-protect-operations says the same, and follows the field when an update
-	// changes the field alone, as the field follows the annotation.
+	// protectOperations are the operations that the budget limits: DELETE, UPDATE, EVICT,
+	// RESIZE. If unset or empty, they are DELETE, UPDATE and EVICT. The annotation
+	// kruise.io/pub-protect-operations has the same meaning. If an update changes only one
+	// of the two, the server sets the other one to the same value.
 	ProtectOperations []policyv1beta1.PubOperation `json:"protectOperations,omitempty"`
-	// protectTotalReplicas replaces the number of replicas that percentages and maxUnavailable
-	// are counted from. It must be 1 or more. Unset means the replicas of the workloads. The
-	// annotation pub.kruise.io/protect-total-replicas says the same, and follows the field when
-	// an update changes the field alone, as the field follows the annotation.
+	// protectTotalReplicas replaces the number of replicas that the budget is calculated
+	// from. It must be 1 or more. If unset, the replicas of the workloads are used. The
+	// annotation pub.kruise.io/protect-total-replicas has the same meaning. If an update
+	// changes only one of the two, the server sets the other one to the same value.
 	ProtectTotalReplicas *int32 `json:"protectTotalReplicas,omitempty"`
-	// ignoredPodSelector selects Pods that may always go. They count as available meanwhile.
-	// Where set, it must not be empty.
+	// ignoredPodSelector selects Pods that can always be disrupted. They count as available.
+	// If set, it must not be empty.
 	IgnoredPodSelector *v1.LabelSelectorApplyConfiguration `json:"ignoredPodSelector,omitempty"`
-	// unhealthyPodEvictionPolicy says when Pods that run without being ready may be evicted, as it
-	// does in a PodDisruptionBudget: IfHealthyBudget only while as many Pods are available as must
-	// be, AlwaysAllow at any time. Unset means AlwaysAllow. Deletions and updates of such Pods are
-	// never bounded.
+	// unhealthyPodEvictionPolicy defines when Pods that run but are not ready can be
+	// evicted, as in a PodDisruptionBudget. IfHealthyBudget allows it only while enough Pods
+	// are available. AlwaysAllow allows it at any time. If unset, the value is AlwaysAllow.
+	// Deletions and updates of such Pods are never limited.
 	UnhealthyPodEvictionPolicy *policyv1beta1.UnhealthyPodEvictionPolicyType `json:"unhealthyPodEvictionPolicy,omitempty"`
 }
 

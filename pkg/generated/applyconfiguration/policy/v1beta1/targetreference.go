@@ -7,10 +7,10 @@ package v1beta1
 //
 // TargetReference names a workload in the budget's namespace.
 type TargetReferenceApplyConfiguration struct {
-	// apiVersion is the group and version of the workload, like apps.kruise.io/v1beta1. The
-	// version plays no part in finding it.
+	// apiVersion is the group and version of the workload, such as apps.kruise.io/v1beta1.
+	// The version is ignored.
 	APIVersion *string `json:"apiVersion,omitempty"`
-	// kind is the kind of the workload, like CloneSet.
+	// kind is the kind of the workload, such as CloneSet.
 	Kind *string `json:"kind,omitempty"`
 	// name is the name of the workload.
 	Name *string `json:"name,omitempty"`
