@@ -34,7 +34,7 @@ func (o *turnsOf) Take(ctx context.Context, _ string) (context.Context, func(), 
 	if o.lost != nil {
 		end(o.lost)
 	}
-	return turn, func() { <-o.token }, nil
+	return turn, func() { end(nil); <-o.token }, nil
 }
 
 // exclusive returns the storages of a kind whose writes take turns.
