@@ -99,7 +99,7 @@ func (o *Options) applyPullSecrets(config *apiserver.Config) error {
 		return fmt.Errorf("make a client of the host cluster: %w", err)
 	}
 	secrets := client.CoreV1().Secrets(o.Accounts.PullSecretsNamespace)
-	config.PullSecrets = &appsregistry.PullSecrets{
+	config.Backends.PullSecrets = &appsregistry.PullSecrets{
 		Namespace: o.Accounts.PullSecretsNamespace,
 		Read: func(ctx context.Context, name string) (*corev1.Secret, error) {
 			return secrets.Get(ctx, name, metav1.GetOptions{})
@@ -198,7 +198,7 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	if err != nil {
 		return fmt.Errorf("make a client of the host cluster: %w", err)
 	}
-	if err := o.leaveOutMissing(ctx, client); err != nil {
+	if err := o.disableMissing(ctx, client); err != nil {
 		return err
 	}
 	if err := o.Features.ApplyTo(&generic.Config, client, generic.SharedInformerFactory); err != nil {
@@ -231,8 +231,8 @@ func reviewClients(config *rest.Config) func() (kubernetes.Interface, metadata.I
 	}
 }
 
-// leaveOutMissing disables features whose API the host cluster does not have. An informer for a missing API would never sync.
-func (o *Options) leaveOutMissing(ctx context.Context, client kubernetes.Interface) error {
+// disableMissing disables features whose API the host cluster does not have. An informer for a missing API would never sync.
+func (o *Options) disableMissing(ctx context.Context, client kubernetes.Interface) error {
 	resources, err := client.Discovery().ServerResourcesForGroupVersion("admissionregistration.k8s.io/v1")
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("discover the host cluster's admission API: %w", err)
