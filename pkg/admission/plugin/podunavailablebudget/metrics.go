@@ -8,7 +8,8 @@ import (
 	"kruise.io/kruise/pkg/admission/refusals"
 )
 
-var refused = refusals.NewCounter("pod_unavailable_budget", "Disruptions of Pods that a PodUnavailableBudget refused.", "kind_namespace_name")
+var refused = refusals.NewCounter(
+	"pod_unavailable_budget", "Disruptions of Pods that a PodUnavailableBudget refused.", "kind_namespace_name")
 
 // RegisterMetrics registers the counter. Only the first call has an effect.
 var RegisterMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(refused.CounterVec) })
