@@ -109,7 +109,7 @@ func rules(t *testing.T, all objects) (cluster, namespaced map[string][]rbacv1.P
 
 func TestLeastPrivilege(t *testing.T) {
 	cluster, namespaced := rules(t, render(t))
-	assert.Len(t, cluster, 8)
+	assert.Len(t, cluster, 9)
 	// The sums of the operator's roles: nothing by default.
 	for _, sum := range []string{"/kruise-apiserver-custom-resource-reader", "/kruise-workloads-role"} {
 		require.Empty(t, cluster[sum])
@@ -242,6 +242,29 @@ func TestEveryAccountIsBound(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]int{"kruise-apiserver": 7, "kruise-manager": 5, "kruise-daemon": 1}, bound)
+}
+
+// A job of images reaches every node, so the role edit of one namespace is not enough.
+func TestEditorsPullNoImagesByDefault(t *testing.T) {
+	jobs := []string{"imagelistpulljobs", "imagepulljobs"}
+	for name, allowed := range map[string]bool{"installation.editorsPullImages=false": false, "installation.editorsPullImages=true": true} {
+		all := render(t, "--set", name)
+		for _, role := range []string{"edit", "admin"} {
+			selector := "rbac.authorization.k8s.io/aggregate-to-" + role
+			holds := false
+			for name, object := range all["ClusterRole"] {
+				if object.GetLabels()[selector] != "true" {
+					continue
+				}
+				for _, rule := range read[rbacv1.ClusterRole](t, all, "ClusterRole", name).Rules {
+					writes := slices.ContainsFunc(rule.Verbs, func(verb string) bool { return !slices.Contains([]string{"get", "list", "watch"}, verb) })
+					holds = holds || writes && slices.ContainsFunc(jobs, func(job string) bool { return slices.Contains(rule.Resources, job) })
+				}
+			}
+			assert.Equal(t, allowed, holds, "%s: %s", name, role)
+		}
+		assert.ElementsMatch(t, jobs, read[rbacv1.ClusterRole](t, all, "ClusterRole", "/kruise-image-pulls").Rules[0].Resources, "to be bound")
+	}
 }
 
 // Case install 13.
