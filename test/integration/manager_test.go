@@ -71,7 +71,12 @@ func TestTheManagerChangesOneLabelOfNamespaces(t *testing.T) {
 	}
 	require.NoError(t, patch(env.kube, `{"metadata":{"labels":{"mine":"a"},"annotations":{"mine":"a"}}}`), "the policy concerns nobody else")
 	const enforce = `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`
-	eventually(t, func() bool { return apierrors.IsForbidden(patch(manager, enforce)) }) // the policy comes a moment later
+	var answer error
+	defer func() { t.Log("last answer: ", answer) }()
+	eventually(t, func() bool { // the policy comes a moment later
+		answer = patch(manager, enforce)
+		return apierrors.IsForbidden(answer)
+	})
 
 	for body, allowed := range map[string]bool{
 		`{"metadata":{"labels":{"policy.kruise.io/pod-unavailable-budgets":"true"}}}`:               true,
