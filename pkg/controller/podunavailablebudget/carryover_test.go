@@ -103,7 +103,7 @@ func TestGrantsInFlightMoveToTheNextBudget(t *testing.T) {
 			w.Observe()
 			test.change(w)
 			w.Clock.SetTime(granted.Add(test.after))
-			require.NoError(t, w.try(test.budget))
+			require.NoError(t, w.reconcileBudget(test.budget))
 			status := w.budget(test.budget).Status
 			assert.Equal(t, test.want, countsOf(status))
 			assert.Len(t, status.DisruptedPods, test.grants)
@@ -114,9 +114,9 @@ func TestGrantsInFlightMoveToTheNextBudget(t *testing.T) {
 			} else {
 				assert.True(t, status.DisruptedPods["p-0"].Time.Equal(granted), "it expires when it would have")
 				w.Clock.SetTime(granted.Add(disruption.DeletionExpiry))
-				require.NoError(t, w.try(test.budget))
+				require.NoError(t, w.reconcileBudget(test.budget))
 				assert.Equal(t, counts{10, 7, 10, 3}, countsOf(w.budget(test.budget).Status))
-				require.NoError(t, w.try(test.budget))
+				require.NoError(t, w.reconcileBudget(test.budget))
 				assert.Equal(t, counts{10, 7, 10, 3}, countsOf(w.budget(test.budget).Status), "it is not carried over again")
 			}
 		})
