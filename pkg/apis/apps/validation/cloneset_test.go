@@ -240,7 +240,9 @@ const maxInt32 = math.MaxInt32
 // A container that is added before the one with the mistake changes its index, and not its name.
 func TestAnOldMistakeMayMoveWithinItsList(t *testing.T) {
 	containers := func(list ...corev1.Container) *apps.CloneSet {
-		return changed(func(spec *apps.CloneSetSpec, _ *apps.RollingUpdateCloneSetStrategy) { spec.Template.Spec.Containers = list })
+		return changed(func(spec *apps.CloneSetSpec, _ *apps.RollingUpdateCloneSetStrategy) {
+			spec.Template.Spec.Containers = list
+		})
 	}
 	container := func(name string, port int32) corev1.Container {
 		return corev1.Container{Name: name, Image: "demo:v1", Ports: []corev1.ContainerPort{{ContainerPort: port, Protocol: corev1.ProtocolTCP}}}
