@@ -11,28 +11,36 @@ import (
 // without what WithoutStored drops.
 func Replaced[T metav1.Object](object, stored T, judge func(T) field.ErrorList) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaAccessorUpdate(object, stored, field.NewPath("metadata"))
-	return append(errs, WithoutStored(judge(object), func() field.ErrorList { return judge(stored) })...)
+	return append(errs, WithoutStored(object, stored, judge(object), func() field.ErrorList { return judge(stored) })...)
 }
 
-// WithoutStored drops the errors that the stored object has too, at the same field with the
-// same value: an update that leaves an old mistake alone is not stopped by it. stored is
-// called only when there are errors.
+// WithoutStored drops the errors of an object that the stored object has too, at the same field with
+// the same value: an update that leaves an old mistake alone is not stopped by it. judgeStored is
+// called only when there are errors. An element of a list is found again by its key where the list has
+// one, so an old mistake may move within its list.
 //
 // Errors are compared as they are printed: type, field, value and reason. Values of core's
 // internal types cannot be compared in another way, some have private fields.
-func WithoutStored(errs field.ErrorList, stored func() field.ErrorList) field.ErrorList {
+func WithoutStored(object, stored any, errs field.ErrorList, judgeStored func() field.ErrorList) field.ErrorList {
 	if len(errs) == 0 {
 		return nil
 	}
 	old := sets.New[string]()
-	for _, err := range stored() {
-		old.Insert(err.Error())
+	for _, err := range judgeStored() {
+		old.Insert(printed(stored, err))
 	}
 	var result field.ErrorList
 	for _, err := range errs {
-		if !old.Has(err.Error()) {
+		if !old.Has(printed(object, err)) {
 			result = append(result, err)
 		}
 	}
 	return result
+}
+
+// printed prints an error with the keys of list elements in its path.
+func printed(object any, err *field.Error) string {
+	at := *err
+	at.Field = keyed(object, err.Field)
+	return at.Error()
 }
