@@ -2,6 +2,9 @@
 
 .DEFAULT_GOAL := help
 LOCAL := go run ./hack/local
+# Tests are compiled as the programs are, so that Go's build cache holds each package once.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
 .PHONY: help
 help: ## Show this help.
@@ -86,3 +89,4 @@ verify: ## Check that what is generated is current, names of folders and tests, 
 	hack/verify-client-deps.sh
 	hack/verify-agent-deps.sh
 	hack/verify-names.sh
+	hack/verify-modules.sh

@@ -87,8 +87,10 @@ func up(ctx context.Context, l *local, _ []string) error {
 	group.Go(func() error { return l.cluster.Up(groupCtx) })
 	group.Go(func() error {
 		var err error
-		programs, err = l.buildPrograms(groupCtx)
-		return err
+		if programs, err = l.buildPrograms(groupCtx); err != nil {
+			return err
+		}
+		return l.cluster.BuildBinaries(groupCtx, "helm")
 	})
 	if err := group.Wait(); err != nil {
 		return err

@@ -39,7 +39,8 @@ func tools() []tool {
 	}
 }
 
-// Binary returns the path of a program, for example kubectl, helm, etcd or kube-apiserver. Up and BuildBinaries create the programs.
+// Binary returns the path of a program, for example kubectl, etcd or kube-apiserver. Up creates the programs that run
+// in the cluster, and BuildBinaries any other.
 func (c *Cluster) Binary(name string) string { return filepath.Join(c.cfg.BinDir, name) }
 
 // initPath is the path of the program that holds the namespaces of the cluster and of its nodes.
@@ -55,32 +56,52 @@ func (c *Cluster) Built() int { return int(c.built.Load()) }
 // BuildBinaries builds the named programs, or all programs. It skips a program whose pinned version is in the cache.
 // It also updates the links without a version.
 func (c *Cluster) BuildBinaries(ctx context.Context, names ...string) error {
-	unlock, err := lockFile(filepath.Join(c.cfg.BinDir, ".lock"))
+	unlock, err := c.lockBinaries()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	module := filepath.Join(c.cfg.ModuleRoot, "hack", "localcluster", "binaries")
-	versions, err := toolVersions(ctx, filepath.Join(module, "go.mod"))
+	return c.buildTools(ctx, func(name string) bool { return len(names) == 0 || slices.Contains(names, name) })
+}
+
+func (c *Cluster) lockBinaries() (unlock func(), err error) {
+	return lockFile(filepath.Join(c.cfg.BinDir, ".lock"))
+}
+
+// buildNeeded builds the programs that run in this cluster.
+func (c *Cluster) buildNeeded(ctx context.Context) error {
+	unlock, err := c.lockBinaries()
 	if err != nil {
 		return err
 	}
-	for _, tool := range tools() {
-		if len(names) > 0 && !slices.Contains(names, tool.name) {
-			continue
-		}
-		if err := c.ensureTool(ctx, module, tool, versions[tool.module]); err != nil {
-			return err
-		}
-	}
-	if len(names) > 0 {
-		return nil
+	defer unlock()
+	unused := map[string]bool{"helm": true, "metrics-server": !c.cfg.MetricsServer, "kwok": c.cfg.KWOKNodes == 0}
+	if err := c.buildTools(ctx, func(name string) bool { return !unused[name] }); err != nil {
+		return err
 	}
 	for out, pkg := range map[string]string{
 		c.initPath():        "./hack/localcluster/initprocess",
 		c.provisionerPath(): "./hack/localcluster/provisioner",
 	} {
 		if err := images.Compile(ctx, images.Compilation{Dir: c.cfg.ModuleRoot, Package: pkg, Out: out}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buildTools builds the programs whose names are wanted. The caller holds the lock.
+func (c *Cluster) buildTools(ctx context.Context, wanted func(name string) bool) error {
+	module := filepath.Join(c.cfg.ModuleRoot, "hack", "localcluster", "binaries")
+	versions, err := toolVersions(ctx, filepath.Join(module, "go.mod"))
+	if err != nil {
+		return err
+	}
+	for _, tool := range tools() {
+		if !wanted(tool.name) {
+			continue
+		}
+		if err := c.ensureTool(ctx, module, tool, versions[tool.module]); err != nil {
 			return err
 		}
 	}

@@ -41,7 +41,7 @@ func (c *Cluster) Prepare(ctx context.Context) error {
 	if err := c.installPackages(ctx, missingPackages(hostTools(), present)); err != nil {
 		return err
 	}
-	return c.BuildBinaries(ctx)
+	return c.buildNeeded(ctx)
 }
 
 // extendPath adds the folders of ip and iptables, which are not in the PATH of su and cron.

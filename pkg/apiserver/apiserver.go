@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
@@ -18,7 +17,6 @@ import (
 	"kruise.io/kruise/pkg/apiserver/gated"
 	"kruise.io/kruise/pkg/apiserver/guard"
 	"kruise.io/kruise/pkg/generated/openapi"
-	appsregistry "kruise.io/kruise/pkg/registry/apps"
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
@@ -27,17 +25,15 @@ type Config struct {
 	Generic *genericapiserver.RecommendedConfig
 	// Gate holds the Kruise feature gates.
 	Gate featuregate.FeatureGate
+	// Backends are what some kinds need besides the store.
+	Backends Backends
 	// MaxObjectBytes is the maximum encoded size of a stored object, in bytes.
 	MaxObjectBytes int
-	// PullSecrets serves nodeimages/pullsecrets. If it is nil, that path is not served.
-	PullSecrets *appsregistry.PullSecrets
 	// Reviews serves the reviews that kube-apiserver requests about its own objects, by resource name.
 	Reviews map[string]genericrest.Storage
 	// Guard decides whether the store may be served, and then opens Storages. Nothing is served until Guard runs.
 	Guard    *guard.Guard
 	Storages *gated.Storages
-	// Opened, if set, is called with the storage of each kind before the first request is served.
-	Opened func(resource schema.GroupResource, storage map[string]genericrest.Storage)
 
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
@@ -115,16 +111,10 @@ func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo,
 	}
 	info.NegotiatedSerializer = codecs
 	options := c.Storages.Options(c.generic.RESTOptionsGetter)
-	for _, kind := range group.kinds(c.Gate) {
+	for _, kind := range group.kinds(c.Gate, c.Backends) {
 		storage, err := kind.Storage(c.scheme, options, c.MaxObjectBytes)
 		if err != nil {
 			return nil, err
-		}
-		if c.PullSecrets != nil {
-			appsregistry.AddPullSecrets(storage, c.PullSecrets)
-		}
-		if c.Opened != nil {
-			c.Opened(kind.Resource(), storage)
 		}
 		for _, version := range kind.ServedVersions() {
 			served := info.VersionedResourcesStorageMap[version.Version]

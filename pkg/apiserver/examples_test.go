@@ -80,7 +80,7 @@ func TestExamplesAreValid(t *testing.T) {
 			continue
 		}
 		kind := w.find(object)
-		require.NotNil(t, kind, "%s: no row has this kind", example)
+		require.NotNil(t, kind, "%s: no group has this kind", example)
 		accessor, err := meta.Accessor(object)
 		require.NoError(t, err)
 		genericrest.FillObjectMetaSystemFields(accessor)

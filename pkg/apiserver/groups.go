@@ -22,20 +22,38 @@ import (
 type group struct {
 	name    string
 	install func(*runtime.Scheme) error
-	kinds   func(featuregate.FeatureGate) []rest.Row
+	kinds   func(featuregate.FeatureGate, Backends) []rest.AnyKind
 }
 
 // groups lists the API groups that the server serves.
 var groups = []group{
-	{name: apps.GroupName, install: appsinstall.Install, kinds: appsregistry.Kinds},
-	{name: policy.GroupName, install: policyinstall.Install, kinds: policyregistry.Kinds},
+	{
+		name: apps.GroupName, install: appsinstall.Install,
+		kinds: func(gate featuregate.FeatureGate, b Backends) []rest.AnyKind {
+			return appsregistry.Kinds(gate, b.PullSecrets)
+		},
+	},
+	{
+		name: policy.GroupName, install: policyinstall.Install,
+		kinds: func(gate featuregate.FeatureGate, b Backends) []rest.AnyKind {
+			return policyregistry.Kinds(gate, b.Budgets)
+		},
+	},
 }
 
-// Kinds returns the kinds of all groups.
-func Kinds(gate featuregate.FeatureGate) []rest.Row {
-	var kinds []rest.Row
+// Backends are what some kinds need besides the store. A nil field leaves out what it is for.
+type Backends struct {
+	// PullSecrets serves nodeimages/pullsecrets.
+	PullSecrets *appsregistry.PullSecrets
+	// Budgets lets admission update the status of PodUnavailableBudgets.
+	Budgets *policyregistry.Budgets
+}
+
+// Kinds returns the kinds of all groups, without their backends.
+func Kinds(gate featuregate.FeatureGate) []rest.AnyKind {
+	var kinds []rest.AnyKind
 	for _, group := range groups {
-		kinds = append(kinds, group.kinds(gate)...)
+		kinds = append(kinds, group.kinds(gate, Backends{})...)
 	}
 	return kinds
 }

@@ -16,15 +16,15 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-// kind is a row with its hub and its strategies.
+// kind is a registered kind with its hub and its strategies.
 type kind struct {
-	rest.Row
+	rest.AnyKind
 	hub schema.GroupVersionKind
-	// main and status are the strategies of the row, created once.
+	// main and status are the strategies of the kind, created once.
 	main, status rest.Strategy
 }
 
-// world is shared by the tests over all kinds. It contains only the Kruise groups, with all their rows.
+// world is shared by the tests over all kinds. It contains only the Kruise groups, with all their kinds.
 type world struct {
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
@@ -52,17 +52,17 @@ func newWorld(t testing.TB) *world {
 			text(json.SerializerOptions{Yaml: true}), // Strict mode would parse the text twice, and the JSON case already checks for unknown fields.
 		},
 	}
-	for _, row := range Kinds(gate) {
-		kinds, _, err := scheme.ObjectKinds(row.NewObject())
+	for _, registered := range Kinds(gate) {
+		kinds, _, err := scheme.ObjectKinds(registered.NewObject())
 		require.NoError(t, err)
 		w.kinds = append(w.kinds, kind{
-			Row: row, hub: kinds[0], main: row.Strategy(scheme), status: row.StatusStrategy(scheme),
+			AnyKind: registered, hub: kinds[0], main: registered.Strategy(scheme), status: registered.StatusStrategy(scheme),
 		})
 	}
 	return w
 }
 
-// find returns the row of a hub object. It returns nil if the object belongs to no row, for example a list.
+// find returns the kind of a hub object. It returns nil if the object has no kind in the table, for example a list.
 func (w *world) find(object runtime.Object) *kind {
 	kinds, _, err := w.scheme.ObjectKinds(object)
 	for i := range w.kinds {

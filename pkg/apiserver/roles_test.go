@@ -56,24 +56,24 @@ func TestUsersRolesNameEveryKind(t *testing.T) {
 	gate, err := features.New("")
 	require.NoError(t, err)
 	wantView, wantEdit := grants{}, grants{}
-	for _, row := range Kinds(gate) {
-		name := row.Resource()
+	for _, registered := range Kinds(gate) {
+		name := registered.Resource()
 		sub := func(subresource string) schema.GroupResource {
 			return schema.GroupResource{Group: name.Group, Resource: name.Resource + "/" + subresource}
 		}
 		if hidden.Has(name.Resource) {
-			require.True(t, row.Describe().ClusterScoped)
+			require.True(t, registered.Describe().ClusterScoped)
 			continue
 		}
 		wantView[name], wantView[sub("status")] = read, read
-		if row.Describe().Scales {
+		if registered.Describe().Scales {
 			wantView[sub("scale")] = read
 		}
-		if row.Describe().ClusterScoped {
+		if registered.Describe().ClusterScoped {
 			continue
 		}
 		wantEdit[name] = write
-		if row.Describe().Scales {
+		if registered.Describe().Scales {
 			wantEdit[sub("scale")] = sets.New("update", "patch")
 		}
 	}

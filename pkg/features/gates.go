@@ -42,7 +42,7 @@ const (
 	DaemonSetPruneIneligibleNodes          featuregate.Feature = "DaemonSetPruneIneligibleNodes"
 )
 
-// gate is one row of the table.
+// gate describes a feature gate.
 type gate struct {
 	name  featuregate.Feature
 	on    bool

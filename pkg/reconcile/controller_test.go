@@ -3,6 +3,8 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,6 +157,35 @@ func TestOneKeyIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
 		assert.Equal(t, 1, most)
 		assert.Greater(t, calls, 1)
 	})
+}
+
+// Case configuration 12.
+func TestNoMoreKeysAreWorkedOnAtOnceThanThereAreWorkers(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var running, most, done atomic.Int32
+				c := New("test", Options{Workers: workers}, func(context.Context, types.NamespacedName) (Result, error) {
+					most.Store(max(most.Load(), running.Add(1)))
+					<-time.After(time.Second)
+					running.Add(-1)
+					done.Add(1)
+					return Result{}, nil
+				})
+				for i := range 10 {
+					c.Add(types.NamespacedName{Namespace: "ns", Name: fmt.Sprint(i)})
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error)
+				go func() { ended <- c.Run(ctx) }()
+				<-time.After(time.Minute)
+				cancel()
+				require.NoError(t, <-ended)
+				assert.EqualValues(t, workers, most.Load())
+				assert.EqualValues(t, 10, done.Load())
+			})
+		})
+	}
 }
 
 func TestWatchSeesComingChangingAndGoing(t *testing.T) {

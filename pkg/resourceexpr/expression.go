@@ -20,12 +20,12 @@ func (e *Expression) Value(cpu, memory resource.Quantity) (resource.Quantity, er
 		return resource.Quantity{}, errNegative
 	}
 	milli := new(big.Rat).Mul(value, big.NewRat(1000, 1))
-	whole := new(big.Int).Quo(milli.Num(), milli.Denom())
-	if whole.IsInt64() {
-		return *resource.NewMilliQuantity(whole.Int64(), resource.DecimalSI), nil
+	quotient := new(big.Int).Quo(milli.Num(), milli.Denom())
+	if quotient.IsInt64() {
+		return *resource.NewMilliQuantity(quotient.Int64(), resource.DecimalSI), nil
 	}
-	if whole.Quo(whole, big.NewInt(1000)); whole.IsInt64() {
-		return *resource.NewQuantity(whole.Int64(), resource.DecimalSI), nil
+	if quotient.Quo(quotient, big.NewInt(1000)); quotient.IsInt64() {
+		return *resource.NewQuantity(quotient.Int64(), resource.DecimalSI), nil
 	}
 	return resource.Quantity{}, fmt.Errorf("the value %s is too large", value.FloatString(0))
 }

@@ -22,7 +22,7 @@ type Clients struct {
 	Kruise versioned.Interface
 }
 
-// Get returns the workload as the server answers, in the version of its row. The error is that of the server.
+// Get returns the workload as the server answers, in the version that the table of kinds names. The error is that of the server.
 func (c Clients) Get(ctx context.Context, kind schema.GroupKind, namespace, name string) (kinds.Object, error) {
 	read, known := readers[kind]
 	if !known {
@@ -33,7 +33,7 @@ func (c Clients) Get(ctx context.Context, kind schema.GroupKind, namespace, name
 
 type reader func(ctx context.Context, c Clients, namespace, name string) (kinds.Object, error)
 
-// readers are by the rows of the table: each has one.
+// readers has one reader for each workload kind.
 var readers = map[schema.GroupKind]reader{
 	kinds.ReplicationController: by(func(c Clients, namespace string) getter[*corev1.ReplicationController] {
 		return c.Kube.CoreV1().ReplicationControllers(namespace)

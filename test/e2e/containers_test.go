@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/containerreport"
 )
 
 const readsLabel = "        env: [{name: LEVEL, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['level']\"}}}]\n        ports:"
@@ -42,13 +43,13 @@ func TestEnvFromMetadata(t *testing.T) {
 				require.Contains(t, old, uid, "the same Pods")
 				assert.Equal(t, "two", pod.Labels["level"])
 				assert.EqualValues(t, 1, pod.Status.ContainerStatuses[0].RestartCount, "%s is restarted exactly once", pod.Name)
-				report, err := containermeta.Read(&pod)
+				report, err := containerreport.Read(&pod)
 				require.NoError(t, err)
-				variables := containermeta.VariablesOf(&pod.Spec.Containers[0])
+				variables := containerreport.VariablesOf(&pod.Spec.Containers[0])
 				require.Len(t, variables, 1)
 				entry := report.Find("main")
 				assert.Equal(t, pod.Status.ContainerStatuses[0].ContainerID, entry.ContainerID)
-				assert.Equal(t, containermeta.Expected(variables, map[string]string{"level": "two"}, nil), entry.Hashes.ExtractedEnvFromMetadataHash)
+				assert.Equal(t, containerreport.Expected(variables, map[string]string{"level": "two"}, nil), entry.Hashes.ExtractedEnvFromMetadataHash)
 			}
 			assert.Contains(t, e.kubectl("get", "events", "--field-selector", "reason=Killing"), "by container meta restarter")
 
@@ -128,15 +129,66 @@ func TestOrderedContainers(t *testing.T) {
 	}
 	assert.Positive(t, turns)
 	for _, pod := range e.pods("web") {
-		var state struct {
-			ContainerBatchesRecord []struct{ Containers []string }
-		}
-		require.NoError(t, json.Unmarshal([]byte(pod.Annotations[pub.InPlaceUpdateStateKey]), &state))
-		require.Len(t, state.ContainerBatchesRecord, 2)
-		assert.Equal(t, []string{"side"}, state.ContainerBatchesRecord[0].Containers)
-		assert.Equal(t, []string{"main"}, state.ContainerBatchesRecord[1].Containers)
+		assert.Equal(t, [][]string{{"side"}, {"main"}}, batchesOf(t, &pod))
 		assert.Equal(t, corev1.PodRunning, pod.Status.Phase)
 	}
+}
+
+// TestTheNextContainerWaitsForPostStart has a container with a postStart hook of 10 s in front of another one. Only after the
+// hook is the first container ready, and only then does the old instance of the second one end.
+// Case inplace-update 11a.
+func TestTheNextContainerWaitsForPostStart(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	slow := replaced(ordered, "replicas: 2", "replicas: 1", "        readinessProbe:",
+		"        lifecycle: {postStart: {sleep: {seconds: 10}}}\n        readinessProbe:")
+	e.apply(slow)
+	e.ready("web", 1)
+	old := e.pods("web")[0]
+	history := e.watchPods()
+	e.apply(replaced(slow, "demo:v1", "demo:v2"))
+	e.eventually("both containers are updated", func(c *require.Assertions, _ context.Context) {
+		for _, status := range e.pods("web")[0].Status.ContainerStatuses {
+			c.Equal("kruise.local/demo:v2", status.Image)
+		}
+	})
+	e.ready("web", 1)
+	pod := e.pods("web")[0]
+	assert.Equal(t, old.UID, pod.UID)
+	started := statusOf(&pod, "side").State.Running.StartedAt
+	ended := statusOf(&pod, "main").LastTerminationState.Terminated
+	require.NotNil(t, ended)
+	assert.GreaterOrEqual(t, ended.FinishedAt.Sub(started.Time), 10*time.Second, "the old instance ran until the hook was over")
+	assert.Equal(t, [][]string{{"side"}, {"main"}}, batchesOf(t, &pod))
+	for _, seen := range history() {
+		main, side := statusOf(&seen.Pod, "main"), statusOf(&seen.Pod, "side")
+		if main != nil && side != nil && main.ContainerID != statusOf(&old, "main").ContainerID {
+			assert.NotEqual(t, statusOf(&old, "side").ContainerID, side.ContainerID, "side first")
+		}
+	}
+}
+
+// statusOf returns the status of a container, or nil.
+func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Name == container {
+			return &pod.Status.ContainerStatuses[i]
+		}
+	}
+	return nil
+}
+
+// batchesOf returns the containers of each batch of the Pod's last update in place.
+func batchesOf(t *testing.T, pod *corev1.Pod) (batches [][]string) {
+	t.Helper()
+	var state struct {
+		ContainerBatchesRecord []struct{ Containers []string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(pod.Annotations[pub.InPlaceUpdateStateKey]), &state))
+	for _, batch := range state.ContainerBatchesRecord {
+		batches = append(batches, batch.Containers)
+	}
+	return batches
 }
 
 // TestResources changes containers' resources: without a restart if the resize policy allows it, otherwise out of service. The

@@ -25,14 +25,16 @@ import (
 var chartKeys = map[string]string{"apiserver": "apiserver", "controller": "manager", "node-agent": "daemon"}
 
 // TestExternalStore installs the chart on a separate cluster. It uses an external etcd with TLS and therefore two apiservers.
-// Killing one apiserver, or etcd, loses nothing.
-// Case install 8.
+// Killing one apiserver, or etcd, loses nothing. Then it upgrades and uninstalls the release.
+// Cases install 8, 11, 12.
 func TestExternalStore(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	cluster, values := externalCluster(t, root)
 	e := environment(t, cluster)
-	installExternal(t, e, cluster, filepath.Join(root, "artifacts", "helm", "kruise"), values)
+	chart := filepath.Join(root, "artifacts", "helm", "kruise")
+	set := externalValues(t, e, cluster, values)
+	installExternal(t, e, cluster, chart, set)
 
 	servers, err := e.core.CoreV1().Pods("kruise-system").List(t.Context(), metav1.ListOptions{LabelSelector: "control-plane=apiserver"})
 	require.NoError(t, err)
@@ -59,6 +61,56 @@ func TestExternalStore(t *testing.T) {
 	for container, count := range pods {
 		assert.Equal(t, count, after[container], container)
 	}
+	t.Run("upgrade", func(t *testing.T) { upgradeKeepsAll(t, e, cluster, chart, set) })
+	t.Run("uninstall", func(t *testing.T) { uninstallLeavesNothing(t, e, cluster) })
+}
+
+// upgradeKeepsAll upgrades the release twice.
+func upgradeKeepsAll(t *testing.T, e *env, cluster *localcluster.Cluster, chart string, set []string) {
+	t.Helper()
+	kept := func() []string {
+		const uid = "jsonpath={.metadata.uid}"
+		return []string{
+			e.kubectl("get", "secret", "kruise-apiserver-certs", "--namespace=kruise-system", "-o", "jsonpath={.data}"),
+			e.kubectl("get", "apiservice", "v1beta1.apps.kruise.io", "-o", "jsonpath={.spec.caBundle}"),
+			e.kubectl("get", "service", "kruise-apiserver", "--namespace=kruise-system", "-o", "jsonpath={.spec.clusterIP}"),
+			e.kubectl("get", "cloneset", "web", "-o", uid), e.kubectl("get", "pods", "--selector=app=web", "-o", "jsonpath={.items[*].metadata.uid}"),
+		}
+	}
+	before := kept()
+	for _, level := range []string{"2", "3"} {
+		helm(t, cluster, append([]string{"upgrade", "kruise", chart, "--set", "apiserver.log.level=" + level}, set...)...)
+		assert.Equal(t, before, kept())
+	}
+}
+
+// uninstallLeavesNothing deletes all objects and then the release.
+func uninstallLeavesNothing(t *testing.T, e *env, cluster *localcluster.Cluster) {
+	t.Helper()
+	e.kubectl("delete", "cloneset", "web", "--timeout=120s")
+	helm(t, cluster, "uninstall", "kruise")
+	const left = "apiservices,validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies," +
+		"validatingadmissionpolicybindings,clusterroles,clusterrolebindings,deployments,daemonsets"
+	assert.Empty(t, e.kubectl("get", left, "--all-namespaces", "--selector=app.kubernetes.io/name=kruise", "-o", "name"))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "plain"}, Spec: corev1.PodSpec{
+		Containers: []corev1.Container{{Name: "main", Image: "kruise.local/demo:v1", ImagePullPolicy: corev1.PullIfNotPresent}},
+	}}
+	created, err := e.core.CoreV1().Pods(e.namespace).Create(t.Context(), pod, metav1.CreateOptions{})
+	require.NoError(t, err)
+	assert.Empty(t, created.Spec.ReadinessGates)
+	require.NoError(t, e.core.CoreV1().Pods(e.namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{}))
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "after-uninstall"}}
+	_, err = e.core.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
+	require.NoError(t, err)
+	e.kubectl("delete", "namespace", namespace.Name, "--timeout=120s")
+}
+
+// helm runs helm for the release in the namespace default.
+func helm(t *testing.T, cluster *localcluster.Cluster, args ...string) {
+	t.Helper()
+	args = append(args, "--namespace", "default", "--wait", "--timeout", "3m")
+	out, err := exec.CommandContext(t.Context(), cluster.Binary("helm"), args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
 
 // externalCluster starts the cluster with the programs' images, and returns the chart values that select the images.
@@ -107,8 +159,9 @@ func environment(t *testing.T, cluster *localcluster.Cluster) *env {
 	return e
 }
 
-// installExternal installs the chart. The apiserver gets a client certificate for the cluster's etcd, and its own key prefix.
-func installExternal(t *testing.T, e *env, cluster *localcluster.Cluster, chart string, values []string) {
+// externalValues returns the flags that set the values of the chart. The apiserver gets a client certificate for the cluster's
+// etcd, and its own key prefix.
+func externalValues(t *testing.T, e *env, cluster *localcluster.Cluster, values []string) (set []string) {
 	t.Helper()
 	network, err := cluster.Network()
 	require.NoError(t, err)
@@ -125,13 +178,19 @@ func installExternal(t *testing.T, e *env, cluster *localcluster.Cluster, chart 
 	_, err = e.core.CoreV1().Secrets("kruise-system").Create(t.Context(), secret, metav1.CreateOptions{})
 	require.NoError(t, err)
 
-	args := []string{"install", "kruise", chart, "--namespace", "default", "--wait", "--timeout", "3m",
+	set = []string{
 		"--set", "installation.createNamespace=false", "--set", "storage.etcd.endpoints={" + network.EtcdEndpoint() + "}",
-		"--set", "storage.etcd.prefix=/kruise", "--set", "storage.etcd.tls.existingSecret=kruise-etcd"}
-	for _, value := range values {
-		args = append(args, "--set-string", value)
+		"--set", "storage.etcd.prefix=/kruise", "--set", "storage.etcd.tls.existingSecret=kruise-etcd",
 	}
-	out, err := exec.CommandContext(t.Context(), cluster.Binary("helm"), args...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	for _, value := range values {
+		set = append(set, "--set-string", value)
+	}
+	return set
+}
+
+// installExternal installs the chart and waits until its APIs are available.
+func installExternal(t *testing.T, e *env, cluster *localcluster.Cluster, chart string, set []string) {
+	t.Helper()
+	helm(t, cluster, append([]string{"install", "kruise", chart}, set...)...)
 	e.kubectl("wait", "--for=condition=Available", "--timeout=120s", "apiservice", "--selector=app.kubernetes.io/name=kruise")
 }

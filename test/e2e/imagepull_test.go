@@ -23,7 +23,7 @@ import (
 	"kruise.io/kruise/hack/localcluster"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/nodeagent/imagepull/registrytest"
+	"kruise.io/kruise/pkg/nodeagent/imagepuller/registrytest"
 )
 
 // pulls is a test's access to the images of the nodes.

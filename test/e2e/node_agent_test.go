@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/containerreport"
 )
 
 // reported waits until the node agent reports the running instance of each container.
@@ -23,7 +23,7 @@ func (e *env) reported(app string) {
 	e.t.Helper()
 	e.eventually("the agents report", func(c *require.Assertions, _ context.Context) {
 		for _, pod := range e.pods(app) {
-			report, err := containermeta.Read(&pod)
+			report, err := containerreport.Read(&pod)
 			c.NoError(err)
 			for _, status := range pod.Status.ContainerStatuses {
 				entry := report.Find(status.Name)

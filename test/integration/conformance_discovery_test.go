@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// checkDiscovery compares what each version says of the kind with its row.
+// checkDiscovery compares what each version says of the kind with the registry.
 func checkDiscovery(t *testing.T, k *kind) {
 	for _, version := range k.ServedVersions() {
 		list, err := env.kube.Discovery().ServerResourcesForGroupVersion(version.String())

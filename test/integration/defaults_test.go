@@ -27,9 +27,10 @@ import (
 // editStored changes a CloneSet as it is stored, which no rule of today's sees.
 func editStored(t *testing.T, namespace, name string, edit func(*v1beta1.CloneSet)) {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{"unix://" + filepath.Join(env.server.dir, "data", "client.sock")}, Context: t.Context(),
-	})
+	sockets, err := filepath.Glob(filepath.Join(env.server.dir, "data", "client-*.sock"))
+	require.NoError(t, err)
+	require.Len(t, sockets, 1)
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"unix://" + sockets[0]}, Context: t.Context()})
 	require.NoError(t, err)
 	defer func() { _ = client.Close() }()
 	keys, err := client.Get(t.Context(), "/", clientv3.WithPrefix(), clientv3.WithKeysOnly())

@@ -34,7 +34,7 @@ const runLabel = "conformance"
 
 // kind is a kind under test, and a namespace to test it in.
 type kind struct {
-	rest.Row
+	rest.AnyKind
 	about rest.Description
 	// gvk is that of the example, in whose version objects are written.
 	gvk     schema.GroupVersionKind
@@ -62,13 +62,13 @@ func kinds(t *testing.T) []*kind {
 	require.NoError(t, err)
 	examples := shortestExamples(t)
 	var all []*kind
-	for _, row := range apiserver.Kinds(env.gate) {
-		hubs, _, err := scheme.ObjectKinds(row.NewObject())
+	for _, registered := range apiserver.Kinds(env.gate) {
+		hubs, _, err := scheme.ObjectKinds(registered.NewObject())
 		require.NoError(t, err)
 		example := examples[hubs[0].GroupKind()]
 		require.NotNil(t, example, "%s has no example in artifacts/examples", hubs[0])
 		all = append(all, &kind{
-			Row: row, about: row.Describe(), gvk: example.GroupVersionKind(), scheme: scheme, example: example,
+			AnyKind: registered, about: registered.Describe(), gvk: example.GroupVersionKind(), scheme: scheme, example: example,
 			examples: examples, clients: clients, metadata: metadataClient,
 		})
 	}

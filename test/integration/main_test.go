@@ -101,8 +101,8 @@ func run(m *testing.M) (code int, err error) {
 func openGates() (string, error) {
 	// Budgets bound updates too.
 	opened := []string{"PodUnavailableBudgetUpdateGate=true"}
-	for _, row := range apiserver.Kinds(env.gate) {
-		name := row.Describe().Closed
+	for _, registered := range apiserver.Kinds(env.gate) {
+		name := registered.Describe().Closed
 		if name == "" || env.gate.Enabled(featuregate.Feature(name)) {
 			continue
 		}

@@ -205,9 +205,18 @@ func TestALabelThatKeepsNoPodWaiting(t *testing.T) {
 	}
 }
 
+// Case configuration 5.
+func TestAListThatCannotBeReadStopsNoPods(t *testing.T) {
+	configure(t, map[string]string{"PPS_Watch_Custom_Workload_WhiteList": "{"})
+	b := creating(t, env.kruise, requiredLabel+"=Fail")
+	pod, err := b.make(newWebPod())
+	require.NoError(t, err)
+	assert.Equal(t, annotationsOf("b"), pod.Annotations, "what else concerns the Pod is done")
+}
+
 // Without the apiserver Pods are created as they are, or wait where the namespace says so. While it starts they have all of
 // what they should, or nothing.
-// Case pod-admission 17.
+// Cases pod-admission 17, 18.
 // Case install 9.
 func TestPodsWithoutTheAPIServerAreCreatedOrWait(t *testing.T) {
 	s := alone(t, "creating")
@@ -220,8 +229,8 @@ func TestPodsWithoutTheAPIServerAreCreatedOrWait(t *testing.T) {
 	owned := newWebPod(func(pod *corev1.Pod) {
 		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cloneSet, cloneSetKind)}
 	})
-	// whole says whether a Pod has all of what it should, and fails for half of it.
-	whole := func(b *budgeted) (bool, error) {
+	// mutated reports whether a Pod got all that admission adds. It fails the test if the Pod got only a part.
+	mutated := func(b *budgeted) (bool, error) {
 		pod, err := b.make(owned, metav1.DryRunAll)
 		if err != nil {
 			return false, err
@@ -234,16 +243,23 @@ func TestPodsWithoutTheAPIServerAreCreatedOrWait(t *testing.T) {
 		return has, nil
 	}
 	for _, b := range []*budgeted{lenient, strict} {
-		has, err := whole(b)
+		has, err := mutated(b)
 		require.NoError(t, err)
 		assert.True(t, has)
 	}
 
+	governed, err := lenient.make(newWebPod())
+	require.NoError(t, err)
+	plain, err := lenient.make(newWebPod(another))
+	require.NoError(t, err)
+
 	s.kill()
-	has, err := whole(lenient)
+	has, err := mutated(lenient)
 	require.NoError(t, err)
 	assert.False(t, has)
-	_, err = whole(strict)
+	require.NoError(t, lenient.remove(plain.Name), "without our annotations nothing is asked")
+	require.ErrorContains(t, lenient.remove(governed.Name), `failed calling webhook "vpod.kb.io"`)
+	_, err = mutated(strict)
 	var status apierrors.APIStatus
 	require.ErrorAs(t, err, &status)
 	assert.EqualValues(t, http.StatusInternalServerError, status.Status().Code)
@@ -256,7 +272,7 @@ func TestPodsWithoutTheAPIServerAreCreatedOrWait(t *testing.T) {
 	complete := map[*budgeted]bool{}
 	eventually(t, func() bool {
 		for _, b := range []*budgeted{lenient, strict} {
-			has, err := whole(b)
+			has, err := mutated(b)
 			complete[b] = err == nil && has
 			assert.True(t, b == lenient || err != nil || has, "a strict namespace has no Pod without")
 			assert.True(t, b == strict || err == nil, "a lenient one has no error: %v", err)

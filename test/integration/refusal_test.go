@@ -201,15 +201,17 @@ func TestPodsToDeleteMustBeOurs(t *testing.T) {
 	cloneSet.Spec.ScaleStrategy.PodsToDelete = []string{"nobody"}
 	_, err := client.Create(t.Context(), cloneSet, metav1.CreateOptions{})
 	require.True(t, apierrors.IsInvalid(err), "%v", err)
-	assert.ErrorContains(t, err, "spec.scaleStrategy.podsToDelete[0]")
+	assert.ErrorContains(t, err, "spec.scaleStrategy.podsToDelete: Forbidden: a new CloneSet owns no Pods")
 
 	created := create(t, client, newCloneSet("demo"))
 	pods := env.kube.CoreV1().Pods(created.Namespace)
 	for name, owners := range map[string][]metav1.OwnerReference{
-		"ours": {*metav1.NewControllerRef(created, v1beta1.SchemeGroupVersion.WithKind("CloneSet"))}, "foreign": nil,
+		"ours":    {*metav1.NewControllerRef(created, v1beta1.SchemeGroupVersion.WithKind("CloneSet"))},
+		"another": {*metav1.NewControllerRef(created, v1beta1.SchemeGroupVersion.WithKind("CloneSet"))},
+		"foreign": nil,
 	} {
 		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners},
+			ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners, Labels: created.Spec.Selector.MatchLabels},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}, ServiceAccountName: "default"},
 		}
 		eventually(t, func() bool { // the namespace's service account comes a moment later
@@ -217,14 +219,17 @@ func TestPodsToDeleteMustBeOurs(t *testing.T) {
 			return err == nil
 		})
 	}
-	name := func(pod string) error {
-		body := `{"spec":{"scaleStrategy":{"podsToDelete":["` + pod + `"]}}}`
+	name := func(pods ...string) error {
+		body := `{"spec":{"scaleStrategy":{"podsToDelete":["` + strings.Join(pods, `","`) + `"]}}}`
 		_, err := client.Patch(t.Context(), "demo", types.MergePatchType, []byte(body), metav1.PatchOptions{})
 		return err
 	}
-	assert.ErrorContains(t, name("foreign"), "does not belong to this CloneSet")
-	assert.ErrorContains(t, name("nobody"), "no such Pod")
+	for _, pod := range []string{"foreign", "nobody"} {
+		assert.ErrorContains(t, name(pod), `podsToDelete[0]: Invalid value: "`+pod+`": no Pod of this name in namespace `+created.Namespace)
+	}
+	assert.ErrorContains(t, name("ours", "nobody"), `podsToDelete[1]: Invalid value: "nobody"`)
 	assert.NoError(t, name("ours"))
+	assert.NoError(t, name("ours", "another"))
 }
 
 // Case cloneset 3.

@@ -83,7 +83,8 @@ func (o *Options) applyHost(config *apiserver.Config) error {
 		}
 		return fmt.Errorf("connect to the host cluster: %w", err)
 	}
-	// Admission reads Pods for requests of users, so client-side rate limits must not delay it.
+	// Admission reads objects for requests of users, so client-side rate limits must not delay it. Each client made from this
+	// configuration has a rate limit of its own.
 	config.Generic.ClientConfig.QPS, config.Generic.ClientConfig.Burst = 200, 400
 	return o.applyPullSecrets(config)
 }
@@ -95,7 +96,7 @@ func (o *Options) applyPullSecrets(config *apiserver.Config) error {
 		return fmt.Errorf("create a client for the host cluster: %w", err)
 	}
 	secrets := client.CoreV1().Secrets(o.Accounts.PullSecretsNamespace)
-	config.PullSecrets = &appsregistry.PullSecrets{
+	config.Backends.PullSecrets = &appsregistry.PullSecrets{
 		Namespace: o.Accounts.PullSecretsNamespace,
 		Read: func(ctx context.Context, name string) (*corev1.Secret, error) {
 			return secrets.Get(ctx, name, metav1.GetOptions{})
@@ -194,7 +195,7 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	if err != nil {
 		return fmt.Errorf("create a client for the host cluster: %w", err)
 	}
-	if err := o.leaveOutMissing(ctx, client); err != nil {
+	if err := o.disableMissing(ctx, client); err != nil {
 		return err
 	}
 	if err := o.Features.ApplyTo(&generic.Config, client, generic.SharedInformerFactory); err != nil {
@@ -209,6 +210,7 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 		&initializer.Initializer{
 			Kruise: kruise, Features: o.Gates.Kruise, Namespace: o.Certificates.Namespace,
 			Metadata: metadataClient, ProtectionLog: protectionlog.Open(ctx, o.Protection.LogPath),
+			ReviewClients: reviewClients(generic.ClientConfig),
 		}, stores, apiserver.NewQuotaInitializer(o.Gates.Kruise))
 	if err != nil {
 		return fmt.Errorf("apply admission: %w", err)
@@ -218,8 +220,16 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	return nil
 }
 
-// leaveOutMissing disables features whose API the host cluster does not have. An informer for a missing API would never sync.
-func (o *Options) leaveOutMissing(ctx context.Context, client kubernetes.Interface) error {
+// reviewClients returns clients of the host cluster that share no rate limit, neither with each other nor with those of other calls.
+// The configuration must be one from which clients were made before.
+func reviewClients(config *rest.Config) func() (kubernetes.Interface, metadata.Interface) {
+	return func() (kubernetes.Interface, metadata.Interface) {
+		return kubernetes.NewForConfigOrDie(config), metadata.NewForConfigOrDie(config)
+	}
+}
+
+// disableMissing disables features whose API the host cluster does not have. An informer for a missing API would never sync.
+func (o *Options) disableMissing(ctx context.Context, client kubernetes.Interface) error {
 	resources, err := client.Discovery().ServerResourcesForGroupVersion("admissionregistration.k8s.io/v1")
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("discover the host cluster's admission API: %w", err)

@@ -163,7 +163,7 @@ func (o *StoreOptions) readAt(ctx context.Context, endpoint string) (guard.Readi
 }
 
 // uncached returns the kinds whose watch cache the flags disable.
-func (o *StoreOptions) uncached(kinds []rest.Row) ([]schema.GroupResource, error) {
+func (o *StoreOptions) uncached(kinds []rest.AnyKind) ([]schema.GroupResource, error) {
 	sizes, err := genericoptions.ParseWatchCacheSizes(o.Etcd.WatchCacheSizes)
 	if err != nil {
 		return nil, fmt.Errorf("--watch-cache-sizes: %w", err)

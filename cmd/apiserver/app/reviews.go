@@ -12,7 +12,7 @@ import (
 
 // reviews lists the reviews that kube-apiserver requests from this server. The webhooks of the chart
 // (templates/apiserver/webhooks.yaml) name them.
-var reviews = []review.Row{
+var reviews = []review.Route{
 	{
 		Name:       "namespacereviews",
 		Resources:  []schema.GroupResource{{Resource: "namespaces"}},

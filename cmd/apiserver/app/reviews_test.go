@@ -51,15 +51,15 @@ func TestReviewsAreThoseThatWebhooksAskFor(t *testing.T) {
 	options, err := NewOptions()
 	require.NoError(t, err)
 	rules, kinds := asked(t)
-	for _, row := range reviews {
-		assert.NotEmpty(t, rules[row.Name], "no webhook asks for %s", row.Name)
-		assert.Equal(t, map[bool]string{true: "MutatingWebhookConfiguration", false: "ValidatingWebhookConfiguration"}[row.Mutates], kinds[row.Name])
-		for _, plugin := range row.Plugins {
+	for _, route := range reviews {
+		assert.NotEmpty(t, rules[route.Name], "no webhook asks for %s", route.Name)
+		assert.Equal(t, map[bool]string{true: "MutatingWebhookConfiguration", false: "ValidatingWebhookConfiguration"}[route.Mutates], kinds[route.Name])
+		for _, plugin := range route.Plugins {
 			assert.Contains(t, options.Admission.RecommendedPluginOrder, plugin)
 		}
 	}
 	for name, list := range rules {
-		i := slices.IndexFunc(reviews, func(row review.Row) bool { return row.Name == name })
+		i := slices.IndexFunc(reviews, func(route review.Route) bool { return route.Name == name })
 		require.NotEqual(t, -1, i, "nobody answers %s", name)
 		for _, rule := range list {
 			for _, operation := range rule.Operations {

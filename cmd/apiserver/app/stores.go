@@ -21,7 +21,7 @@ import (
 // after the store is open. Until then each plugin follows its own rule for an outage.
 func openStores(config *apiserver.Config, kruise versioned.Interface) (*initializer.Stores, error) {
 	budgets := policy.NewBudgets()
-	config.Opened = budgets.Opened
+	config.Backends.Budgets = budgets
 	informers := externalversions.NewSharedInformerFactory(kruise, 0)
 	var synced atomic.Bool
 	err := config.Generic.AddPostStartHook("start-kruise-informers", func(context genericapiserver.PostStartHookContext) error {

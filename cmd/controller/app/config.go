@@ -52,14 +52,10 @@ type running struct {
 
 // Config creates the clients and the controllers.
 func (o *Options) Config(ctx context.Context) (*Config, error) {
-	base, err := clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
+	base, err := o.clientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("load kubeconfig: %w", err)
+		return nil, err
 	}
-	base.ContentType = protobuf
-	base.AcceptContentTypes = protobuf + ",application/json"
-	base.QPS, base.Burst = float32(o.QPS), o.Burst
-
 	c := &Config{options: o}
 	kube, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(base), "kruise-manager"))
 	if err != nil {
@@ -82,6 +78,18 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	}
 	c.deps.Mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kube.Discovery()))
 	return c, c.makeControllers()
+}
+
+// clientConfig returns the configuration that all clients are made from.
+func (o *Options) clientConfig() (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("load kubeconfig: %w", err)
+	}
+	config.ContentType = protobuf
+	config.AcceptContentTypes = protobuf + ",application/json"
+	config.QPS, config.Burst = float32(o.QPS), o.Burst
+	return config, nil
 }
 
 // setLock creates the Lease lock. Its client has its own rate limits, so that work of the controllers cannot delay the renewal.
@@ -145,15 +153,15 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 
 // makeControllers creates the enabled controllers and records which kinds each of them reads.
 func (c *Config) makeControllers() error {
-	for _, row := range controllers {
-		if row.enabled != nil && !row.enabled(c.deps.Features) {
+	for _, descriptor := range controllers {
+		if !descriptor.starts(c.options, c.deps.Features) {
 			continue
 		}
 		deps := c.caches.For(c.deps)
-		deps.Options.Workers = *c.options.Workers[row.name]
-		made, err := row.new(deps, c.options)
+		deps.Options.Workers = *c.options.Workers[descriptor.name]
+		made, err := descriptor.new(deps, c.options)
 		if err != nil {
-			return fmt.Errorf("create controller %s: %w", row.name, err)
+			return fmt.Errorf("create controller %s: %w", descriptor.name, err)
 		}
 		c.controllers = append(c.controllers, &running{made, deps.Needs()})
 	}

@@ -18,9 +18,11 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// row is one controller. The flag for its workers is --<name>-workers.
-type row struct {
+// descriptor describes a controller. The flag for its workers is --<name>-workers.
+type descriptor struct {
 	name string
+	// kind is the kind that the controller acts on. It is empty for a controller that serves the Pods of several kinds.
+	kind string
 	// enabled returns true if the feature gates enable the controller. nil means always. A disabled controller is not created.
 	enabled func(featuregate.FeatureGate) bool
 	// new creates the controller without starting it. The controller starts when the API servers serve all kinds that
@@ -29,24 +31,32 @@ type row struct {
 }
 
 // controllers lists all controllers.
-var controllers = []row{
-	{"cloneset", nil, func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+var controllers = []descriptor{
+	{"cloneset", "CloneSet", nil, func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
 		return cloneset.New(deps, cloneset.Options{ScalingExcludePreparingDelete: o.ScalingExcludePreparingDelete})
 	}},
-	{"crr", allOf(features.KruiseDaemon), alone(containerrecreaterequest.New)},
-	{"podreadiness", nil, alone(podreadiness.New)},
-	{"podunavailablebudget", anyOf(features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate),
-		alone(podunavailablebudget.New)},
-	{"nodeimage", allOf(features.KruiseDaemon), func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+	{"crr", "ContainerRecreateRequest", allOf(features.KruiseDaemon), alone(containerrecreaterequest.New)},
+	{"podreadiness", "", nil, alone(podreadiness.New)},
+	{"podunavailablebudget", "PodUnavailableBudget",
+		anyOf(features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate), alone(podunavailablebudget.New)},
+	{"nodeimage", "NodeImage", allOf(features.KruiseDaemon), func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
 		return nodeimage.New(deps, nodeimage.Options{CreationDelay: o.NodeImageCreationDelay})
 	}},
-	{"imagepulljob", allOf(features.KruiseDaemon, features.ImagePullJobGate),
+	{"imagepulljob", "ImagePullJob", allOf(features.KruiseDaemon, features.ImagePullJobGate),
 		func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
 			return imagepulljob.New(deps, imagepulljob.Options{
 				PullSecretsNamespace: o.PullSecretsNamespace, TagTTL: time.Duration(o.NodeImageTagTTLSeconds) * time.Second,
 			})
 		}},
-	{"imagelistpulljob", allOf(features.KruiseDaemon, features.ImagePullJobGate), alone(imagelistpulljob.New)},
+	{"imagelistpulljob", "ImageListPullJob", allOf(features.KruiseDaemon, features.ImagePullJobGate), alone(imagelistpulljob.New)},
+}
+
+// starts reports whether the feature gates and CUSTOM_RESOURCE_ENABLE let the controller start.
+func (d *descriptor) starts(o *Options, gate featuregate.FeatureGate) bool {
+	if d.enabled != nil && !d.enabled(gate) {
+		return false
+	}
+	return d.kind == "" || len(o.Kinds) == 0 || o.Kinds.Has(d.kind)
 }
 
 // alone adapts a constructor that needs no options.

@@ -3,9 +3,11 @@ package app
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-base/featuregate"
 	logsapi "k8s.io/component-base/logs/api/v1"
 
@@ -30,7 +32,7 @@ type Options struct {
 	QueueQPS            int
 	BucketSize          int
 	ExpectationTimeout  time.Duration
-	// Workers holds the number of workers, by the name of the controller's row.
+	// Workers holds the number of workers, by the name of the controller.
 	Workers                       map[string]*int
 	ScalingExcludePreparingDelete bool
 
@@ -39,6 +41,8 @@ type Options struct {
 	NodeImageCreationDelay time.Duration
 	NodeImageTagTTLSeconds int
 
+	// Kinds are the kinds that have a controller, from the environment variable CUSTOM_RESOURCE_ENABLE. If it is empty, all have.
+	Kinds    sets.Set[string]
 	Features featuregate.MutableFeatureGate
 	Logging  *logsapi.LoggingConfiguration
 
@@ -55,7 +59,8 @@ type Election struct {
 
 // NewOptions returns the defaults. getenv reads the environment.
 func NewOptions(getenv func(string) string) (*Options, error) {
-	gate, err := features.New(getenv("CUSTOM_RESOURCE_ENABLE"))
+	legacyKinds := getenv("CUSTOM_RESOURCE_ENABLE")
+	gate, err := features.New(legacyKinds)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +78,19 @@ func NewOptions(getenv func(string) string) (*Options, error) {
 		ExpectationTimeout:     5 * time.Minute,
 		PullSecretsNamespace:   cmp.Or(getenv(pub.DaemonConfigNamespaceEnv), pub.DaemonConfigNamespace),
 		NodeImageCreationDelay: 30 * time.Second, NodeImageTagTTLSeconds: 300,
-		Workers: map[string]*int{}, Features: gate, Logging: logsapi.NewLoggingConfiguration(),
+		Workers: map[string]*int{}, Kinds: listed(legacyKinds), Features: gate, Logging: logsapi.NewLoggingConfiguration(),
 	}, nil
+}
+
+// listed returns the members of a comma-separated list.
+func listed(text string) sets.Set[string] {
+	names := sets.New[string]()
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names.Insert(name)
+		}
+	}
+	return names
 }
 
 // AddFlags adds the flags.
@@ -115,10 +131,11 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"How long a node must be ready before the controller creates its NodeImage.")
 	fs.IntVar(&o.NodeImageTagTTLSeconds, "default-ttlseconds-for-always-nodeimage", o.NodeImageTagTTLSeconds,
 		"Seconds that the tags of a finished ImagePullJob remain in NodeImages, in addition to the job's own value.")
-	for _, row := range controllers {
+	for _, descriptor := range controllers {
 		workers := 3
-		o.Workers[row.name] = &workers
-		fs.IntVar(&workers, row.name+"-workers", workers, fmt.Sprintf("Maximum number of %s objects reconciled concurrently.", row.name))
+		o.Workers[descriptor.name] = &workers
+		fs.IntVar(&workers, descriptor.name+"-workers", workers,
+			fmt.Sprintf("Maximum number of %s objects reconciled concurrently.", descriptor.name))
 	}
 	o.Features.AddFlag(fs)
 	logsapi.AddFlags(o.Logging, fs)

@@ -2,6 +2,8 @@ package app
 
 import (
 	"bytes"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,7 +11,13 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/klog/v2/ktesting"
+
+	"kruise.io/kruise/pkg/features"
 )
 
 func parse(t *testing.T, env map[string]string, args ...string) (*Options, error) {
@@ -104,6 +112,30 @@ func TestNothingActsOnPullsWithoutTheNodeAgent(t *testing.T) {
 	}
 }
 
+// Case install 15.
+func TestOnlyNamedKindsHaveAController(t *testing.T) {
+	all := []string{
+		"cloneset-controller", "containerrecreaterequest-controller", "podreadiness-controller", "podunavailablebudget-controller",
+		"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller",
+	}
+	for value, want := range map[string][]string{
+		"":                                    all,
+		"CloneSet":                            {"cloneset-controller", "podreadiness-controller"},
+		"StatefulSet, ImagePullJob,NodeImage": {"podreadiness-controller", "nodeimage-controller", "imagepulljob-controller"},
+	} {
+		t.Run(value, func(t *testing.T) {
+			var made []string
+			for _, c := range newConfigWith(t, map[string]string{"CUSTOM_RESOURCE_ENABLE": value}, "PodUnavailableBudgetUpdateGate=true").controllers {
+				made = append(made, c.Name())
+			}
+			assert.Equal(t, want, made)
+		})
+	}
+	o, err := parse(t, map[string]string{"CUSTOM_RESOURCE_ENABLE": "CloneSet"})
+	require.NoError(t, err)
+	assert.False(t, o.Features.Enabled(features.PodWebhook))
+}
+
 // Case configuration 7.
 func TestTheLeaseIsInTheNamespaceOfThePod(t *testing.T) {
 	o, err := parse(t, map[string]string{"POD_NAMESPACE": "foo", "KRUISE_DAEMON_CONFIG_NS": "secrets"})
@@ -114,6 +146,32 @@ func TestTheLeaseIsInTheNamespaceOfThePod(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "kruise-system", o.Election.Namespace)
 	assert.Equal(t, "kruise-daemon-config", o.PullSecretsNamespace)
+}
+
+// Case configuration 10.
+func TestRateLimitsOfClients(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters: map[string]*clientcmdapi.Cluster{"c": {Server: "http://127.0.0.1:1"}},
+		Contexts: map[string]*clientcmdapi.Context{"c": {Cluster: "c"}}, CurrentContext: "c",
+	}, kubeconfig))
+	for arg, want := range map[string]float32{"": 30, "--rest-config-qps=7": 7, "--rest-config-qps=0": rest.DefaultQPS, "--rest-config-qps=-1": 0} {
+		t.Run(arg, func(t *testing.T) {
+			o, err := parse(t, nil, slices.DeleteFunc([]string{"--kubeconfig=" + kubeconfig, arg}, func(arg string) bool { return arg == "" })...)
+			require.NoError(t, err)
+			config, err := o.clientConfig()
+			require.NoError(t, err)
+			client, err := kubernetes.NewForConfig(config)
+			require.NoError(t, err)
+			limiter := client.CoreV1().RESTClient().GetRateLimiter()
+			if want == 0 {
+				assert.Nil(t, limiter, "no limit")
+				return
+			}
+			require.NotNil(t, limiter)
+			assert.InDelta(t, want, limiter.QPS(), 0)
+		})
+	}
 }
 
 func TestOneWarningNamesIgnoredFlags(t *testing.T) {

@@ -61,9 +61,9 @@ func (c *Config) elect(ctx context.Context, cancel context.CancelCauseFunc) erro
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ours context.Context) {
 				term.run(func() {
-					leading, leave := context.WithCancel(ctx)
-					defer leave()
-					defer context.AfterFunc(ours, leave)()
+					leading, stopLeading := context.WithCancel(ctx)
+					defer stopLeading()
+					defer context.AfterFunc(ours, stopLeading)()
 					if err := c.lead(leading); ours.Err() == nil {
 						cancel(err)
 					}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,7 +23,7 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// election is a leading replica with one controller, which works on one Pod until finish is closed.
+// election is a replica with one controller, which works on one Pod until finish is closed.
 type election struct {
 	kube            *fake.Clientset
 	finish, working chan struct{}
@@ -32,12 +33,18 @@ type election struct {
 	lost atomic.Bool
 }
 
+// lead starts a replica and waits until it leads.
 func lead(t *testing.T) *election {
 	t.Helper()
-	e := &election{
-		kube:   fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}),
-		finish: make(chan struct{}), working: make(chan struct{}), result: make(chan error, 1),
-	}
+	e := replica(t, "me", fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}))
+	<-e.working
+	return e
+}
+
+// replica starts a replica that wants to lead.
+func replica(t *testing.T, identity string, kube *fake.Clientset) *election {
+	t.Helper()
+	e := &election{kube: kube, finish: make(chan struct{}), working: make(chan struct{}), result: make(chan error, 1)}
 	e.kube.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return e.lost.Load(), nil, assert.AnError
 	})
@@ -53,7 +60,7 @@ func lead(t *testing.T) *election {
 	leader, err := newLeaderMetric(func(metrics.Registerable) error { return nil })
 	require.NoError(t, err)
 	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, "ns", "lease", e.kube.CoreV1(), e.kube.CoordinationV1(),
-		resourcelock.ResourceLockConfig{Identity: "me"})
+		resourcelock.ResourceLockConfig{Identity: identity})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	e.stop = cancel
@@ -64,7 +71,6 @@ func lead(t *testing.T) *election {
 		cancel(nil)
 		factory.Shutdown()
 	}()
-	<-e.working
 	return e
 }
 
@@ -85,6 +91,29 @@ func TestLeaseIsReleasedAfterTheLastWrite(t *testing.T) {
 		close(e.finish)
 		require.NoError(t, <-e.result)
 		assert.Empty(t, e.holder(t))
+	})
+}
+
+// Case configuration 8.
+func TestOfTwoReplicasOneLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := lead(t)
+		second := replica(t, "other", first.kube)
+		<-time.After(time.Minute)
+		assert.Equal(t, "me", first.holder(t))
+		select {
+		case <-second.working:
+			t.Error("the second replica works beside the leader")
+		default:
+		}
+		close(first.finish)
+		first.stop(nil)
+		require.NoError(t, <-first.result)
+		<-second.working
+		assert.Equal(t, "other", second.holder(t))
+		close(second.finish)
+		second.stop(nil)
+		require.NoError(t, <-second.result)
 	})
 }
 

@@ -25,7 +25,12 @@ import (
 // newConfig creates the controllers that the gates enable. Their clients have no server.
 func newConfig(t *testing.T, gates string) *Config {
 	t.Helper()
-	o, err := parse(t, nil)
+	return newConfigWith(t, nil, gates)
+}
+
+func newConfigWith(t *testing.T, environment map[string]string, gates string) *Config {
+	t.Helper()
+	o, err := parse(t, environment)
 	require.NoError(t, err)
 	f := controllertest.New(t, gates)
 	_, err = features.Cascade(f.Deps.Features.(featuregate.MutableFeatureGate))

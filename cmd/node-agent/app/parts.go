@@ -14,11 +14,11 @@ import (
 
 	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/nodeagent/cluster"
-	"kruise.io/kruise/pkg/nodeagent/containermeta"
+	"kruise.io/kruise/pkg/nodeagent/containerreporter"
 	"kruise.io/kruise/pkg/nodeagent/containerrestart"
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 	"kruise.io/kruise/pkg/nodeagent/cri"
-	"kruise.io/kruise/pkg/nodeagent/imagepull"
+	"kruise.io/kruise/pkg/nodeagent/imagepuller"
 	"kruise.io/kruise/pkg/nodeagent/server"
 	"kruise.io/kruise/pkg/nodeagent/status"
 )
@@ -69,11 +69,11 @@ func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events
 		return nil
 	}}}
 	if config.Gates.Enabled(features.DaemonWatchingPod) {
-		meta, err := newContainerMeta(config, runtimes, recorder("containermeta"))
+		containers, err := newContainerReporter(config, runtimes, recorder("containermeta"))
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{podInformer, meta.Synced, meta.Run})
+		parts = append(parts, part{podInformer, containers.Synced, containers.Run})
 	}
 	if config.Gates.Enabled(features.KruiseDaemon) {
 		puller, err := newImagePuller(config, runtimes, recorder("imagepuller"), klog.FromContext(ctx))
@@ -89,12 +89,12 @@ func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events
 	return parts, nil
 }
 
-// newContainerMeta creates the controller that reports on containers.
-func newContainerMeta(config *Config, runtimes cri.Runtimes, recorder record.EventRecorder) (*containermeta.Controller, error) {
-	return containermeta.New(containermeta.Config{
+// newContainerReporter creates the controller that reports on containers.
+func newContainerReporter(config *Config, runtimes cri.Runtimes, recorder record.EventRecorder) (*containerreporter.Controller, error) {
+	return containerreporter.New(containerreporter.Config{
 		Node: config.NodeName, Client: config.Client, Clock: clock.RealClock{}, Recorder: recorder,
 		Environment: config.Gates.Enabled(features.InPlaceUpdateEnvFromMetadata),
-		Runtime: func(name string) containermeta.Runtime {
+		Runtime: func(name string) containerreporter.Runtime {
 			if runtime := runtimes.Named(name); runtime != nil {
 				return runtime.Containers
 			}
@@ -107,12 +107,12 @@ func newContainerMeta(config *Config, runtimes cri.Runtimes, recorder record.Eve
 // that the other plugins and the Secrets still work.
 func newImagePuller(
 	config *Config, runtimes cri.Runtimes, recorder record.EventRecorder, logger klog.Logger,
-) (*imagepull.Controller, error) {
+) (*imagepuller.Controller, error) {
 	plugins, err := credentials.LoadPlugins(config.PluginConfigFile, config.PluginBinDir, clock.RealClock{})
 	if err != nil {
 		logger.Error(err, "Skipped credential provider plugins")
 	}
-	return imagepull.New(imagepull.Config{
+	return imagepuller.New(imagepuller.Config{
 		Node: config.NodeName, Client: config.Client, Images: runtimes.Default().Images, Plugins: plugins, MaxPulls: config.MaxPulls,
 		Recorder: recorder, Clock: clock.RealClock{},
 		Secrets: func(ctx context.Context) ([]corev1.Secret, error) {

@@ -2,6 +2,7 @@ package initializer
 
 import (
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/component-base/featuregate"
 
@@ -35,6 +36,13 @@ type WantsProtectionLog interface {
 	SetProtectionLog(log *protectionlog.Log)
 }
 
+// WantsReviewClients is implemented by a plugin that reads the host cluster to answer reviews. Each such plugin gets clients with
+// a rate limit of its own, so that writes of Kruise objects, however many, do not delay evictions and Pod creations. It is called
+// after SetExternalKubeClientSet and SetMetadataClient, which set the clients that the other plugins share.
+type WantsReviewClients interface {
+	SetReviewClients(host kubernetes.Interface, metadata metadata.Interface)
+}
+
 // Initializer sets the dependencies that plugins request.
 type Initializer struct {
 	Kruise        versioned.Interface
@@ -42,6 +50,8 @@ type Initializer struct {
 	Namespace     string
 	Metadata      metadata.Interface
 	ProtectionLog *protectionlog.Log
+	// ReviewClients returns new clients of the host cluster at each call. If it is nil, plugins share their clients.
+	ReviewClients func() (kubernetes.Interface, metadata.Interface)
 }
 
 var _ admission.PluginInitializer = &Initializer{}
@@ -62,5 +72,8 @@ func (i *Initializer) Initialize(plugin admission.Interface) {
 	}
 	if wants, ok := plugin.(WantsProtectionLog); ok {
 		wants.SetProtectionLog(i.ProtectionLog)
+	}
+	if wants, ok := plugin.(WantsReviewClients); ok && i.ReviewClients != nil {
+		wants.SetReviewClients(i.ReviewClients())
 	}
 }

@@ -191,3 +191,14 @@ func TestTheNamespaceIsThatOfTheRequest(t *testing.T) {
 	assert.Equal(t, "ns", seen)
 	assert.Empty(t, pod.Namespace)
 }
+
+// Case pod-admission 23.
+func TestAPodThatNothingConcernsKeepsItsEnvironment(t *testing.T) {
+	env := []corev1.EnvVar{{Name: "B", Value: "2"}, {Name: "A", Value: "$(B)"}, {Name: "KRUISE_CONTAINER_PRIORITY", Value: "0"}}
+	pod := newPod(func(pod *corev1.Pod) {
+		pod.Spec.Containers = []corev1.Container{{Name: "main", Env: env}, {Name: "side"}, {Name: "none", Env: []corev1.EnvVar{}}}
+		pod.Spec.InitContainers = []corev1.Container{{Name: "init", Env: env}}
+	})
+	want := pod.DeepCopy()
+	assert.Equal(t, want, newWorld(t, "", nil).create(pod))
+}

@@ -35,6 +35,7 @@ var (
 	_ initializer.WantsKruiseFeatures               = &Plugin{}
 	_ initializer.WantsKruiseInformers              = &Plugin{}
 	_ initializer.WantsMetadataClient               = &Plugin{}
+	_ initializer.WantsReviewClients                = &Plugin{}
 )
 
 // New returns a plugin. Initializers set its dependencies.
@@ -53,6 +54,11 @@ func (p *Plugin) SetKruiseClientSet(client versioned.Interface) { p.budget.owner
 
 // SetMetadataClient sets the client that reads objects of any kind.
 func (p *Plugin) SetMetadataClient(client metadata.Interface) { p.budget.owners.Metadata = client }
+
+// SetReviewClients sets the clients that read owners of Pods, in place of the shared ones.
+func (p *Plugin) SetReviewClients(host kubernetes.Interface, metadata metadata.Interface) {
+	p.budget.owners.Host, p.budget.owners.Metadata = host, metadata
+}
 
 // SetKruiseInformers sets the caches that mutators read.
 func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFactory) {

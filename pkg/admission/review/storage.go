@@ -17,24 +17,24 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// Storage returns the REST storage of the rows, by resource name.
-func Storage(rows []Row, plugins Plugins) map[string]rest.Storage {
+// Storage returns the REST storage of the routes, by resource name.
+func Storage(routes []Route, plugins Plugins) map[string]rest.Storage {
 	storage := map[string]rest.Storage{}
-	for _, row := range rows {
-		served := &reviewREST{row: row}
-		for _, name := range row.Plugins {
+	for _, route := range routes {
+		served := &reviewREST{route: route}
+		for _, name := range route.Plugins {
 			if plugin, enabled := plugins[name]; enabled {
 				served.plugins = append(served.plugins, plugin)
 			}
 		}
-		storage[row.Name] = served
+		storage[route.Name] = served
 	}
 	return storage
 }
 
-// reviewREST serves the reviews of one row.
+// reviewREST serves the reviews of one route.
 type reviewREST struct {
-	row     Row
+	route   Route
 	plugins []admission.Interface
 }
 
@@ -55,7 +55,7 @@ func (*reviewREST) Destroy() {}
 func (*reviewREST) NamespaceScoped() bool { return false }
 
 // GetSingularName implements rest.SingularNameProvider.
-func (r *reviewREST) GetSingularName() string { return r.row.Name }
+func (r *reviewREST) GetSingularName() string { return r.route.Name }
 
 // GroupVersionKind implements rest.GroupVersionKindProvider.
 func (*reviewREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return Kind }
@@ -72,9 +72,9 @@ func (r *reviewREST) Create(
 	if request == nil {
 		return nil, apierrors.NewBadRequest("request: must be set")
 	}
-	if !r.row.covers(request) {
+	if !r.route.covers(request) {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s does not review %s of %s: correct the rules of the webhook",
-			r.row.Name, request.Operation, resourceOf(request)))
+			r.route.Name, request.Operation, resourceOf(request)))
 	}
 	attributes, err := attributesOf(request)
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *reviewREST) Create(
 	response := &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true}
 	ctx = warning.WithWarningRecorder(ctx, (*warnings)(response))
 	judge := r.validate
-	if r.row.Mutates {
+	if r.route.Mutates {
 		judge = func(ctx context.Context, attributes admission.Attributes) error {
 			return r.mutate(ctx, attributes, request.Object.Raw, response)
 		}

@@ -34,14 +34,14 @@ func (j *judge) Validate(ctx context.Context, attributes admission.Attributes, _
 	return j.err
 }
 
-var podRow = Row{
+var podRoute = Route{
 	Name: "podreviews", Resources: []schema.GroupResource{{Resource: "pods"}, {Resource: "pods/eviction"}},
 	Operations: []admission.Operation{admission.Create, admission.Update, admission.Delete}, Plugins: []string{"first", "absent", "second"},
 }
 
 func answer(t *testing.T, plugins Plugins, request *admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, error) {
 	t.Helper()
-	served, ok := Storage([]Row{podRow}, plugins)["podreviews"].(*reviewREST)
+	served, ok := Storage([]Route{podRoute}, plugins)["podreviews"].(*reviewREST)
 	require.True(t, ok)
 	result, err := served.Create(t.Context(), &admissionv1.AdmissionReview{Request: request}, nil, &metav1.CreateOptions{})
 	if err != nil {
@@ -227,13 +227,13 @@ func (a *annotator) Admit(ctx context.Context, attributes admission.Attributes, 
 	return a.err
 }
 
-// mutation sends a review to a row that changes Pods.
+// mutation sends a review to a route that changes Pods.
 func mutation(t *testing.T, plugins Plugins, raw string) (*admissionv1.AdmissionResponse, error) {
 	t.Helper()
-	row := Row{
-		Name: "podcreationreviews", Resources: podRow.Resources, Operations: podRow.Operations, Plugins: podRow.Plugins, Mutates: true,
+	route := Route{
+		Name: "podcreationreviews", Resources: podRoute.Resources, Operations: podRoute.Operations, Plugins: podRoute.Plugins, Mutates: true,
 	}
-	served, ok := Storage([]Row{row}, plugins)["podcreationreviews"].(*reviewREST)
+	served, ok := Storage([]Route{route}, plugins)["podcreationreviews"].(*reviewREST)
 	require.True(t, ok)
 	request := deletion()
 	request.Operation, request.Options, request.OldObject = admissionv1.Create, runtime.RawExtension{}, runtime.RawExtension{}
@@ -249,7 +249,7 @@ func mutation(t *testing.T, plugins Plugins, raw string) (*admissionv1.Admission
 }
 
 // Cases pod-admission 7, 17.
-func TestARowThatChangesObjectsAnswersWithAPatch(t *testing.T) {
+func TestARouteThatChangesObjectsAnswersWithAPatch(t *testing.T) {
 	const raw = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","next":1},"spec":{"containers":[]}}`
 	handler := admission.NewHandler(admission.Create)
 	judging := &judge{Handler: handler, err: errors.New("no")}

@@ -135,10 +135,10 @@ func assertHas(t *testing.T, want, got any, path string) {
 			return
 		}
 		for name, value := range want {
-			if field, there := fields[name]; value != nil {
+			if field, found := fields[name]; value != nil {
 				assertHas(t, value, field, path+"."+name)
 			} else {
-				assert.False(t, there, "%s.%s is %v", path, name, field)
+				assert.False(t, found, "%s.%s is %v", path, name, field)
 			}
 		}
 	case []any:

@@ -21,8 +21,8 @@ func InVersion(version string, errs field.ErrorList, moved []Moved) field.ErrorL
 	for _, err := range errs {
 		shown := *err
 		for _, path := range moved {
-			if there, found := path.move(err.Field); found {
-				shown.Field = there
+			if translated, found := path.move(err.Field); found {
+				shown.Field = translated
 				break
 			}
 		}
@@ -33,9 +33,9 @@ func InVersion(version string, errs field.ErrorList, moved []Moved) field.ErrorL
 
 // move returns where v1alpha1 has the field at path, or false when it is not this one.
 func (m Moved) move(path string) (string, bool) {
-	here, there := strings.Split(m[0], "[*]"), strings.Split(m[1], "[*]")
+	hub, older := strings.Split(m[0], "[*]"), strings.Split(m[1], "[*]")
 	moved, rest := "", path
-	for i, part := range here {
+	for i, part := range hub {
 		if i > 0 {
 			end := strings.IndexByte(rest, ']')
 			if end < 0 || rest[0] != '[' {
@@ -47,7 +47,7 @@ func (m Moved) move(path string) (string, bool) {
 		if !found {
 			return "", false
 		}
-		moved, rest = moved+there[i], after
+		moved, rest = moved+older[i], after
 	}
 	return moved + rest, rest == "" || rest[0] == '.' || rest[0] == '['
 }

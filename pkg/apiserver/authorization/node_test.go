@@ -66,7 +66,7 @@ func TestNodeAgentsAreBoundToTheirNode(t *testing.T) {
 		"delete a request":             {request{verb: "delete", resource: crrs, name: "x"}, "cannot delete containerrecreaterequests"},
 
 		"other kind": {request{verb: "get", resource: "clonesets", name: "n1"}, "cannot get clonesets"},
-		"everything": {request{verb: "*", resource: "*"}, "may not"},
+		"everything": {request{verb: "*", resource: "*"}, "cannot"},
 	}
 	nodes := NewNodes(sets.New("apps.kruise.io"), agent)
 	for name, test := range tests {

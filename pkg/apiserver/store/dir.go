@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -25,9 +26,8 @@ func prepareDir(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("resolve --data-dir %q: %w", dir, err)
 	}
-	if n := len(filepath.Join(abs, clientSocket)); n > maxSocketPath {
-		return "", fmt.Errorf("--data-dir %q is too long: its socket's path would have %d bytes, the limit is %d; choose a shorter "+
-			"directory",
+	if n := len(newSockets(abs).client); n > maxSocketPath {
+		return "", fmt.Errorf("--data-dir %q is too long: its socket's path would have %d bytes, the limit is %d; choose a shorter directory",
 			abs, n, maxSocketPath)
 	}
 	if err := os.MkdirAll(abs, 0o700); err != nil {
@@ -39,6 +39,30 @@ func prepareDir(dir string) (string, error) {
 		return "", fmt.Errorf("set the mode of --data-dir %q: %w", abs, err)
 	}
 	return abs, nil
+}
+
+// sockets are the paths of a member's sockets.
+type sockets struct{ client, http string }
+
+// newSockets returns paths that no other process uses. A member removes its sockets by their paths when it stops. A member whose
+// files were moved away while it ran would otherwise remove the sockets of its successor.
+func newSockets(dir string) sockets {
+	suffix := fmt.Sprintf("-%08x.sock", rand.Uint32()) //nolint:gosec // The name is no secret.
+	return sockets{client: filepath.Join(dir, "client"+suffix), http: filepath.Join(dir, "http"+suffix)}
+}
+
+// removeSockets removes the sockets of killed members. The caller holds the lock of the directory.
+func removeSockets(dir string) error {
+	left, err := filepath.Glob(filepath.Join(dir, "*.sock"))
+	if err != nil {
+		return fmt.Errorf("find old sockets in %s: %w", dir, err)
+	}
+	for _, path := range left {
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("remove an old socket: %w", err)
+		}
+	}
+	return nil
 }
 
 // lockDir locks the directory for this process. Without this lock, etcd would remove the sockets of the other process and then wait

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
@@ -14,9 +13,7 @@ import (
 )
 
 const (
-	memberName   = "kruise"
-	clientSocket = "client.sock"
-	httpSocket   = "http.sock"
+	memberName = "kruise"
 	// Linux limits a socket path to 108 bytes including the terminating zero.
 	maxSocketPath = 107
 	// advertised is the URL that the only member advertises. etcd requires the form host:port, but no client connects to it.
@@ -50,6 +47,7 @@ type Embedded struct {
 	etcd     *embed.Etcd
 	lock     *os.File
 	logLevel zap.AtomicLevel
+	sockets  sockets
 	// Endpoint is the client URL of the member.
 	Endpoint string
 }
@@ -65,7 +63,8 @@ func Start(ctx context.Context, config Config) (*Embedded, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Embedded{lock: lock, logLevel: zap.NewAtomicLevelAt(zap.WarnLevel), Endpoint: "unix://" + filepath.Join(dir, clientSocket)}
+	paths := newSockets(dir)
+	e := &Embedded{lock: lock, logLevel: zap.NewAtomicLevelAt(zap.WarnLevel), sockets: paths, Endpoint: "unix://" + paths.client}
 	if err := e.start(ctx, dir, config); err != nil {
 		e.Stop()
 		return nil, fmt.Errorf("start the embedded etcd in %s: %w", dir, err)
@@ -76,15 +75,18 @@ func Start(ctx context.Context, config Config) (*Embedded, error) {
 
 // start restricts the sockets to their owner as soon as they exist, and then waits until the member is ready.
 func (e *Embedded) start(ctx context.Context, dir string, config Config) error {
-	etcdConfig, err := memberConfig(dir, config, e.logLevel)
+	if err := removeSockets(dir); err != nil {
+		return err
+	}
+	etcdConfig, err := memberConfig(dir, e.sockets, config, e.logLevel)
 	if err != nil {
 		return err
 	}
 	if e.etcd, err = embed.StartEtcd(etcdConfig); err != nil {
 		return err
 	}
-	for _, socket := range []string{clientSocket, httpSocket} {
-		if err := os.Chmod(filepath.Join(dir, socket), 0o600); err != nil {
+	for _, socket := range []string{e.sockets.client, e.sockets.http} {
+		if err := os.Chmod(socket, 0o600); err != nil {
 			return err
 		}
 	}
@@ -111,7 +113,7 @@ func (e *Embedded) Stop() {
 }
 
 // memberConfig returns the configuration of a single member that is reachable only through unix sockets.
-func memberConfig(dir string, config Config, level zap.AtomicLevel) (*embed.Config, error) {
+func memberConfig(dir string, paths sockets, config Config, level zap.AtomicLevel) (*embed.Config, error) {
 	advertise, err := url.Parse(advertised)
 	if err != nil {
 		return nil, err
@@ -128,9 +130,9 @@ func memberConfig(dir string, config Config, level zap.AtomicLevel) (*embed.Conf
 	c := embed.NewConfig()
 	c.Name = memberName
 	c.Dir = dir
-	c.ListenClientUrls = []url.URL{{Scheme: "unix", Path: filepath.Join(dir, clientSocket)}}
+	c.ListenClientUrls = []url.URL{{Scheme: "unix", Path: paths.client}}
 	// Use a listener for gRPC only. A listener that also serves HTTP delays watches, and etcd logs a warning about it.
-	c.ListenClientHttpUrls = []url.URL{{Scheme: "unix", Path: filepath.Join(dir, httpSocket)}}
+	c.ListenClientHttpUrls = []url.URL{{Scheme: "unix", Path: paths.http}}
 	// The mode of the socket is the only authentication. etcd logs a warning about its own default.
 	c.AuthToken = ""
 	// There are no peers. For a unix URL, etcd would create an abstract socket that every user can open.

@@ -49,6 +49,34 @@ func TestDataOutlivesTheMember(t *testing.T) {
 	assert.Equal(t, "value", string(got.Kvs[0].Value))
 }
 
+// The files of a running store are moved away, for example by an operator who restores a copy. The old member ends after its
+// successor has started in the same directory.
+func TestMemberThatEndsLateLeavesItsSuccessorAlone(t *testing.T) {
+	config := testConfig(t)
+	late, err := Start(t.Context(), config)
+	require.NoError(t, err)
+	require.NoError(t, os.Rename(config.Dir, config.Dir+"-moved"))
+	successor, err := Start(t.Context(), config)
+	require.NoError(t, err)
+	defer successor.Stop()
+	late.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err = client(t, successor).Put(ctx, "key", "value")
+	assert.NoError(t, err)
+}
+
+func TestSocketsOfKilledMembersAreRemoved(t *testing.T) {
+	config := testConfig(t)
+	require.NoError(t, os.MkdirAll(config.Dir, 0o700))
+	left := newSockets(config.Dir).client
+	require.NoError(t, os.WriteFile(left, nil, 0o600))
+	e, err := Start(t.Context(), config)
+	require.NoError(t, err)
+	defer e.Stop()
+	assert.NoFileExists(t, left)
+}
+
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
@@ -146,8 +174,8 @@ func TestOnlyTheOwnerReachesTheStore(t *testing.T) {
 	require.NoError(t, err)
 	defer e.Stop()
 
-	for path, mode := range map[string]fs.FileMode{".": 0o700, clientSocket: 0o600, httpSocket: 0o600} {
-		info, err := os.Stat(filepath.Join(config.Dir, path))
+	for path, mode := range map[string]fs.FileMode{config.Dir: 0o700, e.sockets.client: 0o600, e.sockets.http: 0o600} {
+		info, err := os.Stat(path)
 		require.NoError(t, err)
 		assert.Equal(t, mode, info.Mode().Perm(), path)
 	}

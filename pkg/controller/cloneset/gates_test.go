@@ -29,7 +29,7 @@ func dataClaims(size string) func(*v1beta1.CloneSetSpec) {
 	}
 }
 
-func TestChangesThatCauseAPass(t *testing.T) {
+func TestNeedsReconcile(t *testing.T) {
 	tests := map[string]struct {
 		change func(*corev1.Pod)
 		want   bool
@@ -61,7 +61,7 @@ func TestChangesThatCauseAPass(t *testing.T) {
 			before := w.Pods()[0]
 			after := before.DeepCopy()
 			tc.change(after)
-			assert.Equal(t, tc.want, engine.WorthAPass(before, after))
+			assert.Equal(t, tc.want, engine.NeedsReconcile(before, after))
 		})
 	}
 }
@@ -75,7 +75,7 @@ func TestTheFinalizerOfAPodThatWaitsIsSeen(t *testing.T) {
 	before := w.Pods()[0]
 	require.Equal(t, "PreparingNormal", before.Labels["lifecycle.apps.kruise.io/state"])
 	w.change(before.Name, func(p *corev1.Pod) { p.Finalizers = []string{"a/b"} })
-	assert.True(t, engine.WorthAPass(before, w.Pods()[0]))
+	assert.True(t, engine.NeedsReconcile(before, w.Pods()[0]))
 	w.settle()
 	assert.Equal(t, "Normal", w.Pods()[0].Labels["lifecycle.apps.kruise.io/state"])
 }

@@ -17,8 +17,8 @@ import (
 // scaleStages returns the stages that create and delete Pods. If the first stage cannot create Pods, for example because of a
 // quota, the second stage still deletes what the user's limits allow without the new Pods.
 func (p *planner) scaleStages() ([]engine.Stage, error) {
-	if regretted := p.regret(); len(regretted) > 0 {
-		return []engine.Stage{{Aim: engine.Scale, Changes: regretted}}, nil
+	if undeleted := p.undelete(); len(undeleted) > 0 {
+		return []engine.Stage{{Aim: engine.Scale, Changes: undeleted}}, nil
 	}
 	var stages []engine.Stage
 	creation, err := p.creationStage()
@@ -135,9 +135,9 @@ func (p *planner) stray(pod *corev1.Pod) bool {
 	return !p.Updated(pod) && !engine.At(pod, p.Current)
 }
 
-// regret cancels the deletion of Pods that a hook holds and that are wanted again. It does not cancel the deletion of a drained
+// undelete cancels the deletion of Pods that a hook holds and that are wanted again. It does not cancel the deletion of a drained
 // Pod, or of a Pod that would have to be deleted again to make room.
-func (p *planner) regret() (changes []engine.Change) {
+func (p *planner) undelete() (changes []engine.Change) {
 	if drains(p.Lifecycle) {
 		return nil
 	}

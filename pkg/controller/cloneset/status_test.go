@@ -24,7 +24,7 @@ func TestAFailureThatLastsIsReportedOnce(t *testing.T) {
 	w.Kube.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(pods, nameOf(action), errors.New("exceeded quota"))
 	})
-	try := func() (writes []string) {
+	statusWrites := func() (writes []string) {
 		t.Helper()
 		w.Observe()
 		_, err := w.reconcile("web")
@@ -36,12 +36,12 @@ func TestAFailureThatLastsIsReportedOnce(t *testing.T) {
 		}
 		return writes
 	}
-	assert.Len(t, try(), 1)
-	assert.Empty(t, try())
+	assert.Len(t, statusWrites(), 1)
+	assert.Empty(t, statusWrites())
 	first := w.set().Status.Conditions[0]
 
 	w.Clock.SetTime(controllertest.Now.Add(rewordAfter))
-	assert.Len(t, try(), 1, "what it says now is told in time")
+	assert.Len(t, statusWrites(), 1, "what it says now is told in time")
 	later := w.set().Status.Conditions[0]
 	assert.NotEqual(t, first.Message, later.Message)
 	assert.Equal(t, first.LastTransitionTime, later.LastTransitionTime)

@@ -53,7 +53,7 @@ func settingsFrom(deps controller.Deps, options Options) settings {
 // filters returns the filter for changes of Pods that cannot affect a pass, if the feature gate is on.
 func (s *settings) filters() []reconcile.Filter {
 	if s.fewerEvents {
-		return []reconcile.Filter{engine.WorthAPass}
+		return []reconcile.Filter{engine.NeedsReconcile}
 	}
 	return nil
 }

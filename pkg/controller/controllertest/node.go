@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/containerreport"
 )
 
 // Node simulates the scheduler and the kubelet of every Pod. It only changes what they would change.
@@ -25,7 +25,7 @@ type Node struct {
 	// starts counts all started containers. It makes their IDs unique.
 	starts int
 	// created holds the hashes of what an instance was created from, by container ID.
-	created map[string]containermeta.Hashes
+	created map[string]containerreport.Hashes
 }
 
 // Run brings the status of a Pod to its spec in one step.
@@ -85,7 +85,7 @@ func (n *Node) start(pod *corev1.Pod, c *corev1.Container, status *corev1.Contai
 }
 
 func expectedHash(pod *corev1.Pod, c *corev1.Container) uint64 {
-	return containermeta.Expected(containermeta.VariablesOf(c), pod.Labels, pod.Annotations)
+	return containerreport.Expected(containerreport.VariablesOf(c), pod.Labels, pod.Annotations)
 }
 
 // restarts reports whether the agent restarts the container.
@@ -96,20 +96,20 @@ func (n *Node) restarts(pod *corev1.Pod, c *corev1.Container, id string) bool {
 
 func (n *Node) create(pod *corev1.Pod, c *corev1.Container, id string) {
 	if n.created == nil {
-		n.created = map[string]containermeta.Hashes{}
+		n.created = map[string]containerreport.Hashes{}
 	}
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(c.Name + c.Image))
-	n.created[id] = containermeta.Hashes{PlainHash: uint64(hash.Sum32()), ExtractedEnvFromMetadataHash: expectedHash(pod, c)}
+	n.created[id] = containerreport.Hashes{PlainHash: uint64(hash.Sum32()), ExtractedEnvFromMetadataHash: expectedHash(pod, c)}
 }
 
 func (n *Node) report(pod *corev1.Pod) {
 	if !n.Agent {
 		return
 	}
-	report := containermeta.Report{}
+	report := containerreport.Report{}
 	for _, s := range pod.Status.ContainerStatuses {
-		report.Containers = append(report.Containers, containermeta.Container{
+		report.Containers = append(report.Containers, containerreport.Container{
 			Name: s.Name, ContainerID: s.ContainerID, RestartCount: s.RestartCount, Hashes: n.created[s.ContainerID],
 		})
 	}

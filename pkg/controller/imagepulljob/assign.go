@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
-	"kruise.io/kruise/pkg/workload/imagepull"
+	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 // request is what a job asks nodes for.
 type request struct {
 	job     *v1beta1.ImagePullJob
-	ref     imagepull.Reference
+	ref     imagetag.Reference
 	secrets []v1beta1.ReferenceObject
 	tagTTL  time.Duration
 	now     time.Time
@@ -44,7 +44,7 @@ type request struct {
 func (q *request) assign(image *v1beta1.NodeImage) bool {
 	entry := image.Spec.Images[q.ref.Name]
 	tag := q.ref.Wanted(image)
-	if tag != nil && imagepull.OwnedBy(tag, q.job.UID) {
+	if tag != nil && imagetag.OwnedBy(tag, q.job.UID) {
 		added := q.addSecrets(&entry)
 		if added {
 			image.Spec.Images[q.ref.Name] = entry
@@ -118,11 +118,11 @@ func (q *request) pullPolicy() *v1beta1.ImageTagPullPolicy {
 
 // disown removes the job from every tag but the one that it asks for now, because the job's image may have changed. It changes
 // the given object, which the caller owns, and returns whether anything changed.
-func disown(image *v1beta1.NodeImage, job types.UID, except imagepull.Reference) (changed bool) {
+func disown(image *v1beta1.NodeImage, job types.UID, except imagetag.Reference) (changed bool) {
 	for name, entry := range image.Spec.Images {
 		for i := range entry.Tags {
 			tag := &entry.Tags[i]
-			if name == except.Name && tag.Tag == except.Tag || !imagepull.OwnedBy(tag, job) {
+			if name == except.Name && tag.Tag == except.Tag || !imagetag.OwnedBy(tag, job) {
 				continue
 			}
 			changed = true

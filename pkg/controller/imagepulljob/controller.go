@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
 	"kruise.io/kruise/pkg/reconcile"
-	"kruise.io/kruise/pkg/workload/imagepull"
+	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
 // Name is the controller's name in logs, events and metrics.
@@ -75,7 +75,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r.guard = c.Guard()
 	c.Guards(imageResource, ours.NodeImages())
 	c.Guards(secretResource, copied)
-	r.byOwner = c.Index(ours.NodeImages(), imagepull.OwnersIndex, imagepull.IndexOwners)
+	r.byOwner = c.Index(ours.NodeImages(), imagetag.OwnersIndex, imagetag.IndexOwners)
 	r.copies = &copies{kube: deps.Kube, namespace: options.PullSecretsNamespace, guard: r.guard, clock: deps.Clock}
 	r.copies.indexer = c.Index(copied, sourceIndex, indexSource)
 	c.Index(copied, referenceIndex, indexReferences)
@@ -96,7 +96,7 @@ func running(job *v1beta1.ImagePullJob) bool {
 // ownerRef returns the reference to a job in a NodeImage.
 func ownerRef(job *v1beta1.ImagePullJob) corev1.ObjectReference {
 	return corev1.ObjectReference{
-		APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: imagepull.Kind, Namespace: job.Namespace, Name: job.Name, UID: job.UID,
+		APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: imagetag.Kind, Namespace: job.Namespace, Name: job.Name, UID: job.UID,
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
-	"kruise.io/kruise/pkg/workload/imagepull"
+	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
 // census groups the nodes that a job selected by their state. Each group keeps the order in which nodes are asked.
@@ -25,11 +25,11 @@ type census struct {
 
 // count groups the nodes. A node that was asked but has not reported this version of the tag counts as pulling. Otherwise the
 // job could ask more nodes at once than its parallelism allows.
-func count(chosen []*v1beta1.NodeImage, job types.UID, ref imagepull.Reference, secrets []v1beta1.ReferenceObject) census {
+func count(chosen []*v1beta1.NodeImage, job types.UID, ref imagetag.Reference, secrets []v1beta1.ReferenceObject) census {
 	var c census
 	for _, image := range chosen {
 		tag := ref.Wanted(image)
-		if tag == nil || !imagepull.OwnedBy(tag, job) {
+		if tag == nil || !imagetag.OwnedBy(tag, job) {
 			c.unasked = append(c.unasked, image)
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
-	"kruise.io/kruise/pkg/workload/imagepull"
+	"kruise.io/kruise/pkg/workload/imagetag"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
@@ -46,7 +46,7 @@ type events struct {
 	jobs   cache.Indexer
 	lister listers.ImagePullJobLister
 	// left is called for each tag that was removed from a NodeImage.
-	left func(node string, ref imagepull.Reference, version int64)
+	left func(node string, ref imagetag.Reference, version int64)
 }
 
 // nodeImage returns the owners of the tags whose spec or status changed, and the jobs that select the node only before or only
@@ -71,11 +71,11 @@ func (e *events) owners(was, is *v1beta1.NodeImage, woken sets.Set[types.Namespa
 	}
 	for name := range names {
 		old, current := entryOf(was, name), entryOf(is, name)
-		whole := !apiequality.Semantic.DeepEqual(old.PullSecrets, current.PullSecrets) ||
+		entryChanged := !apiequality.Semantic.DeepEqual(old.PullSecrets, current.PullSecrets) ||
 			!apiequality.Semantic.DeepEqual(old.SandboxConfig, current.SandboxConfig)
 		for _, tag := range slices.Concat(old.Tags, current.Tags) {
-			ref := imagepull.Reference{Name: name, Tag: tag.Tag}
-			if !whole && sameTag(was, is, ref) {
+			ref := imagetag.Reference{Name: name, Tag: tag.Tag}
+			if !entryChanged && sameTag(was, is, ref) {
 				continue
 			}
 			if was != nil && is != nil && ref.Wanted(is) == nil {
@@ -96,7 +96,7 @@ func entryOf(image *v1beta1.NodeImage, name string) v1beta1.ImageSpec {
 }
 
 // sameTag reports whether neither the spec nor the status of a tag changed.
-func sameTag(was, is *v1beta1.NodeImage, ref imagepull.Reference) bool {
+func sameTag(was, is *v1beta1.NodeImage, ref imagetag.Reference) bool {
 	if was == nil || is == nil {
 		return false
 	}
@@ -106,7 +106,7 @@ func sameTag(was, is *v1beta1.NodeImage, ref imagepull.Reference) bool {
 
 // wake adds the owner if it is an unfinished job.
 func (e *events) wake(owner *corev1.ObjectReference, woken sets.Set[types.NamespacedName]) {
-	if !imagepull.IsJob(owner) {
+	if !imagetag.IsJob(owner) {
 		return
 	}
 	job, err := e.lister.ImagePullJobs(owner.Namespace).Get(owner.Name)

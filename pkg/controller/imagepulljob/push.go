@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
-	"kruise.io/kruise/pkg/workload/imagepull"
+	"kruise.io/kruise/pkg/workload/imagetag"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
@@ -43,27 +43,27 @@ func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int
 		}
 		return err
 	})
-	return count.Load(), errors.Join(err, r.leaveOthers(ctx, q))
+	return count.Load(), errors.Join(err, r.releaseOthers(ctx, q))
 }
 
-// leaveOthers removes the job from tags that it asked for before its image changed.
-func (r *Reconciler) leaveOthers(ctx context.Context, q *request) error {
+// releaseOthers removes the job from tags that it asked for before its image changed.
+func (r *Reconciler) releaseOthers(ctx context.Context, q *request) error {
 	if q.job.Generation <= 1 {
 		return nil
 	}
-	items, err := r.byOwner.ByIndex(imagepull.OwnersIndex, string(q.job.UID))
+	items, err := r.byOwner.ByIndex(imagetag.OwnersIndex, string(q.job.UID))
 	if err != nil {
 		return fmt.Errorf("list NodeImages by owner: %w", err)
 	}
-	leave := func(image *v1beta1.NodeImage) bool { return disown(image, q.job.UID, q.ref) }
+	release := func(image *v1beta1.NodeImage) bool { return disown(image, q.job.UID, q.ref) }
 	var targets []*v1beta1.NodeImage
 	for _, item := range items {
-		if image, ok := item.(*v1beta1.NodeImage); ok && leave(image.DeepCopy()) {
+		if image, ok := item.(*v1beta1.NodeImage); ok && release(image.DeepCopy()) {
 			targets = append(targets, image)
 		}
 	}
 	return podcontrol.Parallel(len(targets), width, func(i int) error {
-		_, err := r.write(ctx, q.job, targets[i], leave)
+		_, err := r.write(ctx, q.job, targets[i], release)
 		return err
 	})
 }
@@ -100,11 +100,11 @@ func (r *Reconciler) write(ctx context.Context, job *v1beta1.ImagePullJob, image
 }
 
 // remember stores the last version of a tag that was removed from a NodeImage.
-func (r *Reconciler) remember(node string, ref imagepull.Reference, version int64) {
+func (r *Reconciler) remember(node string, ref imagetag.Reference, version int64) {
 	r.versions.Add(versionKey{node, ref}, version)
 }
 
-func (r *Reconciler) lastVersion(ref imagepull.Reference) func(node string) int64 {
+func (r *Reconciler) lastVersion(ref imagetag.Reference) func(node string) int64 {
 	return func(node string) int64 {
 		if version, found := r.versions.Get(versionKey{node, ref}); found {
 			if number, ok := version.(int64); ok {
@@ -118,7 +118,7 @@ func (r *Reconciler) lastVersion(ref imagepull.Reference) func(node string) int6
 // versionKey identifies one tag on one node.
 type versionKey struct {
 	node string
-	ref  imagepull.Reference
+	ref  imagetag.Reference
 }
 
 func random(n int32) int32 {

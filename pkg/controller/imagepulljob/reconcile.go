@@ -15,7 +15,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/reconcile"
-	"kruise.io/kruise/pkg/workload/imagepull"
+	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
 // Reconcile advances, finishes or releases one job.
@@ -69,7 +69,7 @@ func (r *Reconciler) finish(ctx context.Context, job *v1beta1.ImagePullJob) (rec
 
 // pull counts the nodes, asks more of them, and updates the status.
 func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (reconcile.Result, error) {
-	ref, err := imagepull.Parse(job.Spec.Image)
+	ref, err := imagetag.Parse(job.Spec.Image)
 	if err != nil {
 		r.recorder.Eventf(job, corev1.EventTypeWarning, "InvalidImage", "%v; use an image such as example.com/team/app:v1", err)
 		return reconcile.Result{}, nil

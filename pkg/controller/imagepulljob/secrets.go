@@ -150,21 +150,21 @@ func (c *copies) release(ctx context.Context, job *v1beta1.ImagePullJob, kept []
 		if !ok || slices.ContainsFunc(kept, func(name string) bool { return sourceOf(copied) == job.Namespace+"/"+name }) {
 			continue
 		}
-		failures = append(failures, c.leave(ctx, copied, job))
+		failures = append(failures, c.removeUser(ctx, copied, job))
 	}
 	return errors.Join(failures...)
 }
 
-func (c *copies) leave(ctx context.Context, copied *corev1.Secret, job *v1beta1.ImagePullJob) error {
-	left, err := c.change(ctx, copied, job, func(s *corev1.Secret) { removeReference(s, keyOf(job)) })
-	if err != nil || left == nil || sourceOf(left) == "" || len(referencesOf(left.Annotations[referencesKey])) > 0 {
+func (c *copies) removeUser(ctx context.Context, copied *corev1.Secret, job *v1beta1.ImagePullJob) error {
+	stored, err := c.change(ctx, copied, job, func(s *corev1.Secret) { removeReference(s, keyOf(job)) })
+	if err != nil || stored == nil || sourceOf(stored) == "" || len(referencesOf(stored.Annotations[referencesKey])) > 0 {
 		return err
 	}
 	// If another job uses the copy meanwhile, its resource version changes and the deletion is rejected.
-	err = c.kube.CoreV1().Secrets(c.namespace).Delete(ctx, left.Name,
-		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion}})
+	err = c.kube.CoreV1().Secrets(c.namespace).Delete(ctx, stored.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &stored.UID, ResourceVersion: &stored.ResourceVersion}})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("delete Secret %s/%s: %w", c.namespace, left.Name, err)
+		return fmt.Errorf("delete Secret %s/%s: %w", c.namespace, stored.Name, err)
 	}
 	return nil
 }

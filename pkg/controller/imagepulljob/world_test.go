@@ -18,7 +18,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/reconcile"
-	"kruise.io/kruise/pkg/workload/imagepull"
+	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
 var now = controllertest.Now
@@ -124,7 +124,7 @@ func (w *world) image(node string) *v1beta1.NodeImage {
 	return image
 }
 
-var ref = imagepull.Reference{Name: "nginx", Tag: "1.9.1"}
+var ref = imagetag.Reference{Name: "nginx", Tag: "1.9.1"}
 
 // tag returns the tag that a node is asked for, or nil.
 func (w *world) tag(node string) *v1beta1.ImageTagSpec { return ref.Wanted(w.image(node)) }

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
-	"kruise.io/kruise/pkg/workload/imagepull"
+	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
 // standing is the state of a tag's owner.
@@ -41,7 +41,7 @@ func (c *cleaner) clean(image *v1beta1.NodeImage) (recheck time.Duration) {
 			c.disown(&entry.Tags[i])
 		}
 		entry.Tags = slices.DeleteFunc(entry.Tags, func(tag v1beta1.ImageTagSpec) bool {
-			due, expires := c.expiry(image, imagepull.Reference{Name: name, Tag: tag.Tag}, &tag)
+			due, expires := c.expiry(image, imagetag.Reference{Name: name, Tag: tag.Tag}, &tag)
 			if expires && due > 0 {
 				recheck = sooner(recheck, due)
 			}
@@ -76,7 +76,7 @@ func (c *cleaner) disown(tag *v1beta1.ImageTagSpec) {
 // expiry returns the time until a finished tag expires, and whether it expires at all. A tag that a job still counts does not
 // expire. Otherwise the job would find the node without the tag and ask it again. A job that takes longer than the TTL would
 // then never end.
-func (c *cleaner) expiry(image *v1beta1.NodeImage, ref imagepull.Reference, tag *v1beta1.ImageTagSpec) (time.Duration, bool) {
+func (c *cleaner) expiry(image *v1beta1.NodeImage, ref imagetag.Reference, tag *v1beta1.ImageTagSpec) (time.Duration, bool) {
 	answer := ref.Answer(image, tag.Version)
 	if answer == nil || answer.CompletionTime == nil || tag.PullPolicy == nil || tag.PullPolicy.TTLSecondsAfterFinished == nil {
 		return 0, false

@@ -17,7 +17,7 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
 	"kruise.io/kruise/pkg/reconcile"
-	"kruise.io/kruise/pkg/workload/imagepull"
+	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
 // Name is the controller's name in logs, events and metrics.
@@ -61,8 +61,8 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	}
 	c := controller.For(deps, Name, ours.NodeImages(), r.Reconcile)
 	c.Absent(r.create)
-	c.Watch(nodes, controller.Self, worthAPass)
-	byOwner := c.Index(ours.NodeImages(), imagepull.OwnersIndex, imagepull.IndexOwners)
+	c.Watch(nodes, controller.Self, needsReconcile)
+	byOwner := c.Index(ours.NodeImages(), imagetag.OwnersIndex, imagetag.IndexOwners)
 	c.WatchChanges(ours.ImagePullJobs(), func(before, after metav1.Object) []types.NamespacedName {
 		return r.concerned(byOwner, before, after)
 	})
@@ -84,7 +84,7 @@ func (r *Reconciler) concerned(images cache.Indexer, before, after metav1.Object
 	if !left && (running(is) || !running(was)) {
 		return nil
 	}
-	keys, err := images.IndexKeys(imagepull.OwnersIndex, string(was.UID))
+	keys, err := images.IndexKeys(imagetag.OwnersIndex, string(was.UID))
 	if err != nil {
 		return nil
 	}

@@ -43,8 +43,8 @@ func fake(image *v1beta1.NodeImage) bool {
 	return found
 }
 
-// worthAPass ignores changes that nodes make to their own status all the time.
-func worthAPass(before, after metav1.Object) bool {
+// needsReconcile ignores changes that nodes make to their own status all the time.
+func needsReconcile(before, after metav1.Object) bool {
 	b, ok := before.(*corev1.Node)
 	a, okAfter := after.(*corev1.Node)
 	if !ok || !okAfter || b.ResourceVersion == a.ResourceVersion {

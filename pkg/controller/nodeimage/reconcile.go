@@ -18,7 +18,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/reconcile"
-	"kruise.io/kruise/pkg/workload/imagepull"
+	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
 // Reconcile cleans a NodeImage, and deletes it if its node was deleted.
@@ -144,7 +144,7 @@ type owners struct {
 }
 
 func (o *owners) standing(ref *corev1.ObjectReference) standing {
-	if !imagepull.IsJob(ref) {
+	if !imagetag.IsJob(ref) {
 		return there
 	}
 	known, found := o.asked[ref.UID]

@@ -168,11 +168,11 @@ func TestNodeHeartbeatsDoNotReconcile(t *testing.T) {
 		return after
 	}
 	heartbeat := edit(func(n *corev1.Node) { n.Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(now) })
-	assert.False(t, worthAPass(before, heartbeat))
-	assert.True(t, worthAPass(before, edit(func(n *corev1.Node) { n.Labels = nil })))
-	assert.True(t, worthAPass(before, notReady(edit(func(*corev1.Node) {}))))
-	assert.True(t, worthAPass(before, edit(func(n *corev1.Node) { n.DeletionTimestamp = &metav1.Time{} })))
-	assert.True(t, worthAPass(before, before), "a resync looks at everything")
+	assert.False(t, needsReconcile(before, heartbeat))
+	assert.True(t, needsReconcile(before, edit(func(n *corev1.Node) { n.Labels = nil })))
+	assert.True(t, needsReconcile(before, notReady(edit(func(*corev1.Node) {}))))
+	assert.True(t, needsReconcile(before, edit(func(n *corev1.Node) { n.DeletionTimestamp = &metav1.Time{} })))
+	assert.True(t, needsReconcile(before, before), "a resync looks at everything")
 }
 
 func job(name string, edits ...func(*v1beta1.ImagePullJob)) *v1beta1.ImagePullJob {

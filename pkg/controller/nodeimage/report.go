@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
-	"kruise.io/kruise/pkg/workload/imagepull"
+	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
 const (
@@ -32,7 +32,7 @@ const (
 
 // failure is a tag that the controller marked as failed.
 type failure struct {
-	ref     imagepull.Reference
+	ref     imagetag.Reference
 	message string
 	owners  []corev1.ObjectReference
 }
@@ -47,7 +47,7 @@ func report(image *v1beta1.NodeImage, now time.Time) (status v1beta1.NodeImageSt
 	for _, name := range slices.Sorted(maps.Keys(image.Spec.Images)) {
 		for i := range image.Spec.Images[name].Tags {
 			tag := &image.Spec.Images[name].Tags[i]
-			ref := imagepull.Reference{Name: name, Tag: tag.Tag}
+			ref := imagetag.Reference{Name: name, Tag: tag.Tag}
 			if tag.CreatedAt == nil {
 				continue
 			}
@@ -103,7 +103,7 @@ func overdue(tag *v1beta1.ImageTagSpec, answer *v1beta1.ImageTagStatus) (due tim
 }
 
 // fail marks a tag as failed in the status.
-func fail(image *v1beta1.NodeImage, ref imagepull.Reference, version int64, message string, now time.Time) {
+func fail(image *v1beta1.NodeImage, ref imagetag.Reference, version int64, message string, now time.Time) {
 	entry := image.Status.ImageStatuses[ref.Name]
 	ended := new(metav1.NewTime(now).Rfc3339Copy())
 	failed := v1beta1.ImageTagStatus{Tag: ref.Tag, Phase: v1beta1.ImagePhaseFailed, Version: version, CompletionTime: ended, Message: message}
@@ -127,7 +127,7 @@ func prune(image *v1beta1.NodeImage) (pruned bool) {
 	for name, entry := range image.Status.ImageStatuses {
 		before := len(entry.Tags)
 		entry.Tags = slices.DeleteFunc(entry.Tags, func(tag v1beta1.ImageTagStatus) bool {
-			return imagepull.Reference{Name: name, Tag: tag.Tag}.Wanted(image) == nil
+			return imagetag.Reference{Name: name, Tag: tag.Tag}.Wanted(image) == nil
 		})
 		pruned = pruned || len(entry.Tags) < before || len(entry.Tags) == 0
 		if len(entry.Tags) == 0 {

@@ -275,14 +275,14 @@ func TestReplacementBudgetTakesOverPods(t *testing.T) {
 	w := base(t)
 	require.NoError(t, w.Kruise.Tracker().Delete(policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), "ns", "b"))
 	w.Add(newBudget(ofCloneSet, called("d")))
-	require.NoError(t, w.try("b"))
-	require.NoError(t, w.try("d"))
+	require.NoError(t, w.reconcileBudget("b"))
+	require.NoError(t, w.reconcileBudget("d"))
 	for _, pod := range w.Pods() {
 		assert.Equal(t, "d", pod.Annotations["kruise.io/related-pub"])
 		assert.Equal(t, "d", pod.Annotations["pub.kruise.io/related-pub"])
 	}
 	require.NoError(t, w.Kruise.Tracker().Delete(policyv1beta1.SchemeGroupVersion.WithResource("podunavailablebudgets"), "ns", "d"))
-	require.NoError(t, w.try("d"))
+	require.NoError(t, w.reconcileBudget("d"))
 	for _, pod := range w.Pods() {
 		assert.NotContains(t, pod.Annotations, "kruise.io/related-pub")
 	}
@@ -294,7 +294,7 @@ func TestAPodHasOneBudget(t *testing.T) {
 	w := newWorld(t, append(append(newPods(4, "p", cloneSet), newPods(2, "q")...), newCloneSet(4),
 		newBudget(selecting("app", "web")), newBudget(ofCloneSet, called("z")))...)
 	assert.Equal(t, counts{0, 0, 2, 2}, countsOf(w.reconcile()))
-	require.NoError(t, w.try("z"))
+	require.NoError(t, w.reconcileBudget("z"))
 	assert.Equal(t, counts{4, 2, 4, 2}, countsOf(w.budget("z").Status))
 	assert.Equal(t, "b", w.pod("q-0").Annotations["kruise.io/related-pub"])
 	assert.Equal(t, "z", w.pod("p-0").Annotations["kruise.io/related-pub"])
@@ -310,7 +310,7 @@ func TestNoPods(t *testing.T) {
 func TestTheNamespaceOfABudgetIsLabelled(t *testing.T) {
 	w := newWorld(t, newBudget(ofCloneSet))
 	label := func() (string, bool) {
-		require.NoError(t, w.try(""))
+		require.NoError(t, w.reconcileBudget(""))
 		namespace, err := w.Kube.CoreV1().Namespaces().Get(t.Context(), "ns", metav1.GetOptions{})
 		require.NoError(t, err)
 		value, found := namespace.Labels["policy.kruise.io/pod-unavailable-budgets"]

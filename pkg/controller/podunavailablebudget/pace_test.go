@@ -34,10 +34,10 @@ func TestCountsKeepTheirPace(t *testing.T) {
 func TestPacerDropsIdleBudgets(t *testing.T) {
 	w := base(t)
 	w.r.pacer = newPacer(pace)
-	require.NoError(t, w.try("b"))
+	require.NoError(t, w.reconcileBudget("b"))
 	require.NotEmpty(t, w.r.pacer.last)
 	require.NoError(t, w.Kruise.PolicyV1beta1().PodUnavailableBudgets("ns").Delete(t.Context(), "b", metav1.DeleteOptions{}))
-	require.NoError(t, w.try("b"))
+	require.NoError(t, w.reconcileBudget("b"))
 	assert.Empty(t, w.r.pacer.last)
 	assert.Zero(t, w.r.pacer.wait(types.NamespacedName{Name: "b"}, time.Time{}))
 }

@@ -80,11 +80,11 @@ func (w *world) game(replicas int64, selector string) {
 // reconcile brings the caches up to date and reconciles the budget.
 func (w *world) reconcile() policyv1beta1.PodUnavailableBudgetStatus {
 	w.t.Helper()
-	require.NoError(w.t, w.try("b"))
+	require.NoError(w.t, w.reconcileBudget("b"))
 	return w.budget("b").Status
 }
 
-func (w *world) try(name string) (err error) {
+func (w *world) reconcileBudget(name string) (err error) {
 	w.Observe()
 	w.last, err = w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
 	return err

@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func advancedCronJob(gate featuregate.FeatureGate) rest.Row {
+func advancedCronJob(gate featuregate.FeatureGate) rest.AnyKind {
 	type job = apps.AdvancedCronJob
 	return &rest.Kind[*job]{
 		Plural: "advancedcronjobs", Singular: "advancedcronjob", Short: []string{"acj"},

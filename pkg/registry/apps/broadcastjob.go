@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func broadcastJob(gate featuregate.FeatureGate) rest.Row {
+func broadcastJob(gate featuregate.FeatureGate) rest.AnyKind {
 	type job = apps.BroadcastJob
 	return &rest.Kind[*job]{
 		Plural: "broadcastjobs", Singular: "broadcastjob", Short: []string{"bcj"},

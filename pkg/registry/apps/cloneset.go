@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func cloneSet(gate featuregate.FeatureGate) rest.Row {
+func cloneSet(gate featuregate.FeatureGate) rest.AnyKind {
 	type set = apps.CloneSet
 	return &rest.Kind[*set]{
 		Plural: "clonesets", Singular: "cloneset", Short: []string{"clone"}, Controlled: true,

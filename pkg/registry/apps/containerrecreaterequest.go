@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func containerRecreateRequest(gate featuregate.FeatureGate) rest.Row {
+func containerRecreateRequest(gate featuregate.FeatureGate) rest.AnyKind {
 	type request = apps.ContainerRecreateRequest
 	return &rest.Kind[*request]{
 		Plural: "containerrecreaterequests", Singular: "containerrecreaterequest", Short: []string{"crr"}, Controlled: true,

@@ -14,7 +14,7 @@ import (
 )
 
 // daemonSet does not default the template on writes. The template is stored as the user wrote it.
-func daemonSet(featuregate.FeatureGate) rest.Row {
+func daemonSet(featuregate.FeatureGate) rest.AnyKind {
 	type set = apps.DaemonSet
 	return &rest.Kind[*set]{
 		Plural: "daemonsets", Singular: "daemonset", Short: []string{"daemon", "ads"},

@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func ephemeralJob(gate featuregate.FeatureGate) rest.Row {
+func ephemeralJob(gate featuregate.FeatureGate) rest.AnyKind {
 	type job = apps.EphemeralJob
 	return &rest.Kind[*job]{
 		Plural: "ephemeraljobs", Singular: "ephemeraljob", Short: []string{"ejob"},

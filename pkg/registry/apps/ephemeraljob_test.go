@@ -19,8 +19,8 @@ func defaultGate(t *testing.T) featuregate.MutableFeatureGate {
 }
 
 // columns returns the column names of a table. wide holds those that only "-o wide" shows.
-func columns(row rest.Row) (narrow, wide []string) {
-	for _, column := range row.Describe().Columns[1:] {
+func columns(kind rest.AnyKind) (narrow, wide []string) {
+	for _, column := range kind.Describe().Columns[1:] {
 		if column.Priority > 0 {
 			wide = append(wide, column.Name)
 		} else {
@@ -31,10 +31,10 @@ func columns(row rest.Row) (narrow, wide []string) {
 }
 
 func TestEphemeralJobIsDescribed(t *testing.T) {
-	row := ephemeralJob(defaultGate(t))
-	narrow, wide := columns(row)
+	kind := ephemeralJob(defaultGate(t))
+	narrow, wide := columns(kind)
 	assert.Equal(t, []string{"STATUS", "MATCH", "SUCCEED", "FAILED", "RUNNING", "WAITING", "AGE"}, narrow)
 	assert.Empty(t, wide)
-	assert.Equal(t, []string{"ejob"}, row.Describe().Short)
-	assert.False(t, row.Describe().ClusterScoped)
+	assert.Equal(t, []string{"ejob"}, kind.Describe().Short)
+	assert.False(t, kind.Describe().ClusterScoped)
 }

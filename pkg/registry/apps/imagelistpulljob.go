@@ -13,7 +13,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func imageListPullJob(gate featuregate.FeatureGate) rest.Row {
+func imageListPullJob(gate featuregate.FeatureGate) rest.AnyKind {
 	type job = apps.ImageListPullJob
 	return &rest.Kind[*job]{
 		Plural: "imagelistpulljobs", Singular: "imagelistpulljob",

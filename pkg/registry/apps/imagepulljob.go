@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func imagePullJob(gate featuregate.FeatureGate) rest.Row {
+func imagePullJob(gate featuregate.FeatureGate) rest.AnyKind {
 	type job = apps.ImagePullJob
 	return &rest.Kind[*job]{
 		Plural: "imagepulljobs", Singular: "imagepulljob",

@@ -15,12 +15,12 @@ import (
 func TestColumnsOfImageKinds(t *testing.T) {
 	gate, err := features.New("")
 	require.NoError(t, err)
-	for want, row := range map[string]rest.Row{
-		"Name DESIRED PULLING SUCCEED FAILED AGE":      nodeImage(gate),
+	for want, kind := range map[string]rest.AnyKind{
+		"Name DESIRED PULLING SUCCEED FAILED AGE":      nodeImage(gate, nil),
 		"Name TOTAL ACTIVE SUCCEED FAILED AGE MESSAGE": imagePullJob(gate),
 		"Name TOTAL SUCCEEDED COMPLETED AGE":           imageListPullJob(gate),
 	} {
-		description := row.Describe()
+		description := kind.Describe()
 		var names []string
 		for _, column := range description.Columns {
 			names = append(names, column.Name)
@@ -30,7 +30,7 @@ func TestColumnsOfImageKinds(t *testing.T) {
 		assert.Empty(t, description.Short)
 		assert.Empty(t, description.Categories)
 	}
-	assert.True(t, nodeImage(gate).Describe().ClusterScoped)
+	assert.True(t, nodeImage(gate, nil).Describe().ClusterScoped)
 	assert.False(t, imagePullJob(gate).Describe().ClusterScoped)
 }
 
@@ -50,7 +50,7 @@ func TestGatesOfImageKinds(t *testing.T) {
 			require.NoError(t, gate.SetFromMap(test.gates))
 			job, _ := imagePullJob(gate).(*rest.Kind[*apps.ImagePullJob])
 			list, _ := imageListPullJob(gate).(*rest.Kind[*apps.ImageListPullJob])
-			node, _ := nodeImage(gate).(*rest.Kind[*apps.NodeImage])
+			node, _ := nodeImage(gate, nil).(*rest.Kind[*apps.NodeImage])
 			assert.Equal(t, []string{test.job, test.list, test.node}, []string{job.Closed, list.Closed, node.Closed})
 		})
 	}

@@ -18,11 +18,11 @@ import (
 func TestColumnsOfJobs(t *testing.T) {
 	gate, err := features.New("")
 	require.NoError(t, err)
-	for want, row := range map[string]rest.Row{
+	for want, kind := range map[string]rest.AnyKind{
 		"bcj: Name Desired Active Succeeded Failed AGE": broadcastJob(gate),
 		"acj: Name Schedule Type LastScheduleTime AGE":  advancedCronJob(gate),
 	} {
-		description := row.Describe()
+		description := kind.Describe()
 		var names []string
 		for _, column := range description.Columns {
 			names = append(names, column.Name)

@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func nodeImage(gate featuregate.FeatureGate) rest.Row {
+func nodeImage(gate featuregate.FeatureGate, secrets *PullSecrets) rest.AnyKind {
 	type image = apps.NodeImage
 	return &rest.Kind[*image]{
 		Plural: "nodeimages", Singular: "nodeimage", ClusterScoped: true,
@@ -23,7 +23,7 @@ func nodeImage(gate featuregate.FeatureGate) rest.Row {
 		Spec: func(c *image) any { return &c.Spec }, Status: func(c *image) any { return &c.Status },
 		Controlled: true, Closed: firstOff(gate, features.KruiseDaemon), Default: install.DefaultNodeImage,
 		Validate: validation.ValidateNodeImage, ValidateUpdate: validation.ValidateNodeImageUpdate,
-		ValidateStatus: validation.ValidateNodeImageStatusUpdate,
+		ValidateStatus: validation.ValidateNodeImageStatusUpdate, Extend: secrets.extend,
 		Columns: []rest.Column[*image]{
 			number("DESIRED", "Number of tags to pull.", func(c *image) int32 { return c.Status.Desired }),
 			number("PULLING", "Number of tags that are being pulled.", func(c *image) int32 { return c.Status.Pulling }),

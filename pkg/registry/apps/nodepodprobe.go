@@ -10,7 +10,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func nodePodProbe() rest.Row {
+func nodePodProbe() rest.AnyKind {
 	type probes = apps.NodePodProbe
 	return &rest.Kind[*probes]{
 		Plural: "nodepodprobes", Singular: "nodepodprobe", ClusterScoped: true,

@@ -17,13 +17,13 @@ import (
 func TestNamesAndColumnsOfOperations(t *testing.T) {
 	gate, err := features.New("")
 	require.NoError(t, err)
-	for want, row := range map[string]rest.Row{
+	for want, kind := range map[string]rest.AnyKind{
 		"crr: Name PHASE POD NODE AGE":                            containerRecreateRequest(gate),
 		"ws: Name WorkloadName WorkloadKind Adaptive:boolean Age": workloadSpread(gate),
 		": Name Age": persistentPodState(),
 		"distributor: Name TOTAL:integer SUCCEED:integer FAILED:integer": resourceDistribution(gate),
 	} {
-		description := row.Describe()
+		description := kind.Describe()
 		names := []string{strings.Join(description.Short, ",") + ":"}
 		for _, column := range description.Columns {
 			name := column.Name
@@ -61,11 +61,11 @@ func TestCellsOfOperations(t *testing.T) {
 	assert.Equal(t, []any{int64(3), int64(2), int64(1)}, cellsOf(t, resourceDistribution(gate), distribution))
 }
 
-func cellsOf[T rest.Object](t *testing.T, row rest.Row, object T) (values []any) {
+func cellsOf[T rest.Object](t *testing.T, kind rest.AnyKind, object T) (values []any) {
 	t.Helper()
-	kind, ok := row.(*rest.Kind[T])
+	typed, ok := kind.(*rest.Kind[T])
 	require.True(t, ok)
-	for _, column := range kind.Columns {
+	for _, column := range typed.Columns {
 		values = append(values, column.Value(object))
 	}
 	return values

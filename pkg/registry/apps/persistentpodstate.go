@@ -11,7 +11,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func persistentPodState() rest.Row {
+func persistentPodState() rest.AnyKind {
 	type state = apps.PersistentPodState
 	return &rest.Kind[*state]{
 		Plural: "persistentpodstates", Singular: "persistentpodstate",

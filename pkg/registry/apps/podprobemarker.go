@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func podProbeMarker(gate featuregate.FeatureGate) rest.Row {
+func podProbeMarker(gate featuregate.FeatureGate) rest.AnyKind {
 	type marker = apps.PodProbeMarker
 	return &rest.Kind[*marker]{
 		Plural: "podprobemarkers", Singular: "podprobemarker",

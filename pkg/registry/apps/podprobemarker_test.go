@@ -13,11 +13,11 @@ import (
 )
 
 func TestProbesAreDescribed(t *testing.T) {
-	for _, row := range []rest.Row{podProbeMarker(defaultGate(t)), nodePodProbe()} {
-		narrow, wide := columns(row)
+	for _, kind := range []rest.AnyKind{podProbeMarker(defaultGate(t)), nodePodProbe()} {
+		narrow, wide := columns(kind)
 		assert.Equal(t, []string{"AGE"}, narrow)
 		assert.Empty(t, wide)
-		assert.Empty(t, row.Describe().Short)
+		assert.Empty(t, kind.Describe().Short)
 	}
 	assert.False(t, podProbeMarker(defaultGate(t)).Describe().ClusterScoped)
 	assert.True(t, nodePodProbe().Describe().ClusterScoped)

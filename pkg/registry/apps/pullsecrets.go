@@ -25,10 +25,10 @@ type PullSecrets struct {
 	Read func(ctx context.Context, name string) (*corev1.Secret, error)
 }
 
-// AddPullSecrets adds the subresource to the storage of NodeImages. It does nothing for other kinds.
-func AddPullSecrets(storage map[string]genericrest.Storage, secrets *PullSecrets) {
-	if images, ok := storage["nodeimages"].(genericrest.Getter); ok {
-		storage[PullSecretsPath] = &pullSecretsREST{images: images, secrets: secrets}
+// extend adds the subresource to the storages of NodeImages, unless p is nil.
+func (p *PullSecrets) extend(storages map[string]genericrest.Storage) {
+	if images, ok := storages["nodeimages"].(genericrest.Getter); ok && p != nil {
+		storages[PullSecretsPath] = &pullSecretsREST{images: images, secrets: p}
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
 
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/registry/rest"
 )
 
 // oneImage replaces the store of NodeImages.
@@ -50,7 +52,7 @@ func TestPullSecretsAreThoseThatTheNodeImageNames(t *testing.T) {
 	}
 	var broken error
 	storage := map[string]genericrest.Storage{"nodeimages": oneImage{image: image}}
-	AddPullSecrets(storage, &PullSecrets{Namespace: namespace, Read: func(_ context.Context, name string) (*corev1.Secret, error) {
+	secrets := &PullSecrets{Namespace: namespace, Read: func(_ context.Context, name string) (*corev1.Secret, error) {
 		if broken != nil {
 			return nil, broken
 		}
@@ -58,7 +60,8 @@ func TestPullSecretsAreThoseThatTheNodeImageNames(t *testing.T) {
 			return secret.DeepCopy(), nil
 		}
 		return nil, apierrors.NewNotFound(corev1.Resource("secrets"), name)
-	}})
+	}}
+	extend(t, secrets, storage)
 	path := storage[PullSecretsPath].(genericrest.Getter)
 
 	object, err := path.Get(t.Context(), "n1", &metav1.GetOptions{})
@@ -77,8 +80,18 @@ func TestPullSecretsAreThoseThatTheNodeImageNames(t *testing.T) {
 	assert.ErrorContains(t, err, "read Secret kruise-daemon-config/a: connection lost")
 }
 
-func TestPullSecretsAreOfNodeImagesAlone(t *testing.T) {
-	storage := map[string]genericrest.Storage{"clonesets": oneImage{}}
-	AddPullSecrets(storage, &PullSecrets{})
+func TestPullSecretsAreServedOnlyIfTheServerCanReadThem(t *testing.T) {
+	storage := map[string]genericrest.Storage{"nodeimages": oneImage{}}
+	extend(t, nil, storage)
 	assert.Len(t, storage, 1)
+}
+
+// extend passes the storage to the kind, as the server does after it has opened the store.
+func extend(t *testing.T, secrets *PullSecrets, storage map[string]genericrest.Storage) {
+	t.Helper()
+	gate, err := features.New("")
+	require.NoError(t, err)
+	kind, ok := nodeImage(gate, secrets).(*rest.Kind[*apps.NodeImage])
+	require.True(t, ok)
+	kind.Extend(storage)
 }

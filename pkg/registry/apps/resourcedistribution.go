@@ -13,7 +13,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func resourceDistribution(gate featuregate.FeatureGate) rest.Row {
+func resourceDistribution(gate featuregate.FeatureGate) rest.AnyKind {
 	type distribution = apps.ResourceDistribution
 	return &rest.Kind[*distribution]{
 		Plural: "resourcedistributions", Singular: "resourcedistribution", Short: []string{"distributor"}, ClusterScoped: true,

@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func sidecarSet() rest.Row {
+func sidecarSet() rest.AnyKind {
 	type set = apps.SidecarSet
 	return &rest.Kind[*set]{
 		Plural: "sidecarsets", Singular: "sidecarset", ClusterScoped: true,

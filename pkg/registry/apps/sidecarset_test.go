@@ -7,10 +7,10 @@ import (
 )
 
 func TestSidecarSetIsDescribed(t *testing.T) {
-	row := sidecarSet()
-	narrow, wide := columns(row)
+	kind := sidecarSet()
+	narrow, wide := columns(kind)
 	assert.Equal(t, []string{"MATCHED", "UPDATED", "READY", "AGE"}, narrow)
 	assert.Empty(t, wide)
-	assert.Empty(t, row.Describe().Short)
-	assert.True(t, row.Describe().ClusterScoped)
+	assert.Empty(t, kind.Describe().Short)
+	assert.True(t, kind.Describe().ClusterScoped)
 }

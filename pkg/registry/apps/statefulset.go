@@ -17,7 +17,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func statefulSet(gate featuregate.FeatureGate) rest.Row {
+func statefulSet(gate featuregate.FeatureGate) rest.AnyKind {
 	type set = apps.StatefulSet
 	return &rest.Kind[*set]{
 		Plural: "statefulsets", Singular: "statefulset", Short: []string{"sts", "asts"},

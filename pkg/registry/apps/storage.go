@@ -6,9 +6,9 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-// Kinds returns the kinds of the group.
-func Kinds(gate featuregate.FeatureGate) []rest.Row {
-	return []rest.Row{
+// Kinds returns the kinds of the group. If secrets is nil, nodeimages/pullsecrets is not served.
+func Kinds(gate featuregate.FeatureGate, secrets *PullSecrets) []rest.AnyKind {
+	return []rest.AnyKind{
 		advancedCronJob(gate),
 		broadcastJob(gate),
 		cloneSet(gate),
@@ -17,7 +17,7 @@ func Kinds(gate featuregate.FeatureGate) []rest.Row {
 		ephemeralJob(gate),
 		imageListPullJob(gate),
 		imagePullJob(gate),
-		nodeImage(gate),
+		nodeImage(gate, secrets),
 		nodePodProbe(),
 		persistentPodState(),
 		podProbeMarker(gate),

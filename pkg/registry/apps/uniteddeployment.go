@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func unitedDeployment(gate featuregate.FeatureGate) rest.Row {
+func unitedDeployment(gate featuregate.FeatureGate) rest.AnyKind {
 	type united = apps.UnitedDeployment
 	return &rest.Kind[*united]{
 		Plural: "uniteddeployments", Singular: "uniteddeployment", Short: []string{"ud"},

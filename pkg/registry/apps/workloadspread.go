@@ -13,7 +13,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func workloadSpread(gate featuregate.FeatureGate) rest.Row {
+func workloadSpread(gate featuregate.FeatureGate) rest.AnyKind {
 	type spread = apps.WorkloadSpread
 	target := func(w *spread) apps.TargetReference {
 		if w.Spec.TargetRef == nil {

@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
@@ -20,7 +19,7 @@ import (
 )
 
 // Budgets lets admission update the status of budgets in the store without a request. Concurrent updates of one budget are
-// combined into one write. A Budgets is created before the store is open, and UpdateStatus fails until Opened has been called.
+// combined into one write. A Budgets is created before the store is open, and UpdateStatus fails until the kind is served.
 type Budgets struct {
 	status genericrest.Updater
 	writer *groupcommit.Writer[types.NamespacedName, *v1beta1.PodUnavailableBudget]
@@ -35,12 +34,9 @@ func NewBudgets() *Budgets {
 
 const budgetResource = "podunavailablebudgets"
 
-// Opened receives the storage of each kind, by path, and keeps that of budgets. It is called before the first request.
-func (b *Budgets) Opened(resource schema.GroupResource, storage map[string]genericrest.Storage) {
-	if resource != policy.Resource(budgetResource) {
-		return
-	}
-	if status, ok := storage[budgetResource+"/status"].(genericrest.Updater); ok {
+// open keeps the storage of /status, unless b is nil.
+func (b *Budgets) open(storages map[string]genericrest.Storage) {
+	if status, ok := storages[budgetResource+"/status"].(genericrest.Updater); ok && b != nil {
 		b.status = status
 	}
 }

@@ -23,6 +23,8 @@ import (
 
 	"kruise.io/kruise/pkg/apis/policy"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/registry/rest"
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
@@ -76,8 +78,19 @@ func (s *statuses) write(changed runtime.Object, over int) (bool, error) {
 	return ok, nil
 }
 
+// serve passes the storage to the kind, as the server does after it has opened the store.
+func serve(t *testing.T, b *Budgets, s *statuses) {
+	t.Helper()
+	gate, err := features.New("")
+	require.NoError(t, err)
+	kind, ok := podUnavailableBudget(gate, b).(*rest.Kind[*policy.PodUnavailableBudget])
+	require.True(t, ok)
+	kind.Extend(map[string]genericrest.Storage{budgetResource + "/status": s})
+}
+
 // open returns a budget that allows the given number of disruptions.
-func open(allowed int32) (*Budgets, *statuses) {
+func open(t *testing.T, allowed int32) (*Budgets, *statuses) {
+	t.Helper()
 	s := &statuses{budget: &policy.PodUnavailableBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "ns", Generation: 1},
 		Spec:       policy.PodUnavailableBudgetSpec{MinAvailable: new(intstr.FromInt32(1))},
@@ -86,8 +99,7 @@ func open(allowed int32) (*Budgets, *statuses) {
 		},
 	}}
 	b := NewBudgets()
-	b.Opened(schema.GroupResource{Resource: "others"}, map[string]genericrest.Storage{budgetResource + "/status": nil})
-	b.Opened(resource, map[string]genericrest.Storage{budgetResource + "/status": s})
+	serve(t, b, s)
 	return b, s
 }
 
@@ -113,11 +125,11 @@ func TestManyAtOnceSpendOneBudgetInFewWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx := warning.WithWarningRecorder(t.Context(), recorder{t})
-				b, s := open(20)
+				b, s := open(t, 20)
 				all := []*Budgets{b, b}
 				if servers == 2 {
 					all[1] = NewBudgets()
-					all[1].Opened(resource, map[string]genericrest.Storage{budgetResource + "/status": s})
+					serve(t, all[1], s)
 				}
 				errs := make([]error, 50)
 				var clients sync.WaitGroup
@@ -148,7 +160,7 @@ func TestManyAtOnceSpendOneBudgetInFewWrites(t *testing.T) {
 
 func TestDryRunsAmongOthersSpendNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, s := open(2)
+		b, s := open(t, 2)
 		var clients sync.WaitGroup
 		for i := range 20 {
 			clients.Go(func() { assert.NoError(t, evict(t.Context(), b, fmt.Sprintf("dry-%d", i), true)) })
@@ -162,7 +174,7 @@ func TestDryRunsAmongOthersSpendNothing(t *testing.T) {
 
 func TestStoreErrorReachesEveryCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, s := open(20)
+		b, s := open(t, 20)
 		s.fails = errors.New("no leader")
 		var clients sync.WaitGroup
 		for i := range 5 {

@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func podUnavailableBudget(gate featuregate.FeatureGate) rest.Row {
+func podUnavailableBudget(gate featuregate.FeatureGate, budgets *Budgets) rest.AnyKind {
 	type budget = policy.PodUnavailableBudget
 	return &rest.Kind[*budget]{
 		Plural: "podunavailablebudgets", Singular: "podunavailablebudget", Short: []string{"pub"},
@@ -25,7 +25,7 @@ func podUnavailableBudget(gate featuregate.FeatureGate) rest.Row {
 		Closed:     bothOff(gate, features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate),
 		Default:    install.AgreeOnProtection, Warnings: validation.WarnPodUnavailableBudget,
 		Validate: validation.ValidatePodUnavailableBudget, ValidateUpdate: validation.ValidatePodUnavailableBudgetUpdate,
-		ValidateStatus: validation.ValidatePodUnavailableBudgetStatusUpdate,
+		ValidateStatus: validation.ValidatePodUnavailableBudgetStatusUpdate, Extend: budgets.open,
 		Columns: []rest.Column[*budget]{
 			number("Allowed", "Number of Pods that can become unavailable now.", func(b *budget) int32 { return b.Status.UnavailableAllowed }),
 			number("Current", "Number of available Pods.", func(b *budget) int32 { return b.Status.CurrentAvailable }),

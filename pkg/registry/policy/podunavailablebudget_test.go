@@ -17,7 +17,7 @@ func kindWith(t *testing.T, gates map[string]bool) *rest.Kind[*policy.PodUnavail
 	gate, err := features.New("")
 	require.NoError(t, err)
 	require.NoError(t, gate.SetFromMap(gates))
-	kind, ok := podUnavailableBudget(featuregate.FeatureGate(gate)).(*rest.Kind[*policy.PodUnavailableBudget])
+	kind, ok := podUnavailableBudget(featuregate.FeatureGate(gate), nil).(*rest.Kind[*policy.PodUnavailableBudget])
 	require.True(t, ok)
 	return kind
 }

@@ -6,9 +6,9 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-// Kinds returns the kinds of the group.
-func Kinds(gate featuregate.FeatureGate) []rest.Row {
-	return []rest.Row{
-		podUnavailableBudget(gate),
+// Kinds returns the kinds of the group. budgets may be nil; otherwise it writes to the store of the kind.
+func Kinds(gate featuregate.FeatureGate, budgets *Budgets) []rest.AnyKind {
+	return []rest.AnyKind{
+		podUnavailableBudget(gate, budgets),
 	}
 }

@@ -12,42 +12,42 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 )
 
-// door refuses, with 403, to create or change objects of a kind whose feature gate is off, because no controller
+// gateCheck refuses, with 403, to create or change objects of a kind whose feature gate is off, because no controller
 // would act on them. Stored objects can still be read and deleted, and their status can be updated. Finalizers can be
 // removed from a terminating object.
-type door struct {
+type gateCheck struct {
 	resource schema.GroupResource
 	// gate is the name of the disabled feature gate, or empty.
 	gate string
 	next *earlySizeCheck
 }
 
-func (d *door) beginCreate(ctx context.Context, obj runtime.Object, options *metav1.CreateOptions) (registry.FinishFunc, error) {
-	if err := d.check(obj, false); err != nil {
+func (g *gateCheck) beginCreate(ctx context.Context, obj runtime.Object, options *metav1.CreateOptions) (registry.FinishFunc, error) {
+	if err := g.check(obj, false); err != nil {
 		return nil, err
 	}
-	return d.next.beginCreate(ctx, obj, options)
+	return g.next.beginCreate(ctx, obj, options)
 }
 
-func (d *door) beginUpdate(ctx context.Context, obj, old runtime.Object, options *metav1.UpdateOptions) (registry.FinishFunc, error) {
+func (g *gateCheck) beginUpdate(ctx context.Context, obj, old runtime.Object, options *metav1.UpdateOptions) (registry.FinishFunc, error) {
 	stored, err := meta.Accessor(old)
 	if err != nil {
 		return nil, fmt.Errorf("read the metadata of a stored object: %w", err)
 	}
-	if err := d.check(obj, stored.GetDeletionTimestamp() != nil); err != nil {
+	if err := g.check(obj, stored.GetDeletionTimestamp() != nil); err != nil {
 		return nil, err
 	}
-	return d.next.beginUpdate(ctx, obj, old, options)
+	return g.next.beginUpdate(ctx, obj, old, options)
 }
 
-func (d *door) check(obj runtime.Object, goes bool) error {
-	if d.gate == "" || goes {
+func (g *gateCheck) check(obj runtime.Object, terminating bool) error {
+	if g.gate == "" || terminating {
 		return nil
 	}
 	name := ""
 	if accessor, err := meta.Accessor(obj); err == nil {
 		name = accessor.GetName()
 	}
-	return apierrors.NewForbidden(d.resource, name, fmt.Errorf(
-		"feature-gate %s is not enabled; enable it with --feature-gates", d.gate))
+	return apierrors.NewForbidden(g.resource, name, fmt.Errorf(
+		"feature-gate %s is not enabled; enable it with --feature-gates", g.gate))
 }

@@ -79,17 +79,17 @@ func TestDoor(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := &door{resource: schema.GroupResource{Resource: "samples"}, gate: test.gate, next: &earlySizeCheck{}}
-			_, err := d.beginCreate(t.Context(), newSample(), &metav1.CreateOptions{})
+			check := &gateCheck{resource: schema.GroupResource{Resource: "samples"}, gate: test.gate, next: &earlySizeCheck{}}
+			_, err := check.beginCreate(t.Context(), newSample(), &metav1.CreateOptions{})
 			requireForbidden(t, test.createdFails, err)
-			_, err = d.beginUpdate(t.Context(), newSample(), test.old, &metav1.UpdateOptions{})
+			_, err = check.beginUpdate(t.Context(), newSample(), test.old, &metav1.UpdateOptions{})
 			requireForbidden(t, test.updFails, err)
 		})
 	}
 }
 
 func TestDoorKnowsObjectsAlone(t *testing.T) {
-	_, err := (&door{next: &earlySizeCheck{}}).beginUpdate(t.Context(), newSample(), &metav1.Status{}, &metav1.UpdateOptions{})
+	_, err := (&gateCheck{next: &earlySizeCheck{}}).beginUpdate(t.Context(), newSample(), &metav1.Status{}, &metav1.UpdateOptions{})
 	assert.ErrorContains(t, err, "read the metadata of a stored object")
 }
 

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
 
 	"kruise.io/kruise/pkg/registry/servable"
@@ -64,23 +65,26 @@ type Kind[T Object] struct {
 	Columns []Column[T]
 	// Scale is nil if the kind has no /scale.
 	Scale *Scale[T]
+	// Extend, if set, gets the storages of the kind, by path, before the first request is served. It may add subresources and
+	// keep storages.
+	Extend func(storages map[string]genericrest.Storage)
 }
 
-// Resource implements Row.
+// Resource implements AnyKind.
 func (k *Kind[T]) Resource() schema.GroupResource {
 	return k.Stored.WithResource(k.Plural).GroupResource()
 }
 
-// StoredVersion implements Row.
+// StoredVersion implements AnyKind.
 func (k *Kind[T]) StoredVersion() schema.GroupVersion { return k.Stored }
 
-// ServedVersions implements Row.
+// ServedVersions implements AnyKind.
 func (k *Kind[T]) ServedVersions() []schema.GroupVersion { return k.Served }
 
-// NewObject implements Row.
+// NewObject implements AnyKind.
 func (k *Kind[T]) NewObject() Object { return k.New() }
 
-// Describe implements Row.
+// Describe implements AnyKind.
 func (k *Kind[T]) Describe() Description {
 	return Description{
 		Singular: k.Singular, Short: k.Short, Categories: k.Categories, ClusterScoped: k.ClusterScoped,
@@ -88,10 +92,10 @@ func (k *Kind[T]) Describe() Description {
 	}
 }
 
-// Strategy implements Row.
+// Strategy implements AnyKind.
 func (k *Kind[T]) Strategy(typer runtime.ObjectTyper) Strategy { return k.strategy(typer) }
 
-// StatusStrategy implements Row.
+// StatusStrategy implements AnyKind.
 func (k *Kind[T]) StatusStrategy(typer runtime.ObjectTyper) Strategy {
 	return &statusStrategy[T]{strategy: k.strategy(typer)}
 }

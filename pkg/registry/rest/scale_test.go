@@ -123,6 +123,13 @@ func TestScaleOfTheStore(t *testing.T) {
 	assert.NotContains(t, storagesOf(t, kind, nil), "samples/scale")
 }
 
+func TestAKindExtendsItsStorages(t *testing.T) {
+	kind := newKind()
+	kind.Extend = func(storages map[string]genericrest.Storage) { storages["samples/copy"] = storages["samples"] }
+	storages := storagesOf(t, kind, nil)
+	assert.Same(t, storages["samples"], storages["samples/copy"])
+}
+
 // closedStore is a store that cannot be opened.
 type closedStore struct{}
 

@@ -32,14 +32,14 @@ func (s *store[T]) Categories() []string { return s.kind.Categories }
 // GetSingularName returns the singular name of the kind.
 func (s *store[T]) GetSingularName() string { return s.kind.Singular }
 
-// Storage implements Row.
+// Storage implements AnyKind.
 func (k *Kind[T]) Storage(
 	scheme *runtime.Scheme, options generic.RESTOptionsGetter, maxBytes int,
 ) (map[string]genericrest.Storage, error) {
 	main := k.strategy(scheme)
 	limit := &sizeLimit{bytes: maxBytes}
 	early := &earlySizeCheck{limit: limit}
-	entry := &door{resource: k.Resource(), gate: k.Closed, next: early}
+	check := &gateCheck{resource: k.Resource(), gate: k.Closed, next: early}
 	generics := &registry.Store{
 		NewFunc:                   func() runtime.Object { return k.New() },
 		NewListFunc:               k.NewList,
@@ -50,8 +50,8 @@ func (k *Kind[T]) Storage(
 		DeleteStrategy:            main,
 		ResetFieldsStrategy:       main,
 		TableConvertor:            &tableConvertor[T]{kind: k},
-		BeginCreate:               entry.beginCreate,
-		BeginUpdate:               entry.beginUpdate,
+		BeginCreate:               check.beginCreate,
+		BeginUpdate:               check.beginUpdate,
 	}
 	if err := generics.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options}); err != nil {
 		return nil, fmt.Errorf("open the store of %s: %w", k.Resource(), err)
@@ -71,6 +71,9 @@ func (k *Kind[T]) Storage(
 	}
 	if k.Scale != nil {
 		storage[k.Plural+"/scale"] = newScaleREST(k, generics)
+	}
+	if k.Extend != nil {
+		k.Extend(storage)
 	}
 	return storage, nil
 }

@@ -118,9 +118,9 @@ func (x *execution) remember() {
 	v := x.view
 	kept := v.memory
 	kept.attempted, kept.unresolved = x.attempted, x.unresolved
-	for id, tried := range v.memory.attempted {
+	for id, attempt := range v.memory.attempted {
 		if _, again := kept.attempted[id]; !again && !x.created[id] && !v.arrived(id) && v.memory.mayArrive(id, v.Now) {
-			kept.attempted[id] = tried
+			kept.attempted[id] = attempt
 		}
 	}
 	x.memories.keep(v.Object.GetUID(), kept)

@@ -14,10 +14,10 @@ import (
 	"kruise.io/kruise/pkg/workload/readiness"
 )
 
-// WorthAPass reports whether a change of a Pod may change what a pass does. Most of what the kubelet writes into a status
+// NeedsReconcile reports whether a change of a Pod may change what a pass does. Most of what the kubelet writes into a status
 // changes nothing. While an update, a hook or a grace period is in progress in a Pod, every change of the Pod counts, because
 // the pass may wait for it.
-func WorthAPass(before, after metav1.Object) bool {
+func NeedsReconcile(before, after metav1.Object) bool {
 	b, ok := before.(*corev1.Pod)
 	a, okAfter := after.(*corev1.Pod)
 	if !ok || !okAfter || !settled(b) || !settled(a) {

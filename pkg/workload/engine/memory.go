@@ -33,8 +33,8 @@ func (m *memory) mayArrive(id string, now time.Time) bool { return m.arrivesFor(
 
 // arrivesFor returns how long the creation of an instance may still take to arrive, or zero.
 func (m *memory) arrivesFor(id string, now time.Time) time.Duration {
-	if tried, found := m.attempted[id]; found {
-		return max(0, arrivesWithin-now.Sub(tried))
+	if attempt, found := m.attempted[id]; found {
+		return max(0, arrivesWithin-now.Sub(attempt))
 	}
 	return 0
 }

@@ -140,8 +140,8 @@ func (v *View) applied(pod *corev1.Pod, update *PodUpdate) (*corev1.Pod, error) 
 	return after, nil
 }
 
-// wholeUpdate returns the Pod with the complete update in it, as if there were no grace period.
-func (v *View) wholeUpdate(update *PodUpdate) (*corev1.Pod, error) {
+// completeUpdate returns the Pod with the complete update in it, as if there were no grace period.
+func (v *View) completeUpdate(update *PodUpdate) (*corev1.Pod, error) {
 	after := update.Pod.DeepCopy()
 	if err := update.Change.Apply(after, update.Target.Name, v.Now); err != nil {
 		return nil, err

@@ -167,7 +167,7 @@ func (x *execution) tryUpdate(ctx context.Context, update *PodUpdate) error {
 	if !x.view.UpdateFailed || !update.Change.Interrupts(update.Pod) {
 		return nil
 	}
-	after, err := x.view.wholeUpdate(update)
+	after, err := x.view.completeUpdate(update)
 	if err != nil {
 		return err
 	}

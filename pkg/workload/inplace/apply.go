@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/containerreport"
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
@@ -78,7 +78,7 @@ func (c *Change) applyTurn(pod *corev1.Pod, state *record.State, now time.Time) 
 // recordTurn records what runs in the containers whose image changes. It does not touch the records of other containers: they
 // stay valid for the instances that those containers were given.
 func recordTurn(s *record.State, pod *corev1.Pod, turn *Change) {
-	report, err := containermeta.Read(pod)
+	report, err := containerreport.Read(pod)
 	if err != nil {
 		report = nil
 	}
@@ -98,7 +98,7 @@ func recordTurn(s *record.State, pod *corev1.Pod, turn *Change) {
 }
 
 // Record returns what runs in a container and the image in its spec. The Pod must be the version that a write replaces.
-func Record(pod *corev1.Pod, container *corev1.Container, report *containermeta.Report) record.ContainerStatus {
+func Record(pod *corev1.Pod, container *corev1.Container, report *containerreport.Report) record.ContainerStatus {
 	before := record.ContainerStatus{Image: container.Image}
 	if status := containerStatus(pod, container.Name); status != nil {
 		before.ImageID, before.ContainerID = status.ImageID, status.ContainerID
@@ -117,7 +117,7 @@ func (c *Change) unfinished(pod *corev1.Pod) map[string]record.ContainerStatus {
 	if err != nil || previous == nil {
 		return nil
 	}
-	report, err := containermeta.Read(pod)
+	report, err := containerreport.Read(pod)
 	if err != nil {
 		report = nil
 	}

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/containerreport"
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
@@ -54,7 +54,7 @@ func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
 	if grace != nil {
 		return Progress{}, nil
 	}
-	report, err := containermeta.Read(pod)
+	report, err := containerreport.Read(pod)
 	if err != nil {
 		report = nil // The agent will replace the report.
 	}
@@ -118,7 +118,7 @@ func (f *findings) doubt(patience time.Duration, format string, args ...any) {
 	f.patience = max(f.patience, patience)
 }
 
-func examine(pod *corev1.Pod, state *record.State, report *containermeta.Report) (f findings) {
+func examine(pod *corev1.Pod, state *record.State, report *containerreport.Report) (f findings) {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
 		recorded, found := state.LastContainerStatuses[container.Name]
@@ -155,10 +155,10 @@ func touched(s *record.State, container string) bool {
 
 // examineEnvironment checks every container of the update that reads metadata: was its instance started with the Pod's current
 // values? Only the node agent's report proves this.
-func (f *findings) examineEnvironment(pod *corev1.Pod, state *record.State, report *containermeta.Report) {
+func (f *findings) examineEnvironment(pod *corev1.Pod, state *record.State, report *containerreport.Report) {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
-		variables := containermeta.VariablesOf(container)
+		variables := containerreport.VariablesOf(container)
 		if len(variables) == 0 || !touched(state, container.Name) {
 			continue
 		}
@@ -169,7 +169,7 @@ func (f *findings) examineEnvironment(pod *corev1.Pod, state *record.State, repo
 		}
 		status, entry := containerStatus(pod, container.Name), report.Find(container.Name)
 		if status == nil || entry == nil || entry.ContainerID != status.ContainerID ||
-			entry.Hashes.ExtractedEnvFromMetadataHash != containermeta.Expected(variables, pod.Labels, pod.Annotations) {
+			entry.Hashes.ExtractedEnvFromMetadataHash != containerreport.Expected(variables, pod.Labels, pod.Annotations) {
 			f.pending = true
 		}
 	}

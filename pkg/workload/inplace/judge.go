@@ -3,7 +3,7 @@ package inplace
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/containerreport"
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
@@ -29,7 +29,7 @@ const (
 // the node counts only after the node has observed the newest spec, if the node reports a generation.
 //
 // The node agent reports what an instance was created from. Without an agent's report, the image in the status decides.
-func Judge(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus, report *containermeta.Report) Verdict {
+func Judge(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus, report *containerreport.Report) Verdict {
 	status := containerStatus(pod, container.Name)
 	if status == nil || status.ContainerID == "" || !nodeSawSpec(pod) {
 		return Pending
@@ -56,7 +56,7 @@ func Judge(pod *corev1.Pod, container *corev1.Container, recorded record.Contain
 }
 
 // reported returns what the agent reports about the instance in the status, or nil.
-func reported(report *containermeta.Report, status *corev1.ContainerStatus) *containermeta.Container {
+func reported(report *containerreport.Report, status *corev1.ContainerStatus) *containerreport.Container {
 	entry := report.Find(status.Name)
 	if entry != nil && entry.ContainerID != status.ContainerID {
 		return nil
@@ -97,7 +97,7 @@ const (
 // createdFrom compares an instance, which is not the recorded one, with the spec, using the agent's report. The kubelet's hash
 // is only compared with the hash of the recorded instance. A different hash proves a different spec. There is no third spec
 // between the record and the current spec; if there was one, the record has no hash.
-func createdFrom(container *corev1.Container, recorded record.ContainerStatus, entry *containermeta.Container) origin {
+func createdFrom(container *corev1.Container, recorded record.ContainerStatus, entry *containerreport.Container) origin {
 	switch {
 	case entry == nil:
 		return unknown

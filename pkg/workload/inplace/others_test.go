@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/containerreport"
 )
 
 // Two controllers update containers of one Pod at the same time: a workload updates its own container, and a SidecarSet updates
@@ -18,7 +18,7 @@ func TestUpdateIgnoresContainersOfOtherControllers(t *testing.T) {
 	pod := runningPod("A")
 	report(t, pod)
 	sidecar := &pod.Spec.Containers[1]
-	known, err := containermeta.Read(pod)
+	known, err := containerreport.Read(pod)
 	require.NoError(t, err)
 	recorded := Record(pod, sidecar, known)
 	sidecar.Image = "side:2"
@@ -26,7 +26,7 @@ func TestUpdateIgnoresContainersOfOtherControllers(t *testing.T) {
 	change := &Change{Images: map[string]string{"main": "main:2"}}
 	require.NoError(t, change.Apply(pod, "web-2", now))
 	containerStatus(pod, "main").ContainerID, containerStatus(pod, "main").Image = "containerd://mainB", "main:2"
-	report(t, pod, func(c *containermeta.Container) {
+	report(t, pod, func(c *containerreport.Container) {
 		if c.Name == "main" {
 			c.Image = "main:2"
 		}
@@ -34,7 +34,7 @@ func TestUpdateIgnoresContainersOfOtherControllers(t *testing.T) {
 	progress, err := Evaluate(pod, nil)
 	require.NoError(t, err)
 	assert.True(t, progress.Complete, "the workload's own container is new, the sidecar still old")
-	known, err = containermeta.Read(pod)
+	known, err = containerreport.Read(pod)
 	require.NoError(t, err)
 	assert.Equal(t, Pending, Judge(pod, sidecar, recorded, known), "and the sidecar's controller waits for its own")
 
@@ -55,7 +55,7 @@ func TestEnvironmentsOfOtherContainersAreNotWaitedFor(t *testing.T) {
 	change, possible := Plan(from, to, Options{EnvFromMetadata: true})
 	require.True(t, possible)
 	require.NoError(t, change.Apply(pod, "web-2", now))
-	report(t, pod, func(c *containermeta.Container) {
+	report(t, pod, func(c *containerreport.Container) {
 		if c.Name == "side" {
 			c.Hashes.ExtractedEnvFromMetadataHash++
 		}

@@ -7,7 +7,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/containerreport"
 )
 
 // Options say what may change in place besides images and metadata.
@@ -104,7 +104,7 @@ func (c *Change) takeEnv(to *corev1.PodSpec) {
 	taken := metav1.ObjectMeta{Labels: map[string]string{}, Annotations: map[string]string{}}
 	for i := range to.Containers {
 		var read metav1.ObjectMeta
-		for _, v := range containermeta.VariablesOf(&to.Containers[i]) {
+		for _, v := range containerreport.VariablesOf(&to.Containers[i]) {
 			if value, found := c.Labels.Set[v.Key]; found && v.Label {
 				read.Labels = with(read.Labels, v.Key, value)
 			}

@@ -11,18 +11,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/containermeta"
+	"kruise.io/kruise/pkg/containerreport"
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 // report writes a report in which every instance was started with the Pod's current values, unless edits change it.
-func report(t *testing.T, pod *corev1.Pod, edits ...func(*containermeta.Container)) {
+func report(t *testing.T, pod *corev1.Pod, edits ...func(*containerreport.Container)) {
 	t.Helper()
-	var r containermeta.Report
+	var r containerreport.Report
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
-		entry := containermeta.Container{Name: c.Name, ContainerID: containerStatus(pod, c.Name).ContainerID}
-		entry.Hashes.ExtractedEnvFromMetadataHash = containermeta.Expected(containermeta.VariablesOf(c), pod.Labels, pod.Annotations)
+		entry := containerreport.Container{Name: c.Name, ContainerID: containerStatus(pod, c.Name).ContainerID}
+		entry.Hashes.ExtractedEnvFromMetadataHash = containerreport.Expected(containerreport.VariablesOf(c), pod.Labels, pod.Annotations)
 		for _, edit := range edits {
 			edit(&entry)
 		}
@@ -33,22 +33,22 @@ func report(t *testing.T, pod *corev1.Pod, edits ...func(*containermeta.Containe
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, pub.RuntimeContainerMetaKey, string(text))
 }
 
-func hashed(hash uint64) func(*containermeta.Container) {
-	return func(c *containermeta.Container) { c.Hashes.PlainHash = hash }
+func hashed(hash uint64) func(*containerreport.Container) {
+	return func(c *containerreport.Container) { c.Hashes.PlainHash = hash }
 }
 
-func from(image string) func(*containermeta.Container) {
-	return func(c *containermeta.Container) { c.Image = image }
+func from(image string) func(*containerreport.Container) {
+	return func(c *containerreport.Container) { c.Image = image }
 }
 
 // instanceID sets the instance of an entry.
-func instanceID(id string) func(*containermeta.Container) {
-	return func(c *containermeta.Container) { c.ContainerID = "containerd://main" + id }
+func instanceID(id string) func(*containerreport.Container) {
+	return func(c *containerreport.Container) { c.ContainerID = "containerd://main" + id }
 }
 
 // Cases inplace-update 13, 15.
 func TestEvaluateWithAReport(t *testing.T) {
-	type entry = []func(*containermeta.Container)
+	type entry = []func(*containerreport.Container)
 	tests := map[string]struct {
 		update string
 		// before and after are the reports on instances A and B.

@@ -1,5 +1,5 @@
-// Package kinds describes the workload kinds, those of Kubernetes and of this project, that have Pods. One row of its table
-// holds everything that the rest of the program needs to know about a kind: what its replicas, Pod template and claims are,
+// Package kinds describes the workload kinds, those of Kubernetes and of this project, that have Pods. A Kind
+// holds everything that the rest of the program needs to know about it: what its replicas, Pod template and claims are,
 // whether it owns Pods, and in which order it updates them. No other list of workload kinds is allowed; a test checks the source
 // for such lists.
 //

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Object is a workload of a kind in the table, in the version of the row's Resource.
+// Object is a workload of a kind in the table, in the version of the kind's Resource.
 type Object interface {
 	metav1.Object
 	runtime.Object
@@ -61,10 +61,10 @@ type Kind struct {
 // All returns the table. Callers must not change it.
 func All() []*Kind { return table }
 
-// Of returns the row of a kind, or nil.
+// Of returns what is known about a kind, or nil.
 func Of(kind schema.GroupKind) *Kind { return byKind[kind] }
 
-// OfResource returns the row of a resource, or nil.
+// OfResource returns the kind of a resource, or nil.
 func OfResource(resource schema.GroupResource) *Kind {
 	for _, kind := range table {
 		if kind.Resource.GroupResource() == resource {
@@ -74,10 +74,10 @@ func OfResource(resource schema.GroupResource) *Kind {
 	return nil
 }
 
-// OfObject returns the row of a typed object, or nil.
+// OfObject returns the kind of a typed object, or nil.
 func OfObject(object any) *Kind { return byType[reflect.TypeOf(object)] }
 
-// OfController returns the row of the kind that controls an object, or nil.
+// OfController returns the kind of the object that controls an object, or nil.
 func OfController(object metav1.Object) *Kind {
 	if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
 		return Of(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind())

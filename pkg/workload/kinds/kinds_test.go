@@ -24,7 +24,7 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// TestKindsAreThoseOfTheClients compares each row with what the clients know about its kind.
+// TestKindsAreThoseOfTheClients compares each kind with what the clients know about its kind.
 func TestKindsAreThoseOfTheClients(t *testing.T) {
 	for _, kind := range kinds.All() {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestReplicas(t *testing.T) {
 }
 
 // keyed are the two other tables of workload kinds that are allowed. They map kinds to informers and clients, which this package
-// does not know. Tests beside them compare them with the rows.
+// does not know. Tests beside them compare them with this one.
 var keyed = sets.New("controller/workloads.go", "workloadclient/client.go")
 
 // TestNothingElseListsWorkloadKinds checks the source for a list, map or switch that names two or more kinds.

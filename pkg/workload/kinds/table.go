@@ -109,9 +109,9 @@ var (
 )
 
 func index[K comparable](key func(*Kind) K) map[K]*Kind {
-	rows := make(map[K]*Kind, len(table))
+	byKey := make(map[K]*Kind, len(table))
 	for _, kind := range table {
-		rows[key(kind)] = kind
+		byKey[key(kind)] = kind
 	}
-	return rows
+	return byKey
 }

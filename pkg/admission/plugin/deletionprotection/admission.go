@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -48,7 +50,13 @@ type Plugin struct {
 var (
 	_ admission.ValidationInterface     = &Plugin{}
 	_ admission.InitializationValidator = &Plugin{}
+	_ initializer.WantsReviewClients    = &Plugin{}
 )
+
+// SetReviewClients implements initializer.WantsReviewClients.
+func (p *Plugin) SetReviewClients(host kubernetes.Interface, metadata metadata.Interface) {
+	p.Host, p.Metadata = host, metadata
+}
 
 // ValidateInitialization implements admission.InitializationValidator.
 func (p *Plugin) ValidateInitialization() error {

@@ -4,14 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/client-go/util/workqueue"
 
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/apps"
@@ -20,8 +21,10 @@ import (
 // PluginName is the plugin's name in flags.
 const PluginName = "CloneSetPodsToDelete"
 
-// workers is how many Pods one request reads in parallel.
-const workers = 16
+// mostNames limits how many Pods one CloneSet may name at once.
+const mostNames = 1000
+
+var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // Register adds the plugin to the list.
 func Register(plugins *admission.Plugins) {
@@ -36,7 +39,7 @@ func New() *Plugin {
 // Plugin is the admission plugin.
 type Plugin struct {
 	*admission.Handler
-	initializer.HostClient
+	initializer.MetadataClient
 }
 
 var (
@@ -46,7 +49,7 @@ var (
 
 // ValidateInitialization implements admission.InitializationValidator.
 func (p *Plugin) ValidateInitialization() error {
-	return initializer.Initialized(PluginName, &p.HostClient)
+	return initializer.Initialized(PluginName, &p.MetadataClient)
 }
 
 // Validate implements admission.ValidationInterface.
@@ -59,12 +62,13 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	if old, ok := attributes.GetOldObject().(*apps.CloneSet); ok {
 		known = old.Spec.ScaleStrategy.PodsToDelete
 	}
-	problems := p.check(ctx, cloneSet, known)
-	var errs field.ErrorList
-	for _, problem := range problems {
-		if problem != nil {
-			errs = append(errs, problem)
-		}
+	added := sets.New(cloneSet.Spec.ScaleStrategy.PodsToDelete...).Delete(known...)
+	if added.Len() == 0 {
+		return nil
+	}
+	errs, err := p.check(ctx, cloneSet, added, attributes.GetOperation() == admission.Create)
+	if err != nil {
+		return apierrors.NewInternalError(err)
 	}
 	if len(errs) == 0 {
 		return nil
@@ -72,33 +76,65 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return apierrors.NewInvalid(apps.Kind("CloneSet"), cloneSet.Name, errs)
 }
 
-// check returns the problem of each name in the list. The entry is nil if the name is valid.
-func (p *Plugin) check(ctx context.Context, cloneSet *apps.CloneSet, known []string) []*field.Error {
-	names := cloneSet.Spec.ScaleStrategy.PodsToDelete
-	problems := make([]*field.Error, len(names))
-	workqueue.ParallelizeUntil(ctx, workers, len(names), func(i int) {
-		if !slices.Contains(known, names[i]) {
-			problems[i] = p.checkPod(ctx, cloneSet, names[i], field.NewPath("spec", "scaleStrategy", "podsToDelete").Index(i))
+// check returns the problems of the added names. It reads Pods at most once, however many names there are.
+func (p *Plugin) check(ctx context.Context, cloneSet *apps.CloneSet, added sets.Set[string], create bool) (field.ErrorList, error) {
+	at, names := field.NewPath("spec", "scaleStrategy", "podsToDelete"), cloneSet.Spec.ScaleStrategy.PodsToDelete
+	switch {
+	case create:
+		return field.ErrorList{field.Forbidden(at, "a new CloneSet owns no Pods; name them after its creation")}, nil
+	case len(names) > mostNames:
+		return field.ErrorList{field.Invalid(at, len(names), fmt.Sprintf(
+			"must list at most %d names; add the others after these Pods are deleted", mostNames))}, nil
+	}
+	var errs field.ErrorList
+	for i, name := range names {
+		if added.Has(name) && (name == "" || len(content.IsPathSegmentName(name)) > 0) {
+			errs = append(errs, field.Invalid(at.Index(i), name, "is not a valid Pod name"))
 		}
-	})
-	return problems
+	}
+	if len(errs) > 0 {
+		return errs, nil
+	}
+	own, err := p.own(ctx, cloneSet, added)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		pod := own[name]
+		switch {
+		case !added.Has(name):
+		case pod == nil:
+			errs = append(errs, field.Invalid(at.Index(i), name,
+				fmt.Sprintf("no Pod of this name in namespace %s belongs to this CloneSet", cloneSet.Namespace)))
+		case pod.DeletionTimestamp != nil:
+			errs = append(errs, field.Invalid(at.Index(i), name, "the Pod is being deleted already"))
+		}
+	}
+	return errs, nil
 }
 
-// checkPod returns nil if the Pod exists, is not terminating and belongs to the CloneSet.
-func (p *Plugin) checkPod(ctx context.Context, cloneSet *apps.CloneSet, name string, at *field.Path) *field.Error {
-	if len(name) == 0 || len(content.IsPathSegmentName(name)) > 0 {
-		return field.Invalid(at, name, "is not a valid Pod name")
+// own returns the Pods that the CloneSet controls, by name. It returns only the named Pod if there is one name. A Pod whose labels
+// do not match the selector is not among them, because the CloneSet releases it.
+func (p *Plugin) own(
+	ctx context.Context, cloneSet *apps.CloneSet, names sets.Set[string],
+) (map[string]*metav1.PartialObjectMetadata, error) {
+	selector, err := metav1.LabelSelectorAsSelector(cloneSet.Spec.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("parse spec.selector: %w", err)
 	}
-	pod, err := p.Host.CoreV1().Pods(cloneSet.Namespace).Get(ctx, name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return field.Invalid(at, name, "no such Pod in namespace "+cloneSet.Namespace)
-	case err != nil:
-		return field.InternalError(at, fmt.Errorf("get Pod %s: %w", name, err))
-	case !metav1.IsControlledBy(pod, cloneSet):
-		return field.Invalid(at, name, "the Pod does not belong to this CloneSet")
-	case pod.DeletionTimestamp != nil:
-		return field.Invalid(at, name, "the Pod is being deleted already")
+	options := metav1.ListOptions{LabelSelector: selector.String()}
+	if names.Len() == 1 {
+		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, names.UnsortedList()[0]).String()
 	}
-	return nil
+	list, err := p.Metadata.Resource(pods).Namespace(cloneSet.Namespace).List(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("list Pods of CloneSet %s/%s: %w", cloneSet.Namespace, cloneSet.Name, err)
+	}
+	own := make(map[string]*metav1.PartialObjectMetadata, len(list.Items))
+	for i := range list.Items {
+		if pod := &list.Items[i]; metav1.IsControlledBy(pod, cloneSet) {
+			own[pod.Name] = pod
+		}
+	}
+	return own, nil
 }

@@ -39,11 +39,12 @@ func Register(plugins *admission.Plugins) {
 // Plugin is the admission plugin.
 type Plugin struct {
 	*admission.Handler
-	clock      clock.PassiveClock
-	gate       featuregate.FeatureGate
-	host       kubernetes.Interface
-	owners     owners.Finder
-	namespaces corelisters.NamespaceLister
+	clock clock.PassiveClock
+	gate  featuregate.FeatureGate
+	// host reads Pods. shared is the client of all plugins and sends events.
+	host, shared kubernetes.Interface
+	owners       owners.Finder
+	namespaces   corelisters.NamespaceLister
 	// known caches the budgets, indexed by target. budgets stores their grants.
 	known   cache.Indexer
 	budgets initializer.Budgets

@@ -41,11 +41,18 @@ var (
 	_ initializer.WantsBudgets                            = &Plugin{}
 	_ initializer.WantsMetadataClient                     = &Plugin{}
 	_ initializer.WantsProtectionLog                      = &Plugin{}
+	_ initializer.WantsReviewClients                      = &Plugin{}
 )
 
 // SetExternalKubeClientSet sets the client of the host cluster.
 func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) {
-	p.host, p.owners.Host = client, client
+	p.shared, p.host, p.owners.Host = client, client, client
+}
+
+// SetReviewClients sets the clients that read Pods and their owners, in place of the shared ones. Events are sent by the shared
+// client, so refusals do not delay reads.
+func (p *Plugin) SetReviewClients(host kubernetes.Interface, metadata metadata.Interface) {
+	p.host, p.owners.Host, p.owners.Metadata = host, host, metadata
 }
 
 // SetRESTMapper sets the mapper for kinds of the host cluster.
@@ -65,7 +72,7 @@ func (p *Plugin) sendEvents() {
 	utilruntime.Must(clientscheme.AddToScheme(scheme))
 	utilruntime.Must(v1beta1.AddToScheme(scheme))
 	broadcaster := record.NewBroadcaster()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: p.host.CoreV1().Events("")})
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: p.shared.CoreV1().Events("")})
 	p.events = broadcaster.NewRecorder(scheme, corev1.EventSource{Component: eventSource})
 	go func() {
 		<-p.drained

@@ -1,6 +1,6 @@
 package v1alpha1
 
-import "kruise.io/kruise/pkg/apis/metadata"
+import "kruise.io/kruise/pkg/apis/annotation"
 
 // KeptFieldsAnnotation holds, on an object shown as v1alpha1, what only v1beta1 can say,
 // so that a write through v1alpha1 does not lose it. Its value is JSON, a kept type of the
@@ -9,19 +9,19 @@ const KeptFieldsAnnotation = "apps.kruise.io/v1beta1-fields"
 
 // withKept returns annotations that hold kept too.
 func withKept(annotations map[string]string, kept any) (map[string]string, error) {
-	return metadata.Keep(annotations, KeptFieldsAnnotation, kept)
+	return annotation.Keep(annotations, KeptFieldsAnnotation, kept)
 }
 
 // takeKept reads what withKept wrote into kept, and returns the annotations without it. A text
 // that is not ours is left as it is.
 func takeKept[T any](annotations map[string]string, kept *T) (rest map[string]string, found bool) {
-	return metadata.Take(annotations, KeptFieldsAnnotation, kept)
+	return annotation.Take(annotations, KeptFieldsAnnotation, kept)
 }
 
 func with(values map[string]string, key, value string) map[string]string {
-	return metadata.With(values, key, value)
+	return annotation.With(values, key, value)
 }
 
 func without(values map[string]string, key string) map[string]string {
-	return metadata.Without(values, key)
+	return annotation.Without(values, key)
 }

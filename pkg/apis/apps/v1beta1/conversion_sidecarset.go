@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
 
+	"kruise.io/kruise/pkg/apis/annotation"
 	"kruise.io/kruise/pkg/apis/apps"
-	"kruise.io/kruise/pkg/apis/metadata"
 )
 
 // KeptFieldsAnnotation holds what only v1alpha1 can say, so that v1alpha1 shows an object as it
@@ -39,7 +39,7 @@ func Convert_apps_SidecarSet_To_v1beta1_SidecarSet(in *apps.SidecarSet, out *Sid
 	kept := keptSidecarSet{Namespace: in.Spec.Namespace, NamespaceSelector: in.Spec.NamespaceSelector}
 	out.Spec.NamespaceSelector = selectNamespace(in.Spec.Namespace)
 	var err error
-	out.Annotations, err = metadata.Keep(out.Annotations, KeptFieldsAnnotation, kept)
+	out.Annotations, err = annotation.Keep(out.Annotations, KeptFieldsAnnotation, kept)
 	return err
 }
 
@@ -52,7 +52,7 @@ func Convert_v1beta1_SidecarSet_To_apps_SidecarSet(in *SidecarSet, out *apps.Sid
 		kept  keptSidecarSet
 		found bool
 	)
-	if out.Annotations, found = metadata.Take(out.Annotations, KeptFieldsAnnotation, &kept); !found || kept.Namespace == "" {
+	if out.Annotations, found = annotation.Take(out.Annotations, KeptFieldsAnnotation, &kept); !found || kept.Namespace == "" {
 		return nil
 	}
 	if apiequality.Semantic.DeepEqual(in.Spec.NamespaceSelector, selectNamespace(kept.Namespace)) {

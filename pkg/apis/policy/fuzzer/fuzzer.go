@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"sigs.k8s.io/randfill"
 
-	"kruise.io/kruise/pkg/apis/metadata"
+	"kruise.io/kruise/pkg/apis/annotation"
 	"kruise.io/kruise/pkg/apis/policy"
 	"kruise.io/kruise/pkg/apis/policy/v1alpha1"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
@@ -21,7 +21,7 @@ func fuzzBudget(budget *policy.PodUnavailableBudget, c randfill.Continue) {
 	c.FillNoCustom(budget)
 	for _, setting := range policy.Protections() {
 		if text := setting.Text(&budget.Spec); text != "" && c.Bool() {
-			budget.Annotations = metadata.With(budget.Annotations, setting.Annotation, text)
+			budget.Annotations = annotation.With(budget.Annotations, setting.Annotation, text)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func fuzzV1alpha1Budget(budget *v1alpha1.PodUnavailableBudget, c randfill.Contin
 		pub.PubProtectTotalReplicasKey: {"15", "007", "0", "-1", "abc", "", "99999999999"},
 	} {
 		if c.Bool() {
-			budget.Annotations = metadata.With(budget.Annotations, key, texts[c.Intn(len(texts))])
+			budget.Annotations = annotation.With(budget.Annotations, key, texts[c.Intn(len(texts))])
 		}
 	}
 }

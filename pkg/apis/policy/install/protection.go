@@ -1,7 +1,7 @@
 package install
 
 import (
-	"kruise.io/kruise/pkg/apis/metadata"
+	"kruise.io/kruise/pkg/apis/annotation"
 	"kruise.io/kruise/pkg/apis/policy"
 )
 
@@ -22,9 +22,9 @@ func AgreeOnProtection(budget, old *policy.PodUnavailableBudget) {
 		case annotated && !fieldChanged:
 			setting.Set(&budget.Spec, text)
 		case fieldChanged && !annotated && found && field == "":
-			budget.Annotations = metadata.Without(budget.Annotations, setting.Annotation)
+			budget.Annotations = annotation.Without(budget.Annotations, setting.Annotation)
 		case fieldChanged && !annotated && found:
-			budget.Annotations = metadata.With(budget.Annotations, setting.Annotation, field)
+			budget.Annotations = annotation.With(budget.Annotations, setting.Annotation, field)
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
 
-	"kruise.io/kruise/pkg/apis/metadata"
+	"kruise.io/kruise/pkg/apis/annotation"
 	"kruise.io/kruise/pkg/apis/policy"
 )
 
@@ -34,7 +34,7 @@ func Convert_v1alpha1_PodUnavailableBudget_To_policy_PodUnavailableBudget(
 		return err
 	}
 	var kept keptBudget
-	out.Annotations, _ = metadata.Take(out.Annotations, KeptFieldsAnnotation, &kept)
+	out.Annotations, _ = annotation.Take(out.Annotations, KeptFieldsAnnotation, &kept)
 	out.Spec.IgnoredPodSelector, out.Spec.UnhealthyPodEvictionPolicy = kept.IgnoredPodSelector, kept.UnhealthyPodEvictionPolicy
 	for _, setting := range policy.Protections() {
 		text, found := out.Annotations[setting.Annotation]
@@ -43,7 +43,7 @@ func Convert_v1alpha1_PodUnavailableBudget_To_policy_PodUnavailableBudget(
 		}
 		setting.Set(&out.Spec, text)
 		if shown, only := kept.Annotations[setting.Annotation]; only && shown == text {
-			out.Annotations = metadata.Without(out.Annotations, setting.Annotation)
+			out.Annotations = annotation.Without(out.Annotations, setting.Annotation)
 		}
 	}
 	return nil
@@ -63,16 +63,16 @@ func Convert_policy_PodUnavailableBudget_To_v1alpha1_PodUnavailableBudget(
 		if want == "" || found && setting.Usual(text) == want {
 			continue
 		}
-		out.Annotations = metadata.With(out.Annotations, setting.Annotation, want)
+		out.Annotations = annotation.With(out.Annotations, setting.Annotation, want)
 		if !found {
-			kept.Annotations = metadata.With(kept.Annotations, setting.Annotation, want)
+			kept.Annotations = annotation.With(kept.Annotations, setting.Annotation, want)
 		}
 	}
 	if kept.Annotations == nil && kept.IgnoredPodSelector == nil && kept.UnhealthyPodEvictionPolicy == nil {
 		return nil
 	}
 	var err error
-	out.Annotations, err = metadata.Keep(out.Annotations, KeptFieldsAnnotation, kept)
+	out.Annotations, err = annotation.Keep(out.Annotations, KeptFieldsAnnotation, kept)
 	return err
 }
 

@@ -1,0 +1,151 @@
+package containerreporter
+
+import (
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/containerreport"
+	"kruise.io/kruise/pkg/workload/inplace/record"
+)
+
+const (
+	kruiseGroup = "apps.kruise.io"
+	// sidecarSetHashKey marks Pods with injected sidecars.
+	sidecarSetHashKey = "kruise.io/sidecarset-hash"
+)
+
+// knownPod is the cached summary of a Pod. For a Pod that the agent does not report on, only ObjectMeta is set.
+type knownPod struct {
+	// ObjectMeta holds only the namespace, name, UID and resourceVersion.
+	metav1.ObjectMeta
+	reports bool
+	// held is true while an in-place update keeps the Pod out of service.
+	held       bool
+	ip         string
+	report     *containerreport.Report
+	containers []instance
+}
+
+// instance is a container of the Pod spec and its current instance in the Pod status.
+type instance struct {
+	name string
+	// id is empty if the status has no container ID yet.
+	id        string
+	variables []containerreport.Variable
+	// expected is the hash that the variables would have if the container started now.
+	expected uint64
+	// replaced is true while the kubelet is about to replace the instance for an image change.
+	replaced bool
+}
+
+// trim is the informer transform that turns a Pod into a knownPod.
+func trim(obj any) (any, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return obj, nil
+	}
+	r := &knownPod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+	}}
+	if !concerns(pod) || pod.DeletionTimestamp != nil {
+		return r, nil
+	}
+	r.reports = true
+	r.held = held(pod)
+	// The next report replaces an unreadable one.
+	if report, err := containerreport.Read(pod); err == nil {
+		r.report = report
+	}
+	reads := false
+	r.containers = make([]instance, 0, len(pod.Spec.Containers))
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		variables := containerreport.VariablesOf(container)
+		if len(variables) > 0 {
+			reads, r.ip = true, pod.Status.PodIP
+		}
+		r.containers = append(r.containers, instance{
+			name: container.Name, id: containerID(pod, container.Name), variables: variables,
+			expected: containerreport.Expected(variables, pod.Labels, pod.Annotations),
+		})
+	}
+	if r.held && reads {
+		r.markReplaced(pod)
+	}
+	return r, nil
+}
+
+func concerns(pod *corev1.Pod) bool {
+	if _, injected := pod.Annotations[sidecarSetHashKey]; injected {
+		return true
+	}
+	ref := metav1.GetControllerOfNoCopy(pod)
+	if ref == nil {
+		return false
+	}
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == kruiseGroup
+}
+
+func held(pod *corev1.Pod) bool {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == pub.InPlaceUpdateReadyConditionType {
+			return c.Status == corev1.ConditionFalse
+		}
+	}
+	return false
+}
+
+func containerID(pod *corev1.Pod, name string) string {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Name == name {
+			return pod.Status.ContainerStatuses[i].ContainerID
+		}
+	}
+	return ""
+}
+
+// markReplaced marks the instances whose image the update also changed. The kubelet replaces those itself. If the
+// agent stopped them too, the preStop hook would run twice.
+func (r *knownPod) markReplaced(pod *corev1.Pod) {
+	state, err := record.Read(pod)
+	if err != nil || state == nil {
+		return
+	}
+	for i := range r.containers {
+		before, found := state.LastContainerStatuses[r.containers[i].name]
+		r.containers[i].replaced = found && before.Image != "" && before.Image != pod.Spec.Containers[i].Image &&
+			before.ContainerID == r.containers[i].id
+	}
+}
+
+// outdated returns true if an instance in the status is missing from the report. With env set, it also returns true
+// if an instance was started with metadata that the Pod no longer has.
+func (r *knownPod) outdated(env bool) bool {
+	if !r.reports {
+		return false
+	}
+	started := 0
+	for i := range r.containers {
+		c := &r.containers[i]
+		if c.id == "" {
+			continue
+		}
+		started++
+		entry := r.report.Find(c.name)
+		if entry == nil || entry.ContainerID != c.id || env && entry.Hashes.ExtractedEnvFromMetadataHash != c.expected {
+			return true
+		}
+	}
+	return r.report != nil && started == len(r.containers) && len(r.report.Containers) != started
+}
+
+// sameAs returns true if both summaries lead to the same report.
+func (r *knownPod) sameAs(other *knownPod) bool {
+	return r.reports == other.reports && r.held == other.held && r.ip == other.ip &&
+		reflect.DeepEqual(r.report, other.report) && reflect.DeepEqual(r.containers, other.containers)
+}

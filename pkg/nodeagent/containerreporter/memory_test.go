@@ -1,0 +1,64 @@
+package containerreporter
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+)
+
+// bytesPerPod returns the memory in bytes that one cached Pod uses.
+func bytesPerPod(t *testing.T, build func(i int) *corev1.Pod) int {
+	t.Helper()
+	const n = 5000
+	heap := func() int64 {
+		// A sync.Pool frees its objects at the second collection. Earlier tests may have left objects in pools.
+		runtime.GC()
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return int64(stats.HeapAlloc)
+	}
+	before := heap()
+	known := make([]any, 0, n)
+	for i := range n {
+		trimmed, err := trim(build(i))
+		require.NoError(t, err)
+		known = append(known, trimmed)
+	}
+	after := heap()
+	runtime.KeepAlive(known)
+	return int((after - before) / n)
+}
+
+// The cache keeps nothing that a user wrote into the Pod.
+func TestMemoryOfAPodIsBounded(t *testing.T) {
+	big := func(i int) *corev1.Pod {
+		pod := newPod(fmt.Sprintf("web-%d", i), "main", "side")
+		pod.ManagedFields = []metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1(strings.Repeat("x", 4<<10))}}
+		pod.Annotations = map[string]string{
+			"note": strings.Repeat("y", 4<<10),
+			pub.RuntimeContainerMetaKey: `{"containers":[{"name":"main","containerID":"test://0123456789abcdef","hashes":{"plainHash":1}},
+				{"name":"side","containerID":"test://0123456789abcdef","hashes":{"plainHash":1}}]}`,
+		}
+		runs(pod, "main", "0123456789abcdef")
+		runs(pod, "side", "0123456789abcdef")
+		return pod
+	}
+	ours := bytesPerPod(t, big)
+	others := bytesPerPod(t, func(i int) *corev1.Pod {
+		pod := big(i)
+		pod.OwnerReferences = nil
+		return pod
+	})
+	t.Logf("bytes per Pod: %d reported on, %d others", ours, others)
+	assert.Less(t, ours, 3<<10)
+	assert.Less(t, others, 1<<10)
+}

@@ -1,0 +1,95 @@
+package containerreporter
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/containerreport"
+)
+
+// Runtime lists the CRI calls that this package makes.
+type Runtime interface {
+	ListContainers(ctx context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error)
+	ContainerStatus(ctx context.Context, containerID string, verbose bool) (*runtimeapi.ContainerStatusResponse, error)
+	ExecSync(ctx context.Context, containerID string, cmd []string, timeout time.Duration) (stdout, stderr []byte, err error)
+	StopContainer(ctx context.Context, containerID string, timeout int64) error
+}
+
+// Labels and annotations that the kubelet sets on containers.
+const (
+	podUIDLabel        = "io.kubernetes.pod.uid"
+	containerNameLabel = "io.kubernetes.container.name"
+	hashKey            = "io.kubernetes.container.hash"
+	restartCountKey    = "io.kubernetes.container.restartCount"
+)
+
+// runtimeOf returns the runtime that runs the containers of the Pod, and the runtime's name.
+func (c *Controller) runtimeOf(r *knownPod) (Runtime, string) {
+	for i := range r.containers {
+		if name, _, found := strings.Cut(r.containers[i].id, "://"); found {
+			return c.config.Runtime(name), name
+		}
+	}
+	return nil, ""
+}
+
+// report returns the report on a Pod from the data of the runtime. known is false while an environment could not be read.
+func (c *Controller) report(ctx context.Context, r *knownPod) (report *containerreport.Report, known bool, err error) {
+	runtime, scheme := c.runtimeOf(r)
+	if runtime == nil {
+		return nil, false, fmt.Errorf("no container runtime named %q", scheme)
+	}
+	listed, err := runtime.ListContainers(ctx, &runtimeapi.ContainerFilter{LabelSelector: map[string]string{podUIDLabel: string(r.UID)}})
+	if err != nil {
+		return nil, false, fmt.Errorf("list containers: %w", err)
+	}
+	newest := map[string]*runtimeapi.Container{}
+	for _, container := range listed {
+		name := container.GetLabels()[containerNameLabel]
+		if other := newest[name]; other == nil || container.GetCreatedAt() > other.GetCreatedAt() {
+			newest[name] = container
+		}
+	}
+	report, known = &containerreport.Report{Containers: []containerreport.Container{}}, true
+	for i := range r.containers {
+		container := newest[r.containers[i].name]
+		if container == nil {
+			continue
+		}
+		entry := entryOf(&r.containers[i], scheme, container)
+		if before := r.report.Find(entry.Name); before != nil && before.ContainerID == entry.ContainerID {
+			entry = *before
+		}
+		if c.config.Environment && entry.Hashes.ExtractedEnvFromMetadataHash == 0 {
+			hash, err := environmentHash(ctx, runtime, container.GetId(), r.containers[i].variables)
+			if err != nil {
+				klog.FromContext(ctx).V(2).Info("Failed to read the environment, retrying", "container", entry.Name, "err", err)
+				known = false
+			}
+			entry.Hashes.ExtractedEnvFromMetadataHash = hash
+		}
+		report.Containers = append(report.Containers, entry)
+	}
+	return report, known, nil
+}
+
+// entryOf returns the data that the kubelet stored on the container when it created the container.
+func entryOf(in *instance, scheme string, container *runtimeapi.Container) containerreport.Container {
+	entry := containerreport.Container{
+		Name: in.name, ContainerID: scheme + "://" + container.GetId(), Image: container.GetImage().GetUserSpecifiedImage(),
+	}
+	// An unreadable value stays zero, which means unknown.
+	if hash, err := strconv.ParseUint(container.GetAnnotations()[hashKey], 16, 64); err == nil {
+		entry.Hashes.PlainHash = hash
+	}
+	if count, err := strconv.ParseInt(container.GetAnnotations()[restartCountKey], 10, 32); err == nil {
+		entry.RestartCount = int32(count)
+	}
+	return entry
+}

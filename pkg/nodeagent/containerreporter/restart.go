@@ -1,0 +1,73 @@
+package containerreporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/nodeagent/containerstop"
+	"kruise.io/kruise/pkg/reconcile"
+)
+
+// restart stops the containers of one Pod that were started with outdated metadata. It acts only while an in-place
+// update keeps the Pod out of service. A label that a user changes by hand restarts nothing.
+func (c *Controller) restart(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+	r := c.get(key)
+	if r == nil {
+		return reconcile.Result{}, nil
+	}
+	due, wait := c.settled(key, r.stale())
+	failures := make([]error, len(due))
+	var running sync.WaitGroup
+	for i, in := range due {
+		running.Go(func() { failures[i] = c.stop(ctx, r, in) })
+	}
+	running.Wait()
+	return reconcile.Result{RequeueAfter: wait}, errors.Join(failures...)
+}
+
+// stale returns the instances whose report proves that they were started with outdated metadata. It skips instances
+// that the kubelet replaces.
+func (r *knownPod) stale() (instances []*instance) {
+	if !r.held {
+		return nil
+	}
+	for i := range r.containers {
+		in := &r.containers[i]
+		entry := r.report.Find(in.name)
+		if in.replaced || in.id == "" || entry == nil || entry.ContainerID != in.id {
+			continue
+		}
+		if hash := entry.Hashes.ExtractedEnvFromMetadataHash; hash != 0 && hash != in.expected {
+			instances = append(instances, in)
+		}
+	}
+	return instances
+}
+
+func (c *Controller) stop(ctx context.Context, r *knownPod, in *instance) error {
+	scheme, id, _ := strings.Cut(in.id, "://")
+	runtime := c.config.Runtime(scheme)
+	if runtime == nil {
+		return fmt.Errorf("no container runtime named %q", scheme)
+	}
+	ref := &corev1.ObjectReference{
+		APIVersion: "v1", Kind: "Pod", Namespace: r.Namespace, Name: r.Name, UID: r.UID, FieldPath: "spec.containers{" + in.name + "}",
+	}
+	return c.stopper.Stop(ctx, containerstop.Target{
+		Runtime: runtime, ID: id, PodIP: r.ip,
+		Begin: func() {
+			klog.FromContext(ctx).V(2).Info("Restarting a container whose environment changed", "container", in.name, "id", in.id)
+			c.config.Recorder.Eventf(ref, corev1.EventTypeNormal, "Killing", "Stopping containerID %s by container meta restarter", in.id)
+		},
+		HookFailed: func(err error) {
+			c.config.Recorder.Eventf(ref, corev1.EventTypeWarning, "FailedPreStopHook", "PreStop hook failed: %v", err)
+		},
+	})
+}

@@ -1,0 +1,145 @@
+package imagepuller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/nodeagent/credentials"
+)
+
+// timeoutError is the cause of an attempt that ran out of time.
+type timeoutError struct{ after time.Duration }
+
+func (e timeoutError) Error() string {
+	return fmt.Sprintf("the pull did not finish within %v (pullPolicy.timeoutSeconds); check the registry, or raise the timeout",
+		e.after)
+}
+
+// present returns the image ID if the runtime has the image. It returns an empty string if the image is absent or the
+// pull policy is Always.
+func (c *Controller) present(ctx context.Context, t *task) (string, error) {
+	ref, err := newReference(t.imageTag)
+	if err != nil || t.always {
+		return "", err
+	}
+	response, err := c.config.Images.ImageStatus(ctx, &runtimeapi.ImageSpec{Image: ref.asked}, false)
+	if err != nil {
+		// A failing runtime reports its error again when the pull starts.
+		klog.FromContext(ctx).V(2).Info("Failed to check whether the image is present", "err", err)
+		return "", nil
+	}
+	if image := response.GetImage(); image != nil && ref.names(image) {
+		return image.GetId(), nil
+	}
+	return "", nil
+}
+
+// attempt pulls once. It tries the matching credentials one by one until the registry accepts one, or pulls without credentials
+// if none match. With later set, it first checks again whether the image is present, and it reads the Secrets again.
+func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, timeoutError{t.timeout})
+	defer cancel()
+	ref, err := newReference(t.imageTag)
+	if err != nil {
+		return "", err
+	}
+	if later {
+		if id, err := c.present(ctx, t); err != nil || id != "" {
+			return id, err
+		}
+	}
+	offers, problems, err := c.credentials(ctx, t, ref, later)
+	if err != nil {
+		return "", err
+	}
+	id, err := c.offer(ctx, t, ref, offers)
+	if err == nil {
+		return id, nil
+	}
+	err = ended(ctx, err)
+	if len(problems) > 0 {
+		return "", fmt.Errorf("%w; also: %s", err, strings.Join(problems, "; "))
+	}
+	return "", err
+}
+
+// runtimeAhead is how much earlier than this process a runtime may report the same deadline.
+const runtimeAhead = time.Second
+
+// ended returns the reason of a failed pull. If the time is over, that is the cause of ctx, even if the runtime
+// reported the timeout first. Otherwise it is err.
+func ended(ctx context.Context, err error) error {
+	deadline, bounded := ctx.Deadline()
+	if bounded && status.Code(err) == codes.DeadlineExceeded && time.Until(deadline) < runtimeAhead {
+		<-ctx.Done()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// credentials returns the matching credentials, the best match first. problems describes the sources that could not
+// be read; the message of a failed pull includes them.
+func (c *Controller) credentials(
+	ctx context.Context, t *task, ref imageReference, fresh bool,
+) (found []credentials.Credential, problems []string, err error) {
+	var keyring credentials.Keyring
+	held, problems, err := c.secrets.get(ctx, t.secrets, fresh)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, secret := range held {
+		if err := keyring.AddSecret(secret); err != nil {
+			problems = append(problems, fmt.Sprintf("pull secret %s: %v", klog.KObj(secret), err))
+		}
+	}
+	if err := c.config.Plugins.AddTo(ctx, &keyring, ref.repository); err != nil {
+		problems = append(problems, err.Error())
+	}
+	for _, problem := range problems {
+		klog.FromContext(ctx).Info("Skipped credentials", "reason", problem)
+	}
+	return keyring.Lookup(ref.repository), problems, nil
+}
+
+// offer pulls with one credential after the other until one works. If all fail, the error lists the distinct failures.
+func (c *Controller) offer(ctx context.Context, t *task, ref imageReference, offers []credentials.Credential) (string, error) {
+	if len(offers) == 0 {
+		id, err := c.pullWith(ctx, t, ref, nil)
+		return id, explain(err, ref, false)
+	}
+	var failures []error
+	for _, offer := range offers {
+		id, err := c.pullWith(ctx, t, ref, &runtimeapi.AuthConfig{
+			Username: offer.Username, Password: offer.Password, IdentityToken: offer.IdentityToken, RegistryToken: offer.RegistryToken,
+		})
+		if err == nil {
+			return id, nil
+		}
+		err = explain(err, ref, true)
+		if !slices.ContainsFunc(failures, func(other error) bool { return other.Error() == err.Error() }) {
+			failures = append(failures, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if len(failures) == 1 {
+		return "", failures[0]
+	}
+	return "", fmt.Errorf("all %d credentials failed: %w", len(offers), errors.Join(failures...))
+}
+
+func (c *Controller) pullWith(ctx context.Context, t *task, ref imageReference, auth *runtimeapi.AuthConfig) (string, error) {
+	return c.config.Images.PullImage(ctx, &runtimeapi.ImageSpec{Image: ref.asked}, auth, t.sandboxConfig())
+}

@@ -1,0 +1,103 @@
+package imagepuller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+// awayError means that the required Secrets cannot be read during an outage of the API.
+type awayError struct{ err error }
+
+func (e awayError) Error() string {
+	return fmt.Sprintf("failed to read the pull secrets: %v", e.err)
+}
+func (e awayError) Unwrap() error { return e.err }
+
+// away returns true for a temporary outage and false for a permanent refusal.
+func away(err error) bool {
+	return apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) ||
+		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsTimeout(err)
+}
+
+// secretsTTL is how long the Secrets are cached.
+const secretsTTL = 5 * time.Minute
+
+// secrets caches the pull secrets of the node. The cache is dropped when no pull runs.
+type secrets struct {
+	read  func(context.Context) ([]corev1.Secret, error)
+	clock clock.PassiveClock
+
+	mu    sync.Mutex
+	asked time.Time
+	known map[types.NamespacedName]*corev1.Secret
+}
+
+// get returns the referenced Secrets, and describes the problems of the missing ones. It reads the Secrets again if
+// fresh is set, one is unknown, or the cache is too old. The error is always an awayError.
+func (s *secrets) get(
+	ctx context.Context, refs []v1beta1.ReferenceObject, fresh bool,
+) (found []*corev1.Secret, problems []string, err error) {
+	if len(refs) == 0 {
+		return nil, nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if fresh || s.clock.Since(s.asked) >= secretsTTL || !s.have(refs) {
+		if err := s.refresh(ctx); err != nil {
+			if away(err) && !s.have(refs) {
+				return nil, nil, awayError{err}
+			}
+			problems = append(problems, fmt.Sprintf("failed to read the pull secrets: %v", err))
+		}
+	}
+	for _, ref := range refs {
+		if secret := s.known[types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}]; secret != nil {
+			found = append(found, secret)
+		} else if len(problems) == 0 {
+			problems = append(problems, fmt.Sprintf("pull secret %s does not exist or is not available to node agents",
+				klog.KRef(ref.Namespace, ref.Name)))
+		}
+	}
+	return found, problems, nil
+}
+
+func (s *secrets) have(refs []v1beta1.ReferenceObject) bool {
+	for _, ref := range refs {
+		if s.known[types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// refresh replaces the cached Secrets. On an error the cache stays unchanged.
+func (s *secrets) refresh(ctx context.Context) error {
+	list, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	s.asked, s.known = s.clock.Now(), map[types.NamespacedName]*corev1.Secret{}
+	for i := range list {
+		s.known[types.NamespacedName{Namespace: list[i].Namespace, Name: list[i].Name}] = &list[i]
+	}
+	return nil
+}
+
+// forget clears the cache.
+func (s *secrets) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked, s.known = time.Time{}, nil
+}

@@ -1,0 +1,104 @@
+package imagepuller
+
+import (
+	"cmp"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+const (
+	defaultTimeout = 10 * time.Minute
+	defaultRetries = 3
+
+	// pullerKey and puller tell the runtime which program pulls.
+	pullerKey = "apps.kruise.io/pulling-image-by"
+	puller    = "kruise-daemon"
+)
+
+// imageTag is an image name, as in the NodeImage, and one of its tags.
+type imageTag struct{ image, tag string }
+
+// task is the work that a NodeImage requests for one tag.
+type task struct {
+	imageTag
+	version int64
+	// always pulls the image even if it is present.
+	always  bool
+	timeout time.Duration
+	retries int
+	// deadline is the time limit of all attempts together. Zero means no limit.
+	deadline time.Duration
+	owners   []corev1.ObjectReference
+	secrets  []v1beta1.ReferenceObject
+	sandbox  *v1beta1.SandboxConfig
+}
+
+// newTask applies the defaults of the pull policy: a timeout of 10 minutes, 3 retries and no deadline.
+func newTask(image string, spec *v1beta1.ImageSpec, tag *v1beta1.ImageTagSpec) *task {
+	t := &task{
+		imageTag: imageTag{image, tag.Tag}, version: tag.Version, always: tag.ImagePullPolicy == v1beta1.PullAlways,
+		timeout: defaultTimeout, retries: defaultRetries, owners: tag.OwnerReferences, secrets: spec.PullSecrets, sandbox: spec.SandboxConfig,
+	}
+	policy := cmp.Or(tag.PullPolicy, &v1beta1.ImageTagPullPolicy{})
+	if seconds := ptr.Deref(policy.TimeoutSeconds, 0); seconds > 0 {
+		t.timeout = time.Duration(seconds) * time.Second
+	}
+	if limit := ptr.Deref(policy.BackoffLimit, -1); limit >= 0 {
+		t.retries = int(limit)
+	}
+	if seconds := ptr.Deref(policy.ActiveDeadlineSeconds, 0); seconds > 0 {
+		t.deadline = time.Duration(seconds) * time.Second
+	}
+	return t
+}
+
+// attempts returns the maximum number of attempts.
+func (t *task) attempts() int { return t.retries + 1 }
+
+// sandboxConfig returns the metadata that the runtime gets with the pull.
+func (t *task) sandboxConfig() *runtimeapi.PodSandboxConfig {
+	config := &runtimeapi.PodSandboxConfig{Labels: map[string]string{}, Annotations: map[string]string{}}
+	if t.sandbox != nil {
+		maps.Copy(config.Labels, t.sandbox.Labels)
+		maps.Copy(config.Annotations, t.sandbox.Annotations)
+	}
+	config.Annotations[pullerKey] = puller
+	return config
+}
+
+// unfinished returns the tasks that have no completed report for their version.
+func unfinished(node *v1beta1.NodeImage) map[imageTag]*task {
+	tasks := map[imageTag]*task{}
+	for image := range node.Spec.Images {
+		spec := node.Spec.Images[image]
+		for i := range spec.Tags {
+			tag := &spec.Tags[i]
+			if report := reportOf(node, image, tag.Tag); report == nil || !answers(report, tag.Version) {
+				tasks[imageTag{image, tag.Tag}] = newTask(image, &spec, tag)
+			}
+		}
+	}
+	return tasks
+}
+
+// answers returns true if the report is final for this version.
+func answers(report *v1beta1.ImageTagStatus, version int64) bool {
+	return report.Version == version && report.CompletionTime != nil
+}
+
+// reportOf returns the status of a tag, or nil.
+func reportOf(node *v1beta1.NodeImage, image, tag string) *v1beta1.ImageTagStatus {
+	tags := node.Status.ImageStatuses[image].Tags
+	for i := range tags {
+		if tags[i].Tag == tag {
+			return &tags[i]
+		}
+	}
+	return nil
+}

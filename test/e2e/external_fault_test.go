@@ -1,0 +1,157 @@
+//go:build e2e && fault
+
+package e2e
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+const (
+	// replicaRestarts is how often a replica of the apiserver is replaced.
+	replicaRestarts = 20
+	// countInterval is the time between two writes of the client.
+	countInterval = 50 * time.Millisecond
+	// longestGap is the longest time without an answer that a restart may cause.
+	longestGap = time.Second
+)
+
+// TestReplicasRestartOneByOne replaces the two apiservers one after the other, 20 times, as a rolling upgrade does, while a client
+// writes one CloneSet 20 times a second. A watch sees every acknowledged write, and no restart stops the answers for a second.
+func TestReplicasRestartOneByOne(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	cluster, values := externalCluster(t, root)
+	e := environment(t, cluster)
+	installExternal(t, e, cluster, filepath.Join(root, "artifacts", "helm", "kruise"), values)
+	e.apply(manifest("counted", "replicas: 3", "replicas: 0"))
+
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	w := &writes{e: e, seen: map[string]bool{}}
+	w.watch(ctx, t)
+	var group sync.WaitGroup
+	group.Go(func() { w.run(ctx) })
+	pods := e.core.CoreV1().Pods(system)
+	for range replicaRestarts {
+		list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "control-plane=apiserver"})
+		require.NoError(t, err)
+		require.Len(t, list.Items, 2)
+		oldest := list.Items[0]
+		if list.Items[1].CreationTimestamp.Before(&oldest.CreationTimestamp) {
+			oldest = list.Items[1]
+		}
+		require.NoError(t, pods.Delete(t.Context(), oldest.Name, metav1.DeleteOptions{}))
+		e.system("wait", "pod/"+oldest.Name, "--for=delete", "--timeout=120s")
+		e.system("rollout", "status", "deployment", "kruise-apiserver", "--timeout=170s")
+		w.restarted()
+	}
+	stop()
+	group.Wait()
+	w.report(t)
+}
+
+// writes is a client that raises an annotation, and a watch that collects the values.
+type writes struct {
+	e    *env
+	lock sync.Mutex
+	// acknowledged are the values that were stored, seen those that the watch showed.
+	acknowledged []string
+	seen         map[string]bool
+	failed       int
+	last         time.Time
+	gap          time.Duration
+	// gaps are the longest times without an answer, one for each restart.
+	gaps []time.Duration
+}
+
+func (w *writes) watch(ctx context.Context, t *testing.T) {
+	t.Helper()
+	sets := w.e.kruise.AppsV1beta1().CloneSets(w.e.namespace)
+	list, err := sets.List(ctx, metav1.ListOptions{})
+	require.NoError(t, err)
+	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return sets.Watch(ctx, options)
+		},
+	})
+	require.NoError(t, err)
+	go func() {
+		for event := range watcher.ResultChan() {
+			if set, ok := event.Object.(*v1beta1.CloneSet); ok {
+				w.lock.Lock()
+				w.seen[set.Annotations[changeKey]] = true
+				w.lock.Unlock()
+			}
+		}
+	}()
+}
+
+func (w *writes) run(ctx context.Context) {
+	sets := w.e.kruise.AppsV1beta1().CloneSets(w.e.namespace)
+	tick := time.NewTicker(countInterval)
+	defer tick.Stop()
+	for number := 1; ; number++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		value := strconv.Itoa(number)
+		patch := sprintf(`{"metadata":{"annotations":{%q:%q}}}`, changeKey, value)
+		_, err := sets.Patch(ctx, "counted", "application/merge-patch+json", []byte(patch), metav1.PatchOptions{})
+		if ctx.Err() != nil {
+			return
+		}
+		w.lock.Lock()
+		if err != nil {
+			w.failed++
+		} else {
+			now := time.Now()
+			if !w.last.IsZero() {
+				w.gap = max(w.gap, now.Sub(w.last))
+			}
+			w.last, w.acknowledged = now, append(w.acknowledged, value)
+		}
+		w.lock.Unlock()
+	}
+}
+
+// restarted notes the longest time without an answer since the last restart.
+func (w *writes) restarted() {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	w.gaps = append(w.gaps, w.gap.Round(time.Millisecond))
+	w.gap = 0
+}
+
+func (w *writes) report(t *testing.T) {
+	t.Helper()
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	t.Logf("%d writes were acknowledged, %d failed; the longest times without an answer were %v", len(w.acknowledged), w.failed, w.gaps)
+	require.NotEmpty(t, w.acknowledged)
+	for _, gap := range w.gaps {
+		assert.Less(t, gap, longestGap)
+	}
+	missed := 0
+	for _, value := range w.acknowledged[:len(w.acknowledged)-1] { // The watch may end before the last one.
+		if !w.seen[value] {
+			missed++
+		}
+	}
+	assert.Zero(t, missed, "the watch missed acknowledged writes")
+}
