@@ -34,6 +34,8 @@ type Config struct {
 	// Guard decides whether the store may be served, and then opens Storages. Nothing is served until Guard runs.
 	Guard    *guard.Guard
 	Storages *gated.Storages
+	// Turns orders writes of kinds whose objects are written one at a time.
+	Turns rest.Turns
 
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
@@ -116,6 +118,7 @@ func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo,
 		if err != nil {
 			return nil, err
 		}
+		kind.TakeTurns(storage, c.Turns)
 		for _, version := range kind.ServedVersions() {
 			served := info.VersionedResourcesStorageMap[version.Version]
 			if served == nil {

@@ -242,7 +242,7 @@ func TestMetrics(t *testing.T) {
 	none.started("x", 1)
 }
 
-// TestWatchChangesSeesBothSides checks that the differ gets the object before and after the change, and nil if there is none.
+// TestWatchChangesSeesBothSides checks that the differ gets the object before and after the change, and nil if it does not exist.
 func TestWatchChangesSeesBothSides(t *testing.T) {
 	client := fake.NewClientset()
 	factory := informers.NewSharedInformerFactory(client, 0)

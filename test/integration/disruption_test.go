@@ -148,11 +148,9 @@ func TestAnUpdateIsRecordedOnce(t *testing.T) {
 	})
 }
 
-// The budget grants the deletion, and a PodDisruptionBudget refuses it.
-// Case podunavailablebudget 12.
-func TestAGrantWithoutItsDeletionExpires(t *testing.T) {
-	b := withBudgets(t)
-	b.budget(4, 2)
+// refuseEvictions has kube-apiserver refuse every eviction, after the budgets were asked.
+func refuseEvictions(t *testing.T, b *budgeted) {
+	t.Helper()
 	_, err := b.kube.PolicyV1().PodDisruptionBudgets(b.namespace).Create(t.Context(), &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "none"},
 		Spec: policyv1.PodDisruptionBudgetSpec{
@@ -160,12 +158,52 @@ func TestAGrantWithoutItsDeletionExpires(t *testing.T) {
 		},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
+}
+
+// The budget grants the deletion, and a PodDisruptionBudget refuses it.
+// Case podunavailablebudget 12.
+func TestAGrantWithoutItsDeletionExpires(t *testing.T) {
+	b := withBudgets(t)
+	b.budget(4, 2)
+	refuseEvictions(t, b)
 	require.True(t, apierrors.IsTooManyRequests(b.evict("p-0")))
 	assert.Contains(t, b.status().DisruptedPods, "p-0")
 	b.settled(func(s policyv1beta1.PodUnavailableBudgetStatus) bool {
 		return len(s.DisruptedPods) == 0 && s.UnavailableAllowed == 2
 	})
 	eventually(t, func() bool { return len(b.events("Pod", "NotDeleted")) == 1 })
+}
+
+// The deletion that the budget granted may still be under way when the budget is created again, or another one takes over.
+// Case podunavailablebudget 27a.
+func TestGrantsInFlightOutliveTheirBudget(t *testing.T) {
+	b := withBudgets(t)
+	b.budget(4, 2)
+	refuseEvictions(t, b)
+	require.True(t, apierrors.IsTooManyRequests(b.evict("p-0")))
+	granted := b.status().DisruptedPods["p-0"]
+	require.False(t, granted.IsZero())
+	budgets := env.kruise.PolicyV1beta1().PodUnavailableBudgets(b.namespace)
+	old, err := budgets.Get(t.Context(), "b", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.NoError(t, budgets.Delete(t.Context(), "b", metav1.DeleteOptions{}))
+	for _, name := range []string{"b", "a"} { // a sorts before b, and takes over from it
+		fresh := old.DeepCopy()
+		fresh.ObjectMeta = metav1.ObjectMeta{Name: name}
+		if name == "a" { // the same Pods by another selector, which is no conflict
+			fresh.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "other", Operator: metav1.LabelSelectorOpDoesNotExist}}
+		}
+		_, err = budgets.Create(t.Context(), fresh, metav1.CreateOptions{})
+		require.NoError(t, err)
+		eventually(t, func() bool {
+			current, err := budgets.Get(t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				return false
+			}
+			carried := current.Status.DisruptedPods["p-0"]
+			return current.Status.CurrentAvailable == 3 && carried.Equal(&granted)
+		})
+	}
 }
 
 // Case podunavailablebudget 27.

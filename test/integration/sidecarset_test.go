@@ -5,6 +5,8 @@ package integration
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,9 +17,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 )
 
 // newSidecarSet selects Pods that no other test has: those of the test's namespace, with a label.
@@ -82,6 +87,65 @@ func TestSidecarSetsDoNotClash(t *testing.T) {
 	_, err := env.kruise.AppsV1beta1().SidecarSets().Patch(t.Context(), apart.Name, types.MergePatchType,
 		[]byte(`{"spec":{"selector":{"matchLabels":{"app":"demo"}}}}`), metav1.PatchOptions{})
 	requireInvalid(t, err, "container agent already exists in SidecarSet "+first.Name)
+}
+
+// Two SidecarSets that conflict are written at the same instant, through two apiservers on one etcd.
+func TestOneOfTwoSidecarSetsThatClashIsRefused(t *testing.T) {
+	servers, _ := twoServers(t)
+	namespace := newNamespace(t)
+	clients := make([]typed.SidecarSetInterface, 0, len(servers))
+	for _, s := range servers {
+		config := rest.CopyConfig(env.config)
+		config.Host, config.CAFile, config.CAData, config.Insecure, config.QPS = s.url(), "", nil, true, -1
+		client, err := versioned.NewForConfig(config)
+		require.NoError(t, err)
+		clients = append(clients, client.AppsV1beta1().SidecarSets())
+	}
+	const pairs = 50
+	var requests sync.WaitGroup
+	answers := make([][2]error, pairs)
+	for pair := range pairs {
+		for side := range 2 {
+			set := newSidecarSet(namespace, fmt.Sprintf("%d-%d", pair, side), fmt.Sprintf("agent-%d", pair))
+			requests.Go(func() { _, answers[pair][side] = clients[side].Create(t.Context(), set, metav1.CreateOptions{}) })
+		}
+	}
+	requests.Wait()
+	for pair, answer := range answers {
+		refused := answer[0]
+		if refused == nil {
+			refused = answer[1]
+		}
+		require.True(t, (answer[0] == nil) != (answer[1] == nil), "pair %d: %v", pair, answer)
+		requireInvalid(t, refused, fmt.Sprintf("container agent-%d already exists in SidecarSet", pair))
+	}
+
+	// The same for updates: each side of a pair selects other Pods, until both select the same.
+	patch := func(pair, side int, app string) error {
+		_, err := clients[side].Patch(t.Context(), fmt.Sprintf("%s-late-%d-%d", namespace, pair, side), types.MergePatchType,
+			[]byte(`{"spec":{"selector":{"matchLabels":{"app":"`+app+`"}}}}`), metav1.PatchOptions{})
+		return err
+	}
+	for pair := range pairs {
+		for side := range 2 {
+			set := newSidecarSet(namespace, fmt.Sprintf("late-%d-%d", pair, side), fmt.Sprintf("late-%d", pair))
+			set.Spec.Selector.MatchLabels["app"] = fmt.Sprintf("side-%d", side)
+			requests.Go(func() {
+				_, err := clients[side].Create(t.Context(), set, metav1.CreateOptions{})
+				assert.NoError(t, err)
+			})
+		}
+	}
+	requests.Wait()
+	for pair := range pairs {
+		for side := range 2 {
+			requests.Go(func() { answers[pair][side] = patch(pair, side, "both") })
+		}
+	}
+	requests.Wait()
+	for pair, answer := range answers {
+		assert.True(t, (answer[0] == nil) != (answer[1] == nil), "pair %d: %v", pair, answer)
+	}
 }
 
 // Case pod-admission 16: a dry run is judged as the write would be.

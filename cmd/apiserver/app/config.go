@@ -63,6 +63,9 @@ func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 		return nil, err
 	}
 	config.Storages = gated.New(config.Guard, uncached...)
+	if config.Turns, err = o.Store.turns(); err != nil {
+		return nil, err
+	}
 	if err := o.applyServing(config); err != nil {
 		return nil, err
 	}
@@ -220,8 +223,8 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	return nil
 }
 
-// reviewClients returns clients of the host cluster that share no rate limit, neither with each other nor with those of other calls.
-// The configuration must be one from which clients were made before.
+// reviewClients returns clients of the host cluster that share no rate limit, neither with each other nor with those of other
+// calls. The configuration must be one from which clients were made before.
 func reviewClients(config *rest.Config) func() (kubernetes.Interface, metadata.Interface) {
 	return func() (kubernetes.Interface, metadata.Interface) {
 		return kubernetes.NewForConfigOrDie(config), metadata.NewForConfigOrDie(config)

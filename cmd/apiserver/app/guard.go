@@ -28,6 +28,7 @@ import (
 
 	"kruise.io/kruise/pkg/apiserver"
 	"kruise.io/kruise/pkg/apiserver/guard"
+	"kruise.io/kruise/pkg/apiserver/turns"
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
@@ -74,6 +75,24 @@ func withoutEtcd(config *genericapiserver.RecommendedConfig) {
 
 // record returns the guard's client of etcd. It does not wait for a connection.
 func (o *StoreOptions) record(endpoints ...string) (*guard.Etcd, error) {
+	client, err := o.client(endpoints...)
+	if err != nil {
+		return nil, err
+	}
+	return &guard.Etcd{Client: client, Prefix: o.Etcd.StorageConfig.Prefix, Groups: sets.List(apiserver.GroupNames())}, nil
+}
+
+// turns returns the locks in etcd that order writes. It does not wait for a connection.
+func (o *StoreOptions) turns() (*turns.Turns, error) {
+	client, err := o.client(o.Etcd.StorageConfig.Transport.ServerList...)
+	if err != nil {
+		return nil, err
+	}
+	return turns.New(client, o.Etcd.StorageConfig.Prefix), nil
+}
+
+// client returns a client of etcd beside that of the generic server.
+func (o *StoreOptions) client(endpoints ...string) (*clientv3.Client, error) {
 	security, err := clientTLS(o.Etcd.StorageConfig.Transport)
 	if err != nil {
 		return nil, err
@@ -88,7 +107,7 @@ func (o *StoreOptions) record(endpoints ...string) (*guard.Etcd, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a client for etcd: %w", err)
 	}
-	return &guard.Etcd{Client: client, Prefix: o.Etcd.StorageConfig.Prefix, Groups: sets.List(apiserver.GroupNames())}, nil
+	return client, nil
 }
 
 // clientTLS returns nil if no file is configured, like the generic server.

@@ -54,7 +54,7 @@ func (o *AccountOptions) Validate() []error {
 	return errs
 }
 
-// DaemonUser returns the user name of the node agents' account, or an empty string if there is none.
+// DaemonUser returns the user name of the node agents' account, or an empty string if it does not exist.
 func (o *AccountOptions) DaemonUser() string { return userOf(o.Daemon) }
 
 func userOf(value string) string {

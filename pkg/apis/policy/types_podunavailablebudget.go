@@ -76,6 +76,7 @@ type PodUnavailableBudgetStatus struct {
 	ObservedGeneration int64
 	DisruptedPods      map[string]metav1.Time
 	UnavailablePods    map[string]metav1.Time
+	RenewedPods        map[string]metav1.Time
 	UnavailableAllowed int32
 	CurrentAvailable   int32
 	DesiredAvailable   int32

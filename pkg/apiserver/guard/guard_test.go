@@ -187,7 +187,7 @@ func (w *world) isOpen() {
 	select {
 	case <-w.guard.Opened():
 	default:
-		w.t.Error("nobody was told that the store is open")
+		w.t.Error("no event says that the store is open")
 	}
 }
 

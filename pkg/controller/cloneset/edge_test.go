@@ -63,7 +63,7 @@ func TestAClaimWaitsForItsTerminatingPod(t *testing.T) {
 			assert.Len(t, w.names(), 2, "its instance comes back with its data")
 			w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](3) })
 			w.step()
-			assert.Len(t, w.names(), 3, "another one waits for nobody")
+			assert.Len(t, w.names(), 3, "another one does not wait")
 			w.lose(lost)
 			w.settle()
 			assert.Contains(t, w.names(), lost)

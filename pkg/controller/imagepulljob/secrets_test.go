@@ -215,7 +215,7 @@ func TestTamperedCopyIsRepaired(t *testing.T) {
 	before := w.copies()[0]
 	assert.Equal(t, keys("a"), secretChanged(&before, nil))
 	assert.Equal(t, keys("a"), secretChanged(nil, &before))
-	assert.Empty(t, secretChanged(nil, source("one")), "a Secret that is no copy concerns nobody")
+	assert.Empty(t, secretChanged(nil, source("one")), "a Secret that is not a copy affects no job")
 	require.NoError(t, w.Kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("secrets"), before.Namespace, before.Name))
 	w.Clock.SetTime(now.Add(time.Second))
 	w.step("a")

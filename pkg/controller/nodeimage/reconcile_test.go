@@ -248,7 +248,7 @@ func TestTagsStayWhileAJobNeedsThem(t *testing.T) {
 		"a running job's, beyond":                   {image: nginx([]corev1.ObjectReference{refTo("a")}, finished(101*time.Second)), jobs: []runtime.Object{job("a")}, kept: true, owners: []corev1.ObjectReference{refTo("a")}},
 		"of a job that is gone":                     {image: nginx([]corev1.ObjectReference{refTo("a")}, finished(0))},
 		"of a job of that name":                     {image: nginx([]corev1.ObjectReference{other}, finished(0)), jobs: []runtime.Object{job("a")}},
-		"of two jobs, one of which is gone":         {image: nginx([]corev1.ObjectReference{refTo("a"), refTo("b")}, finished(0)), jobs: []runtime.Object{job("b", ended)}, kept: true, owners: []corev1.ObjectReference{refTo("b")}, recheck: 100 * time.Second},
+		"one of two jobs is deleted":                {image: nginx([]corev1.ObjectReference{refTo("a"), refTo("b")}, finished(0)), jobs: []runtime.Object{job("b", ended)}, kept: true, owners: []corev1.ObjectReference{refTo("b")}, recheck: 100 * time.Second},
 		"of a stranger":                             {image: nginx([]corev1.ObjectReference{stranger}, finished(0)), kept: true, owners: []corev1.ObjectReference{stranger}, recheck: 100 * time.Second},
 		"without a date":                            {image: nginx(nil, nil, undated)},
 		"an answer to another version ends nothing": {image: nginx(nil, &v1beta1.ImageTagStatus{Phase: v1beta1.ImagePhaseSucceeded, Version: 2, CompletionTime: &metav1.Time{}}), kept: true, recheck: 9 * time.Minute},

@@ -23,6 +23,7 @@ const Name = "podunavailablebudget-controller"
 const (
 	labelIndex = "podLabels"
 	hintIndex  = "podBudget"
+	grantIndex = "budgetGrant"
 )
 
 // Reconciler counts budgets and labels namespaces.
@@ -36,6 +37,7 @@ type Reconciler struct {
 	clock      clock.PassiveClock
 	recorder   record.EventRecorder
 	pacer      *pacer
+	departed   *departed
 }
 
 // New returns the controller. It adds indexes to the informers, so it must be called before they start. It returns an error if
@@ -49,18 +51,20 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PodUnavai
 	core, budgets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Policy().V1beta1().PodUnavailableBudgets()
 	r := &Reconciler{
 		kube: deps.Kube, kruise: deps.Kruise, namespaces: core.Namespaces().Lister(), workloads: newWorkloads(deps),
-		clock: deps.Clock, recorder: deps.Recorder(Name), pacer: newPacer(pace),
+		clock: deps.Clock, recorder: deps.Recorder(Name), pacer: newPacer(pace), departed: newDeparted(),
 	}
 	c := controller.For(deps, Name, budgets, r.Reconcile)
 	c.Absent(r.absent)
 	for name, values := range disruption.Indexers() {
 		r.budgets = c.Index(budgets, name, values)
 	}
+	c.Index(budgets, grantIndex, granted)
 	r.pods = c.Index(core.Pods(), labelIndex, podLabels)
 	c.Index(core.Pods(), hintIndex, podBudget)
 	c.IndexByOwner(core.Pods())
 	c.Watch(budgets, itsNamespace)
 	c.Watch(budgets, r.rivals, func(metav1.Object, metav1.Object) bool { return false })
+	c.WatchChanges(budgets, r.movedGrants)
 	c.Watch(core.Pods(), r.governingPod, worthACount)
 	c.Watch(core.Namespaces(), namespaceItself, labelChanged)
 	for kind, informer := range r.workloads.informers {

@@ -62,7 +62,7 @@ func (r *Reconciler) count(ctx context.Context, budget *v1beta1.PodUnavailableBu
 			if seen, err = r.observe(ctx, fresh, server); err != nil {
 				return err
 			}
-			if count, err = disruption.Recount(fresh, &seen.Observation); err != nil {
+			if count, err = disruption.Recount(r.carryOver(fresh, seen.Pods), &seen.Observation); err != nil {
 				return err
 			}
 			changed = !apiequality.Semantic.DeepEqual(fresh.Status, count.Status)

@@ -36967,6 +36967,20 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetStatus(ref common.Refer
 							},
 						},
 					},
+					"renewedPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "renewedPods maps the names of Pods whose grant was renewed to the time of the first grant. A grant is renewed when it is used again. It lasts at most 30 seconds in total.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 					"unavailableAllowed": {
 						SchemaProps: spec.SchemaProps{
 							Description: "unavailableAllowed is the number of Pods that can become unavailable now.",
@@ -37260,6 +37274,20 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref common.Refere
 					"unavailablePods": {
 						SchemaProps: spec.SchemaProps{
 							Description: "unavailablePods maps the names of Pods whose update was granted but is not observed yet to the time of the grant.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"renewedPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "renewedPods maps the names of Pods whose grant was renewed to the time of the first grant. A grant is renewed when it is used again. It lasts at most 30 seconds in total.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,

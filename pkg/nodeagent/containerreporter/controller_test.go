@@ -53,9 +53,9 @@ func TestWhichPodsAreReported(t *testing.T) {
 		edit func(*corev1.Pod)
 		want bool
 	}{
-		"of a CloneSet":   {func(*corev1.Pod) {}, true},
-		"of a Deployment": {func(p *corev1.Pod) { p.OwnerReferences = owned("apps/v1") }, false},
-		"of nobody":       {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
+		"of a CloneSet":    {func(*corev1.Pod) {}, true},
+		"of a Deployment":  {func(p *corev1.Pod) { p.OwnerReferences = owned("apps/v1") }, false},
+		"without an owner": {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
 		"with an injected sidecar": {func(p *corev1.Pod) {
 			p.OwnerReferences, p.Annotations = owned("apps/v1"), map[string]string{sidecarSetHashKey: "{}"}
 		}, true},

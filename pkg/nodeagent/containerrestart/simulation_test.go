@@ -280,7 +280,7 @@ func TestRequestsOfOnePodQueue(t *testing.T) {
 		"the first ends":     func(*world) {},
 		"the first is gone":  func(w *world) { w.remove("one") },
 		"the first is going": func(w *world) { w.edit("one", func(r *request) { r.DeletionTimestamp = new(metav1.Now()) }) },
-		"somebody takes its label": func(w *world) {
+		"a client removes its label": func(w *world) {
 			w.edit("one", func(r *request) {
 				r.Status.Phase, r.Status.CompletionTime = "Completed", new(metav1.Now())
 				delete(r.Labels, pub.ContainerRecreateRequestActiveKey)

@@ -87,7 +87,7 @@ func TestNewVersionReplacesARunningPull(t *testing.T) {
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, report.Phase)
 		assert.EqualValues(t, 2, report.Version)
 		assert.Equal(t, "nginx@sha256:new", report.ImageID)
-		assert.Len(t, w.told(), 1, "the first one's end is nobody's news")
+		assert.Len(t, w.told(), 1, "the end of the first one is not reported")
 	})
 }
 

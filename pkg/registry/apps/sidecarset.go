@@ -16,7 +16,8 @@ func sidecarSet() rest.AnyKind {
 	type set = apps.SidecarSet
 	return &rest.Kind[*set]{
 		Plural: "sidecarsets", Singular: "sidecarset", ClusterScoped: true,
-		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
+		Exclusive: true, // Two SidecarSets must not add the same container to a Pod.
+		Stored:    v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *set { return &set{} }, NewList: func() runtime.Object { return &apps.SidecarSetList{} },
 		Spec: func(c *set) any { return &c.Spec }, Status: func(c *set) any { return &c.Status },
 		Default:  install.DefaultSidecarSet,

@@ -18,6 +18,8 @@ type AnyKind interface {
 	ServedVersions() []schema.GroupVersion
 	// Storage opens the store and returns the REST storages, by path. maxBytes is the maximum encoded size of an object.
 	Storage(scheme *runtime.Scheme, options generic.RESTOptionsGetter, maxBytes int) (map[string]genericrest.Storage, error)
+	// TakeTurns makes writes of the storages wait for their turn if the kind is exclusive. It is called before the first request.
+	TakeTurns(storages map[string]genericrest.Storage, turns Turns)
 
 	// NewObject returns an empty hub object.
 	NewObject() Object

@@ -45,6 +45,10 @@ type Kind[T Object] struct {
 	// written. It is empty if all required gates are on.
 	Closed string
 
+	// Exclusive is true if objects are created and updated one at a time in the whole installation. A kind needs it if admission
+	// compares an object with all others of the kind: two objects that conflict would both pass otherwise.
+	Exclusive bool
+
 	// Controlled is true if a controller acts on the objects. A user who creates an object of another kind gets a warning.
 	Controlled bool
 

@@ -13,6 +13,8 @@ import (
 type store[T Object] struct {
 	*registry.Store
 	kind *Kind[T]
+	// turns is nil if the kind is not exclusive.
+	turns Turns
 }
 
 var (

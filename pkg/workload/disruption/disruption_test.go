@@ -44,7 +44,7 @@ func annotated(key, value string) func(*corev1.Pod) {
 
 func labelled(key string) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Labels[key] = "x" } }
 
-// newBudget returns the base of the cases: 10 replicas, all available, of which 3 may be unavailable.
+// newBudget returns the base of the cases: 10 replicas, all available; 3 may be unavailable.
 func newBudget(edits ...func(*v1beta1.PodUnavailableBudget)) *v1beta1.PodUnavailableBudget {
 	budget := &v1beta1.PodUnavailableBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "ns", Generation: 1},
@@ -213,6 +213,67 @@ func TestANewPodThatIsAskedAboutAgainSpendsOnce(t *testing.T) {
 
 	require.NoError(t, Spend(budget, &Request{Operation: v1beta1.PubDeleteOperation, Pod: pod}, now.Add(time.Second)))
 	assert.Equal(t, left-1, budget.Status.UnavailableAllowed, "without that knowledge the Pod may be another")
+}
+
+// A client can retry without end if something else refuses its request. Its Pod must not count as unavailable forever.
+// Case podunavailablebudget 12a.
+func TestAGrantThatIsUsedAgainAndAgainEnds(t *testing.T) {
+	for name, operations := range map[string][]v1beta1.PubOperation{
+		"a deletion": {"DELETE"}, "an eviction": {"EVICT"}, "an update": {"UPDATE"},
+		"an update, then a deletion": {"UPDATE", "DELETE"}, "both in turn": {"UPDATE", "UPDATE", "EVICT"},
+	} {
+		for _, pause := range []time.Duration{time.Second, 1300 * time.Millisecond, 4 * time.Second, 6 * time.Second, 9 * time.Second} {
+			t.Run(fmt.Sprintf("%s each %s", name, pause), func(t *testing.T) {
+				budget, refused := newBudget(), 0
+				for i := 0; refused < 3 && i < 100; i++ {
+					at := now.Add(time.Duration(i) * pause)
+					before := budget.DeepCopy()
+					err := Spend(budget, &Request{Operation: operations[min(i, len(operations)-1)], Pod: newPod("a")}, at)
+					if err != nil {
+						assert.Greater(t, at, now.Add(25*time.Second))
+						assert.ErrorContains(t, err, "the disruption of Pod a was allowed at 2026-01-01T12:00:00Z and has not happened")
+						assert.Equal(t, before, budget, "a refusal writes nothing")
+						refused++
+						continue
+					}
+					require.Zero(t, refused, "the grant is used up until it ends")
+					assert.EqualValues(t, 2, budget.Status.UnavailableAllowed, "one grant")
+					during, err := Recount(budget, seenIn(tenPods(), tenPods(), at.Add(5*time.Second-1)))
+					require.NoError(t, err)
+					assert.EqualValues(t, 9, during.Status.CurrentAvailable, "it must not end during the request")
+					assert.Equal(t, budget.Status.RenewedPods, during.Status.RenewedPods, "a count forgets no first grant")
+				}
+				require.Equal(t, 3, refused)
+
+				after, err := Recount(budget, seenIn(tenPods(), tenPods(), now.Add(30*time.Second)))
+				require.NoError(t, err)
+				assert.Equal(t, newBudget().Status, after.Status, "it stands for 30 seconds in all")
+				budget.Status = after.Status
+				require.NoError(t, Spend(budget, &Request{Operation: operations[0], Pod: newPod("a")}, now.Add(40*time.Second)), "it competes again")
+				assert.EqualValues(t, 2, budget.Status.UnavailableAllowed)
+				assert.Empty(t, budget.Status.RenewedPods, "it is a new grant")
+			})
+		}
+	}
+}
+
+func TestTheNextPodOfThatNameHasAGrantOfItsOwn(t *testing.T) {
+	budget := newBudget()
+	for _, after := range []time.Duration{0, 6 * time.Second} {
+		require.NoError(t, Spend(budget, &Request{Operation: v1beta1.PubDeleteOperation, Pod: newPod("p")}, now.Add(after)))
+	}
+	require.Equal(t, map[string]metav1.Time{"p": metav1.NewTime(now)}, budget.Status.RenewedPods)
+	later := newPod("p", func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(now.Add(8 * time.Second)) })
+	require.NoError(t, Spend(budget, &Request{Operation: v1beta1.PubDeleteOperation, Pod: later}, now.Add(20*time.Second)))
+	assert.Empty(t, budget.Status.RenewedPods, "the time of a Pod that is gone")
+	assert.EqualValues(t, 1, budget.Status.UnavailableAllowed)
+}
+
+func TestADryRunRenewsNothing(t *testing.T) {
+	budget := newBudget(granted(now))
+	before := budget.DeepCopy()
+	require.NoError(t, Spend(budget, &Request{Operation: v1beta1.PubDeleteOperation, Pod: newPod("p"), DryRun: true}, now.Add(9*time.Second)))
+	assert.Equal(t, before, budget)
 }
 
 func TestAGrantLivesNoShorterThanItShould(t *testing.T) {

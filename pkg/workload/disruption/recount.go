@@ -67,6 +67,7 @@ func Recount(budget *v1beta1.PodUnavailableBudget, seen *Observation) (*Count, e
 	}
 	r.count.Status = v1beta1.PodUnavailableBudgetStatus{
 		ObservedGeneration: budget.Generation, DisruptedPods: disrupted, UnavailablePods: unavailable,
+		RenewedPods:        renewals(budget.Status.RenewedPods, disrupted, unavailable),
 		UnavailableAllowed: max(0, current-desired), CurrentAvailable: current, DesiredAvailable: desired, TotalReplicas: total,
 	}
 	slices.SortFunc(r.count.NotDeleted, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
@@ -132,6 +133,21 @@ func (r *recount) standing(grants []grant, live map[string]*metav1.ObjectMeta, e
 		if r.count.Recheck == 0 || g.remaining < r.count.Recheck {
 			r.count.Recheck = g.remaining
 		}
+	}
+	return standing
+}
+
+// renewals returns the times of first grants that still stand.
+func renewals(renewed, disrupted, unavailable map[string]metav1.Time) (standing map[string]metav1.Time) {
+	for name, first := range renewed {
+		_, goes := disrupted[name]
+		if _, changes := unavailable[name]; !goes && !changes {
+			continue
+		}
+		if standing == nil {
+			standing = map[string]metav1.Time{}
+		}
+		standing[name] = first
 	}
 	return standing
 }

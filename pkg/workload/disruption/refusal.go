@@ -23,6 +23,9 @@ const (
 	TooManyGrants
 	// NotObserved means that the controller has not yet counted for the budget's current generation.
 	NotObserved
+	// GrantUsedUp means that the disruption was granted, did not happen, and was asked for again until its grant could not be renewed
+	// any more.
+	GrantUsedUp
 )
 
 // Refusal is the error of a request that a budget refuses.
@@ -31,6 +34,9 @@ type Refusal struct {
 	// Namespace and Name identify the budget.
 	Namespace, Name string
 	status          v1beta1.PodUnavailableBudgetStatus
+	// pod, since and ends describe the grant of GrantUsedUp.
+	pod         string
+	since, ends time.Time
 }
 
 func refuse(budget *v1beta1.PodUnavailableBudget, reason Reason) error {
@@ -57,6 +63,10 @@ func (r *Refusal) Error() string {
 	case NotObserved:
 		return fmt.Sprintf("PodUnavailableBudget %s is not observed yet: it is new or was changed, and its Pods have not been counted "+
 			"since; try again in a second", budget)
+	case GrantUsedUp:
+		return fmt.Sprintf("PodUnavailableBudget %s: the disruption of Pod %s was allowed at %s and has not happened; another admission "+
+			"webhook or policy may refuse it; try again after %s, when this grant has ended", budget, r.pod,
+			r.since.UTC().Format(time.RFC3339), r.ends.UTC().Format(time.RFC3339))
 	case Exhausted:
 	}
 	return fmt.Sprintf("PodUnavailableBudget %s: pub unavailable allowed is negative: no disruption allowed now, %d are allowed of %d "+

@@ -19,6 +19,11 @@ const (
 	DeletionExpiry = 20 * time.Second
 	// UpdateExpiry is how long a granted update may take to appear in the cache.
 	UpdateExpiry = 10 * time.Second
+	// grantLife is the maximum lifetime of a grant, including all renewals. A client may retry without end what something else
+	// refuses, and its Pod counts as unavailable meanwhile.
+	grantLife = 30 * time.Second
+	// requestLife is how long a grant stands at least after a request used it, so that it does not expire during that request.
+	requestLife = UpdateExpiry / 2
 	// mostGrants caps the unobserved grants per budget, because all of them are stored in one object.
 	mostGrants = 2000
 	// clockPrecision is the difference from which one API time is certainly later than another. API times have whole seconds.
@@ -72,9 +77,7 @@ func Spend(budget *v1beta1.PodUnavailableBudget, request *Request, now time.Time
 	case status.DesiredAvailable == 0, !serving && status.CurrentAvailable >= status.DesiredAvailable:
 		return nil
 	case found:
-		request.Granted = granted
-		renew(status, request, now)
-		return nil
+		return renew(budget, request, granted, now)
 	case status.UnavailableAllowed <= 0:
 		return refuse(budget, Exhausted)
 	case len(status.DisruptedPods)+len(status.UnavailablePods) > mostGrants:
@@ -92,7 +95,7 @@ func take(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time
 	if Available(request.Pod) {
 		status.CurrentAvailable = max(0, status.CurrentAvailable-1)
 	}
-	enter(status, request, now)
+	recordGrant(status, request, now)
 }
 
 // judgesUnhealthy reports whether the budget limits the eviction of running Pods that are not ready.
@@ -112,36 +115,90 @@ func grantOf(status *v1beta1.PodUnavailableBudgetStatus, request *Request) (time
 	return at.Time, found && (older || at.Time.Equal(request.Granted))
 }
 
-// renew extends a grant that is used again, so that it does not expire during the request that uses it.
-func renew(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time.Time) {
-	if !request.DryRun && now.Sub(request.Granted) > UpdateExpiry/2 {
-		enter(status, request, now)
+// renew uses a grant again. It extends the grant, so that it does not expire during the request that uses it, but never beyond
+// grantLife. A grant too old for that is refused: after it has ended, the request competes for the budget again.
+func renew(budget *v1beta1.PodUnavailableBudget, request *Request, at, now time.Time) error {
+	status, name := &budget.Status, request.Pod.Name
+	first := at
+	if before, found := status.RenewedPods[name]; found {
+		first = before.Time
 	}
+	grants, expiry := grantsFor(status, request)
+	extended := wholeSecond(now)
+	if latest := first.Add(grantLife - expiry); extended.After(latest) {
+		extended = latest
+	}
+	if now.Sub(at) <= requestLife || !extended.After(at) {
+		extended, expiry = at, expiryOf(status, name)
+	}
+	if ends := extended.Add(expiry); ends.Sub(now) < requestLife {
+		return &Refusal{Reason: GrantUsedUp, Namespace: budget.Namespace, Name: budget.Name, status: *status, pod: name, since: first, ends: ends}
+	}
+	if !request.DryRun && extended.After(at) {
+		enter(status, grants, name, extended)
+		renewed(status, name, first)
+		at = extended
+	}
+	request.Granted = at
+	return nil
 }
 
-// enter records a grant. A Pod whose deletion was granted keeps a deletion grant, because a deletion takes longer to appear in
-// the cache. API times have whole seconds, so the time is rounded up: a grant never expires too early. Two grants for the same
-// Pod name never have the same time, which Server relies on.
-func enter(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time.Time) {
+// grantsFor returns the grants among which a grant of the request belongs, and how long it stands there. A Pod whose deletion was
+// granted keeps a deletion grant, because a deletion takes longer to appear in the cache.
+func grantsFor(status *v1beta1.PodUnavailableBudgetStatus, request *Request) (*map[string]metav1.Time, time.Duration) {
+	_, goes := status.DisruptedPods[request.Pod.Name]
+	if !goes && (request.Operation == v1beta1.PubUpdateOperation || request.Operation == v1beta1.PubResizeOperation) {
+		return &status.UnavailablePods, UpdateExpiry
+	}
+	return &status.DisruptedPods, DeletionExpiry
+}
+
+// expiryOf returns how long the grant of a Pod stands that was not renewed.
+func expiryOf(status *v1beta1.PodUnavailableBudgetStatus, name string) time.Duration {
+	if _, goes := status.DisruptedPods[name]; goes {
+		return DeletionExpiry
+	}
+	return UpdateExpiry
+}
+
+// wholeSecond rounds up, because API times have whole seconds: a grant never expires too early.
+func wholeSecond(now time.Time) time.Time {
 	at := now.Truncate(time.Second)
 	if at.Before(now) {
 		at = at.Add(time.Second)
 	}
-	before, goes := status.DisruptedPods[request.Pod.Name]
+	return at
+}
+
+// recordGrant records a new grant. Two grants for the same Pod name never have the same time, which Server relies on.
+func recordGrant(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time.Time) {
+	name, at := request.Pod.Name, wholeSecond(now)
+	before, goes := status.DisruptedPods[name]
 	if !goes {
-		before = status.UnavailablePods[request.Pod.Name]
+		before = status.UnavailablePods[name]
 	}
 	if !at.After(before.Time) {
 		at = before.Add(time.Second)
 	}
-	grants := &status.DisruptedPods
-	if !goes && (request.Operation == v1beta1.PubUpdateOperation || request.Operation == v1beta1.PubResizeOperation) {
-		grants = &status.UnavailablePods
-	}
+	grants, _ := grantsFor(status, request)
+	enter(status, grants, name, at)
+	delete(status.RenewedPods, name)
+	request.Granted = at
+}
+
+// enter sets the time of a grant, among the given grants alone.
+func enter(status *v1beta1.PodUnavailableBudgetStatus, grants *map[string]metav1.Time, name string, at time.Time) {
 	if *grants == nil {
 		*grants = map[string]metav1.Time{}
 	}
-	delete(status.UnavailablePods, request.Pod.Name)
-	(*grants)[request.Pod.Name] = metav1.NewTime(at)
-	request.Granted = at
+	delete(status.UnavailablePods, name)
+	(*grants)[name] = metav1.NewTime(at)
+}
+
+// renewed records when the grant of a Pod was first made.
+func renewed(status *v1beta1.PodUnavailableBudgetStatus, name string, first time.Time) {
+	if status.RenewedPods == nil {
+		status.RenewedPods = map[string]metav1.Time{}
+	}
+	status.RenewedPods[name] = metav1.NewTime(first)
 }

@@ -20,7 +20,7 @@ func main() {
 	}
 }
 
-// reap waits for every child that has ended: several deaths may arrive as one signal.
+// reap waits for every child that has exited: one signal can stand for several exits.
 func reap() {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)

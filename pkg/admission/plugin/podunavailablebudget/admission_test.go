@@ -270,6 +270,27 @@ func TestAPodThatIsAskedAboutAgainSpendsOnce(t *testing.T) {
 	assert.EqualValues(t, 0, w.stored["b"].Status.UnavailableAllowed)
 }
 
+// Another webhook refuses the deletion each time, and the client never gives up.
+// Case podunavailablebudget 12a.
+func TestRetriesForEverHoldNoGrantForEver(t *testing.T) {
+	w := newWorld(t, 1, everyGate)
+	clock, ok := w.clock.(*clocktesting.FakePassiveClock)
+	require.True(t, ok)
+	for after := time.Duration(0); after <= 24*time.Second; after += 2 * time.Second {
+		clock.SetTime(now.Add(after))
+		require.NoError(t, w.ask(deletion(newPod())))
+	}
+	require.LessOrEqual(t, w.stored["b"].Status.DisruptedPods["p"].Add(disruption.DeletionExpiry), now.Add(30*time.Second))
+
+	clock.SetTime(now.Add(28 * time.Second))
+	assert.True(t, apierrors.IsForbidden(w.ask(deletion(newPod()))))
+	evicted := w.ask(eviction())
+	require.True(t, apierrors.IsTooManyRequests(evicted), "%v", evicted)
+	assert.ErrorContains(t, evicted, "try again after 2026-01-01T12:00:30Z")
+	_, delayed := apierrors.SuggestsClientDelay(evicted)
+	assert.False(t, delayed, "a client library would sleep, and the user would not learn why")
+}
+
 // Case podunavailablebudget 24.
 func TestDeletedBudgetAllows(t *testing.T) {
 	w := newWorld(t, 0, "")

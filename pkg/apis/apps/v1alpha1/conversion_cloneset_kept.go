@@ -14,8 +14,7 @@ import (
 //
 // keptCloneSet is the part of updateStrategy that v1alpha1 has no fields for: beside type
 // OnDelete it cannot say a policy, nor that rollingUpdate is there and empty. It counts only
-// while spec.updateStrategy.type is what it was when the annotation was written: whoever
-// changes the type has decided anew.
+// while spec.updateStrategy.type has not changed since the annotation was written. A changed type replaces it.
 type keptCloneSet struct {
 	// V1alpha1Type is spec.updateStrategy.type as v1alpha1 showed it.
 	V1alpha1Type string `json:"v1alpha1Type"`

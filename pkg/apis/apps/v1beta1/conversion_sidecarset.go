@@ -20,7 +20,7 @@ const KeptFieldsAnnotation = "apps.kruise.io/v1alpha1-fields"
 // +protobuf=false
 //
 // keptSidecarSet says that v1alpha1 has a namespace where v1beta1 shows a selector for its
-// name. It counts only while that selector is there: whoever changes it has decided anew.
+// name. It counts only while that selector is unchanged: a changed selector replaces it.
 type keptSidecarSet struct {
 	// Namespace is spec.namespace of v1alpha1.
 	Namespace string `json:"namespace"`

@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/apis/rules"
 )
 
-// NamespaceLabels returns the labels of a namespace, or false when there is none of that name.
+// NamespaceLabels returns the labels of a namespace, or false if it does not exist.
 type NamespaceLabels func(name string) (labels.Set, bool, error)
 
 // ValidateSidecarSetConflicts finds what a SidecarSet and another that may select the same Pods
@@ -43,7 +43,7 @@ func ValidateSidecarSetConflicts(set *apps.SidecarSet, others []*apps.SidecarSet
 	return errs, nil
 }
 
-// baseOf is the SidecarSet of which this one is the canary, or empty.
+// baseOf is the name of the SidecarSet that this canary belongs to, or empty.
 func baseOf(set *apps.SidecarSet) string {
 	if set.Annotations[pub.SidecarSetCanaryKey] != "true" {
 		return ""

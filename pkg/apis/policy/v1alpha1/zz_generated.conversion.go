@@ -168,6 +168,7 @@ func autoConvert_v1alpha1_PodUnavailableBudgetStatus_To_policy_PodUnavailableBud
 	out.ObservedGeneration = in.ObservedGeneration
 	out.DisruptedPods = *(*map[string]v1.Time)(unsafe.Pointer(&in.DisruptedPods))
 	out.UnavailablePods = *(*map[string]v1.Time)(unsafe.Pointer(&in.UnavailablePods))
+	out.RenewedPods = *(*map[string]v1.Time)(unsafe.Pointer(&in.RenewedPods))
 	out.UnavailableAllowed = in.UnavailableAllowed
 	out.CurrentAvailable = in.CurrentAvailable
 	out.DesiredAvailable = in.DesiredAvailable
@@ -184,6 +185,7 @@ func autoConvert_policy_PodUnavailableBudgetStatus_To_v1alpha1_PodUnavailableBud
 	out.ObservedGeneration = in.ObservedGeneration
 	out.DisruptedPods = *(*map[string]v1.Time)(unsafe.Pointer(&in.DisruptedPods))
 	out.UnavailablePods = *(*map[string]v1.Time)(unsafe.Pointer(&in.UnavailablePods))
+	out.RenewedPods = *(*map[string]v1.Time)(unsafe.Pointer(&in.RenewedPods))
 	out.UnavailableAllowed = in.UnavailableAllowed
 	out.CurrentAvailable = in.CurrentAvailable
 	out.DesiredAvailable = in.DesiredAvailable

@@ -125,6 +125,13 @@ func (in *PodUnavailableBudgetStatus) DeepCopyInto(out *PodUnavailableBudgetStat
 			(*out)[key] = *val.DeepCopy()
 		}
 	}
+	if in.RenewedPods != nil {
+		in, out := &in.RenewedPods, &out.RenewedPods
+		*out = make(map[string]v1.Time, len(*in))
+		for key, val := range *in {
+			(*out)[key] = *val.DeepCopy()
+		}
+	}
 	return
 }
 

@@ -252,6 +252,35 @@ func (m *PodUnavailableBudgetStatus) MarshalToSizedBuffer(dAtA []byte) (int, err
 	_ = i
 	var l int
 	_ = l
+	if len(m.RenewedPods) > 0 {
+		keysForRenewedPods := make([]string, 0, len(m.RenewedPods))
+		for k := range m.RenewedPods {
+			keysForRenewedPods = append(keysForRenewedPods, string(k))
+		}
+		sort.Strings(keysForRenewedPods)
+		for iNdEx := len(keysForRenewedPods) - 1; iNdEx >= 0; iNdEx-- {
+			v := m.RenewedPods[string(keysForRenewedPods[iNdEx])]
+			baseI := i
+			{
+				size, err := (&v).MarshalToSizedBuffer(dAtA[:i])
+				if err != nil {
+					return 0, err
+				}
+				i -= size
+				i = encodeVarintGenerated(dAtA, i, uint64(size))
+			}
+			i--
+			dAtA[i] = 0x12
+			i -= len(keysForRenewedPods[iNdEx])
+			copy(dAtA[i:], keysForRenewedPods[iNdEx])
+			i = encodeVarintGenerated(dAtA, i, uint64(len(keysForRenewedPods[iNdEx])))
+			i--
+			dAtA[i] = 0xa
+			i = encodeVarintGenerated(dAtA, i, uint64(baseI-i))
+			i--
+			dAtA[i] = 0x42
+		}
+	}
 	i = encodeVarintGenerated(dAtA, i, uint64(m.TotalReplicas))
 	i--
 	dAtA[i] = 0x38
@@ -480,6 +509,15 @@ func (m *PodUnavailableBudgetStatus) Size() (n int) {
 	n += 1 + sovGenerated(uint64(m.CurrentAvailable))
 	n += 1 + sovGenerated(uint64(m.DesiredAvailable))
 	n += 1 + sovGenerated(uint64(m.TotalReplicas))
+	if len(m.RenewedPods) > 0 {
+		for k, v := range m.RenewedPods {
+			_ = k
+			_ = v
+			l = v.Size()
+			mapEntrySize := 1 + len(k) + sovGenerated(uint64(len(k))) + 1 + l + sovGenerated(uint64(l))
+			n += mapEntrySize + 1 + sovGenerated(uint64(mapEntrySize))
+		}
+	}
 	return n
 }
 
@@ -573,6 +611,16 @@ func (this *PodUnavailableBudgetStatus) String() string {
 		mapStringForUnavailablePods += fmt.Sprintf("%v: %v,", k, this.UnavailablePods[k])
 	}
 	mapStringForUnavailablePods += "}"
+	keysForRenewedPods := make([]string, 0, len(this.RenewedPods))
+	for k := range this.RenewedPods {
+		keysForRenewedPods = append(keysForRenewedPods, k)
+	}
+	sort.Strings(keysForRenewedPods)
+	mapStringForRenewedPods := "map[string]v1.Time{"
+	for _, k := range keysForRenewedPods {
+		mapStringForRenewedPods += fmt.Sprintf("%v: %v,", k, this.RenewedPods[k])
+	}
+	mapStringForRenewedPods += "}"
 	s := strings.Join([]string{`&PodUnavailableBudgetStatus{`,
 		`ObservedGeneration:` + fmt.Sprintf("%v", this.ObservedGeneration) + `,`,
 		`DisruptedPods:` + mapStringForDisruptedPods + `,`,
@@ -581,6 +629,7 @@ func (this *PodUnavailableBudgetStatus) String() string {
 		`CurrentAvailable:` + fmt.Sprintf("%v", this.CurrentAvailable) + `,`,
 		`DesiredAvailable:` + fmt.Sprintf("%v", this.DesiredAvailable) + `,`,
 		`TotalReplicas:` + fmt.Sprintf("%v", this.TotalReplicas) + `,`,
+		`RenewedPods:` + mapStringForRenewedPods + `,`,
 		`}`,
 	}, "")
 	return s
@@ -1568,6 +1617,135 @@ func (m *PodUnavailableBudgetStatus) Unmarshal(dAtA []byte) error {
 					break
 				}
 			}
+		case 8:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field RenewedPods", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.RenewedPods == nil {
+				m.RenewedPods = make(map[string]v1.Time)
+			}
+			var mapkey string
+			mapvalue := &v1.Time{}
+			for iNdEx < postIndex {
+				entryPreIndex := iNdEx
+				var wire uint64
+				for shift := uint(0); ; shift += 7 {
+					if shift >= 64 {
+						return ErrIntOverflowGenerated
+					}
+					if iNdEx >= l {
+						return io.ErrUnexpectedEOF
+					}
+					b := dAtA[iNdEx]
+					iNdEx++
+					wire |= uint64(b&0x7F) << shift
+					if b < 0x80 {
+						break
+					}
+				}
+				fieldNum := int32(wire >> 3)
+				if fieldNum == 1 {
+					var stringLenmapkey uint64
+					for shift := uint(0); ; shift += 7 {
+						if shift >= 64 {
+							return ErrIntOverflowGenerated
+						}
+						if iNdEx >= l {
+							return io.ErrUnexpectedEOF
+						}
+						b := dAtA[iNdEx]
+						iNdEx++
+						stringLenmapkey |= uint64(b&0x7F) << shift
+						if b < 0x80 {
+							break
+						}
+					}
+					intStringLenmapkey := int(stringLenmapkey)
+					if intStringLenmapkey < 0 {
+						return ErrInvalidLengthGenerated
+					}
+					postStringIndexmapkey := iNdEx + intStringLenmapkey
+					if postStringIndexmapkey < 0 {
+						return ErrInvalidLengthGenerated
+					}
+					if postStringIndexmapkey > l {
+						return io.ErrUnexpectedEOF
+					}
+					mapkey = string(dAtA[iNdEx:postStringIndexmapkey])
+					iNdEx = postStringIndexmapkey
+				} else if fieldNum == 2 {
+					var mapmsglen int
+					for shift := uint(0); ; shift += 7 {
+						if shift >= 64 {
+							return ErrIntOverflowGenerated
+						}
+						if iNdEx >= l {
+							return io.ErrUnexpectedEOF
+						}
+						b := dAtA[iNdEx]
+						iNdEx++
+						mapmsglen |= int(b&0x7F) << shift
+						if b < 0x80 {
+							break
+						}
+					}
+					if mapmsglen < 0 {
+						return ErrInvalidLengthGenerated
+					}
+					postmsgIndex := iNdEx + mapmsglen
+					if postmsgIndex < 0 {
+						return ErrInvalidLengthGenerated
+					}
+					if postmsgIndex > l {
+						return io.ErrUnexpectedEOF
+					}
+					mapvalue = &v1.Time{}
+					if err := mapvalue.Unmarshal(dAtA[iNdEx:postmsgIndex]); err != nil {
+						return err
+					}
+					iNdEx = postmsgIndex
+				} else {
+					iNdEx = entryPreIndex
+					skippy, err := skipGenerated(dAtA[iNdEx:])
+					if err != nil {
+						return err
+					}
+					if (skippy < 0) || (iNdEx+skippy) < 0 {
+						return ErrInvalidLengthGenerated
+					}
+					if (iNdEx + skippy) > postIndex {
+						return io.ErrUnexpectedEOF
+					}
+					iNdEx += skippy
+				}
+			}
+			m.RenewedPods[mapkey] = *mapvalue
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

@@ -152,6 +152,11 @@ type PodUnavailableBudgetStatus struct {
 	// +optional
 	UnavailablePods map[string]metav1.Time `json:"unavailablePods,omitempty" protobuf:"bytes,3,rep,name=unavailablePods"`
 
+	// renewedPods maps the names of Pods whose grant was renewed to the time of the first
+	// grant. A grant is renewed when it is used again. It lasts at most 30 seconds in total.
+	// +optional
+	RenewedPods map[string]metav1.Time `json:"renewedPods,omitempty" protobuf:"bytes,8,rep,name=renewedPods"`
+
 	// unavailableAllowed is the number of Pods that can become unavailable now.
 	UnavailableAllowed int32 `json:"unavailableAllowed" protobuf:"varint,4,opt,name=unavailableAllowed"`
 

@@ -167,6 +167,7 @@ func autoConvert_v1beta1_PodUnavailableBudgetStatus_To_policy_PodUnavailableBudg
 	out.ObservedGeneration = in.ObservedGeneration
 	out.DisruptedPods = *(*map[string]v1.Time)(unsafe.Pointer(&in.DisruptedPods))
 	out.UnavailablePods = *(*map[string]v1.Time)(unsafe.Pointer(&in.UnavailablePods))
+	out.RenewedPods = *(*map[string]v1.Time)(unsafe.Pointer(&in.RenewedPods))
 	out.UnavailableAllowed = in.UnavailableAllowed
 	out.CurrentAvailable = in.CurrentAvailable
 	out.DesiredAvailable = in.DesiredAvailable
@@ -183,6 +184,7 @@ func autoConvert_policy_PodUnavailableBudgetStatus_To_v1beta1_PodUnavailableBudg
 	out.ObservedGeneration = in.ObservedGeneration
 	out.DisruptedPods = *(*map[string]v1.Time)(unsafe.Pointer(&in.DisruptedPods))
 	out.UnavailablePods = *(*map[string]v1.Time)(unsafe.Pointer(&in.UnavailablePods))
+	out.RenewedPods = *(*map[string]v1.Time)(unsafe.Pointer(&in.RenewedPods))
 	out.UnavailableAllowed = in.UnavailableAllowed
 	out.CurrentAvailable = in.CurrentAvailable
 	out.DesiredAvailable = in.DesiredAvailable

@@ -48,7 +48,8 @@ func ValidatePodUnavailableBudgetStatusUpdate(budget, old *policy.PodUnavailable
 		errs = append(errs, rules.NotNegative(int64(count.value), path.Child(count.name))...)
 	}
 	errs = append(errs, validatePodNames(status.DisruptedPods, old.Status.DisruptedPods, path.Child("disruptedPods"))...)
-	return append(errs, validatePodNames(status.UnavailablePods, old.Status.UnavailablePods, path.Child("unavailablePods"))...)
+	errs = append(errs, validatePodNames(status.UnavailablePods, old.Status.UnavailablePods, path.Child("unavailablePods"))...)
+	return append(errs, validatePodNames(status.RenewedPods, old.Status.RenewedPods, path.Child("renewedPods"))...)
 }
 
 // validatePodNames checks that what was granted is for Pods. What is stored already is not looked at again: there may be

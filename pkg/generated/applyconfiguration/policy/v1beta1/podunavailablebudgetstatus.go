@@ -19,6 +19,9 @@ type PodUnavailableBudgetStatusApplyConfiguration struct {
 	// unavailablePods maps the names of Pods whose update was granted but is not observed
 	// yet to the time of the grant.
 	UnavailablePods map[string]v1.Time `json:"unavailablePods,omitempty"`
+	// renewedPods maps the names of Pods whose grant was renewed to the time of the first
+	// grant. A grant is renewed when it is used again. It lasts at most 30 seconds in total.
+	RenewedPods map[string]v1.Time `json:"renewedPods,omitempty"`
 	// unavailableAllowed is the number of Pods that can become unavailable now.
 	UnavailableAllowed *int32 `json:"unavailableAllowed,omitempty"`
 	// currentAvailable is the number of available Pods.
@@ -67,6 +70,20 @@ func (b *PodUnavailableBudgetStatusApplyConfiguration) WithUnavailablePods(entri
 	}
 	for k, v := range entries {
 		b.UnavailablePods[k] = v
+	}
+	return b
+}
+
+// WithRenewedPods puts the entries into the RenewedPods field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, the entries provided by each call will be put on the RenewedPods field,
+// overwriting an existing map entries in RenewedPods field with the same key.
+func (b *PodUnavailableBudgetStatusApplyConfiguration) WithRenewedPods(entries map[string]v1.Time) *PodUnavailableBudgetStatusApplyConfiguration {
+	if b.RenewedPods == nil && len(entries) > 0 {
+		b.RenewedPods = make(map[string]v1.Time, len(entries))
+	}
+	for k, v := range entries {
+		b.RenewedPods[k] = v
 	}
 	return b
 }

@@ -1,0 +1,5 @@
+// Package turns orders writes that must not happen at the same time, among all servers that share a store.
+//
+// A turn is a lock in etcd with a lease. If a server ends in its turn, the lease expires and the next one gets its turn. If a
+// server loses its lease, the context of its turn ends before another one can get a turn. Enter at New.
+package turns

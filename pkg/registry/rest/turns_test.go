@@ -1,0 +1,119 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	genericrest "k8s.io/apiserver/pkg/registry/rest"
+)
+
+// turnsOf is one lock for every kind. If lost is set, each turn is lost at once.
+type turnsOf struct {
+	token   chan struct{}
+	refused error
+	lost    error
+}
+
+func (o *turnsOf) Take(ctx context.Context, _ string) (context.Context, func(), error) {
+	if o.refused != nil {
+		return nil, nil, o.refused
+	}
+	o.token <- struct{}{}
+	turn, end := context.WithCancelCause(ctx)
+	if o.lost != nil {
+		end(o.lost)
+	}
+	return turn, func() { <-o.token }, nil
+}
+
+// exclusive returns the storages of a kind whose writes take turns.
+func exclusive(t *testing.T, turns *turnsOf) (samples genericrest.StandardStorage, ctx context.Context) {
+	t.Helper()
+	kind := newKind()
+	kind.Exclusive, kind.Validate = true, func(*sample) field.ErrorList { return nil }
+	storages := storagesOf(t, kind, nil)
+	turns.token = make(chan struct{}, 1)
+	kind.TakeTurns(storages, turns)
+	samples, ok := storages["samples"].(genericrest.StandardStorage)
+	require.True(t, ok)
+	return samples, genericapirequest.WithNamespace(t.Context(), "")
+}
+
+// Admission lets an object pass only if there is no other. All requests ask at once.
+func TestAdmissionSeesWhatOthersWrote(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		samples, ctx := exclusive(t, &turnsOf{})
+		alone := func(ctx context.Context, _ runtime.Object) error {
+			_, err := samples.Get(ctx, "demo", &metav1.GetOptions{})
+			time.Sleep(time.Second) // The others reach admission meanwhile, if they may.
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return errors.New("there is one already")
+		}
+		var requests sync.WaitGroup
+		answers := make(chan error, 10)
+		for range cap(answers) / 2 {
+			requests.Go(func() {
+				_, err := samples.Create(ctx, newSample(), alone, &metav1.CreateOptions{})
+				answers <- err
+			})
+			requests.Go(func() {
+				_, _, err := samples.Update(ctx, "demo", genericrest.DefaultUpdatedObjectInfo(newSample()), alone,
+					func(context.Context, runtime.Object, runtime.Object) error { return alone(ctx, nil) }, true, &metav1.UpdateOptions{})
+				answers <- err
+			})
+		}
+		requests.Wait()
+		close(answers)
+		written := 0
+		for err := range answers {
+			if err == nil {
+				written++
+			}
+		}
+		assert.Equal(t, 1, written)
+	})
+}
+
+func TestAWriteWithoutATurnIsRefused(t *testing.T) {
+	samples, ctx := exclusive(t, &turnsOf{refused: context.DeadlineExceeded})
+	_, err := samples.Create(ctx, newSample(), nil, &metav1.CreateOptions{})
+	require.True(t, apierrors.IsTimeout(err), "%v", err)
+	assert.ErrorContains(t, err, "other writes of samples, which are made one at a time, have not ended in time; try again")
+	_, _, err = samples.Update(ctx, "demo", nil, nil, nil, false, &metav1.UpdateOptions{})
+	require.True(t, apierrors.IsTimeout(err), "%v", err)
+	_, err = samples.Get(ctx, "demo", &metav1.GetOptions{})
+	assert.True(t, apierrors.IsNotFound(err), "nothing was written, and reads need no turn: %v", err)
+}
+
+func TestALostTurnEndsTheWrite(t *testing.T) {
+	lost := errors.New("lost")
+	samples, ctx := exclusive(t, &turnsOf{lost: lost})
+	_, err := samples.Create(ctx, newSample(), func(ctx context.Context, _ runtime.Object) error {
+		return context.Cause(ctx)
+	}, &metav1.CreateOptions{})
+	assert.ErrorIs(t, err, lost)
+}
+
+func TestOtherKindsTakeNoTurns(t *testing.T) {
+	kind := newKind()
+	kind.Validate = func(*sample) field.ErrorList { return nil }
+	storages := storagesOf(t, kind, nil)
+	kind.TakeTurns(storages, &turnsOf{refused: context.DeadlineExceeded})
+	samples, ok := storages["samples"].(genericrest.StandardStorage)
+	require.True(t, ok)
+	_, err := samples.Create(genericapirequest.WithNamespace(t.Context(), ""), newSample(), nil, &metav1.CreateOptions{})
+	assert.NoError(t, err)
+}
