@@ -132,10 +132,10 @@ func TestOutages(t *testing.T) {
 		name string
 		run  func(t *testing.T)
 	}{
-		{"the store is wiped while the server runs", func(t *testing.T) { l.lose(t, true, "", "Wiped") }},
-		{"the store is wiped while the server is down", func(t *testing.T) { l.lose(t, false, "", "Wiped") }},
-		{"the store is rolled back while the server runs", func(t *testing.T) { l.lose(t, true, before, "RolledBack") }},
-		{"the store is rolled back while the server is down", func(t *testing.T) { l.lose(t, false, before, "RolledBack") }},
+		{"the store is wiped while the server runs", func(t *testing.T) { l.lose(t, true, "", "the store has lost its record") }},
+		{"the store is wiped while the server is down", func(t *testing.T) { l.lose(t, false, "", "the store has lost its record") }},
+		{"the store is rolled back while the server runs", func(t *testing.T) { l.lose(t, true, before, "the store was rolled back") }},
+		{"the store is rolled back while the server is down", func(t *testing.T) { l.lose(t, false, before, "the store was rolled back") }},
 		{"all programs are away for five minutes", l.stopEverything},
 		{"the APIServices are deleted and added again", l.deleteAPIServices},
 		{"the chart is uninstalled and installed again", l.uninstall},
