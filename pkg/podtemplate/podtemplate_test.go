@@ -112,7 +112,7 @@ func TestDefaultOnUpdate(t *testing.T) {
 }
 
 // An older release stored the template without a default of today. An update in place stays one: nothing else changes with it.
-func TestADefaultOfANewerReleaseTurnsNoInPlaceUpdateIntoARecreation(t *testing.T) {
+func TestNewDefaultKeepsInPlaceUpdates(t *testing.T) {
 	stored := template(nil)
 	podtemplate.Default(stored, nil)
 	stored.Spec.DNSPolicy, stored.Spec.Containers[0].TerminationMessagePolicy = "", ""

@@ -133,7 +133,7 @@ func TestAnOutageDoesNotGrowTheDelay(t *testing.T) {
 	})
 }
 
-func TestOneKeyIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
+func TestKeyIsProcessedByOneWorkerAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running, most, calls := 0, 0, 0
 		c := New("test", Options{Workers: 8}, func(ctx context.Context, _ types.NamespacedName) (Result, error) {
@@ -160,7 +160,7 @@ func TestOneKeyIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
 }
 
 // Case configuration 12.
-func TestNoMoreKeysAreWorkedOnAtOnceThanThereAreWorkers(t *testing.T) {
+func TestWorkersLimitConcurrentKeys(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -206,7 +206,7 @@ func TestALabelThatKeepsNoPodWaiting(t *testing.T) {
 }
 
 // Case configuration 5.
-func TestAListThatCannotBeReadStopsNoPods(t *testing.T) {
+func TestUnreadableListDoesNotBlockPods(t *testing.T) {
 	configure(t, map[string]string{"PPS_Watch_Custom_Workload_WhiteList": "{"})
 	b := creating(t, env.kruise, requiredLabel+"=Fail")
 	pod, err := b.make(newWebPod())

@@ -30,8 +30,8 @@ func NewAccountOptions(namespace, pullSecretsNamespace string) *AccountOptions {
 
 // AddFlags adds the flags.
 func (o *AccountOptions) AddFlags(fs *pflag.FlagSet) {
-	const help = ", as <namespace>/<name>. Proxied requests that its built-in rules allow skip the SubjectAccessReview. If empty, no request " +
-		"skips it"
+	const help = ", as <namespace>/<name>. Proxied requests that its built-in rules allow skip the SubjectAccessReview. " +
+		"If empty, no request skips it"
 	fs.StringVar(&o.Manager, "manager-service-account", o.Manager, "Service account of the controllers"+help+".")
 	fs.StringVar(&o.Daemon, "daemon-service-account", o.Daemon, "Service account of the node agents"+help+
 		", and no request is restricted to the agent's node.")

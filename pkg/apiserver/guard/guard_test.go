@@ -270,7 +270,7 @@ func TestTwoReplicasAdvanceOneGeneration(t *testing.T) {
 	})
 }
 
-func TestStoreThatDoesNotAnswerIsWaitedFor(t *testing.T) {
+func TestServerWaitsForTheStore(t *testing.T) {
 	test(t, func(w *world) {
 		w.store.change(func(m *memory) { m.err = errors.New("connection refused") })
 		w.start()
@@ -284,7 +284,7 @@ func TestStoreThatDoesNotAnswerIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestHostClusterThatDoesNotAnswerIsWaitedFor(t *testing.T) {
+func TestServerWaitsForTheHostCluster(t *testing.T) {
 	test(t, func(w *world) {
 		w.refused.Store("get")
 		w.start()

@@ -17,7 +17,7 @@ import (
 )
 
 // Case cloneset 16.
-func TestUpdatesUnderWayGoOnInAPause(t *testing.T) {
+func TestRunningUpdatesContinueDuringAPause(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "1", "")))
 	w.edit(image("app:2"))
 	w.step()
@@ -135,7 +135,7 @@ func TestPreNormalHoldsAvailability(t *testing.T) {
 }
 
 // Case lifecycle 20.
-func TestACreationThatFailsIsMadeAgainAlone(t *testing.T) {
+func TestFailedCreationIsRetriedAlone(t *testing.T) {
 	w := newWorld(t, "", newSet(5))
 	calls := 0
 	w.refuse("create", func(clienttesting.Action) error {

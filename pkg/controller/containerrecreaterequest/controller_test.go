@@ -92,7 +92,7 @@ func TestDeadlineKeepsContainerStates(t *testing.T) {
 }
 
 // The Pod was just created, and the watch of Pods lags behind the watch of requests.
-func TestAPodThatTheCacheDoesNotHaveYetIsNotGone(t *testing.T) {
+func TestPodMissingInTheCacheIsNotDeleted(t *testing.T) {
 	w := newWorld(t, nil, newRequest())
 	w.Add(newPod(runs("app", "a2", 1, true)))
 	w.reconcile()

@@ -16,7 +16,7 @@ import (
 )
 
 // Cases image-predownload 9, 12.
-func TestAtMostAsManyNodesAsTheJobAllows(t *testing.T) {
+func TestJobLimitsConcurrentNodes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		parallelism func(*v1beta1.ImagePullJob)
 		most        int

@@ -175,8 +175,8 @@ func TestCopiesOfOlderReleases(t *testing.T) {
 	assert.Len(t, w.copies(), 2)
 }
 
-// TestReleaseGoesOnAfterAFailure checks that a failure is reported and keeps the job, and that the other copy is still released.
-func TestReleaseGoesOnAfterAFailure(t *testing.T) {
+// TestReleaseContinuesAfterAFailure checks that a failure is reported and keeps the job, and that the other copy is still released.
+func TestReleaseContinuesAfterAFailure(t *testing.T) {
 	second := source("two")
 	second.Name = "t"
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s", "t")), source("one"), second)...)

@@ -356,9 +356,9 @@ func TestRefsWhoseSecretIsGone(t *testing.T) {
 	assert.Equal(t, []v1beta1.ReferenceObject{entry.PullSecrets[0], entry.PullSecrets[2]}, w.image().Spec.Images["nginx"].PullSecrets)
 }
 
-// TestJobsThatGoWakeTheirNodeImages checks that a deleted job wakes its NodeImages through the index, even if the process has
+// TestDeletedJobsReconcileTheirNodeImages checks that a deleted job wakes its NodeImages through the index, even if the process has
 // just started.
-func TestJobsThatGoWakeTheirNodeImages(t *testing.T) {
+func TestDeletedJobsReconcileTheirNodeImages(t *testing.T) {
 	w := newWorld(t, nginx([]corev1.ObjectReference{refTo("a")}, nil), &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{Name: "n2"}})
 	w.Observe()
 	images := w.Deps.KruiseInformers.Apps().V1beta1().NodeImages().Informer().GetIndexer()

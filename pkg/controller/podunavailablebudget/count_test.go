@@ -56,7 +56,7 @@ func (w *world) grant(name string, at time.Time) {
 }
 
 // Case podunavailablebudget 12.
-func TestAGrantWhoseDeletionNeverComesIsDropped(t *testing.T) {
+func TestUnusedDeletionGrantIsDropped(t *testing.T) {
 	w := base(t)
 	w.grant("p-0", controllertest.Now)
 	status := w.reconcile()
@@ -75,7 +75,7 @@ func TestAGrantWhoseDeletionNeverComesIsDropped(t *testing.T) {
 }
 
 // A grant without an observed disruption stands as long as the cache does not show what the server has.
-func TestAGrantEndsByTheLivePodAlone(t *testing.T) {
+func TestGrantEndsOnlyAfterALiveRead(t *testing.T) {
 	w := base(t)
 	w.grant("p-0", controllertest.Now)
 	w.Observe()

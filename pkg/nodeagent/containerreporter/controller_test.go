@@ -164,7 +164,7 @@ func TestTheKubeletReplacesWhatHasANewImage(t *testing.T) {
 }
 
 // Case node-agent 15.
-func TestEnvironmentOfARuntimeThatDoesNotTell(t *testing.T) {
+func TestEnvironmentWithoutRuntimeSupport(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.start()
 		w.runtime.details, w.runtime.failExecs = false, 2
@@ -207,7 +207,7 @@ func TestContainersThatReadNoMetadataAreNotRestarted(t *testing.T) {
 }
 
 // Case node-agent 18.
-func TestAnAgentThatComesLaterWritesNothing(t *testing.T) {
+func TestLaterAgentWritesNothing(t *testing.T) {
 	var pods []*corev1.Pod
 	for i := range 90 { // The fake watch buffers at most 100 events.
 		pod := newPod(fmt.Sprintf("web-%d", i), "main")

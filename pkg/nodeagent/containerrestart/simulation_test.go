@@ -444,7 +444,7 @@ func TestUnavailableRuntimeIsRetried(t *testing.T) {
 	})
 }
 
-func TestARuntimeThatGoesAwayWhileItStopsAContainer(t *testing.T) {
+func TestRuntimeStopsDuringAContainerStop(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.stopErr["app"] = status.Error(codes.Unavailable, "error reading from server: EOF")
 		w.create("r", "p", []string{"app"})
@@ -473,7 +473,7 @@ func TestKubeletIsDown(t *testing.T) {
 	})
 }
 
-func TestAContainerThatIsNotThere(t *testing.T) {
+func TestMissingContainer(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.mu.Lock()
 		w.node.containers = nil

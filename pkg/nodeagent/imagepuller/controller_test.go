@@ -351,7 +351,7 @@ func TestFailedStatusWriteIsRetried(t *testing.T) {
 	})
 }
 
-func TestOwnersLearnOfAFailure(t *testing.T) {
+func TestOwnersGetAFailureEvent(t *testing.T) {
 	owned := tag("1", tries(5, 0), func(t *v1beta1.ImageTagSpec) {
 		t.OwnerReferences = []corev1.ObjectReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "ImagePullJob", Namespace: "default", Name: "job"}}
 	})
@@ -363,7 +363,7 @@ func TestOwnersLearnOfAFailure(t *testing.T) {
 	})
 }
 
-func TestNothingIsKeptOfPullsThatEnded(t *testing.T) {
+func TestFinishedPullsLeaveNoState(t *testing.T) {
 	var tags []v1beta1.ImageTagSpec
 	for i := range 256 {
 		tags = append(tags, tag(fmt.Sprintf("v%03d", i)))

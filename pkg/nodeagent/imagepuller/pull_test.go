@@ -274,7 +274,7 @@ func TestSecretsAreKeptNoLongerThanPullsRun(t *testing.T) {
 	})
 }
 
-func TestAnImageThatComesBetweenAttemptsIsNotPulled(t *testing.T) {
+func TestImagePresentBeforeARetryIsNotPulled(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1")), func(w *world) {
 		w.runtime.answers(refuse)
 		w.start()

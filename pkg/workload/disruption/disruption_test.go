@@ -173,7 +173,7 @@ func TestDecisions(t *testing.T) {
 }
 
 // Case podunavailablebudget 10.
-func TestAGrantOfAnUpdateServesTheNextOne(t *testing.T) {
+func TestUpdateGrantServesTheNextUpdate(t *testing.T) {
 	budget := newBudget()
 	update := &Request{Operation: v1beta1.PubUpdateOperation, Pod: newPod("p")}
 	require.NoError(t, Spend(budget, update, now))
@@ -202,7 +202,7 @@ func TestGrantDoesNotApplyToALaterPod(t *testing.T) {
 
 // kube-apiserver asks again when the Pod changes during the request. API times have whole seconds, so they do not tell whether the
 // grant is for this Pod or for one before it.
-func TestANewPodThatIsAskedAboutAgainSpendsOnce(t *testing.T) {
+func TestRepeatedReviewOfANewPodSpendsOnce(t *testing.T) {
 	pod := newPod("p", func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(now) })
 	budget := newBudget()
 	request := &Request{Operation: v1beta1.PubDeleteOperation, Pod: pod}
@@ -276,7 +276,7 @@ func TestADryRunRenewsNothing(t *testing.T) {
 	assert.Equal(t, before, budget)
 }
 
-func TestAGrantLivesNoShorterThanItShould(t *testing.T) {
+func TestGrantLivesForItsFullLifetime(t *testing.T) {
 	budget := newBudget()
 	at := now.Add(400 * time.Millisecond)
 	require.NoError(t, Spend(budget, &Request{Operation: v1beta1.PubDeleteOperation, Pod: newPod("p")}, at))
