@@ -1,4 +1,4 @@
-# One-line help for every target stands after "##" beside it.
+# The one-line help of each target is the text after "##".
 
 .DEFAULT_GOAL := help
 LOCAL := go run ./hack/local

@@ -43,8 +43,8 @@ func TestRemoveLockKeepsWhatOthersNeed(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for name, test := range map[string]struct{ dir, other, kept string }{
-		"another cluster":        {".local/clusters/a", ".local/clusters/b/state.json", ".local/clusters/b/state.json"},
-		"a folder of somebody's": {"mine/a", "mine/x", "mine"},
+		"another cluster":  {".local/clusters/a", ".local/clusters/b/state.json", ".local/clusters/b/state.json"},
+		"a foreign folder": {"mine/a", "mine/x", "mine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster, err := New(Config{Name: "a", Dir: filepath.Join(root, test.dir), ModuleRoot: root})

@@ -25,6 +25,6 @@ func TestMountPoints(t *testing.T) {
 	assert.DirExists(t, dirs[0], "another cluster uses it")
 	require.NoError(t, removeMountPoints(dirs, func() (bool, error) { return false, nil }))
 	assert.NoDirExists(t, dirs[0])
-	assert.DirExists(t, dirs[1], "somebody filled it")
-	assert.DirExists(t, dirs[2], "somebody else created it")
+	assert.DirExists(t, dirs[1], "it is not empty")
+	assert.DirExists(t, dirs[2], "another process created it")
 }

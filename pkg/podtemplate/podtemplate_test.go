@@ -99,7 +99,7 @@ func httpProbe() *corev1.Probe {
 	return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(80)}}}
 }
 
-// What is stored without a default stays without it until somebody changes the template.
+// A stored template without a default keeps it that way until a user changes the template.
 func TestDefaultOnUpdate(t *testing.T) {
 	old := template(nil)
 	same := old.DeepCopy()
@@ -112,7 +112,7 @@ func TestDefaultOnUpdate(t *testing.T) {
 }
 
 // An older release stored the template without a default of today. An update in place stays one: nothing else changes with it.
-func TestADefaultOfANewerReleaseTurnsNoInPlaceUpdateIntoARecreation(t *testing.T) {
+func TestNewDefaultKeepsInPlaceUpdates(t *testing.T) {
 	stored := template(nil)
 	podtemplate.Default(stored, nil)
 	stored.Spec.DNSPolicy, stored.Spec.Containers[0].TerminationMessagePolicy = "", ""

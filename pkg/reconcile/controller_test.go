@@ -124,7 +124,7 @@ func TestAnOutageDoesNotGrowTheDelay(t *testing.T) {
 	})
 }
 
-func TestOneKeyIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
+func TestKeyIsProcessedByOneWorkerAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running, most, calls := 0, 0, 0
 		c := New("test", Options{Workers: 8}, func(ctx context.Context, _ types.NamespacedName) (Result, error) {
@@ -151,7 +151,7 @@ func TestOneKeyIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
 }
 
 // Case configuration 12.
-func TestNoMoreKeysAreWorkedOnAtOnceThanThereAreWorkers(t *testing.T) {
+func TestWorkersLimitConcurrentKeys(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestMetrics(t *testing.T) {
 	none.started("x", 1)
 }
 
-// TestWatchChangesSeesBothSides checks that the differ gets the object before and after the change, and nil if there is none.
+// TestWatchChangesSeesBothSides checks that the differ gets the object before and after the change, and nil if it does not exist.
 func TestWatchChangesSeesBothSides(t *testing.T) {
 	client := fake.NewClientset()
 	factory := informers.NewSharedInformerFactory(client, 0)

@@ -35,9 +35,9 @@ func askedAbout(t *testing.T, all objects, set labels.Set) (names []string, poli
 	return names, policy, pods
 }
 
-// TestWhichNamespacesPodsWeAreAskedAbout, by one webhook at most.
+// TestNamespacesOfPodReviews, by one webhook at most.
 // Case pod-admission 14.
-func TestWhichNamespacesPodsWeAreAskedAbout(t *testing.T) {
+func TestNamespacesOfPodReviews(t *testing.T) {
 	const none = ""
 	off := []string{"--set-string", "featureGates=PodWebhook=false"}
 	noBudgets := []string{"--set-string", "featureGates=PodUnavailableBudgetDeleteGate=false"}

@@ -153,7 +153,7 @@ func TestServiceLeadsToTheServer(t *testing.T) {
 	}
 }
 
-// TestTrust: whoever makes the certificate also tells the cluster whom to trust. A self-managed one leaves caBundle alone,
+// TestTrust checks that the issuer of the certificate also sets the trust of the cluster. A self-managed one leaves caBundle alone,
 // so that neither "helm upgrade" nor "kubectl apply" undoes what the apiserver wrote.
 func TestTrust(t *testing.T) {
 	tests := map[string]struct {

@@ -130,7 +130,7 @@ func TestNamespace(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotContains(t, text, "kruise-system")
 	others := render(t, "--set", "installation.createNamespace=false")["Namespace"]
-	assert.Equal(t, []string{"/kruise-daemon-config"}, slices.Collect(maps.Keys(others)), "roles are in it, whoever makes the installation's own")
+	assert.Equal(t, []string{"/kruise-daemon-config"}, slices.Collect(maps.Keys(others)), "roles are in it, regardless of how the installation creates its own")
 }
 
 // TestImagePullSecrets is case 14.

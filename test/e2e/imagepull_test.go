@@ -94,7 +94,7 @@ func (p *pulls) ask(t *testing.T, node, image string, tag *v1beta1.ImageTagSpec,
 // contended is the retry policy for writes that conflict with a dozen other tests and the agent.
 var contended = wait.Backoff{Steps: 50, Duration: 10 * time.Millisecond, Factor: 1.2, Jitter: 1, Cap: time.Second}
 
-// edit changes the NodeImage of a node. It creates the NodeImage if there is none.
+// edit changes the NodeImage of a node, and creates it if it does not exist.
 func (p *pulls) edit(ctx context.Context, node string, change func(*v1beta1.NodeImage)) error {
 	images := p.kruise.AppsV1beta1().NodeImages()
 	return retry.OnError(contended, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {
@@ -181,7 +181,7 @@ func TestImagePulls(t *testing.T) {
 			"the pull did not finish within 5s (pullPolicy.timeoutSeconds); check the registry"},
 		"a connection that drops": {"node-1", dropping.Host + "/team/app", "1", 60, nil,
 			"the connection to the registry broke during the pull: "},
-		"nobody listens": {"node-1", closed + "/team/app", "1", 60, nil, "the registry cannot be reached: "},
+		"no listener":    {"node-1", closed + "/team/app", "1", 60, nil, "the registry cannot be reached: "},
 		"an invalid tag": {"node-1", plain.Host + "/team/invalid", "a b", 60, nil, "invalid image reference "},
 	} {
 		t.Run(name, func(t *testing.T) {

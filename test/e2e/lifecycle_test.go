@@ -130,7 +130,7 @@ func TestRollback(t *testing.T) {
 	e.kubectl("patch", "cloneset", "web", "--type=merge", "-p", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`)
 	e.image("web", "kruise.local/demo:v1")
 	set := e.ready("web", 3)
-	assert.Equal(t, first, set.Status.UpdateRevision, "no revision is made anew")
+	assert.Equal(t, first, set.Status.UpdateRevision, "no revision is created again")
 	after, restarted := restarts(e.pods("web")), 0
 	for container, count := range restarts(before) {
 		require.Contains(t, after, container, "every Pod is the same")

@@ -84,12 +84,12 @@ func TestNodeAgentScope(t *testing.T) {
 		want        string
 	}{
 		"its own Pod's report":        {pod.Spec.NodeName, report, []string{"status"}, ""},
-		"another node's Pod":          {"elsewhere", report, []string{"status"}, "the node agent of node 'elsewhere' does not write to a Pod of node '" + pod.Spec.NodeName},
-		"a token without a node":      {"", report, []string{"status"}, "the node agent of node '' does not write"},
-		"a label":                     {pod.Spec.NodeName, `{"metadata":{"labels":{"app":"other"}}}`, []string{"status"}, "no more of a Pod than its annotation"},
-		"another annotation":          {pod.Spec.NodeName, `{"metadata":{"annotations":{"a":"b"}}}`, []string{"status"}, "no more of a Pod than its annotation"},
-		"another annotation taken":    {pod.Spec.NodeName, `{"metadata":{"annotations":{"lifecycle.apps.kruise.io/timestamp":null}}}`, []string{"status"}, "no more of a Pod"},
-		"a condition":                 {pod.Spec.NodeName, `{"status":{"conditions":[{"type":"Mine","status":"True"}]}}`, []string{"status"}, "no more of a Pod than its annotation"},
+		"another node's Pod":          {"elsewhere", report, []string{"status"}, "the node agent of node 'elsewhere' cannot write to a Pod of node '" + pod.Spec.NodeName},
+		"a token without a node":      {"", report, []string{"status"}, "the node agent of node '' cannot write"},
+		"a label":                     {pod.Spec.NodeName, `{"metadata":{"labels":{"app":"other"}}}`, []string{"status"}, "can change only the annotation"},
+		"another annotation":          {pod.Spec.NodeName, `{"metadata":{"annotations":{"a":"b"}}}`, []string{"status"}, "can change only the annotation"},
+		"another annotation taken":    {pod.Spec.NodeName, `{"metadata":{"annotations":{"lifecycle.apps.kruise.io/timestamp":null}}}`, []string{"status"}, "can change only the annotation"},
+		"a condition":                 {pod.Spec.NodeName, `{"status":{"conditions":[{"type":"Mine","status":"True"}]}}`, []string{"status"}, "can change only the annotation"},
 		"the spec, by another access": {pod.Spec.NodeName, `{"spec":{"containers":[{"name":"main","image":"kruise.local/demo:v2"}]}}`, nil, "cannot patch resource"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -194,7 +194,7 @@ func restartOne(t *testing.T, e *env) {
 	assert.Equal(t, before.Status.PodIP, after.Status.PodIP)
 	e.restartedTimes(1, 0)
 	assert.Equal(t, containerStatus(t, after, "app").ContainerID, request.Status.ContainerStatusSnapshot[0].ContainerID)
-	e.eventually("the agent sees it no more", func(c *require.Assertions, _ context.Context) {
+	e.eventually("the agent no longer sees it", func(c *require.Assertions, _ context.Context) {
 		c.NotContains(e.recreateRequest("r").Labels, "crr.apps.kruise.io/active")
 	})
 	assert.Contains(t, e.podEvents(), "Killing: Stopping container app by ContainerRecreateRequest r")

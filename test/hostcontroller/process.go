@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Process is one controller. It works without a lease: whoever starts it sees to it that it is alone.
+// Process is one controller. It works without a lease: the caller makes sure that no other one runs.
 type Process struct {
 	binary, kubeconfig, logFile string
 	args                        []string

@@ -46,7 +46,7 @@ func checkDeleteCollection(t *testing.T, k *kind) {
 	assert.False(t, k.gone(t, other))
 }
 
-// checkFinalizers deletes an object that somebody holds.
+// checkFinalizers deletes an object with a finalizer.
 func checkFinalizers(t *testing.T, k *kind) {
 	object := k.object("held")
 	object.SetFinalizers([]string{"example.com/hold"})

@@ -27,7 +27,7 @@ func checkStatus(t *testing.T, k *kind) {
 	object.Object["status"] = reported
 	created, err := k.client().Create(t.Context(), object, metav1.CreateOptions{})
 	require.NoError(t, err)
-	assert.NotEqual(t, want, at.get(created.Object), "nobody creates a status")
+	assert.NotEqual(t, want, at.get(created.Object), "a create does not set the status")
 	assert.Empty(t, managers(t, created, "f:status"))
 
 	meddling := withLabel(created, "through", "status")

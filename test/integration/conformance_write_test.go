@@ -31,7 +31,7 @@ func checkCreateAndGet(t *testing.T, k *kind) {
 	assert.Equal(t, created, k.get(t, "created"))
 }
 
-// checkCreateAgain refuses a second object of a name, and names that nobody has.
+// checkCreateAgain refuses a second object with the same name, and requests for names that do not exist.
 func checkCreateAgain(t *testing.T, k *kind) {
 	created := k.create(t, "taken")
 	_, err := k.client().Create(t.Context(), k.object("taken"), metav1.CreateOptions{})
@@ -171,7 +171,7 @@ func has(tree map[string]any, key string) bool {
 	return false
 }
 
-// checkDryRun asks for every write and finds none of them done.
+// checkDryRun sends every write as a dry run and checks that nothing changed.
 func checkDryRun(t *testing.T, k *kind) {
 	client := k.client()
 	_, err := client.Create(t.Context(), k.object("imagined"), metav1.CreateOptions{DryRun: dryRun})

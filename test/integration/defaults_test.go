@@ -105,7 +105,7 @@ func TestNewDefaultsRecreateNothing(t *testing.T) {
 			if pod.Spec.Containers[0].Image == "kruise.local/demo:v2" {
 				updated++
 			}
-			// Nothing runs these Pods: whoever waits for their containers would wait for ever.
+			// Nothing runs these Pods, so waiting for their containers would never end.
 			_, _ = pods.Patch(t.Context(), pod.Name, types.MergePatchType, []byte(`{"status":{"phase":"Running","conditions":[`+
 				`{"type":"Ready","status":"True"}],"containerStatuses":[{"name":"`+pod.Spec.Containers[0].Name+`","ready":true,"restartCount":0,`+
 				`"image":"`+pod.Spec.Containers[0].Image+`","imageID":"x","containerID":"test://`+pod.Spec.Containers[0].Image+`"}]}}`),

@@ -51,7 +51,8 @@ func TestExplain(t *testing.T) {
 	explains(t, []string{"cloneset.spec.template.spec.containers.image", "--api-version=apps.kruise.io/v1alpha1"}, "Container image name")
 }
 
-// explains waits until kubectl explain says all that is wanted: the host fetches our schema a moment after the APIService is available.
+// explains waits until kubectl explain says all that is wanted: the host fetches our schema a moment after the APIService is
+// available.
 func explains(t *testing.T, args []string, wanted ...string) {
 	t.Helper()
 	eventually(t, func() bool {
@@ -110,7 +111,7 @@ func TestAPIServicesTrustTheServer(t *testing.T) {
 	}
 }
 
-// The bundle is put right when somebody changes it, and through it the APIService is available again.
+// The bundle is restored after a change, and then the APIService is available again.
 func TestBundleIsRepaired(t *testing.T) {
 	services := env.aggregator.ApiregistrationV1().APIServices()
 	const name = "v1alpha1.apps.kruise.io"

@@ -46,7 +46,7 @@ type history struct {
 	refilling atomic.Int64
 }
 
-// add notes outages, none of which lasts longer than until the slot had a Pod to count on.
+// add records outages. Each one ends at the latest when the slot has an available Pod again.
 func (h *history) add(outages []occupancy.Outage, until time.Time) {
 	h.lock.Lock()
 	defer h.lock.Unlock()

@@ -188,7 +188,7 @@ func TestPodsOfAnOldReplicaSetStayCounted(t *testing.T) {
 	})
 }
 
-// TestABudgetCoversACustomWorkloadByItsScale: its Pods are those that its scale selects, and it owns none of them.
+// TestABudgetCoversACustomWorkloadByItsScale covers Pods that the workload selects by its scale but does not own.
 // Case podunavailablebudget 19.
 func TestABudgetCoversACustomWorkloadByItsScale(t *testing.T) {
 	b := withBudgets(t)

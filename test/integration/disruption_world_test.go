@@ -117,7 +117,7 @@ func (b *budgeted) ready(name string) (*corev1.Pod, error) {
 		[]byte(`{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`), metav1.PatchOptions{}, "status")
 }
 
-// budget makes ten Pods and a budget of which three may be unavailable, and waits until all of it is known.
+// budget creates ten Pods and a budget that allows three unavailable Pods, and waits until all of it is observed.
 func (b *budgeted) budget(pods int, unavailable int, edits ...func(*policyv1beta1.PodUnavailableBudget)) []string {
 	b.t.Helper()
 	names := make([]string, 0, pods)

@@ -113,7 +113,7 @@ func ownedPod(t *testing.T, namespace, name string, owner *v1beta1.CloneSet) {
 }
 
 // TestEmptyStoreInAClusterWithPodsLosesNoPod empties the store of the server that the cluster uses, and its record in the cluster.
-// The garbage collector asks for the owner of each new Pod at once: it must not be told that there is none. In the end the
+// The garbage collector asks for the owner of each new Pod at once: the answer must not be 404. In the end the
 // operator agrees to the loss, and the Pods go: so would they have gone before.
 func TestEmptyStoreInAClusterWithPodsLosesNoPod(t *testing.T) {
 	namespace := newNamespace(t)

@@ -22,7 +22,7 @@ func storage(size string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}
 }
 
-// What the cluster's policies refuse, a ResourceDistribution cannot copy: whoever writes it is told.
+// A ResourceDistribution cannot copy an object that the policies of the cluster refuse: its author gets an error.
 func TestDistributionsAreTriedInTheCluster(t *testing.T) {
 	name := newNamespace(t)
 	api := env.kube.AdmissionregistrationV1()

@@ -143,7 +143,7 @@ func (k *kind) object(name string) *unstructured.Unstructured {
 	return object
 }
 
-// name is a name of which the cluster has one.
+// name is a unique name in the cluster.
 func (k *kind) name(name string) string {
 	if k.about.ClusterScoped {
 		return k.run + "-" + name

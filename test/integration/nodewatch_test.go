@@ -22,7 +22,7 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
-// sentNodeImages is how many events of NodeImages the server has sent to whoever watches.
+// sentNodeImages is the number of NodeImage events that the server has sent to watchers.
 func sentNodeImages(t *testing.T) (total int) {
 	t.Helper()
 	metrics, err := env.server.get(t.Context(), "/metrics")

@@ -29,7 +29,7 @@ const (
 
 var cloneSetKind = v1beta1.SchemeGroupVersion.WithKind("CloneSet")
 
-// creating is a namespace with a budget b for the label app=web, of which nothing is left. No controller is at work: its label and
+// creating is a namespace with an exhausted budget b for the label app=web. No controller is at work: its label and
 // its count are written by hand.
 func creating(t *testing.T, kruise versioned.Interface, labels ...string) *budgeted {
 	t.Helper()
@@ -149,7 +149,7 @@ func TestPodsOfANewReplicaSetAreCovered(t *testing.T) {
 	b.governed("d", 20)
 }
 
-// Pods of our workloads that somebody else makes get the gate too, wherever they are. Those that have it keep it.
+// Pods of Kruise workloads that another client creates also get the gate, in every namespace. Pods that have it keep it.
 // Cases pod-admission 1, 2.
 func TestPodsOfOurWorkloadsGetTheirReadinessGateOnce(t *testing.T) {
 	b := creating(t, env.kruise)
@@ -194,7 +194,7 @@ func TestPodsInTheSystemNamespaceAreUnchanged(t *testing.T) {
 // TestALabelThatKeepsNoPodWaiting is told of when it is written, and only then.
 func TestALabelThatKeepsNoPodWaiting(t *testing.T) {
 	namespace := creating(t, env.kruise).namespace
-	const want = "label admission.kruise.io/pod-failure-policy='fail' keeps no Pod waiting: use Fail, or no label"
+	const want = "label admission.kruise.io/pod-failure-policy='fail' has no effect: use Fail, or remove the label"
 	write := func(args ...string) string {
 		return mustKubectl(t, append([]string{"label", "namespace", namespace, "--overwrite"}, args...)...)
 	}
@@ -206,7 +206,7 @@ func TestALabelThatKeepsNoPodWaiting(t *testing.T) {
 }
 
 // Case configuration 5.
-func TestAListThatCannotBeReadStopsNoPods(t *testing.T) {
+func TestUnreadableListDoesNotBlockPods(t *testing.T) {
 	configure(t, map[string]string{"PPS_Watch_Custom_Workload_WhiteList": "{"})
 	b := creating(t, env.kruise, requiredLabel+"=Fail")
 	pod, err := b.make(newWebPod())

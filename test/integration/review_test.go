@@ -106,7 +106,7 @@ func TestOnlyKubeAPIServerCreatesReviews(t *testing.T) {
 	assert.Contains(t, out, "only kube-apiserver can ask for reviews")
 }
 
-// TestWebhooksForEverythingDoNotSeeReviews has a user's webhook for every resource in the cluster. It sees the deletion, and not
+// TestWebhooksForEverythingDoNotSeeReviews registers a webhook for every resource in the cluster. It sees the deletion, and not
 // the question about it.
 func TestWebhooksForEverythingDoNotSeeReviews(t *testing.T) {
 	namespace := protected(t)

@@ -223,8 +223,8 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	return nil
 }
 
-// reviewClients returns clients of the host cluster that share no rate limit, neither with each other nor with those of other calls.
-// The configuration must be one from which clients were made before.
+// reviewClients returns clients of the host cluster that share no rate limit, neither with each other nor with those of other
+// calls. The configuration must be one from which clients were made before.
 func reviewClients(config *rest.Config) func() (kubernetes.Interface, metadata.Interface) {
 	return func() (kubernetes.Interface, metadata.Interface) {
 		return kubernetes.NewForConfigOrDie(config), metadata.NewForConfigOrDie(config)

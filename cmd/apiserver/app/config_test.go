@@ -67,7 +67,7 @@ func TestWritesOfUsersDoNotDelayReviews(t *testing.T) {
 	}
 }
 
-func TestEveryReviewHasClientsOfItsOwn(t *testing.T) {
+func TestEveryReviewHasItsOwnClients(t *testing.T) {
 	options, err := NewOptions()
 	require.NoError(t, err)
 	for _, row := range reviews {

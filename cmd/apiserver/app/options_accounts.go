@@ -30,8 +30,8 @@ func NewAccountOptions(namespace, pullSecretsNamespace string) *AccountOptions {
 
 // AddFlags adds the flags.
 func (o *AccountOptions) AddFlags(fs *pflag.FlagSet) {
-	const help = ", as <namespace>/<name>. Proxied requests that its built-in rules allow skip the SubjectAccessReview. If empty, no request " +
-		"skips it"
+	const help = ", as <namespace>/<name>. Proxied requests that its built-in rules allow skip the SubjectAccessReview. " +
+		"If empty, no request skips it"
 	fs.StringVar(&o.Manager, "manager-service-account", o.Manager, "Service account of the controllers"+help+".")
 	fs.StringVar(&o.Daemon, "daemon-service-account", o.Daemon, "Service account of the node agents"+help+
 		", and no request is restricted to the agent's node.")
@@ -54,7 +54,7 @@ func (o *AccountOptions) Validate() []error {
 	return errs
 }
 
-// DaemonUser returns the user name of the node agents' account, or an empty string if there is none.
+// DaemonUser returns the user name of the node agents' account, or an empty string if it does not exist.
 func (o *AccountOptions) DaemonUser() string { return userOf(o.Daemon) }
 
 func userOf(value string) string {

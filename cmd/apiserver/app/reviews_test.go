@@ -60,7 +60,7 @@ func TestReviewsAreThoseThatWebhooksAskFor(t *testing.T) {
 	}
 	for name, list := range rules {
 		i := slices.IndexFunc(reviews, func(route review.Route) bool { return route.Name == name })
-		require.NotEqual(t, -1, i, "nobody answers %s", name)
+		require.NotEqual(t, -1, i, "no answer to %s", name)
 		for _, rule := range list {
 			for _, operation := range rule.Operations {
 				assert.Contains(t, reviews[i].Operations, admission.Operation(operation), name)

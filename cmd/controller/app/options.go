@@ -134,7 +134,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	for _, descriptor := range controllers {
 		workers := 3
 		o.Workers[descriptor.name] = &workers
-		fs.IntVar(&workers, descriptor.name+"-workers", workers, fmt.Sprintf("Maximum number of %s objects reconciled concurrently.", descriptor.name))
+		fs.IntVar(&workers, descriptor.name+"-workers", workers,
+			fmt.Sprintf("Maximum number of %s objects reconciled concurrently.", descriptor.name))
 	}
 	o.Features.AddFlag(fs)
 	logsapi.AddFlags(o.Logging, fs)

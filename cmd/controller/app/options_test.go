@@ -90,7 +90,7 @@ func TestRefused(t *testing.T) {
 
 // If KruiseDaemon is off, no controller acts on NodeImages and jobs.
 // Case image-predownload 40.
-func TestNothingActsOnPullsWithoutTheNodeAgent(t *testing.T) {
+func TestPullControllersNeedTheNodeAgent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		gates string
 		want  []string

@@ -95,7 +95,7 @@ func TestLeaseIsReleasedAfterTheLastWrite(t *testing.T) {
 }
 
 // Case configuration 8.
-func TestOfTwoReplicasOneLeads(t *testing.T) {
+func TestOneOfTwoReplicasLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := lead(t)
 		second := replica(t, "other", first.kube)

@@ -60,7 +60,7 @@ func named(t *testing.T, c *Config, name string) *running {
 
 // A controller must wait for every cache that it reads. An empty cache at the start would make it miss a budget, or
 // spread Pods over no nodes.
-func TestACloneSetWaitsForAllThatItReads(t *testing.T) {
+func TestCloneSetWaitsForItsCaches(t *testing.T) {
 	c := named(t, newConfig(t, "PreDownloadImageForInPlaceUpdate=true,PodUnavailableBudgetUpdateGate=true"), "cloneset-controller")
 	assert.ElementsMatch(t, []string{
 		"CloneSet.apps.kruise.io", "Pod", "PersistentVolumeClaim", "ControllerRevision.apps", "Node",

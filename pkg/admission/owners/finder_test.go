@@ -15,9 +15,9 @@ import (
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 )
 
-// TestClosedStoreDoesNotSayThatAnOwnerIsGone checks that a closed store does not return NotFound. Callers allow the
+// TestClosedStoreDoesNotReportMissingOwners checks that a closed store does not return NotFound. Callers allow the
 // request after NotFound.
-func TestClosedStoreDoesNotSayThatAnOwnerIsGone(t *testing.T) {
+func TestClosedStoreDoesNotReportMissingOwners(t *testing.T) {
 	kruise := kruisefake.NewClientset()
 	finder := &Finder{
 		Host: fake.NewClientset(), Kruise: kruise, Metadata: metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme()),

@@ -110,7 +110,7 @@ func add(key string, err error, optional bool) mutator {
 }
 
 // Case pod-admission 17.
-func TestAPodIsChangedByAllOrByNone(t *testing.T) {
+func TestPodGetsAllChangesOrNone(t *testing.T) {
 	broken := errors.New("broken")
 	tests := map[string]struct {
 		chain  []mutator
@@ -193,7 +193,7 @@ func TestTheNamespaceIsThatOfTheRequest(t *testing.T) {
 }
 
 // Case pod-admission 23.
-func TestAPodThatNothingConcernsKeepsItsEnvironment(t *testing.T) {
+func TestUnaffectedPodKeepsItsEnvironment(t *testing.T) {
 	env := []corev1.EnvVar{{Name: "B", Value: "2"}, {Name: "A", Value: "$(B)"}, {Name: "KRUISE_CONTAINER_PRIORITY", Value: "0"}}
 	pod := newPod(func(pod *corev1.Pod) {
 		pod.Spec.Containers = []corev1.Container{{Name: "main", Env: env}, {Name: "side"}, {Name: "none", Env: []corev1.EnvVar{}}}

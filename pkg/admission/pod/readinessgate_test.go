@@ -23,16 +23,16 @@ func TestReadinessGate(t *testing.T) {
 		flags string
 		want  []corev1.PodConditionType
 	}{
-		"nobody's Pod":                         {pod: newPod()},
-		"a Deployment's":                       {pod: newPod(ownedBy("apps/v1", "ReplicaSet", "r", "r"))},
-		"a CloneSet's":                         {pod: newPod(cloneSet), want: []corev1.PodConditionType{"KruisePodReady"}},
-		"a CloneSet's, of the old API":         {pod: newPod(ownedBy("apps.kruise.io/v1alpha1", "CloneSet", "c", "c")), want: []corev1.PodConditionType{"KruisePodReady"}},
-		"once":                                 {pod: newPod(cloneSet, gates("InPlaceUpdateReady", "KruisePodReady")), want: []corev1.PodConditionType{"InPlaceUpdateReady", "KruisePodReady"}},
-		"after others":                         {pod: newPod(cloneSet, gates("a/b")), want: []corev1.PodConditionType{"a/b", "KruisePodReady"}},
-		"owned and not controlled":             {pod: newPod(cloneSet, notController)},
-		"of a group whose name begins so":      {pod: newPod(ownedBy("apps.kruise.io.example.com/v1", "CloneSet", "c", "c"))},
-		"nobody's Pod, with the gate for all":  {pod: newPod(), flags: "KruisePodReadinessGate=true", want: []corev1.PodConditionType{"KruisePodReady"}},
-		"with the gate for all, and it has it": {pod: newPod(gates("KruisePodReady")), flags: "KruisePodReadinessGate=true", want: []corev1.PodConditionType{"KruisePodReady"}},
+		"a Pod without an owner":          {pod: newPod()},
+		"a Deployment's":                  {pod: newPod(ownedBy("apps/v1", "ReplicaSet", "r", "r"))},
+		"a CloneSet's":                    {pod: newPod(cloneSet), want: []corev1.PodConditionType{"KruisePodReady"}},
+		"a CloneSet's, of the old API":    {pod: newPod(ownedBy("apps.kruise.io/v1alpha1", "CloneSet", "c", "c")), want: []corev1.PodConditionType{"KruisePodReady"}},
+		"once":                            {pod: newPod(cloneSet, gates("InPlaceUpdateReady", "KruisePodReady")), want: []corev1.PodConditionType{"InPlaceUpdateReady", "KruisePodReady"}},
+		"after others":                    {pod: newPod(cloneSet, gates("a/b")), want: []corev1.PodConditionType{"a/b", "KruisePodReady"}},
+		"owned and not controlled":        {pod: newPod(cloneSet, notController)},
+		"of a group whose name begins so": {pod: newPod(ownedBy("apps.kruise.io.example.com/v1", "CloneSet", "c", "c"))},
+		"a Pod without an owner, with the gate for all": {pod: newPod(), flags: "KruisePodReadinessGate=true", want: []corev1.PodConditionType{"KruisePodReady"}},
+		"with the gate for all, and it has it":          {pod: newPod(gates("KruisePodReady")), flags: "KruisePodReadinessGate=true", want: []corev1.PodConditionType{"KruisePodReady"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -136,9 +136,9 @@ func TestErrorsKeepTheirStatus(t *testing.T) {
 	}
 }
 
-// TestAFailureOfOursFailsTheCall checks that an internal error fails the webhook call instead of refusing the
+// TestInternalFailureFailsTheCall checks that an internal error fails the webhook call instead of refusing the
 // request. The failure policy then decides.
-func TestAFailureOfOursFailsTheCall(t *testing.T) {
+func TestInternalFailureFailsTheCall(t *testing.T) {
 	for name, failure := range map[string]error{
 		"no status": errors.New("broken"), "503": apierrors.NewServiceUnavailable("not yet"), "500": apierrors.NewInternalError(errors.New("broken")),
 	} {

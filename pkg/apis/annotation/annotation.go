@@ -32,8 +32,8 @@ func Keep(annotations map[string]string, key string, fields any) (map[string]str
 	return With(annotations, key, string(text)), nil
 }
 
-// Take reads what Keep wrote into fields, and returns the annotations without it. A text that is
-// not ours is left as it is, and so are the fields, though a part of it could be read.
+// Take reads what Keep wrote into fields, and returns the annotations without it. If the text was not
+// written by Keep, the annotation and the fields do not change, even if a part of it can be parsed.
 func Take[T any](annotations map[string]string, key string, fields *T) (rest map[string]string, found bool) {
 	text, found := annotations[key]
 	if !found {

@@ -1,4 +1,3 @@
-// Package annotation writes and reads the labels and annotations with which a version says what it
-// has no field for. Conversion shares maps between objects, so no function changes the one that
-// it is given.
+// Package annotation writes and reads the labels and annotations that a version uses instead of missing
+// fields. Conversion shares maps between objects, so no function changes its argument.
 package annotation

@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ClaimsToHub are claim templates without apiVersion and kind. Protobuf, in which objects
-// are stored, does not carry them: kept, they would make each apply of an unchanged manifest
-// that has them a new generation. The argument is not changed.
+// ClaimsToHub returns the claim templates without apiVersion and kind. Protobuf, the format of the store,
+// does not contain them. If they were kept, each apply of an unchanged manifest with them would increase
+// the generation. The argument is not changed.
 func ClaimsToHub(claims []corev1.PersistentVolumeClaim) []corev1.PersistentVolumeClaim {
 	return withType(claims, metav1.TypeMeta{})
 }

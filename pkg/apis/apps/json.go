@@ -7,10 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// OneJSONForm returns embedded JSON without spaces and with sorted keys, and nil for null. An
-// object that is applied again from another formatting of the same manifest is then no change, and
-// a hash of the bytes is one of the content. What is no JSON stays as it is, for validation to
-// refuse. The argument is not changed.
+// OneJSONForm returns embedded JSON without spaces and with sorted keys, and nil for null. So another
+// formatting of the same manifest is not a change, and a hash of the bytes is a hash of the content.
+// Invalid JSON is returned unchanged, so that validation can refuse it. The argument is not changed.
 func OneJSONForm(raw []byte) []byte {
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {

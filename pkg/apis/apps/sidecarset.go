@@ -2,8 +2,7 @@ package apps
 
 import corev1 "k8s.io/api/core/v1"
 
-// KeepsRunning says whether the container, as an init container, runs beside the others instead of
-// before them.
+// KeepsRunning reports whether the init container is a sidecar, which runs beside the other containers.
 func (c *SidecarContainer) KeepsRunning() bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
@@ -17,7 +16,7 @@ func (c *SidecarContainer) NamesInPod(initContainer bool) []string {
 	return []string{c.Name}
 }
 
-// CoreContainers are what core knows of the containers. They share what their fields refer to.
+// CoreContainers returns the core part of the containers. The result shares pointers with the argument.
 func CoreContainers(containers []SidecarContainer) []corev1.Container {
 	if containers == nil {
 		return nil

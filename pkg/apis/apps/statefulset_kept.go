@@ -1,7 +1,7 @@
 package apps
 
-// KeepStatefulSetFields copies the fields that v1alpha1 cannot say: a write through v1alpha1
-// leaves them as they are.
+// KeepStatefulSetFields copies the fields that v1alpha1 does not have, so that a write through v1alpha1
+// does not change them.
 func KeepStatefulSetFields(from, to *StatefulSetSpec) {
 	kept := from.DeepCopy()
 	to.VolumeClaimUpdateStrategy = kept.VolumeClaimUpdateStrategy

@@ -2,7 +2,7 @@ package apps
 
 import corev1 "k8s.io/api/core/v1"
 
-// TotalReplicas is the number of Pods that are wanted: where it is not set, the sum of the subsets.
+// TotalReplicas returns the desired number of Pods. If it is not set, it is the sum of the subsets.
 func (u *UnitedDeployment) TotalReplicas() int32 {
 	if u.Spec.Replicas != nil {
 		return *u.Spec.Replicas
@@ -16,7 +16,8 @@ func (u *UnitedDeployment) TotalReplicas() int32 {
 	return sum
 }
 
-// PodTemplate is the Pod template in the template that is set, and the field of the latter. It is nil where none is set.
+// PodTemplate returns the Pod template of the template that is set, and the name of its field. It returns
+// nil if no template is set.
 func (t *SubsetTemplate) PodTemplate() (string, *corev1.PodTemplateSpec) {
 	switch {
 	case t.StatefulSetTemplate != nil:

@@ -19,7 +19,7 @@ type Protection struct {
 	Annotation, Field string
 	// Known says whether a text may be the annotation's.
 	Known func(text string) bool
-	// Set makes the field what a text says, and unsets it where the text is no value of it.
+	// Set parses a text into the field. It unsets the field if the text is invalid.
 	Set func(spec *PodUnavailableBudgetSpec, text string)
 	// Text is the field as a text, empty when it is not set.
 	Text func(spec *PodUnavailableBudgetSpec) string
@@ -70,7 +70,7 @@ func operationsText(operations []PubOperation) string {
 	return strings.Join(words, ",")
 }
 
-// parseReplicas is nil for a text that is no number, and for one that nothing can be counted from.
+// parseReplicas returns nil for a text that is not a number or not a valid number of replicas.
 func parseReplicas(text string) *int32 {
 	number, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || number < 1 {

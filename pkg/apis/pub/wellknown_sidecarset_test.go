@@ -8,7 +8,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// Stored objects and running Pods spell these names, too: none of them may change.
+// Stored objects and running Pods contain these names, so they must not change.
 func TestWellKnownNamesOfSidecars(t *testing.T) {
 	for want, got := range map[string]string{
 		"apps.kruise.io/sidecarset-custom-version":   pub.SidecarSetCustomVersionKey,

@@ -8,8 +8,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// Objects that are stored, and programs that are not ours, spell these names: none of them
-// may change.
+// Stored objects and other programs contain these names, so they must not change.
 func TestWellKnownNames(t *testing.T) {
 	for want, got := range map[string]string{
 		"apps.kruise.io/cloneset-instance-id":                      pub.CloneSetInstanceIDKey,

@@ -27,8 +27,7 @@ func Amount(value *intstr.IntOrString, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// Resolve is the number of Pods that an amount stands for, rounded up. False says that the
-// value is none.
+// Resolve returns the number of Pods for an amount, rounded up. It returns false if the value is invalid.
 func Resolve(value *intstr.IntOrString, replicas int32) (float64, bool) {
 	if value.Type == intstr.Int {
 		return float64(value.IntVal), value.IntVal >= 0

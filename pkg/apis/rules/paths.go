@@ -6,13 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Moved is a field that v1alpha1 has elsewhere than the hub: the path in the hub, and the one in
-// v1alpha1, without an index at the end. "[*]" before that stands for any index, which both have.
+// Moved is a field with different paths in the hub and in v1alpha1, without an index at the end. "[*]"
+// within a path means any index, which both paths have.
 type Moved [2]string
 
-// InVersion gives errors the paths of the version in which the user wrote the object: the
-// rules see the hub, whose shape is v1beta1's. The first path of moved that fits counts, so a
-// longer path stands before a shorter one.
+// InVersion converts the paths of errors to the version of the request: the rules use the paths of the
+// hub, which are those of v1beta1. The first matching path of moved is used, so longer paths must come
+// before shorter ones.
 func InVersion(version string, errs field.ErrorList, moved []Moved) field.ErrorList {
 	if version != "v1alpha1" {
 		return errs

@@ -7,20 +7,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Replaced checks the metadata of an object that is to replace the stored one, and judges the object
-// without what WithoutStored drops.
+// Replaced checks the metadata of an updated object, and validates the object. It drops the errors that
+// WithoutStored drops.
 func Replaced[T metav1.Object](object, stored T, judge func(T) field.ErrorList) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaAccessorUpdate(object, stored, field.NewPath("metadata"))
 	return append(errs, WithoutStored(object, stored, judge(object), func() field.ErrorList { return judge(stored) })...)
 }
 
-// WithoutStored drops the errors of an object that the stored object has too, at the same field with
-// the same value: an update that leaves an old mistake alone is not stopped by it. judgeStored is
-// called only when there are errors. An element of a list is found again by its key where the list has
-// one, so an old mistake may move within its list.
+// WithoutStored drops errors of an object that the stored object also has, at the same field with the same value, so that an unchanged
+// old mistake does not block an update. judgeStored is called only if there are errors. Elements of a list are matched by their key if
+// the list has one, so an old mistake can move within its list.
 //
-// Errors are compared as they are printed: type, field, value and reason. Values of core's
-// internal types cannot be compared in another way, some have private fields.
+// Errors are compared in printed form: type, field, value and reason. Values of core's internal types cannot be compared in another way,
+// because some have private fields.
 func WithoutStored(object, stored any, errs field.ErrorList, judgeStored func() field.ErrorList) field.ErrorList {
 	if len(errs) == 0 {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Disjoint says whether a label key proves that nothing can match both selectors. False says that
-// something may: selectors for different keys are not disjoint.
+// Disjoint reports whether a label key proves that no labels match both selectors. Selectors for different
+// keys are not disjoint.
 func Disjoint(a, b *metav1.LabelSelector) bool {
 	theirs := requirements(b)
 	for key, ours := range requirements(a) {
@@ -21,7 +21,7 @@ func Disjoint(a, b *metav1.LabelSelector) bool {
 	return false
 }
 
-// SameKeys says whether two selectors ask about exactly the same label keys, one at least.
+// SameKeys reports whether two selectors use exactly the same label keys, at least one.
 func SameKeys(a, b *metav1.LabelSelector) bool {
 	keys := sets.KeySet(requirements(a))
 	return keys.Len() > 0 && keys.Equal(sets.KeySet(requirements(b)))
@@ -41,7 +41,7 @@ func requirements(selector *metav1.LabelSelector) map[string][]metav1.LabelSelec
 	return result
 }
 
-// compatible says whether a label, or its absence, satisfies both requirements for one key.
+// compatible reports whether a label value, or a missing label, satisfies both requirements for one key.
 func compatible(a, b metav1.LabelSelectorRequirement) bool {
 	if a.Operator == metav1.LabelSelectorOpDoesNotExist || b.Operator == metav1.LabelSelectorOpDoesNotExist {
 		return !needsLabel(a) && !needsLabel(b)

@@ -29,8 +29,8 @@ const (
 	warningKey = "warning"
 )
 
-const warningText = "Do not delete this ConfigMap. kruise-apiserver recognizes its store by it. Without it, a lost store is detected only " +
-	"while Pods of Kruise workloads exist."
+const warningText = "Do not delete this ConfigMap. kruise-apiserver recognizes its store by it. Without it, a lost store is detected " +
+	"only while Pods of Kruise workloads exist."
 
 // clusterRecord is the cluster's copy of the record.
 type clusterRecord struct {

@@ -187,7 +187,7 @@ func (w *world) isOpen() {
 	select {
 	case <-w.guard.Opened():
 	default:
-		w.t.Error("nobody was told that the store is open")
+		w.t.Error("no event says that the store is open")
 	}
 }
 
@@ -270,7 +270,7 @@ func TestTwoReplicasAdvanceOneGeneration(t *testing.T) {
 	})
 }
 
-func TestStoreThatDoesNotAnswerIsWaitedFor(t *testing.T) {
+func TestServerWaitsForTheStore(t *testing.T) {
 	test(t, func(w *world) {
 		w.store.change(func(m *memory) { m.err = errors.New("connection refused") })
 		w.start()
@@ -284,7 +284,7 @@ func TestStoreThatDoesNotAnswerIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestHostClusterThatDoesNotAnswerIsWaitedFor(t *testing.T) {
+func TestServerWaitsForTheHostCluster(t *testing.T) {
 	test(t, func(w *world) {
 		w.refused.Store("get")
 		w.start()

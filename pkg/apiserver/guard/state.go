@@ -27,7 +27,7 @@ const (
 type state struct {
 	phase  phase
 	reason Reason
-	// trouble describes the problem. It is empty if there is none.
+	// trouble describes the problem. It is empty if no problem exists.
 	trouble string
 	// refusal is the error of every request for objects, or nil.
 	refusal error

@@ -27,8 +27,7 @@ func prepareDir(dir string) (string, error) {
 		return "", fmt.Errorf("resolve --data-dir %q: %w", dir, err)
 	}
 	if n := len(newSockets(abs).client); n > maxSocketPath {
-		return "", fmt.Errorf("--data-dir %q is too long: its socket's path would have %d bytes, the limit is %d; choose a shorter "+
-			"directory",
+		return "", fmt.Errorf("--data-dir %q is too long: its socket's path would have %d bytes, the limit is %d; choose a shorter directory",
 			abs, n, maxSocketPath)
 	}
 	if err := os.MkdirAll(abs, 0o700); err != nil {

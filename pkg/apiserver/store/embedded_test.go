@@ -51,7 +51,7 @@ func TestDataOutlivesTheMember(t *testing.T) {
 
 // The files of a running store are moved away, for example by an operator who restores a copy. The old member ends after its
 // successor has started in the same directory.
-func TestMemberThatEndsLateLeavesItsSuccessorAlone(t *testing.T) {
+func TestLateMemberDoesNotAffectItsSuccessor(t *testing.T) {
 	config := testConfig(t)
 	late, err := Start(t.Context(), config)
 	require.NoError(t, err)

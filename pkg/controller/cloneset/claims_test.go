@@ -100,7 +100,7 @@ func TestClaimIsKeptWhenItsPodIsNeededAgain(t *testing.T) {
 }
 
 // One of two claims is stuck in its deletion. The name of its instance is not free, so another instance is created.
-func TestAnInstanceWhoseClaimHangsIsNotReused(t *testing.T) {
+func TestInstanceWithATerminatingClaimIsNotReused(t *testing.T) {
 	w := rolled(t, "", newSet(2, withClaims("data", "logs")))
 	lost := w.names()[0]
 	claim, err := w.Kube.CoreV1().PersistentVolumeClaims("ns").Get(t.Context(), "data-"+lost, metav1.GetOptions{})

@@ -17,7 +17,7 @@ import (
 )
 
 // Case cloneset 16.
-func TestUpdatesUnderWayGoOnInAPause(t *testing.T) {
+func TestRunningUpdatesContinueDuringAPause(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "1", "")))
 	w.edit(image("app:2"))
 	w.step()
@@ -63,7 +63,7 @@ func TestAClaimWaitsForItsTerminatingPod(t *testing.T) {
 			assert.Len(t, w.names(), 2, "its instance comes back with its data")
 			w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](3) })
 			w.step()
-			assert.Len(t, w.names(), 3, "another one waits for nobody")
+			assert.Len(t, w.names(), 3, "another one does not wait")
 			w.lose(lost)
 			w.settle()
 			assert.Contains(t, w.names(), lost)
@@ -135,7 +135,7 @@ func TestPreNormalHoldsAvailability(t *testing.T) {
 }
 
 // Case lifecycle 20.
-func TestACreationThatFailsIsMadeAgainAlone(t *testing.T) {
+func TestFailedCreationIsRetriedAlone(t *testing.T) {
 	w := newWorld(t, "", newSet(5))
 	calls := 0
 	w.refuse("create", func(clienttesting.Action) error {

@@ -29,7 +29,7 @@ func dataClaims(size string) func(*v1beta1.CloneSetSpec) {
 	}
 }
 
-func TestChangesThatCauseAPass(t *testing.T) {
+func TestNeedsReconcile(t *testing.T) {
 	tests := map[string]struct {
 		change func(*corev1.Pod)
 		want   bool

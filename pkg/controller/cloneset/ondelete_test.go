@@ -32,7 +32,7 @@ func TestOnDeleteCountsReplacedPods(t *testing.T) {
 		assert.Equal(t, []int32{want, want}, []int32{all, available}, when)
 	}
 	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.Type = v1beta1.OnDeleteCloneSetStrategyType })
-	requireCounts(0, "nobody deleted a Pod")
+	requireCounts(0, "no Pod was deleted")
 	loseOld(2)
 	requireCounts(2, "two were deleted")
 	w.edit(replicas(3))

@@ -74,7 +74,7 @@ func (p *planner) calculate() (rollout.Diff, error) {
 	return diff, nil
 }
 
-// onDelete reports whether Pods are updated only when somebody deletes them.
+// onDelete reports whether Pods are updated only when a user deletes them.
 func onDelete(set *v1beta1.CloneSet) bool {
 	return set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteCloneSetStrategyType
 }

@@ -85,7 +85,7 @@ func TestProgressingFollowsTheRollout(t *testing.T) {
 
 	w.edit(image("app:2"))
 	w.step()
-	assert.Equal(t, "CloneSetUpdated", w.progressOf().Reason, "a new revision begins anew")
+	assert.Equal(t, "CloneSetUpdated", w.progressOf().Reason, "a new revision starts again")
 	w.settle()
 	assert.Equal(t, "CloneSetAvailable", w.progressOf().Reason)
 	assert.Equal(t, map[string]int{"app:2": 2}, w.images())

@@ -284,7 +284,7 @@ func TestCreationRecoversFromAQuota(t *testing.T) {
 }
 
 // Case cloneset 26a.
-func TestBrokenPodsAreUpdatedThoughCreationIsThrottled(t *testing.T) {
+func TestBrokenPodsAreUpdatedDuringThrottledCreation(t *testing.T) {
 	w := newWorld(t, "", newSet(3, inPlaceIfPossible, image("broken:1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable = value("2") }))
 	w.node.Broken = func(image string) bool { return strings.HasPrefix(image, "broken") }
 	w.settle()
@@ -295,7 +295,7 @@ func TestBrokenPodsAreUpdatedThoughCreationIsThrottled(t *testing.T) {
 }
 
 // Case cloneset 27.
-func TestABrokenPodIsDeletedThoughCreationIsThrottled(t *testing.T) {
+func TestBrokenPodIsDeletedDuringThrottledCreation(t *testing.T) {
 	w := newWorld(t, "", newSet(3, image("broken:1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable = value("2") }))
 	w.node.Broken = func(string) bool { return true }
 	w.settle()

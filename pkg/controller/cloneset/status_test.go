@@ -19,7 +19,7 @@ import (
 
 // The message of a failure names another Pod at each attempt. If each message were written to the status, each write would
 // trigger the next attempt at once.
-func TestAFailureThatLastsIsReportedOnce(t *testing.T) {
+func TestPersistentFailureIsReportedOnce(t *testing.T) {
 	w := newWorld(t, "", newSet(5))
 	w.Kube.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(pods, nameOf(action), errors.New("exceeded quota"))

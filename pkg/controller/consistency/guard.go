@@ -27,7 +27,7 @@ type Store interface {
 }
 
 // Look reads the version of a resource from the server, past every cache. If a name is given, it also returns the object with
-// that name, or nil if there is none.
+// that name, or nil if it does not exist.
 type Look func(ctx context.Context, resource schema.GroupResource, namespace, name string) (version string, found metav1.Object, err error)
 
 // Config is what a guard needs.

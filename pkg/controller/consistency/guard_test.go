@@ -170,7 +170,7 @@ func TestControllerWaitsForALateCache(t *testing.T) {
 }
 
 // A server that was restored from a backup does not have the write. Its caches may never show it.
-func TestAWriteThatTheServerHasLostIsNotWaitedFor(t *testing.T) {
+func TestControllerDoesNotWaitForALostWrite(t *testing.T) {
 	for name, act := range map[string]func(*world){
 		"a write":    func(w *world) { w.Wrote(ours, pods, "101"); w.server.version = "90" },
 		"a deletion": func(w *world) { w.Deleted(ours, pods, pod); w.server.found = pod },

@@ -32,7 +32,7 @@ func TestControllerEndsStuckRequests(t *testing.T) {
 		"the Pod is gone":                       {nil, newRequest(), 0, "pod has gone", 0},
 		"another Pod has its name":              {newPod(func(p *corev1.Pod) { p.UID = "u2" }), newRequest(), 0, "pod has gone", 0},
 		"the Pod goes":                          {newPod(goes), newRequest(), 0, "pod has gone", 0},
-		"nobody answers":                        {newPod(), newRequest(phase("")), 60 * time.Second, "daemon has not responded for a long time", 0},
+		"no answer":                             {newPod(), newRequest(phase("")), 60 * time.Second, "daemon has not responded for a long time", 0},
 		"an answer may come yet":                {newPod(), newRequest(phase("")), 59 * time.Second, "", time.Second},
 		"it waits for its turn":                 {newPod(), newRequest(phase("Pending")), time.Hour, "", 0},
 		"the deadline":                          {newPod(), newRequest(deadlineOf(3)), 3 * time.Second, "recreating has exceeded the activeDeadlineSeconds", 0},
@@ -92,7 +92,7 @@ func TestDeadlineKeepsContainerStates(t *testing.T) {
 }
 
 // The Pod was just created, and the watch of Pods lags behind the watch of requests.
-func TestAPodThatTheCacheDoesNotHaveYetIsNotGone(t *testing.T) {
+func TestPodMissingInTheCacheIsNotDeleted(t *testing.T) {
 	w := newWorld(t, nil, newRequest())
 	w.Add(newPod(runs("app", "a2", 1, true)))
 	w.reconcile()
@@ -177,14 +177,14 @@ func TestWhoseTurnItIsAfterAChangeOfAPod(t *testing.T) {
 		edit func(*corev1.Pod)
 		want bool
 	}{
-		"nothing":                {func(*corev1.Pod) {}, false},
-		"a label":                {func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} }, false},
-		"another condition":      {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }, false},
-		"ready":                  {runs("app", "a1", 0, false), true},
-		"another instance":       {runs("app", "a2", 1, true), true},
-		"it goes":                {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
-		"another Pod, same name": {func(p *corev1.Pod) { p.UID = "u2" }, true},
-		"somebody holds it":      {func(p *corev1.Pod) { p.Status.Conditions[1].Message = "[]" }, true},
+		"nothing":                 {func(*corev1.Pod) {}, false},
+		"a label":                 {func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} }, false},
+		"another condition":       {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }, false},
+		"ready":                   {runs("app", "a1", 0, false), true},
+		"another instance":        {runs("app", "a2", 1, true), true},
+		"it goes":                 {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
+		"another Pod, same name":  {func(p *corev1.Pod) { p.UID = "u2" }, true},
+		"another holder keeps it": {func(p *corev1.Pod) { p.Status.Conditions[1].Message = "[]" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			after := pod.DeepCopy()

@@ -61,7 +61,7 @@ func drainedAt(now time.Time) metav1.Condition {
 	}
 }
 
-// sweep removes the key of a deleted request from the Pods that still have it. This is needed if somebody removed the finalizer.
+// sweep removes the key of a deleted request from the Pods that still have it. This is needed if a client removed the finalizer.
 func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	held, err := r.heldPods(key)
 	if err != nil || len(held) == 0 {

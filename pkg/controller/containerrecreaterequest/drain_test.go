@@ -76,7 +76,7 @@ func TestARequestDeletedDuringTheDrainPutsThePodBack(t *testing.T) {
 }
 
 // The cache of Pods does not yet show the key that an earlier pass added.
-func TestAKeyThatTheCacheDoesNotShowIsTakenOff(t *testing.T) {
+func TestKeyMissingInTheCacheIsRemoved(t *testing.T) {
 	w := newWorld(t, newPod(), newRequest(unready(30)))
 	w.reconcile()
 	stale := w.Deps.KubeInformers.Core().V1().Pods().Informer().GetIndexer().List()[0].(*corev1.Pod)
@@ -127,7 +127,7 @@ func TestPodReturnsToServiceWithoutHolders(t *testing.T) {
 	}
 }
 
-func TestARequestThatTheCacheDoesNotHaveYetKeepsItsKey(t *testing.T) {
+func TestRequestMissingInTheCacheKeepsItsKey(t *testing.T) {
 	w := newWorld(t, newPod(func(p *corev1.Pod) {
 		p.Status.Conditions[1].Status, p.Status.Conditions[1].Message = corev1.ConditionFalse, held
 	}))

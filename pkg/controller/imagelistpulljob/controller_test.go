@@ -155,7 +155,7 @@ func TestCountsOfChildren(t *testing.T) {
 	w := newWorld(t, func(list *v1beta1.ImageListPullJob) { list.Spec.Images = []string{"d", "c", "b", "a"} })
 	w.settle()
 	assert.Equal(t, v1beta1.ImageListPullJobStatus{StartTime: w.list().Status.StartTime, Desired: 4}, w.list().Status,
-		"jobs that nobody has looked at say nothing")
+		"jobs that were not reconciled have no status")
 	w.report("a", 2, 1, 0, 1)
 	w.report("b", 2, 0, 2, 0)
 	w.report("c", 2, 0, 1, 1)

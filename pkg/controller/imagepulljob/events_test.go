@@ -53,8 +53,8 @@ func TestOnlyJobsOfTheTagAreWoken(t *testing.T) {
 	assert.Equal(t, keys("a"), change(report("nginx", "1.9.1")))
 	assert.Equal(t, keys("b"), change(report("nginx", "2")))
 	assert.Equal(t, keys("c"), change(report("redis", "6")))
-	assert.Empty(t, change(report("nginx", "3")), "of nobody")
-	assert.Empty(t, change(func(image *v1beta1.NodeImage) { image.Status.Desired++ }), "counts concern nobody")
+	assert.Empty(t, change(report("nginx", "3")), "without an owner")
+	assert.Empty(t, change(func(image *v1beta1.NodeImage) { image.Status.Desired++ }), "counts affect no job")
 	assert.ElementsMatch(t, keys("a", "b"), change(func(image *v1beta1.NodeImage) {
 		entry := image.Spec.Images["nginx"]
 		entry.SandboxConfig = &v1beta1.SandboxConfig{}

@@ -16,7 +16,7 @@ import (
 )
 
 // Cases image-predownload 9, 12.
-func TestAtMostAsManyNodesAsTheJobAllows(t *testing.T) {
+func TestJobLimitsConcurrentNodes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		parallelism func(*v1beta1.ImagePullJob)
 		most        int
@@ -157,7 +157,7 @@ func TestChosenAsACloneSetUpdates(t *testing.T) {
 	}
 	w := newWorld(t, append(nodeImages(3), job, set, pod("p1", "n1", serving), pod("p2", "n2", serving), pod("p3", "n3", phase(corev1.PodPending)))...)
 	w.step("a")
-	assert.Equal(t, []string{"n3"}, w.unfinished(), "a Pod that serves nobody is updated first")
+	assert.Equal(t, []string{"n3"}, w.unfinished(), "a Pod out of service is updated first")
 }
 
 // Case image-predownload 16.
@@ -187,7 +187,7 @@ func TestAJobBeyondItsDeadlineEnds(t *testing.T) {
 	assert.NotNil(t, status.CompletionTime)
 	assert.Equal(t, []string{"n2", "n3", "n4"}, status.FailedNodes)
 	assert.Equal(t, []int32{4, 0, 1, 3}, []int32{status.Desired, status.Active, status.Succeeded, status.Failed})
-	assert.Nil(t, w.tag("n4"), "nobody else is asked")
+	assert.Nil(t, w.tag("n4"), "no other node is asked")
 }
 
 // Case image-predownload 21.
@@ -261,7 +261,7 @@ func TestSecondJobPullsTheTagAgain(t *testing.T) {
 	w.step("b")
 	tag := w.tag("n1")
 	assert.EqualValues(t, 1, tag.Version)
-	assert.True(t, tag.CreatedAt.Time.Equal(now.Add(time.Minute)), "its time begins anew")
+	assert.True(t, tag.CreatedAt.Time.Equal(now.Add(time.Minute)), "its time starts again")
 	assert.Equal(t, []types.UID{"uid-a", "uid-b"}, []types.UID{tag.OwnerReferences[0].UID, tag.OwnerReferences[1].UID})
 	assert.EqualValues(t, 7, *tag.PullPolicy.TimeoutSeconds, "the pull that the new owner asks for has its limits")
 	assert.Equal(t, v1beta1.PullAlways, tag.ImagePullPolicy)
@@ -292,7 +292,7 @@ func TestJobChangesItsImage(t *testing.T) {
 	}
 	w.edit("b", func(job *v1beta1.ImagePullJob) { job.Spec.Image = "redis:6" })
 	w.settle("b")
-	assert.NotContains(t, w.image("n1").Spec.Images, "nginx", "nobody wants it any more")
+	assert.NotContains(t, w.image("n1").Spec.Images, "nginx", "no job needs it")
 }
 
 // Case image-predownload 34.

@@ -188,8 +188,8 @@ func TestCopiesOfOlderReleases(t *testing.T) {
 	assert.Len(t, w.copies(), 2)
 }
 
-// TestReleaseGoesOnAfterAFailure checks that a failure is reported and keeps the job, and that the other copy is still released.
-func TestReleaseGoesOnAfterAFailure(t *testing.T) {
+// TestReleaseContinuesAfterAFailure checks that a failure is reported and keeps the job, and that the other copy is still released.
+func TestReleaseContinuesAfterAFailure(t *testing.T) {
 	second := source("two")
 	second.Name = "t"
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s", "t")), source("one"), second)...)
@@ -228,7 +228,7 @@ func TestTamperedCopyIsRepaired(t *testing.T) {
 	before := w.copies()[0]
 	assert.Equal(t, keys("a"), secretChanged(&before, nil))
 	assert.Equal(t, keys("a"), secretChanged(nil, &before))
-	assert.Empty(t, secretChanged(nil, source("one")), "a Secret that is no copy concerns nobody")
+	assert.Empty(t, secretChanged(nil, source("one")), "a Secret that is not a copy affects no job")
 	require.NoError(t, w.Kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("secrets"), before.Namespace, before.Name))
 	w.Clock.SetTime(now.Add(time.Second))
 	w.step("a")

@@ -239,7 +239,7 @@ func TestTagsStayWhileAJobNeedsThem(t *testing.T) {
 		"a running job's, beyond":                   {image: nginx([]corev1.ObjectReference{refTo("a")}, finished(101*time.Second)), jobs: []runtime.Object{job("a")}, kept: true, owners: []corev1.ObjectReference{refTo("a")}},
 		"of a job that is gone":                     {image: nginx([]corev1.ObjectReference{refTo("a")}, finished(0))},
 		"of a job of that name":                     {image: nginx([]corev1.ObjectReference{other}, finished(0)), jobs: []runtime.Object{job("a")}},
-		"of two jobs, one of which is gone":         {image: nginx([]corev1.ObjectReference{refTo("a"), refTo("b")}, finished(0)), jobs: []runtime.Object{job("b", ended)}, kept: true, owners: []corev1.ObjectReference{refTo("b")}, recheck: 100 * time.Second},
+		"one of two jobs is deleted":                {image: nginx([]corev1.ObjectReference{refTo("a"), refTo("b")}, finished(0)), jobs: []runtime.Object{job("b", ended)}, kept: true, owners: []corev1.ObjectReference{refTo("b")}, recheck: 100 * time.Second},
 		"of a stranger":                             {image: nginx([]corev1.ObjectReference{stranger}, finished(0)), kept: true, owners: []corev1.ObjectReference{stranger}, recheck: 100 * time.Second},
 		"without a date":                            {image: nginx(nil, nil, undated)},
 		"an answer to another version ends nothing": {image: nginx(nil, &v1beta1.ImageTagStatus{Phase: v1beta1.ImagePhaseSucceeded, Version: 2, CompletionTime: &metav1.Time{}}), kept: true, recheck: 9 * time.Minute},
@@ -347,9 +347,9 @@ func TestRefsWhoseSecretIsGone(t *testing.T) {
 	assert.Equal(t, []v1beta1.ReferenceObject{entry.PullSecrets[0], entry.PullSecrets[2]}, w.image().Spec.Images["nginx"].PullSecrets)
 }
 
-// TestJobsThatGoWakeTheirNodeImages checks that a deleted job wakes its NodeImages through the index, even if the process has
+// TestDeletedJobsReconcileTheirNodeImages checks that a deleted job wakes its NodeImages through the index, even if the process has
 // just started.
-func TestJobsThatGoWakeTheirNodeImages(t *testing.T) {
+func TestDeletedJobsReconcileTheirNodeImages(t *testing.T) {
 	w := newWorld(t, nginx([]corev1.ObjectReference{refTo("a")}, nil), &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{Name: "n2"}})
 	w.Observe()
 	images := w.Deps.KruiseInformers.Apps().V1beta1().NodeImages().Informer().GetIndexer()

@@ -43,7 +43,7 @@ func TestOneReconcileGivesTheCondition(t *testing.T) {
 		pod   *corev1.Pod
 		given bool
 	}{
-		"nobody's Pod":              {newPod(), true},
+		"a Pod without an owner":    {newPod(), true},
 		"of a Kruise workload":      {newPod(ownedBy("StatefulSet")), true},
 		"of one that does it":       {newPod(ownedBy("CloneSet")), false},
 		"without the gate":          {newPod(func(p *corev1.Pod) { p.Spec.ReadinessGates = nil }), false},

@@ -56,7 +56,7 @@ func (w *world) grant(name string, at time.Time) {
 }
 
 // Case podunavailablebudget 12.
-func TestAGrantWhoseDeletionNeverComesIsDropped(t *testing.T) {
+func TestUnusedDeletionGrantIsDropped(t *testing.T) {
 	w := base(t)
 	w.grant("p-0", controllertest.Now)
 	status := w.reconcile()
@@ -75,7 +75,7 @@ func TestAGrantWhoseDeletionNeverComesIsDropped(t *testing.T) {
 }
 
 // A grant without an observed disruption stands as long as the cache does not show what the server has.
-func TestAGrantEndsByTheLivePodAlone(t *testing.T) {
+func TestGrantEndsOnlyAfterALiveRead(t *testing.T) {
 	w := base(t)
 	w.grant("p-0", controllertest.Now)
 	w.Observe()
@@ -151,8 +151,8 @@ func TestTotals(t *testing.T) {
 		"a DaemonSet": {append(newPods(3, "p", owner("apps/v1", "DaemonSet", "s")),
 			&appsv1.DaemonSet{ObjectMeta: metaOf("DaemonSet", "s"), Status: appsv1.DaemonSetStatus{DesiredNumberScheduled: 4}}),
 			newBudget(target("apps/v1", "DaemonSet", "s")), counts{4, 2, 3, 1}},
-		"Pods of nobody": {newPods(3, "p"), newBudget(selecting("app", "web")), counts{0, 0, 3, 3}},
-		"Pods of nobody, and a number": {newPods(3, "p"), newBudget(selecting("app", "web"), func(b *policyv1beta1.PodUnavailableBudget) {
+		"Pods without an owner": {newPods(3, "p"), newBudget(selecting("app", "web")), counts{0, 0, 3, 3}},
+		"Pods without an owner, and a number": {newPods(3, "p"), newBudget(selecting("app", "web"), func(b *policyv1beta1.PodUnavailableBudget) {
 			b.Spec.ProtectTotalReplicas = new(int32(3))
 		}), counts{3, 2, 3, 1}},
 		"a number overrides the target's": {append(newPods(3, "p", cloneSet), newCloneSet(3)), newBudget(ofCloneSet, func(b *policyv1beta1.PodUnavailableBudget) {
@@ -178,11 +178,11 @@ func TestAKindWithAScaleIsCounted(t *testing.T) {
 		selector string
 		want     counts
 	}{
-		"its own Pods":              {newPods(4, "p", metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Game", Name: "g", UID: "game", Controller: new(true)}), "set=other", counts{5, 3, 4, 1}},
-		"Pods that it selects":      {newPods(4, "p"), "set=p", counts{5, 3, 4, 1}},
-		"Pods of nobody beside it":  {newPods(4, "p"), "set=other", counts{5, 3, 0, 0}},
-		"no scale, then its Pods":   {newPods(4, "p", metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Game", Name: "g", UID: "game", Controller: new(true)}), "", counts{4, 2, 4, 2}},
-		"no scale, and no Pods too": {nil, "", counts{0, 0, 0, 0}},
+		"its own Pods":                     {newPods(4, "p", metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Game", Name: "g", UID: "game", Controller: new(true)}), "set=other", counts{5, 3, 4, 1}},
+		"Pods that it selects":             {newPods(4, "p"), "set=p", counts{5, 3, 4, 1}},
+		"additional Pods without an owner": {newPods(4, "p"), "set=other", counts{5, 3, 0, 0}},
+		"no scale, then its Pods":          {newPods(4, "p", metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Game", Name: "g", UID: "game", Controller: new(true)}), "", counts{4, 2, 4, 2}},
+		"no scale, and no Pods too":        {nil, "", counts{0, 0, 0, 0}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

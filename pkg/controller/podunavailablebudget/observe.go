@@ -228,7 +228,7 @@ func (r *Reconciler) livePod(ctx context.Context, namespace string) func(string)
 	return func(name string) (*metav1.ObjectMeta, error) {
 		pod, err := r.kube.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			return nil, nil //nolint:nilnil // there is none
+			return nil, nil //nolint:nilnil // A missing object is not an error.
 		}
 		if err != nil {
 			return nil, err

@@ -32,7 +32,7 @@ func sizeOf(object metav1.Object, replicas *int32) *size {
 	return &size{uid: object.GetUID(), replicas: ptr.Deref(replicas, 0), uncounted: replicas == nil}
 }
 
-// askForScale reads the scale subresource of a workload of any kind. If there is none, every existing Pod counts as wanted.
+// askForScale reads the scale subresource of a workload of any kind. If it does not exist, every existing Pod counts as wanted.
 func (w *workloads) askForScale(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
 	mapping, err := w.mapper.RESTMapping(workload.GroupKind, version)
 	if err != nil {

@@ -36969,7 +36969,7 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudgetStatus(ref common.Refer
 					},
 					"renewedPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "renewedPods are the Pods of disruptedPods and unavailablePods whose grant was renewed, because it was used again, with the time of the first grant. A grant stands for 30 seconds in all.",
+							Description: "renewedPods maps the names of Pods whose grant was renewed to the time of the first grant. A grant is renewed when it is used again. It lasts at most 30 seconds in total.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -37287,7 +37287,7 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref common.Refere
 					},
 					"renewedPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "renewedPods are the Pods of disruptedPods and unavailablePods whose grant was renewed, because it was used again, with the time of the first grant. A grant stands for 30 seconds in all.",
+							Description: "renewedPods maps the names of Pods whose grant was renewed to the time of the first grant. A grant is renewed when it is used again. It lasts at most 30 seconds in total.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,

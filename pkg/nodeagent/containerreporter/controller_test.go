@@ -54,9 +54,9 @@ func TestWhichPodsAreReported(t *testing.T) {
 		edit func(*corev1.Pod)
 		want bool
 	}{
-		"of a CloneSet":   {func(*corev1.Pod) {}, true},
-		"of a Deployment": {func(p *corev1.Pod) { p.OwnerReferences = owned("apps/v1") }, false},
-		"of nobody":       {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
+		"of a CloneSet":    {func(*corev1.Pod) {}, true},
+		"of a Deployment":  {func(p *corev1.Pod) { p.OwnerReferences = owned("apps/v1") }, false},
+		"without an owner": {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
 		"with an injected sidecar": {func(p *corev1.Pod) {
 			p.OwnerReferences, p.Annotations = owned("apps/v1"), map[string]string{sidecarSetHashKey: "{}"}
 		}, true},
@@ -165,7 +165,7 @@ func TestTheKubeletReplacesWhatHasANewImage(t *testing.T) {
 }
 
 // Case node-agent 15.
-func TestEnvironmentOfARuntimeThatDoesNotTell(t *testing.T) {
+func TestEnvironmentWithoutRuntimeSupport(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.start()
 		w.runtime.details, w.runtime.failExecs = false, 2
@@ -208,7 +208,7 @@ func TestContainersThatReadNoMetadataAreNotRestarted(t *testing.T) {
 }
 
 // Case node-agent 18.
-func TestAnAgentThatComesLaterWritesNothing(t *testing.T) {
+func TestLaterAgentWritesNothing(t *testing.T) {
 	var pods []*corev1.Pod
 	for i := range 90 { // The fake watch buffers at most 100 events.
 		pod := newPod(fmt.Sprintf("web-%d", i), "main")

@@ -26,7 +26,7 @@ func environmentHash(ctx context.Context, runtime Runtime, id string, variables 
 }
 
 // environment returns the variables that an instance was started with. It prefers the verbose status of the runtime,
-// which works for every image and whatever the container is doing. If the runtime does not report variables, it runs
+// which works for every image and in every state of the container. If the runtime does not report variables, it runs
 // a program in the container.
 func environment(ctx context.Context, runtime Runtime, id string) (map[string]string, error) {
 	status, err := runtime.ContainerStatus(ctx, id, true)

@@ -29,7 +29,7 @@ func TestSettled(t *testing.T) {
 			{after: 2 * time.Second, outdated: []*instance{in("main", "A", 2)}, wait: time.Second},
 			{after: time.Second, outdated: []*instance{in("main", "A", 2)}, due: []string{"main"}},
 		},
-		"another change begins anew": {
+		"another change starts again": {
 			{outdated: []*instance{in("main", "A", 2)}, wait: 3 * time.Second},
 			{after: 2 * time.Second, outdated: []*instance{in("main", "A", 3)}, wait: 3 * time.Second},
 			{after: 3 * time.Second, outdated: []*instance{in("main", "A", 3)}, due: []string{"main"}},

@@ -281,7 +281,7 @@ func TestRequestsOfOnePodQueue(t *testing.T) {
 		"the first ends":     func(*world) {},
 		"the first is gone":  func(w *world) { w.remove("one") },
 		"the first is going": func(w *world) { w.edit("one", func(r *request) { r.DeletionTimestamp = new(metav1.Now()) }) },
-		"somebody takes its label": func(w *world) {
+		"a client removes its label": func(w *world) {
 			w.edit("one", func(r *request) {
 				r.Status.Phase, r.Status.CompletionTime = "Completed", new(metav1.Now())
 				delete(r.Labels, pub.ContainerRecreateRequestActiveKey)
@@ -445,7 +445,7 @@ func TestUnavailableRuntimeIsRetried(t *testing.T) {
 	})
 }
 
-func TestARuntimeThatGoesAwayWhileItStopsAContainer(t *testing.T) {
+func TestRuntimeStopsDuringAContainerStop(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.stopErr["app"] = status.Error(codes.Unavailable, "error reading from server: EOF")
 		w.create("r", "p", []string{"app"})
@@ -474,7 +474,7 @@ func TestKubeletIsDown(t *testing.T) {
 	})
 }
 
-func TestAContainerThatIsNotThere(t *testing.T) {
+func TestMissingContainer(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.mu.Lock()
 		w.node.containers = nil

@@ -105,7 +105,7 @@ type step struct {
 }
 
 // next returns the action for the first container that needs one. It marks the restarting containers before it as
-// killed, whoever stopped them.
+// killed, regardless of who stopped them.
 func next(r *request, states []containerState, instances map[string]*instance) step {
 	pending := false
 	for i := range states {

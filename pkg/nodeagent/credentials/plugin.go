@@ -75,7 +75,7 @@ func (p *Plugins) AddTo(ctx context.Context, keyring *Keyring, image string) err
 	return errors.Join(errs...)
 }
 
-// ask returns the cached answer of the plugin. If there is none, it runs the plugin.
+// ask returns the cached answer of the plugin, or runs the plugin if nothing is cached.
 func (p *plugin) ask(ctx context.Context, image string, target pattern) (map[string]providerv1.AuthConfig, error) {
 	select {
 	case p.turn <- struct{}{}:

@@ -112,7 +112,7 @@ func TestFailuresOfRealPulls(t *testing.T) {
 		"a wrong password":           {func(t *testing.T) string { return start(t, registrytest.Guarded).Host }, tag("1", once), []string{"wrong"}, refused},
 		"a tag that is not there":    {func(t *testing.T) string { return start(t).Host }, tag("2", once), nil, absent},
 		"a digest that is not there": {func(t *testing.T) string { return start(t).Host }, tag(someDigest, once), nil, absent},
-		"nobody listens":             {func(t *testing.T) string { return registrytest.Closed(t, loopback) }, tag("1", once), nil, unreachable},
+		"no listener":                {func(t *testing.T) string { return registrytest.Closed(t, loopback) }, tag("1", once), nil, unreachable},
 		"no such host":               {func(*testing.T) string { return "registry.invalid" }, tag("1", once), nil, unreachable},
 		"the registry hangs": {func(t *testing.T) string { return start(t, registrytest.Hanging).Host }, tag("1", tries(3, 0)), nil,
 			"the pull did not finish within 3s (pullPolicy.timeoutSeconds); check the registry"},

@@ -88,7 +88,7 @@ func TestNewVersionReplacesARunningPull(t *testing.T) {
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, report.Phase)
 		assert.EqualValues(t, 2, report.Version)
 		assert.Equal(t, "nginx@sha256:new", report.ImageID)
-		assert.Len(t, w.told(), 1, "the first one's end is nobody's news")
+		assert.Len(t, w.told(), 1, "the end of the first one is not reported")
 	})
 }
 
@@ -352,7 +352,7 @@ func TestFailedStatusWriteIsRetried(t *testing.T) {
 	})
 }
 
-func TestOwnersLearnOfAFailure(t *testing.T) {
+func TestOwnersGetAFailureEvent(t *testing.T) {
 	owned := tag("1", tries(5, 0), func(t *v1beta1.ImageTagSpec) {
 		t.OwnerReferences = []corev1.ObjectReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "ImagePullJob", Namespace: "default", Name: "job"}}
 	})
@@ -364,7 +364,7 @@ func TestOwnersLearnOfAFailure(t *testing.T) {
 	})
 }
 
-func TestNothingIsKeptOfPullsThatEnded(t *testing.T) {
+func TestFinishedPullsLeaveNoState(t *testing.T) {
 	var tags []v1beta1.ImageTagSpec
 	for i := range 256 {
 		tags = append(tags, tag(fmt.Sprintf("v%03d", i)))

@@ -27,7 +27,7 @@ func TestFailuresHaveWords(t *testing.T) {
 		"a code for permissions": {status.Error(codes.PermissionDenied, "no"), true, refused},
 		"no tag":                 {status.Error(codes.NotFound, resolve+"docker.io/library/nginx:1: not found"), false, absent},
 		"no tag, CRI-O":          {errors.New("reading manifest 1 in docker.io/library/nginx: manifest unknown"), false, absent},
-		"nobody listens":         {errors.New(resolve + `failed to do request: Head "https://example.com/v2/": dial tcp 10.0.0.1:443: connect: connection refused`), false, unreachable},
+		"no listener":            {errors.New(resolve + `failed to do request: Head "https://example.com/v2/": dial tcp 10.0.0.1:443: connect: connection refused`), false, unreachable},
 		"no name":                {errors.New(resolve + `failed to do request: Head "https://example.com/v2/": dial tcp: lookup example.com on 10.0.0.10:53: no such host`), false, unreachable},
 		"no route":               {errors.New("dial tcp 10.0.0.1:443: connect: no route to host"), false, unreachable},
 		"no answer":              {errors.New(resolve + `failed to do request: Head "https://example.com/v2/": dial tcp 10.0.0.1:443: i/o timeout`), false, silent},

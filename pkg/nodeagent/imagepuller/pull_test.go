@@ -275,7 +275,7 @@ func TestSecretsAreKeptNoLongerThanPullsRun(t *testing.T) {
 	})
 }
 
-func TestAnImageThatComesBetweenAttemptsIsNotPulled(t *testing.T) {
+func TestImagePresentBeforeARetryIsNotPulled(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1")), func(w *world) {
 		w.runtime.answers(refuse)
 		w.start()
@@ -310,7 +310,7 @@ func TestPluginsAreAskedBesideSecrets(t *testing.T) {
 		"the plugin serves":           {strings.Replace(answer, "PASSWORD", "right", 1), nil, []string{"right"}, v1beta1.ImagePhaseSucceeded, ""},
 		"it fails, the Secret serves": {"exit 1", []corev1.Secret{secret("s", "example.com", "right")}, []string{"right"}, v1beta1.ImagePhaseSucceeded, ""},
 		"the Secret fails, it serves": {strings.Replace(answer, "PASSWORD", "right", 1), []corev1.Secret{secret("s", "example.com", "wrong")}, []string{"wrong", "right"}, v1beta1.ImagePhaseSucceeded, ""},
-		"it fails, and there is no more": {"exit 1", nil, []string{""}, v1beta1.ImagePhaseFailed, "; also: pull secret kruise-daemon-config/s " +
+		"it fails, and no other is left": {"exit 1", nil, []string{""}, v1beta1.ImagePhaseFailed, "; also: pull secret kruise-daemon-config/s " +
 			"does not exist or is not available to node agents; credential provider plugin p: run "},
 	}
 	for name, test := range tests {

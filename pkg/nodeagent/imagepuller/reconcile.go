@@ -62,7 +62,7 @@ func (c *Controller) reconcile(ctx context.Context, _ types.NamespacedName) (rec
 	return c.report(ctx, node, c.statusOf(node))
 }
 
-// nodeImage returns the newest known NodeImage, or nil if there is none.
+// nodeImage returns the newest known NodeImage, or nil if it does not exist.
 func (c *Controller) nodeImage() (*v1beta1.NodeImage, error) {
 	item, exists, err := c.informer.GetIndexer().GetByKey(c.config.Node)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 
 // Attempts fail while the runtime is away. A later attempt succeeds when the runtime is back, without a restart of the agent.
 // Case node-agent 21.
-func TestPullsGoOnWhenTheSocketReturns(t *testing.T) {
+func TestPullsContinueWhenTheSocketReturns(t *testing.T) {
 	dir, err := os.MkdirTemp("", "run") //nolint:usetesting // A socket's path has at most 107 bytes.
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })

@@ -120,7 +120,7 @@ type recorder struct{ t *testing.T }
 
 func (r recorder) AddWarning(_, text string) { r.t.Error(text) }
 
-func TestManyAtOnceSpendOneBudgetInFewWrites(t *testing.T) {
+func TestConcurrentGrantsShareWrites(t *testing.T) {
 	for name, servers := range map[string]int{"one server": 1, "two servers": 2} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

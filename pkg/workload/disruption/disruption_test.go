@@ -44,7 +44,7 @@ func annotated(key, value string) func(*corev1.Pod) {
 
 func labelled(key string) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Labels[key] = "x" } }
 
-// newBudget returns the base of the cases: 10 replicas, all available, of which 3 may be unavailable.
+// newBudget returns the base of the cases: 10 replicas, all available; 3 may be unavailable.
 func newBudget(edits ...func(*v1beta1.PodUnavailableBudget)) *v1beta1.PodUnavailableBudget {
 	budget := &v1beta1.PodUnavailableBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "ns", Generation: 1},
@@ -173,7 +173,7 @@ func TestDecisions(t *testing.T) {
 }
 
 // Case podunavailablebudget 10.
-func TestAGrantOfAnUpdateServesTheNextOne(t *testing.T) {
+func TestUpdateGrantServesTheNextUpdate(t *testing.T) {
 	budget := newBudget()
 	update := &Request{Operation: v1beta1.PubUpdateOperation, Pod: newPod("p")}
 	require.NoError(t, Spend(budget, update, now))
@@ -202,7 +202,7 @@ func TestGrantDoesNotApplyToALaterPod(t *testing.T) {
 
 // kube-apiserver asks again when the Pod changes during the request. API times have whole seconds, so they do not tell whether the
 // grant is for this Pod or for one before it.
-func TestANewPodThatIsAskedAboutAgainSpendsOnce(t *testing.T) {
+func TestRepeatedReviewOfANewPodSpendsOnce(t *testing.T) {
 	pod := newPod("p", func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(now) })
 	budget := newBudget()
 	request := &Request{Operation: v1beta1.PubDeleteOperation, Pod: pod}
@@ -215,7 +215,7 @@ func TestANewPodThatIsAskedAboutAgainSpendsOnce(t *testing.T) {
 	assert.Equal(t, left-1, budget.Status.UnavailableAllowed, "without that knowledge the Pod may be another")
 }
 
-// A client may retry for ever what something else refuses. Its Pod must not count as unavailable for ever.
+// A client can retry without end if something else refuses its request. Its Pod must not count as unavailable forever.
 // Case podunavailablebudget 12a.
 func TestAGrantThatIsUsedAgainAndAgainEnds(t *testing.T) {
 	for name, operations := range map[string][]v1beta1.PubOperation{
@@ -276,7 +276,7 @@ func TestADryRunRenewsNothing(t *testing.T) {
 	assert.Equal(t, before, budget)
 }
 
-func TestAGrantLivesNoShorterThanItShould(t *testing.T) {
+func TestGrantLivesForItsFullLifetime(t *testing.T) {
 	budget := newBudget()
 	at := now.Add(400 * time.Millisecond)
 	require.NoError(t, Spend(budget, &Request{Operation: v1beta1.PubDeleteOperation, Pod: newPod("p")}, at))

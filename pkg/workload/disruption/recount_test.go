@@ -192,13 +192,13 @@ func TestRecountIsRepeated(t *testing.T) {
 	assert.Len(t, countAgain(t, server, without(pods, "a"), now, now).Status.DisruptedPods, 1, "the cache does not know the Pod yet")
 	live = going
 	late := countAgain(t, server, pods, now, now.Add(DeletionExpiry))
-	assert.Len(t, late.Status.DisruptedPods, 1, "it went after somebody looked")
+	assert.Len(t, late.Status.DisruptedPods, 1, "it was deleted after the read")
 
 	server, live, looks = newServer(), pods, 0
 	for range 3 {
 		assert.Empty(t, countAgain(t, server, pods, now, now.Add(DeletionExpiry)).Status.DisruptedPods)
 	}
-	assert.Equal(t, 1, looks, "it expired, and nobody went")
+	assert.Equal(t, 1, looks, "it expired, and no Pod was deleted")
 	live = going
 	assert.Empty(t, countAgain(t, server, going, now, now.Add(DeletionExpiry)).Status.DisruptedPods)
 	assert.Equal(t, 2, looks, "the cache shows another one than was seen")

@@ -39,7 +39,7 @@ func budgetOf(allowed int32) *policyv1beta1.PodUnavailableBudget {
 }
 
 // Reservations that arrive while a write is in progress share the next write.
-func TestPodsThatReserveAtOnceShareOneWrite(t *testing.T) {
+func TestConcurrentReservationsShareOneWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := kruisefake.NewClientset(budgetOf(10))
 		client.ClearActions()

@@ -19,7 +19,7 @@ const (
 	DeletionExpiry = 20 * time.Second
 	// UpdateExpiry is how long a granted update may take to appear in the cache.
 	UpdateExpiry = 10 * time.Second
-	// grantLife is how long a grant may stand in all, however often it is renewed. A client may retry for ever what something else
+	// grantLife is the maximum lifetime of a grant, including all renewals. A client may retry without end what something else
 	// refuses, and its Pod counts as unavailable meanwhile.
 	grantLife = 30 * time.Second
 	// requestLife is how long a grant stands at least after a request used it, so that it does not expire during that request.

@@ -39,7 +39,7 @@ func (v *View) Specified(pod *corev1.Pod) bool {
 	return lifecycle.SpecifiedDelete(pod) || v.Picked != nil && v.Picked(pod)
 }
 
-// leavesOnPurpose reports whether somebody asked for the Pod's deletion.
+// leavesOnPurpose reports whether the Pod's deletion was requested.
 func (v *View) leavesOnPurpose(pod *corev1.Pod) bool {
 	return PreparingDelete(pod) || v.Specified(pod)
 }

@@ -59,7 +59,7 @@ func Resume(pod *corev1.Pod, atRevision func(string) bool, now time.Time) (remai
 	state, stateErr := record.Read(pod)
 	if graceErr != nil || stateErr != nil || grace == nil || state == nil || !atRevision(grace.Revision) {
 		dropGrace(pod)
-		return 0, nil //nolint:nilerr // What cannot be read is dropped, and the Pod updated anew.
+		return 0, nil //nolint:nilerr // Unreadable data is dropped, and the Pod is updated again.
 	}
 	due := state.UpdateTimestamp.Add(time.Duration(grace.GraceSeconds) * time.Second)
 	if wait := due.Sub(now); wait > 0 {
@@ -70,7 +70,7 @@ func Resume(pod *corev1.Pod, atRevision func(string) bool, now time.Time) (remai
 		var patch metadataPatch
 		if err := json.Unmarshal(grace.MetaDataPatch, &patch); err != nil {
 			dropGrace(pod)
-			return 0, nil //nolint:nilerr // What cannot be read is dropped, and the Pod updated anew.
+			return 0, nil //nolint:nilerr // Unreadable data is dropped, and the Pod is updated again.
 		}
 		change.Labels, change.Annotations = plain(patch.Metadata.Labels), plain(patch.Metadata.Annotations)
 	}

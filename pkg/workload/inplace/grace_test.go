@@ -44,7 +44,7 @@ func TestGracePrecedesTheNewImage(t *testing.T) {
 }
 
 // Case inplace-update 8.
-func TestGraceThatIsOvertakenOrBrokenIsDropped(t *testing.T) {
+func TestReplacedOrInvalidGraceIsDropped(t *testing.T) {
 	for name, annotation := range map[string]string{"overtaken": "", "broken": "{", "broken patch": `{"revision":"rev2","metaDataPatch":"eA=="}`} {
 		t.Run(name, func(t *testing.T) {
 			pod := runningPod("A")

@@ -287,7 +287,7 @@ func TestAnInstanceMustBeSeenForLong(t *testing.T) {
 	setMain(pod, "C", "main:1", "main:1@sha256:1")
 	watch()
 	require.Len(t, seen, 2)
-	assert.NotEqual(t, seen[0], seen[1], "another instance starts anew")
+	assert.NotEqual(t, seen[0], seen[1], "another instance starts again")
 	pod.Generation, pod.Status.ObservedGeneration = 3, 2
 	watch()
 	assert.Len(t, seen, 2, "nothing counts before the node has seen the spec")

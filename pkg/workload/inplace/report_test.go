@@ -85,7 +85,7 @@ func TestEvaluateWithAReport(t *testing.T) {
 }
 
 // The hash of an instance proves nothing about a spec that is newer than the one it was recorded for.
-func TestAHashOfAnEarlierUpdateProvesNothing(t *testing.T) {
+func TestOldHashDoesNotProveAnUpdate(t *testing.T) {
 	pod := runningPod("A")
 	report(t, pod, hashed(1))
 	require.NoError(t, images("main:2").Apply(pod, "rev2", now))

@@ -50,14 +50,14 @@ func TestPlanResources(t *testing.T) {
 			}),
 			&corev1.ResourceRequirements{Requests: list("memory", "2Gi"), Limits: list("memory", "3Gi")},
 		},
-		"added":                  {corev1.ResourceRequirements{}, burstable, nil},
-		"one added":              {cpu("1"), corev1.ResourceRequirements{Requests: list("cpu", "1", "memory", "1Gi")}, nil},
-		"taken away":             {burstable, with(func(r *corev1.ResourceRequirements) { delete(r.Limits, "cpu") }), nil},
-		"another resource":       {corev1.ResourceRequirements{Requests: list("ephemeral-storage", "1Gi")}, corev1.ResourceRequirements{Requests: list("ephemeral-storage", "2Gi")}, nil},
-		"the same, spelt anew":   {cpu("1000m"), cpu("1"), &corev1.ResourceRequirements{}},
-		"another class of Pod":   {burstable, with(func(r *corev1.ResourceRequirements) { r.Requests = r.Limits.DeepCopy() }), nil},
-		"a claim of a device":    {cpu("1"), corev1.ResourceRequirements{Requests: list("cpu", "2"), Claims: []corev1.ResourceClaim{{Name: "gpu"}}}, nil},
-		"within one class alone": {corev1.ResourceRequirements{Requests: list("cpu", "1", "memory", "1Gi"), Limits: list("cpu", "1", "memory", "1Gi")}, corev1.ResourceRequirements{Requests: list("cpu", "2", "memory", "1Gi"), Limits: list("cpu", "2", "memory", "1Gi")}, &corev1.ResourceRequirements{Requests: list("cpu", "2"), Limits: list("cpu", "2")}},
+		"added":                        {corev1.ResourceRequirements{}, burstable, nil},
+		"one added":                    {cpu("1"), corev1.ResourceRequirements{Requests: list("cpu", "1", "memory", "1Gi")}, nil},
+		"taken away":                   {burstable, with(func(r *corev1.ResourceRequirements) { delete(r.Limits, "cpu") }), nil},
+		"another resource":             {corev1.ResourceRequirements{Requests: list("ephemeral-storage", "1Gi")}, corev1.ResourceRequirements{Requests: list("ephemeral-storage", "2Gi")}, nil},
+		"the same in another notation": {cpu("1000m"), cpu("1"), &corev1.ResourceRequirements{}},
+		"another class of Pod":         {burstable, with(func(r *corev1.ResourceRequirements) { r.Requests = r.Limits.DeepCopy() }), nil},
+		"a claim of a device":          {cpu("1"), corev1.ResourceRequirements{Requests: list("cpu", "2"), Claims: []corev1.ResourceClaim{{Name: "gpu"}}}, nil},
+		"within one class alone":       {corev1.ResourceRequirements{Requests: list("cpu", "1", "memory", "1Gi"), Limits: list("cpu", "1", "memory", "1Gi")}, corev1.ResourceRequirements{Requests: list("cpu", "2", "memory", "1Gi"), Limits: list("cpu", "2", "memory", "1Gi")}, &corev1.ResourceRequirements{Requests: list("cpu", "2"), Limits: list("cpu", "2")}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

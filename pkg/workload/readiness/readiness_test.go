@@ -40,8 +40,8 @@ func TestAdd(t *testing.T) {
 		"no condition yet":                     {serving("", ""), true, preDelete},
 		"it stands already":                    {serving("False", preDelete), false, preDelete},
 		"it stands, and the condition is True": {serving("True", preDelete), true, preDelete},
-		"a message that nobody can read":       {serving("True", "{"), true, preDelete},
-		"sorted by agent and key, whoever comes": {
+		"an unreadable message":                {serving("True", "{"), true, preDelete},
+		"sorted by agent and key, in any order": {
 			serving("False", `[{"userAgent":"Z","key":"a"},{"userAgent":"Lifecycle","key":"z"}]`), true,
 			`[{"userAgent":"Lifecycle","key":"preDeleteHook"},{"userAgent":"Lifecycle","key":"z"},{"userAgent":"Z","key":"a"}]`,
 		},

@@ -39,7 +39,7 @@ func (p *Plugin) cannotExpand(ctx context.Context, name *string) (string, error)
 	}
 }
 
-// defaultClass returns the class that new claims get, or nil if there is none. If several classes are marked as
+// defaultClass returns the class that new claims get, or nil if no default exists. If several classes are marked as
 // default, it is the newest one.
 func (p *Plugin) defaultClass(ctx context.Context) (*storagev1.StorageClass, error) {
 	classes, err := p.Host.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})

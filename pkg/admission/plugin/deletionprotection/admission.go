@@ -104,7 +104,7 @@ func (p *Plugin) validateDelete(ctx context.Context, attributes admission.Attrib
 }
 
 // leavesWithNamespace returns true if the object is deleted together with its namespace. The namespace has passed its
-// own protection, so a refusal would only block its deletion for ever.
+// own protection, so a refusal would only block its deletion forever.
 func (p *Plugin) leavesWithNamespace(ctx context.Context, kind kind, name string) (bool, error) {
 	if p.inTerminatingNamespaces || kind.clusterScoped {
 		return false, nil

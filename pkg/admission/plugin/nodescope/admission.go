@@ -26,7 +26,7 @@ type Plugin struct {
 
 var _ admission.ValidationInterface = &Plugin{}
 
-// New returns the plugin. account is the user name of the node agents' service account, or empty if there is none.
+// New returns the plugin. account is the user name of the node agents' service account, or empty if it does not exist.
 func New(account string) *Plugin {
 	all := admission.NewHandler(admission.Create, admission.Update, admission.Delete, admission.Connect)
 	return &Plugin{Handler: all, account: account}

@@ -45,9 +45,9 @@ func TestValidate(t *testing.T) {
 			"can update only the status subresource"},
 		"connection to a status": {agent, "n1", admission.Connect, "nodeimages", "status", "n1", of(""),
 			"can update only the status subresource"},
-		"a token without a node":    {agent, "", admission.Update, "nodeimages", "status", "n1", of(""), "does not name a node"},
-		"somebody else":             {"jane", "", admission.Delete, "nodeimages", "", "n1", of("n2"), ""},
-		"somebody else with a node": {"jane", "n1", admission.Update, "nodeimages", "status", "n2", of(""), ""},
+		"a token without a node":   {agent, "", admission.Update, "nodeimages", "status", "n1", of(""), "does not name a node"},
+		"somebody else":            {"jane", "", admission.Delete, "nodeimages", "", "n1", of("n2"), ""},
+		"another user with a node": {"jane", "n1", admission.Update, "nodeimages", "status", "n2", of(""), ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

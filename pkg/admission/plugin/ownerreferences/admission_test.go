@@ -71,8 +71,8 @@ func TestValidate(t *testing.T) {
 		"created with one that waits":         {nil, object(owner("UnitedDeployment", "up", yes)), allows{finalize}, ""},
 		"created, not allowed to let it wait": {nil, object(owner("UnitedDeployment", "up", yes)), nil,
 			"update uniteddeployments/finalizers, or remove the field: no rule"},
-		"owner without a namespace":         {nil, object(owner("SidecarSet", "up", yes)), allows{cluster}, ""},
-		"owner of a kind that nobody knows": {nil, object(owner("Nothing", "up", yes)), allows{finalize}, "does not serve owner kind Nothing"},
+		"owner without a namespace": {nil, object(owner("SidecarSet", "up", yes)), allows{cluster}, ""},
+		"owner of an unknown kind":  {nil, object(owner("Nothing", "up", yes)), allows{finalize}, "does not serve owner kind Nothing"},
 
 		"nothing changes":           {object(owner("UnitedDeployment", "up", yes)), object(owner("UnitedDeployment", "up", yes)), nil, ""},
 		"owner is set":              {object(), object(owner("UnitedDeployment", "up", nil)), allows{remove}, ""},

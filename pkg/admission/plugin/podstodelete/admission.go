@@ -89,7 +89,7 @@ func (p *Plugin) check(ctx context.Context, cloneSet *apps.CloneSet, added sets.
 	var errs field.ErrorList
 	for i, name := range names {
 		if added.Has(name) && (name == "" || len(content.IsPathSegmentName(name)) > 0) {
-			errs = append(errs, field.Invalid(at.Index(i), name, "is not the name of a Pod"))
+			errs = append(errs, field.Invalid(at.Index(i), name, "is not a valid Pod name"))
 		}
 	}
 	if len(errs) > 0 {

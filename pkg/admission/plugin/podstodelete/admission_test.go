@@ -65,9 +65,9 @@ func TestValidate(t *testing.T) {
 		"any name on create":      {obj: cloneSet("own"), wants: []string{"podsToDelete: Forbidden", "a new CloneSet owns no Pods"}},
 		"unknown Pod":             {obj: cloneSet("own", "gone"), old: cloneSet(), wants: []string{"podsToDelete[1]", `"gone"`, "no Pod of this name"}},
 		"terminating Pod":         {obj: cloneSet("ending"), old: cloneSet(), wants: []string{"being deleted already"}},
-		"somebody else's Pod":     {obj: cloneSet("foreign"), old: cloneSet(), wants: []string{"belongs to this CloneSet"}},
-		"no name at all":          {obj: cloneSet(""), old: cloneSet(), wants: []string{"is not the name of a Pod"}},
-		"no name of a Pod":        {obj: cloneSet("../x"), old: cloneSet(), wants: []string{"is not the name of a Pod"}},
+		"a foreign Pod":           {obj: cloneSet("foreign"), old: cloneSet(), wants: []string{"belongs to this CloneSet"}},
+		"no name at all":          {obj: cloneSet(""), old: cloneSet(), wants: []string{"is not a valid Pod name"}},
+		"no name of a Pod":        {obj: cloneSet("../x"), old: cloneSet(), wants: []string{"is not a valid Pod name"}},
 		"all problems at once":    {obj: cloneSet("gone", "foreign"), old: cloneSet(), wants: []string{"podsToDelete[0]", "podsToDelete[1]"}},
 		"status is not concerned": {obj: cloneSet("gone"), old: cloneSet(), subresource: "status"},
 	}

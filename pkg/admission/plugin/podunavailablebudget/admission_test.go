@@ -259,7 +259,7 @@ func TestDryRunsSpendNothing(t *testing.T) {
 }
 
 // kube-apiserver asks again about a Pod that changes during the request.
-func TestAPodThatIsAskedAboutAgainSpendsOnce(t *testing.T) {
+func TestRepeatedReviewSpendsOnce(t *testing.T) {
 	young := func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.NewTime(now) }
 	w := newWorld(t, 2, everyGate)
 	require.NoError(t, w.ask(deletion(newPod(young))))
@@ -271,7 +271,7 @@ func TestAPodThatIsAskedAboutAgainSpendsOnce(t *testing.T) {
 
 // Another webhook refuses the deletion each time, and the client never gives up.
 // Case podunavailablebudget 12a.
-func TestRetriesForEverHoldNoGrantForEver(t *testing.T) {
+func TestEndlessRetriesDoNotKeepAGrant(t *testing.T) {
 	w := newWorld(t, 1, everyGate)
 	clock, ok := w.clock.(*clocktesting.FakePassiveClock)
 	require.True(t, ok)
@@ -349,7 +349,7 @@ func TestABudgetThatIsNotObservedYet(t *testing.T) {
 	assert.Empty(t, w.events.Events)
 }
 
-func TestANamespaceThatGoes(t *testing.T) {
+func TestTerminatingNamespace(t *testing.T) {
 	w := newWorld(t, 0, "")
 	there := w.known.DeepCopy()
 	there.Namespace = "going"

@@ -18,7 +18,7 @@ func (p *Plugin) governs(namespace string) bool {
 	return err != nil || len(keys) > 0
 }
 
-// governing returns the budget that governs a Pod. It returns nil if there is none, or if the owner of the Pod or its
+// governing returns the budget that governs a Pod. It returns nil if no budget exists, or if the owner of the Pod or its
 // namespace is being deleted.
 func (p *Plugin) governing(ctx context.Context, pod *corev1.Pod) (*v1beta1.PodUnavailableBudget, error) {
 	if !p.governs(pod.Namespace) || p.terminating(pod.Namespace) {

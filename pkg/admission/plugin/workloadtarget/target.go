@@ -128,7 +128,7 @@ func (p *Plugin) checkKind(ctx context.Context, holder *holder, kind schema.Grou
 		strings.Join(supported, ", "), place)), nil
 }
 
-// allowedText returns the administrator's list, or an empty string if there is none.
+// allowedText returns the administrator's list, or an empty string if it does not exist.
 func (p *Plugin) allowedText(ctx context.Context, key string) (string, error) {
 	config, err := p.Host.CoreV1().ConfigMaps(p.Namespace).Get(ctx, pub.ConfigurationName, metav1.GetOptions{})
 	switch {

@@ -5,8 +5,8 @@ import (
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
-// DefaultEphemeralJobTemplate fills the containers of an EphemeralJob that a user writes. old is the
-// stored object, nil on create; what an update leaves alone stays as it is stored.
+// DefaultEphemeralJobTemplate fills the containers of an EphemeralJob written by a user. old is the stored
+// object, nil on create. Unchanged parts of an update keep their stored values.
 func DefaultEphemeralJobTemplate(job, old *apps.EphemeralJob) {
 	var stored *podtemplate.Parts
 	if old != nil {

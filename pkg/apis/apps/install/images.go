@@ -9,9 +9,8 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// DefaultNodeImage dates the tags of a NodeImage that a user writes: those that are new, or that
-// are asked for again by a new version, with the time of the write. old is the stored object, nil
-// on create.
+// DefaultNodeImage sets the time of the write on tags that are new or have a new version. old is the
+// stored object, nil on create.
 func DefaultNodeImage(nodeImage, old *apps.NodeImage) {
 	now := metav1.Now().Rfc3339Copy()
 	for name, image := range nodeImage.Spec.Images {
@@ -40,8 +39,8 @@ func createdAt(old *apps.NodeImage, image string, tag *apps.ImageTagSpec) *metav
 	return nil
 }
 
-// DefaultImagePullJob gives a new job with pull secrets the finalizer that lets the controller
-// remove its copies of them. A job cannot get secrets later, so that one without needs none.
+// DefaultImagePullJob gives a new job with pull secrets the finalizer that lets the controller remove its
+// copies of them. A job cannot get secrets later, so a job without secrets does not need the finalizer.
 func DefaultImagePullJob(job, old *apps.ImagePullJob) {
 	if old == nil && len(job.Spec.PullSecrets) > 0 && !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer) {
 		job.Finalizers = append(slices.Clone(job.Finalizers), pub.DeletionProtectionFinalizer)

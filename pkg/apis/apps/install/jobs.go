@@ -13,8 +13,8 @@ func DefaultBroadcastJob(job, _ *apps.BroadcastJob) {
 	defaultRestart(&job.Spec.Template)
 }
 
-// DefaultBroadcastJobTemplate fills the Pod template of a BroadcastJob that a user writes. old is
-// the stored object, nil on create; what an update leaves alone stays as it is stored.
+// DefaultBroadcastJobTemplate fills the Pod template of a BroadcastJob written by a user. old is the
+// stored object, nil on create. Unchanged parts of an update keep their stored values.
 func DefaultBroadcastJobTemplate(job, old *apps.BroadcastJob) {
 	var stored *corev1.PodTemplateSpec
 	if old != nil {

@@ -9,9 +9,9 @@ import (
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
-// DefaultSidecarSet fills the containers and volumes of a SidecarSet that a user writes, and
-// writes the hashes that Pods are compared by. old is the stored object, nil on create; what an
-// update leaves alone stays as it is stored.
+// DefaultSidecarSet fills the containers and volumes of a SidecarSet written by a user, and writes the
+// hashes that Pods are compared by. old is the stored object, nil on create. Unchanged parts of an update
+// keep their stored values.
 func DefaultSidecarSet(set, old *apps.SidecarSet) {
 	parts := sidecarParts(&set.Spec)
 	if old == nil {
@@ -34,8 +34,8 @@ func sidecarParts(spec *apps.SidecarSetSpec) *podtemplate.Parts {
 	}
 }
 
-// hashSidecarSet leaves the annotations alone where the containers cannot be hashed: validation
-// says what is wrong with them.
+// hashSidecarSet does not change the annotations if the containers cannot be hashed: validation reports
+// the problem.
 func hashSidecarSet(set *apps.SidecarSet) {
 	versioned := &v1beta1.SidecarSetSpec{}
 	if err := v1beta1.Convert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec(&set.Spec, versioned, nil); err != nil {

@@ -2,9 +2,8 @@ package install
 
 import "kruise.io/kruise/pkg/apis/apps"
 
-// DefaultStatefulSetTemplate fills the Pod template and the claim templates of a StatefulSet that
-// a user writes. old is the stored object, nil on create; what an update leaves alone stays as it
-// is stored.
+// DefaultStatefulSetTemplate fills the Pod template and the claim templates of a StatefulSet written by a
+// user. old is the stored object, nil on create. Unchanged parts of an update keep their stored values.
 func DefaultStatefulSetTemplate(set, old *apps.StatefulSet) {
 	if old == nil {
 		defaultTemplates(&set.Spec.Template, nil, set.Spec.VolumeClaimTemplates, nil)
@@ -13,8 +12,8 @@ func DefaultStatefulSetTemplate(set, old *apps.StatefulSet) {
 	defaultTemplates(&set.Spec.Template, &old.Spec.Template, set.Spec.VolumeClaimTemplates, old.Spec.VolumeClaimTemplates)
 }
 
-// DefaultClaimRetention keeps claims unless the user says otherwise. A server does this where the
-// gate StatefulSetAutoDeletePVC is on.
+// DefaultClaimRetention sets the policy Retain if the user sets none. A server calls it if the feature
+// gate StatefulSetAutoDeletePVC is enabled.
 func DefaultClaimRetention(set, _ *apps.StatefulSet) {
 	policy := set.Spec.PersistentVolumeClaimRetentionPolicy
 	if policy == nil {
@@ -29,17 +28,17 @@ func DefaultClaimRetention(set, _ *apps.StatefulSet) {
 	}
 }
 
-// DefaultClaimUpdate leaves existing claims alone unless the user says otherwise. A server does
-// this where the gate StatefulSetAutoResizePVCGate is on.
+// DefaultClaimUpdate sets the strategy OnDelete if the user sets none. A server calls it if the feature
+// gate StatefulSetAutoResizePVCGate is enabled.
 func DefaultClaimUpdate(set, _ *apps.StatefulSet) {
 	if set.Spec.VolumeClaimUpdateStrategy.Type == "" {
 		set.Spec.VolumeClaimUpdateStrategy.Type = apps.OnDeleteVolumeClaimUpdateStrategyType
 	}
 }
 
-// KeepStatefulSet leaves what a version cannot say as it is stored. An update in v1alpha1 that
-// comes without the annotation of the kept fields would otherwise free reserved ordinals, and
-// delete Pods by that.
+// KeepStatefulSet keeps the stored values of fields that the version of the request does not have.
+// Otherwise, an update in v1alpha1 without the annotation of the kept fields would free reserved ordinals
+// and delete Pods.
 func KeepStatefulSet(version string, set, old *apps.StatefulSet) {
 	if version == "v1alpha1" {
 		apps.KeepStatefulSetFields(&old.Spec, &set.Spec)

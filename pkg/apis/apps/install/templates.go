@@ -7,9 +7,8 @@ import (
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
-// DefaultCloneSetTemplate fills the Pod template and the claim templates of a CloneSet
-// that a user writes. old is the stored object, nil on create; what an update leaves alone
-// stays as it is stored.
+// DefaultCloneSetTemplate fills the Pod template and the claim templates of a CloneSet written by a user.
+// old is the stored object, nil on create. Unchanged parts of an update keep their stored values.
 func DefaultCloneSetTemplate(cloneSet, old *apps.CloneSet) {
 	if old == nil {
 		defaultTemplates(&cloneSet.Spec.Template, nil, cloneSet.Spec.VolumeClaimTemplates, nil)

@@ -6,10 +6,9 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// DefaultUnitedDeploymentTemplate fills the Pod templates and claim templates of what a user
-// writes. old is the stored object, nil on create; what an update leaves alone stays as it is
-// stored. The template of a Deployment stays as it is written: the cluster's own defaults for it
-// are others, and fill it when the Deployments are created.
+// DefaultUnitedDeploymentTemplate fills the Pod templates and claim templates of what a user writes. old
+// is the stored object, nil on create. Unchanged parts of an update keep their stored values. The template
+// of a Deployment is not defaulted: the cluster applies its own defaults when the Deployments are created.
 func DefaultUnitedDeploymentTemplate(united, old *apps.UnitedDeployment) {
 	if old == nil {
 		old = &apps.UnitedDeployment{}

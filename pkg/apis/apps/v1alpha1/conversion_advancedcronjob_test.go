@@ -54,7 +54,7 @@ func TestScheduledPullsGoThroughV1alpha1(t *testing.T) {
 		})
 	}
 	for name, annotations := range map[string]map[string]string{
-		"of Jobs": nil, "without a template": {v1alpha1.KeptFieldsAnnotation: `{}`}, "somebody's": {v1alpha1.KeptFieldsAnnotation: "mine"},
+		"of Jobs": nil, "without a template": {v1alpha1.KeptFieldsAnnotation: `{}`}, "foreign": {v1alpha1.KeptFieldsAnnotation: "mine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			alpha, hub := &v1alpha1.AdvancedCronJob{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}, &apps.AdvancedCronJob{}

@@ -7,8 +7,8 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// Convert_v1alpha1_CloneSet_To_apps_CloneSet adds to the fields what v1alpha1 says in
-// metadata: a label, three annotations, and the annotation KeptFieldsAnnotation.
+// Convert_v1alpha1_CloneSet_To_apps_CloneSet sets the fields that v1alpha1 has in metadata: a label, three
+// annotations, and the annotation KeptFieldsAnnotation.
 func Convert_v1alpha1_CloneSet_To_apps_CloneSet(in *CloneSet, out *apps.CloneSet, s conversion.Scope) error {
 	if err := autoConvert_v1alpha1_CloneSet_To_apps_CloneSet(in, out, s); err != nil {
 		return err

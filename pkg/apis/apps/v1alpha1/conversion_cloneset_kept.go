@@ -12,10 +12,9 @@ import (
 // +k8s:openapi-gen=false
 // +protobuf=false
 //
-// keptCloneSet is the part of updateStrategy that v1alpha1 has no fields for: beside type
-// OnDelete it cannot say a policy, nor that rollingUpdate is there and empty. It counts only
-// while spec.updateStrategy.type is what it was when the annotation was written: whoever
-// changes the type has decided anew.
+// keptCloneSet is the part of updateStrategy that v1alpha1 has no fields for: with type OnDelete, it
+// cannot express a policy or an empty rollingUpdate. It counts only while spec.updateStrategy.type has not
+// changed since the annotation was written. A changed type replaces it.
 type keptCloneSet struct {
 	// V1alpha1Type is spec.updateStrategy.type as v1alpha1 showed it.
 	V1alpha1Type string `json:"v1alpha1Type"`
@@ -57,7 +56,7 @@ func keptCloneSetOf(shown string, in *apps.CloneSetUpdateStrategy) keptCloneSet 
 	return kept
 }
 
-// restoreCloneSet puts back what keepCloneSet wrote and takes the annotation away.
+// restoreCloneSet restores what keepCloneSet wrote and removes the annotation.
 func restoreCloneSet(shown string, out *apps.CloneSet) {
 	var (
 		kept  keptCloneSet

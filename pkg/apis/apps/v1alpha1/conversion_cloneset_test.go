@@ -156,7 +156,7 @@ func TestOnDeleteKeepsItsPolicyThroughV1alpha1(t *testing.T) {
 		"another field changed":           {func(c *v1alpha1.CloneSet) { c.Spec.MinReadySeconds = 9 }, "OnDelete", "InPlaceOnly", ""},
 		"the type changed":                {func(c *v1alpha1.CloneSet) { c.Spec.UpdateStrategy.Type = "ReCreate" }, "RollingUpdate", "ReCreate", ""},
 		"the annotation removed":          {func(c *v1alpha1.CloneSet) { c.Annotations = nil }, "OnDelete", "ReCreate", ""},
-		"the annotation is somebody's":    {func(c *v1alpha1.CloneSet) { c.Annotations[v1alpha1.KeptFieldsAnnotation] = "mine" }, "OnDelete", "ReCreate", "mine"},
+		"the annotation is foreign":       {func(c *v1alpha1.CloneSet) { c.Annotations[v1alpha1.KeptFieldsAnnotation] = "mine" }, "OnDelete", "ReCreate", "mine"},
 		"annotation moved to no OnDelete": {func(c *v1alpha1.CloneSet) { c.Spec.UpdateStrategy.Type = "InPlaceIfPossible" }, "RollingUpdate", "InPlaceIfPossible", ""},
 	}
 	for name, test := range cases {

@@ -28,15 +28,15 @@ type syncedStatus struct {
 // +k8s:openapi-gen=false
 // +protobuf=false
 //
-// keptContainerRecreateRequest is the conditions, when they are not the one that v1alpha1 has an
-// annotation for. They count only while that annotation is what it was.
+// keptContainerRecreateRequest contains the conditions, except for the one that v1alpha1 has as an
+// annotation. It is used only while that annotation has not changed.
 type keptContainerRecreateRequest struct {
 	UnreadyAcquired string             `json:"unreadyAcquired,omitempty"`
 	Conditions      []metav1.Condition `json:"conditions"`
 }
 
-// Convert_v1alpha1_ContainerRecreateRequest_To_apps_ContainerRecreateRequest turns two annotations
-// into status. A text that is no value is dropped.
+// Convert_v1alpha1_ContainerRecreateRequest_To_apps_ContainerRecreateRequest converts two annotations to
+// status. Invalid values are dropped.
 func Convert_v1alpha1_ContainerRecreateRequest_To_apps_ContainerRecreateRequest(
 	in *ContainerRecreateRequest, out *apps.ContainerRecreateRequest, s conversion.Scope,
 ) error {
@@ -92,7 +92,7 @@ func isGrace(condition *metav1.Condition) bool {
 	return condition.Type == apps.ContainerRecreateRequestConditionPreRecreateGrace && condition.Status == metav1.ConditionTrue
 }
 
-// graceSince is the conditions that the annotation stands for: none where it is no time.
+// graceSince returns the conditions for the annotation, or nil if it is not a time.
 func graceSince(text string) []metav1.Condition {
 	acquired, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -106,7 +106,7 @@ func graceSince(text string) []metav1.Condition {
 	}}
 }
 
-// snapshotOf is the statuses in the annotation: none where it is no list of them.
+// snapshotOf returns the statuses in the annotation, or nil if it is invalid.
 func snapshotOf(text string) []apps.ContainerRecreateRequestContainerStatus {
 	var items []syncedStatus
 	if err := json.Unmarshal([]byte(text), &items); err != nil {
@@ -128,8 +128,8 @@ func textOf(statuses []apps.ContainerRecreateRequestContainerStatus) (string, er
 	return string(text), err
 }
 
-// Convert_apps_ContainerRecreateRequestStatus_To_v1alpha1_ContainerRecreateRequestStatus leaves out
-// what is in annotations.
+// Convert_apps_ContainerRecreateRequestStatus_To_v1alpha1_ContainerRecreateRequestStatus skips the fields
+// that v1alpha1 has as annotations.
 func Convert_apps_ContainerRecreateRequestStatus_To_v1alpha1_ContainerRecreateRequestStatus(
 	in *apps.ContainerRecreateRequestStatus, out *ContainerRecreateRequestStatus, s conversion.Scope,
 ) error {

@@ -106,7 +106,7 @@ func TestOtherConditionsOfARequestAreKept(t *testing.T) {
 
 	alpha.Annotations["crr.apps.kruise.io/unready-acquired"] = "1970-01-01T00:05:00Z"
 	convert(t, alpha, &apps.ContainerRecreateRequest{}, again)
-	require.Len(t, again.Status.Conditions, 1, "whoever changed the annotation has decided anew")
+	require.Len(t, again.Status.Conditions, 1, "a changed annotation replaces it")
 	assert.EqualValues(t, 300, again.Status.Conditions[0].LastTransitionTime.Unix())
 }
 

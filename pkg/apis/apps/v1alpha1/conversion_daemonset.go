@@ -7,8 +7,8 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// Convert_v1alpha1_DaemonSet_To_apps_DaemonSet moves the annotation DaemonSetProgressiveCreatePodKey
-// into its field. Another value than "true" has no effect and stays.
+// Convert_v1alpha1_DaemonSet_To_apps_DaemonSet moves the annotation DaemonSetProgressiveCreatePodKey into
+// its field. A value other than "true" has no effect and stays in the annotation.
 func Convert_v1alpha1_DaemonSet_To_apps_DaemonSet(in *DaemonSet, out *apps.DaemonSet, s conversion.Scope) error {
 	if err := autoConvert_v1alpha1_DaemonSet_To_apps_DaemonSet(in, out, s); err != nil {
 		return err
@@ -35,8 +35,7 @@ func Convert_apps_DaemonSet_To_v1alpha1_DaemonSet(in *apps.DaemonSet, out *Daemo
 	return nil
 }
 
-// Convert_apps_DaemonSetSpec_To_v1alpha1_DaemonSetSpec leaves out the field that the annotation
-// stands for.
+// Convert_apps_DaemonSetSpec_To_v1alpha1_DaemonSetSpec skips the field that v1alpha1 has as an annotation.
 func Convert_apps_DaemonSetSpec_To_v1alpha1_DaemonSetSpec(in *apps.DaemonSetSpec, out *DaemonSetSpec, s conversion.Scope) error {
 	return autoConvert_apps_DaemonSetSpec_To_v1alpha1_DaemonSetSpec(in, out, s)
 }

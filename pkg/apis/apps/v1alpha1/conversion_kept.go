@@ -2,9 +2,9 @@ package v1alpha1
 
 import "kruise.io/kruise/pkg/apis/annotation"
 
-// KeptFieldsAnnotation holds, on an object shown as v1alpha1, what only v1beta1 can say,
-// so that a write through v1alpha1 does not lose it. Its value is JSON, a kept type of the
-// kind. It is there only where something would be lost, and never stored.
+// KeptFieldsAnnotation contains, on an object served as v1alpha1, the fields that only v1beta1 has, so
+// that a write through v1alpha1 does not lose them. Its value is JSON, a kept type of the kind. It is set
+// only if data would be lost, and it is never stored.
 const KeptFieldsAnnotation = "apps.kruise.io/v1beta1-fields"
 
 // withKept returns annotations that hold kept too.
@@ -12,8 +12,8 @@ func withKept(annotations map[string]string, kept any) (map[string]string, error
 	return annotation.Keep(annotations, KeptFieldsAnnotation, kept)
 }
 
-// takeKept reads what withKept wrote into kept, and returns the annotations without it. A text
-// that is not ours is left as it is.
+// takeKept reads what withKept wrote into kept, and returns the annotations without it. If the text was
+// not written by withKept, the annotation does not change.
 func takeKept[T any](annotations map[string]string, kept *T) (rest map[string]string, found bool) {
 	return annotation.Take(annotations, KeptFieldsAnnotation, kept)
 }

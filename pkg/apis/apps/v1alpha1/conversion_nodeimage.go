@@ -72,9 +72,8 @@ func keepNodeImage(in *apps.NodeImage, out *NodeImage) error {
 	return err
 }
 
-// restoreNodeImage gives each pull secret the mode that it had. Secrets may have been added,
-// removed and moved since, so namespace and name tell them apart; the same one twice gets the
-// modes in order.
+// restoreNodeImage gives each pull secret the mode that it had. Secrets may have been added, removed or
+// moved since then, so they are matched by namespace and name. Duplicates get the modes in order.
 func restoreNodeImage(out *apps.NodeImage) {
 	kept, found := keptNodeImage{}, false
 	if out.Annotations, found = takeKept(out.Annotations, &kept); !found {

@@ -17,9 +17,9 @@ import (
 // preDownloadField ties an annotation of v1alpha1 to the hub's field.
 type preDownloadField struct {
 	annotation string
-	// set parses the text into the field. False says that the text is no value of it.
+	// set parses the text into the field. It returns false if the text is not a valid value.
 	set func(in *apps.InPlaceUpdateStrategy, text string) bool
-	// text is the field's value as an annotation. False says that it is not set.
+	// text is the field's value as an annotation. It returns false if the field is not set.
 	text func(in *apps.InPlaceUpdateStrategy) (string, bool)
 }
 
@@ -68,10 +68,9 @@ func preDownloadFields() []preDownloadField {
 	}
 }
 
-// preDownloadToFields moves the annotations into the fields. A text that is no value of
-// its field has no effect and stays an annotation; so does one that is written unusually
-// ("05"), so that v1alpha1 shows it again as it was. Without inPlaceUpdateStrategy nothing
-// is updated in place, and all stay annotations.
+// preDownloadToFields moves the annotations into the fields. An invalid value has no effect and stays an
+// annotation. A value in an unusual form ("05") also stays, so that v1alpha1 returns it unchanged. Without
+// inPlaceUpdateStrategy, no Pod is updated in place, and all values stay annotations.
 func preDownloadToFields(out *apps.CloneSet) {
 	rolling := out.Spec.UpdateStrategy.RollingUpdate
 	if rolling == nil || rolling.InPlaceUpdateStrategy == nil {
@@ -88,8 +87,8 @@ func preDownloadToFields(out *apps.CloneSet) {
 	}
 }
 
-// preDownloadToAnnotations is the inverse: a field that is set overrules its annotation,
-// and one that is not removes the annotation's value.
+// preDownloadToAnnotations is the inverse: a field that is set overrides its annotation, and an unset
+// field removes the value of the annotation.
 func preDownloadToAnnotations(in *apps.CloneSet, out *CloneSet) {
 	rolling := in.Spec.UpdateStrategy.RollingUpdate
 	if rolling == nil || rolling.InPlaceUpdateStrategy == nil {
@@ -110,7 +109,7 @@ func preDownloadToAnnotations(in *apps.CloneSet, out *CloneSet) {
 	}
 }
 
-// parseCount reads a number that is not negative, or a percentage of that kind.
+// parseCount parses a non-negative number or percentage.
 func parseCount(text string, percent bool) (*intstr.IntOrString, bool) {
 	digits, isPercent := strings.CutSuffix(text, "%")
 	if isPercent && !percent {

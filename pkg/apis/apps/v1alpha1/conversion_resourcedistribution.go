@@ -6,7 +6,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// Convert_v1alpha1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec gives the resource one form.
+// Convert_v1alpha1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec normalizes the resource.
 func Convert_v1alpha1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec(
 	in *ResourceDistributionSpec, out *apps.ResourceDistributionSpec, s conversion.Scope,
 ) error {

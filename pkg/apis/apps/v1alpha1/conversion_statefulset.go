@@ -6,8 +6,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// Convert_v1alpha1_StatefulSet_To_apps_StatefulSet adds what the annotation
-// KeptFieldsAnnotation has kept.
+// Convert_v1alpha1_StatefulSet_To_apps_StatefulSet restores the fields in the annotation
+// KeptFieldsAnnotation.
 func Convert_v1alpha1_StatefulSet_To_apps_StatefulSet(in *StatefulSet, out *apps.StatefulSet, s conversion.Scope) error {
 	if err := autoConvert_v1alpha1_StatefulSet_To_apps_StatefulSet(in, out, s); err != nil {
 		return err
@@ -33,8 +33,8 @@ func Convert_v1alpha1_StatefulSetSpec_To_apps_StatefulSetSpec(in *StatefulSetSpe
 	return nil
 }
 
-// Convert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec is the inverse, without what
-// v1alpha1 has no fields for.
+// Convert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec is the inverse. It skips fields that v1alpha1
+// does not have.
 func Convert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(in *apps.StatefulSetSpec, out *StatefulSetSpec, s conversion.Scope) error {
 	if err := autoConvert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(in, out, s); err != nil {
 		return err
@@ -43,8 +43,7 @@ func Convert_apps_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(in *apps.StatefulS
 	return nil
 }
 
-// Convert_apps_StatefulSetStatus_To_v1alpha1_StatefulSetStatus leaves out what v1alpha1 has no
-// fields for.
+// Convert_apps_StatefulSetStatus_To_v1alpha1_StatefulSetStatus skips fields that v1alpha1 does not have.
 func Convert_apps_StatefulSetStatus_To_v1alpha1_StatefulSetStatus(
 	in *apps.StatefulSetStatus, out *StatefulSetStatus, s conversion.Scope,
 ) error {

@@ -14,7 +14,7 @@ import (
 // +k8s:openapi-gen=false
 // +protobuf=false
 //
-// keptStatefulSet is what a StatefulSet has in v1beta1 alone, as v1beta1 writes it.
+// keptStatefulSet contains the fields that a StatefulSet has only in v1beta1, in the form of v1beta1.
 type keptStatefulSet struct {
 	Spec   keptStatefulSetSpec   `json:"spec,omitzero"`
 	Status keptStatefulSetStatus `json:"status,omitzero"`
@@ -74,7 +74,7 @@ func keepStatefulSet(in *apps.StatefulSet, out *StatefulSet, s conversion.Scope)
 	return err
 }
 
-// restoreStatefulSet puts back what keepStatefulSet wrote and takes the annotation away.
+// restoreStatefulSet restores what keepStatefulSet wrote and removes the annotation.
 func restoreStatefulSet(out *apps.StatefulSet, s conversion.Scope) error {
 	var (
 		kept  keptStatefulSet

@@ -44,8 +44,8 @@ func Convert_apps_AdvancedStatefulSetTemplateSpec_To_v1alpha1_AdvancedStatefulSe
 	return v1beta1.Convert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(&in.Spec, &out.Spec, s)
 }
 
-// Convert_v1alpha1_CloneSetTemplateSpec_To_apps_CloneSetTemplateSpec converts the template as
-// the CloneSet that comes of it, whose metadata says some of what the hub has fields for.
+// Convert_v1alpha1_CloneSetTemplateSpec_To_apps_CloneSetTemplateSpec converts the template like a
+// CloneSet, because its metadata contains settings that the hub has as fields.
 func Convert_v1alpha1_CloneSetTemplateSpec_To_apps_CloneSetTemplateSpec(
 	in *CloneSetTemplateSpec, out *apps.CloneSetTemplateSpec, s conversion.Scope,
 ) error {

@@ -6,8 +6,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// Convert_v1alpha1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset renames two fields and gives
-// the patch one form.
+// Convert_v1alpha1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset renames two fields and normalizes the
+// patch.
 func Convert_v1alpha1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset(
 	in *WorkloadSpreadSubset, out *apps.WorkloadSpreadSubset, s conversion.Scope,
 ) error {

@@ -2,9 +2,9 @@ package v1alpha1
 
 import "k8s.io/utils/ptr"
 
-// SetDefaults_AdvancedCronJob fills the fields of an AdvancedCronJob, and those of the job
-// that it creates as if that were written by itself. It covers the whole object so that nothing
-// here touches Pod templates: they are defaulted when a user writes them.
+// SetDefaults_AdvancedCronJob fills the fields of an AdvancedCronJob, and those of the job that it
+// creates, like those of a separate job. It covers the whole object so that nothing here touches Pod
+// templates: they are defaulted when a user writes them.
 // +k8s:defaulter-gen=covers
 func SetDefaults_AdvancedCronJob(obj *AdvancedCronJob) {
 	in := &obj.Spec
@@ -28,7 +28,7 @@ func SetDefaults_AdvancedCronJob(obj *AdvancedCronJob) {
 	}
 }
 
-// pullsImages says whether the template is the one that v1alpha1 has no field for.
+// pullsImages reports whether the template is of the kind that v1alpha1 has no field for.
 func pullsImages(obj *AdvancedCronJob) bool {
 	kept := keptAdvancedCronJob{}
 	takeKept(obj.Annotations, &kept)

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// SetDefaults_ContainerRecreateRequestSpec fills the strategy. It covers the whole spec: ports and
-// hooks are copies of the Pod's, and stay what they were there.
+// SetDefaults_ContainerRecreateRequestSpec fills the strategy. It covers the whole spec: ports and hooks
+// are copies from the Pod and are not defaulted.
 // +k8s:defaulter-gen=covers
 func SetDefaults_ContainerRecreateRequestSpec(in *ContainerRecreateRequestSpec) {
 	if in.Strategy == nil {

@@ -5,9 +5,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// SetDefaults_DaemonSetSpec fills the fields of a DaemonSet. It covers the whole spec so that
-// nothing touches the template: the template of a DaemonSet is stored as it is written, also
-// on a write.
+// SetDefaults_DaemonSetSpec fills the fields of a DaemonSet. It covers the whole spec so that nothing
+// touches the template: the template of a DaemonSet is stored without defaults, even on a write.
 // +k8s:defaulter-gen=covers
 func SetDefaults_DaemonSetSpec(in *DaemonSetSpec) {
 	if in.BurstReplicas == nil {
@@ -19,8 +18,8 @@ func SetDefaults_DaemonSetSpec(in *DaemonSetSpec) {
 	SetDefaults_DaemonSetUpdateStrategy(&in.UpdateStrategy)
 }
 
-// SetDefaults_DaemonSetUpdateStrategy gives a rolling update its block of settings. OnDelete has
-// no use for the block, and what it brings stays as it is.
+// SetDefaults_DaemonSetUpdateStrategy gives a rolling update its block of settings. OnDelete does not use
+// the block, and it is not changed.
 func SetDefaults_DaemonSetUpdateStrategy(in *DaemonSetUpdateStrategy) {
 	if in.Type == "" {
 		in.Type = RollingUpdateDaemonSetStrategyType

@@ -14,7 +14,7 @@ func SetDefaults_ImageListPullJobSpec(in *ImageListPullJobSpec) {
 	SetDefaults_ImagePullJobTemplate(&in.ImagePullJobTemplate)
 }
 
-// SetDefaults_ImagePullJobTemplate fills what all jobs that pull images have.
+// SetDefaults_ImagePullJobTemplate fills the fields that all jobs that pull images share.
 // +k8s:defaulter-gen=covers
 func SetDefaults_ImagePullJobTemplate(in *ImagePullJobTemplate) {
 	if in.PullPolicy == nil {

@@ -7,8 +7,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// SetDefaults_NodeImage fills the limits of each pull and sorts the tags. When a tag was asked
-// for is not filled here: that is the time of a write, and this runs on reads too.
+// SetDefaults_NodeImage fills the limits of each pull and sorts the tags. It does not set createdAt: that
+// is the time of a write, and defaulting also runs on reads.
 // +k8s:defaulter-gen=covers
 func SetDefaults_NodeImage(in *NodeImage) {
 	for _, image := range in.Spec.Images {

@@ -5,10 +5,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// SetDefaults_SidecarSetSpec fills the fields of a SidecarSet. It covers the whole spec so that
-// nothing here touches what core's fields of containers and volumes default to: that is done
-// when a user writes it, never when it is read, or a newer server would change hashes that
-// nobody changed.
+// SetDefaults_SidecarSetSpec fills the fields of a SidecarSet. It covers the whole spec so that nothing
+// here touches what core's fields of containers and volumes default to: they are defaulted when a user
+// writes the object, never when it is read. Otherwise, a newer server would change existing hashes.
 // +k8s:defaulter-gen=covers
 func SetDefaults_SidecarSetSpec(in *SidecarSetSpec) {
 	for i := range in.InitContainers {

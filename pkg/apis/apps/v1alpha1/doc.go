@@ -1,9 +1,9 @@
-// Package v1alpha1 holds version v1alpha1 of the group apps.kruise.io as it is on the wire,
-// and its conversion to the hub types of kruise.io/kruise/pkg/apis/apps.
+// Package v1alpha1 holds version v1alpha1 of the group apps.kruise.io as sent and stored, and its
+// conversion to the hub types of kruise.io/kruise/pkg/apis/apps.
 //
-// Clients import this package: it reaches neither k8s.io/kubernetes nor a server.
-// Defaulting functions are here, but only install registers them: a client's scheme
-// leaves objects as they are. Protobuf field numbers never change once released.
+// Clients import this package: it reaches neither k8s.io/kubernetes nor a server. Defaulting functions are
+// here, but only install registers them: the scheme of a client does not default objects. Protobuf field
+// numbers never change once released.
 //
 // One file for each kind (types_<kind>.go), with defaults_<kind>.go and
 // conversion_<kind>.go beside it.

@@ -10,17 +10,17 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// KeptFieldsAnnotation holds what only v1alpha1 can say, so that v1alpha1 shows an object as it
-// was written there. Its value is JSON, a kept type of the kind. It is there only where
-// something would be lost.
+// KeptFieldsAnnotation contains the data that only v1alpha1 can express, so that v1alpha1 returns an
+// object as it was written. Its value is JSON, a kept type of the kind. It is set only if data would be
+// lost.
 const KeptFieldsAnnotation = "apps.kruise.io/v1alpha1-fields"
 
 // +k8s:deepcopy-gen=false
 // +k8s:openapi-gen=false
 // +protobuf=false
 //
-// keptSidecarSet says that v1alpha1 has a namespace where v1beta1 shows a selector for its
-// name. It counts only while that selector is there: whoever changes it has decided anew.
+// keptSidecarSet means that v1alpha1 has a namespace where v1beta1 has a selector for its name. It is used
+// only while that selector is unchanged: a changed selector replaces it.
 type keptSidecarSet struct {
 	// Namespace is spec.namespace of v1alpha1.
 	Namespace string `json:"namespace"`

@@ -6,7 +6,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// Convert_v1beta1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset gives the patch one form.
+// Convert_v1beta1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset normalizes the patch.
 func Convert_v1beta1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset(
 	in *WorkloadSpreadSubset, out *apps.WorkloadSpreadSubset, s conversion.Scope,
 ) error {

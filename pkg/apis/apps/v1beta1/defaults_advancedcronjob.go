@@ -2,9 +2,9 @@ package v1beta1
 
 import "k8s.io/utils/ptr"
 
-// SetDefaults_AdvancedCronJobSpec fills the fields of an AdvancedCronJob, and those of the job
-// that it creates as if that were written by itself. It covers the whole spec so that nothing
-// here touches Pod templates: they are defaulted when a user writes them.
+// SetDefaults_AdvancedCronJobSpec fills the fields of an AdvancedCronJob, and those of the job that it
+// creates, like those of a separate job. It covers the whole spec so that nothing here touches Pod
+// templates: they are defaulted when a user writes them.
 // +k8s:defaulter-gen=covers
 func SetDefaults_AdvancedCronJobSpec(in *AdvancedCronJobSpec) {
 	if in.ConcurrencyPolicy == "" {

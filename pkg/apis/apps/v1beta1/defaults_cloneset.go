@@ -7,9 +7,9 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// SetDefaults_CloneSetSpec fills the fields of a CloneSet. It covers the whole spec so that
-// nothing here touches the template: a template is defaulted when a user writes it, never
-// when it is read, or a newer server would change Pods that nobody changed.
+// SetDefaults_CloneSetSpec fills the fields of a CloneSet. It covers the whole spec so that nothing here
+// touches the template: a template is defaulted when a user writes it, never when it is read. Otherwise, a
+// newer server would change existing Pods.
 // +k8s:defaulter-gen=covers
 func SetDefaults_CloneSetSpec(in *CloneSetSpec) {
 	if in.Replicas == nil {

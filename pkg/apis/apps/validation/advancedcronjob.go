@@ -17,7 +17,7 @@ import (
 // maxCronJobName leaves room in the names of jobs, 63 characters, for a hyphen and the time.
 const maxCronJobName = 52
 
-// ValidateAdvancedCronJob checks an AdvancedCronJob that is to be created.
+// ValidateAdvancedCronJob checks a new AdvancedCronJob.
 func ValidateAdvancedCronJob(job *apps.AdvancedCronJob) field.ErrorList {
 	metadata := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(&job.ObjectMeta, true, apivalidation.NameIsDNSLabel, metadata)
@@ -28,7 +28,7 @@ func ValidateAdvancedCronJob(job *apps.AdvancedCronJob) field.ErrorList {
 	return append(errs, validateAdvancedCronJobSpec(&job.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateAdvancedCronJobUpdate checks an AdvancedCronJob that is to replace the stored one.
+// ValidateAdvancedCronJobUpdate checks an update of an AdvancedCronJob.
 func ValidateAdvancedCronJobUpdate(job, old *apps.AdvancedCronJob) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := replaced(job, old, func(one *apps.AdvancedCronJob) field.ErrorList {
@@ -37,13 +37,12 @@ func ValidateAdvancedCronJobUpdate(job, old *apps.AdvancedCronJob) field.ErrorLi
 	return append(errs, validateSameTemplates(&job.Spec.Template, &old.Spec.Template, spec.Child("template"))...)
 }
 
-// ValidateAdvancedCronJobStatusUpdate checks a status that is to replace the stored one.
+// ValidateAdvancedCronJobStatusUpdate checks an update of a status.
 func ValidateAdvancedCronJobStatusUpdate(job, old *apps.AdvancedCronJob) field.ErrorList {
 	return apivalidation.ValidateObjectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 }
 
-// AdvancedCronJobErrorsIn gives the errors of an AdvancedCronJob the paths of the version in which
-// it was written.
+// AdvancedCronJobErrorsIn converts the paths of errors in an AdvancedCronJob to the version of the request.
 func AdvancedCronJobErrorsIn(version string, errs field.ErrorList) field.ErrorList {
 	return inVersion(version, errs, []movedField{
 		{"spec.template.imageListPullJobTemplate", "metadata.annotations[" + v1alpha1.KeptFieldsAnnotation + "]"},

@@ -10,15 +10,14 @@ import (
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
-// ValidateBroadcastJob checks a BroadcastJob that is to be created. Its name is a label of its
-// Pods.
+// ValidateBroadcastJob checks a new BroadcastJob. Its name is a label of its Pods.
 func ValidateBroadcastJob(job *apps.BroadcastJob) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&job.ObjectMeta, true, apivalidation.NameIsDNSLabel, field.NewPath("metadata"))
 	return append(errs, validateBroadcastJobSpec(&job.Spec, nil, field.NewPath("spec"))...)
 }
 
-// ValidateBroadcastJobUpdate checks a BroadcastJob that is to replace the stored one. Every field
-// may change; Pods that exist stay as they are.
+// ValidateBroadcastJobUpdate checks an update of a BroadcastJob. Every field may change; Pods that exist
+// stay as they are.
 func ValidateBroadcastJobUpdate(job, old *apps.BroadcastJob) field.ErrorList {
 	spec := field.NewPath("spec")
 	return replaced(job, old, func(one *apps.BroadcastJob) field.ErrorList {
@@ -26,7 +25,7 @@ func ValidateBroadcastJobUpdate(job, old *apps.BroadcastJob) field.ErrorList {
 	})
 }
 
-// ValidateBroadcastJobStatusUpdate checks a status that is to replace the stored one.
+// ValidateBroadcastJobStatusUpdate checks an update of a status.
 func ValidateBroadcastJobStatusUpdate(job, old *apps.BroadcastJob) field.ErrorList {
 	status := &job.Status
 	return append(

@@ -7,13 +7,13 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// ValidateCloneSet checks a CloneSet that is to be created.
+// ValidateCloneSet checks a new CloneSet.
 func ValidateCloneSet(cloneSet *apps.CloneSet) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&cloneSet.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateCloneSetSpec(&cloneSet.Spec, nil, field.NewPath("spec"))...)
 }
 
-// ValidateCloneSetUpdate checks a CloneSet that is to replace the stored one.
+// ValidateCloneSetUpdate checks an update of a CloneSet.
 func ValidateCloneSetUpdate(cloneSet, old *apps.CloneSet) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := replaced(cloneSet, old, func(one *apps.CloneSet) field.ErrorList {
@@ -23,7 +23,7 @@ func ValidateCloneSetUpdate(cloneSet, old *apps.CloneSet) field.ErrorList {
 	return append(errs, validateCloneSetInPlaceOnly(&cloneSet.Spec, &old.Spec, spec)...)
 }
 
-// ValidateCloneSetStatusUpdate checks a status that is to replace the stored one.
+// ValidateCloneSetStatusUpdate checks an update of a status.
 func ValidateCloneSetStatusUpdate(cloneSet, old *apps.CloneSet) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&cloneSet.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	status, path := &cloneSet.Status, field.NewPath("status")

@@ -26,8 +26,7 @@ var cloneSetMoved = []movedField{
 	{"spec.updateStrategy.rollingUpdate", "spec.updateStrategy"},
 }
 
-// CloneSetErrorsIn gives the errors of a CloneSet the paths of the version in which it was
-// written.
+// CloneSetErrorsIn converts the paths of errors in a CloneSet to the version of the request.
 func CloneSetErrorsIn(version string, errs field.ErrorList) field.ErrorList {
 	shown := inVersion(version, errs, cloneSetMoved)
 	for i, err := range errs {

@@ -17,7 +17,8 @@ func validateCloneSetSpec(spec, old *apps.CloneSetSpec, path *field.Path) field.
 	return append(errs, validateCloneSetOwnFields(spec, old, path)...)
 }
 
-// validateCloneSetOwnFields checks all but the selector, which in a UnitedDeployment is its own.
+// validateCloneSetOwnFields checks all fields except the selector, which belongs to the UnitedDeployment
+// if the set is embedded.
 func validateCloneSetOwnFields(spec, old *apps.CloneSetSpec, path *field.Path) field.ErrorList {
 	var oldTemplate *corev1.PodTemplateSpec
 	if old != nil {

@@ -15,9 +15,8 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// ValidateContainerRecreateRequest checks a request that is to be created, in the order in which
-// users of the kind know the rules. What the Pod has to say is for the admission plugin
-// containerrecreaterequest.
+// ValidateContainerRecreateRequest checks a new request, in the order in which users of the kind know the
+// rules. What the Pod has to say is for the admission plugin containerrecreaterequest.
 func ValidateContainerRecreateRequest(request *apps.ContainerRecreateRequest) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&request.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, ValidateContainerRecreateRequestSpec(&request.Spec, field.NewPath("spec"))...)
@@ -78,7 +77,7 @@ func validateRecreateStrategy(strategy *apps.ContainerRecreateRequestStrategy, p
 	return append(errs, notNegative(int64(strategy.MinStartedSeconds), path.Child("minStartedSeconds"))...)
 }
 
-// ValidateContainerRecreateRequestUpdate checks a request that is to replace the stored one.
+// ValidateContainerRecreateRequestUpdate checks an update of a request.
 func ValidateContainerRecreateRequestUpdate(request, old *apps.ContainerRecreateRequest) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&request.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	return append(errs, ContainerRecreateRequestFixed(request, old)...)
@@ -126,7 +125,7 @@ var recreatePhases = []apps.ContainerRecreateRequestPhase{
 	apps.ContainerRecreateRequestSucceeded, apps.ContainerRecreateRequestFailed,
 }
 
-// ValidateContainerRecreateRequestStatusUpdate checks a status that is to replace the stored one.
+// ValidateContainerRecreateRequestStatusUpdate checks an update of a status.
 func ValidateContainerRecreateRequestStatusUpdate(request, old *apps.ContainerRecreateRequest) field.ErrorList {
 	return replaced(request, old, func(one *apps.ContainerRecreateRequest) field.ErrorList {
 		return validateRecreateStatus(&one.Status)

@@ -11,13 +11,13 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// ValidateDaemonSet checks a DaemonSet that is to be created.
+// ValidateDaemonSet checks a new DaemonSet.
 func ValidateDaemonSet(set *apps.DaemonSet) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&set.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateDaemonSetSpec(&set.Spec, nil, field.NewPath("spec"))...)
 }
 
-// ValidateDaemonSetUpdate checks a DaemonSet that is to replace the stored one.
+// ValidateDaemonSetUpdate checks an update of a DaemonSet.
 func ValidateDaemonSetUpdate(set, old *apps.DaemonSet) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := replaced(set, old, func(one *apps.DaemonSet) field.ErrorList {
@@ -26,7 +26,7 @@ func ValidateDaemonSetUpdate(set, old *apps.DaemonSet) field.ErrorList {
 	return append(errs, unchanged("DaemonSet", spec.Child("selector"), set.Spec.Selector, old.Spec.Selector)...)
 }
 
-// ValidateDaemonSetStatusUpdate checks a status that is to replace the stored one.
+// ValidateDaemonSetStatusUpdate checks an update of a status.
 func ValidateDaemonSetStatusUpdate(set, old *apps.DaemonSet) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&set.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	status, path := &set.Status, field.NewPath("status")

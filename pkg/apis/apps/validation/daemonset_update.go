@@ -29,7 +29,7 @@ func validateRollingUpdateDaemonSet(rolling *apps.RollingUpdateDaemonSet, path *
 	return errs
 }
 
-// validateDaemonSetPace checks maxUnavailable and maxSurge, of which one is more than 0.
+// validateDaemonSetPace checks maxUnavailable and maxSurge. Exactly one of them must be greater than 0.
 func validateDaemonSetPace(rolling *apps.RollingUpdateDaemonSet, path *field.Path) field.ErrorList {
 	errs := validateShare(rolling.MaxUnavailable, path.Child("maxUnavailable"))
 	errs = append(errs, validateShare(rolling.MaxSurge, path.Child("maxSurge"))...)

@@ -13,13 +13,13 @@ import (
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
-// ValidateEphemeralJob checks an EphemeralJob that is to be created.
+// ValidateEphemeralJob checks a new EphemeralJob.
 func ValidateEphemeralJob(job *apps.EphemeralJob) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&job.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateEphemeralJobSpec(&job.Spec, nil, field.NewPath("spec"))...)
 }
 
-// ValidateEphemeralJobUpdate checks an EphemeralJob that is to replace the stored one.
+// ValidateEphemeralJobUpdate checks an update of an EphemeralJob.
 func ValidateEphemeralJobUpdate(job, old *apps.EphemeralJob) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := replaced(job, old, func(one *apps.EphemeralJob) field.ErrorList {
@@ -32,7 +32,7 @@ func ValidateEphemeralJobUpdate(job, old *apps.EphemeralJob) field.ErrorList {
 	return errs
 }
 
-// ValidateEphemeralJobStatusUpdate checks a status that is to replace the stored one.
+// ValidateEphemeralJobStatusUpdate checks an update of a status.
 func ValidateEphemeralJobStatusUpdate(job, old *apps.EphemeralJob) field.ErrorList {
 	status := field.NewPath("status")
 	return replaced(job, old, func(one *apps.EphemeralJob) field.ErrorList {

@@ -22,7 +22,8 @@ func validateImage(image string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateImages checks a list of images as they are written: two names of one image differ.
+// validateImages checks a list of images. It compares the names as text, so two names of one image are
+// different.
 func validateImages(images []string, path *field.Path) field.ErrorList {
 	if len(images) == 0 {
 		return field.ErrorList{field.Required(path, "image can not be empty; name at least one like example.com/team/app:v1")}

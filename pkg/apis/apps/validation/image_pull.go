@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// defaultPullTimeout is how many seconds an attempt may take where no timeout is set.
+// defaultPullTimeout is the number of seconds that an attempt may take if no timeout is set.
 const defaultPullTimeout = 600
 
 // validateImagePull checks what all jobs that pull images have.
@@ -111,7 +111,7 @@ func validateImagePullPolicy(policy apps.ImagePullPolicy, path *field.Path) fiel
 	}
 }
 
-// validatePullDeadline refuses a deadline before which not even one attempt can end.
+// validatePullDeadline refuses a deadline that is too short for one attempt.
 func validatePullDeadline(template *apps.ImagePullJobTemplate, path *field.Path) field.ErrorList {
 	deadline := template.CompletionPolicy.ActiveDeadlineSeconds
 	if template.CompletionPolicy.Type != apps.CompletionPolicyAlways || deadline == nil {

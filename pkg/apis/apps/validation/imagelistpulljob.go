@@ -7,13 +7,13 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// ValidateImageListPullJob checks an ImageListPullJob that is to be created.
+// ValidateImageListPullJob checks a new ImageListPullJob.
 func ValidateImageListPullJob(job *apps.ImageListPullJob) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&job.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateImageListPullJobSpec(&job.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateImageListPullJobUpdate checks an ImageListPullJob that is to replace the stored one.
+// ValidateImageListPullJobUpdate checks an update of an ImageListPullJob.
 func ValidateImageListPullJobUpdate(job, old *apps.ImageListPullJob) field.ErrorList {
 	spec := field.NewPath("spec")
 	return replaced(job, old, func(one *apps.ImageListPullJob) field.ErrorList {
@@ -21,7 +21,7 @@ func ValidateImageListPullJobUpdate(job, old *apps.ImageListPullJob) field.Error
 	})
 }
 
-// ValidateImageListPullJobStatusUpdate checks a status that is to replace the stored one.
+// ValidateImageListPullJobStatusUpdate checks an update of a status.
 func ValidateImageListPullJobStatusUpdate(job, old *apps.ImageListPullJob) field.ErrorList {
 	status := &job.Status
 	return append(

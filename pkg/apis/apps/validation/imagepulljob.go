@@ -8,13 +8,13 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// ValidateImagePullJob checks an ImagePullJob that is to be created.
+// ValidateImagePullJob checks a new ImagePullJob.
 func ValidateImagePullJob(job *apps.ImagePullJob) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&job.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateImagePullJobSpec(&job.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateImagePullJobUpdate checks an ImagePullJob that is to replace the stored one.
+// ValidateImagePullJobUpdate checks an update of an ImagePullJob.
 func ValidateImagePullJobUpdate(job, old *apps.ImagePullJob) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := replaced(job, old, func(one *apps.ImagePullJob) field.ErrorList {
@@ -27,7 +27,7 @@ func ValidateImagePullJobUpdate(job, old *apps.ImagePullJob) field.ErrorList {
 	return errs
 }
 
-// ValidateImagePullJobStatusUpdate checks a status that is to replace the stored one.
+// ValidateImagePullJobStatusUpdate checks an update of a status.
 func ValidateImagePullJobStatusUpdate(job, old *apps.ImagePullJob) field.ErrorList {
 	status := &job.Status
 	return append(

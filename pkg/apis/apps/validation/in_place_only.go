@@ -14,9 +14,8 @@ import (
 
 const inPlaceOnlyMessage = "with InPlaceOnly, only container images can change; put the stored value back, or use InPlaceIfPossible"
 
-// validateInPlaceOnly refuses a change that no Pod could take in place. The metadata of the
-// template may change. Both templates are compared as if defaulted, so that what a user
-// leaves unset is no change.
+// validateInPlaceOnly refuses a change that cannot be made in place. The metadata of the template may
+// change. Both templates are compared with defaults, so that an unset field is not a change.
 func validateInPlaceOnly(policy pub.PodUpdatePolicyType, template, old *corev1.PodTemplateSpec, spec *field.Path) field.ErrorList {
 	if policy != pub.InPlaceOnlyPodUpdatePolicy {
 		return nil

@@ -15,13 +15,13 @@ import (
 // maxNodeImages is how many images one node may be asked for.
 const maxNodeImages = 256
 
-// ValidateNodeImage checks a NodeImage that is to be created.
+// ValidateNodeImage checks a new NodeImage.
 func ValidateNodeImage(nodeImage *apps.NodeImage) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&nodeImage.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateNodeImageSpec(&nodeImage.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateNodeImageUpdate checks a NodeImage that is to replace the stored one.
+// ValidateNodeImageUpdate checks an update of a NodeImage.
 func ValidateNodeImageUpdate(nodeImage, old *apps.NodeImage) field.ErrorList {
 	spec := field.NewPath("spec")
 	return replaced(nodeImage, old, func(one *apps.NodeImage) field.ErrorList {
@@ -29,7 +29,7 @@ func ValidateNodeImageUpdate(nodeImage, old *apps.NodeImage) field.ErrorList {
 	})
 }
 
-// ValidateNodeImageStatusUpdate checks a status that is to replace the stored one.
+// ValidateNodeImageStatusUpdate checks an update of a status.
 func ValidateNodeImageStatusUpdate(nodeImage, old *apps.NodeImage) field.ErrorList {
 	status := &nodeImage.Status
 	return append(
@@ -77,7 +77,7 @@ func validateImageTags(tags []apps.ImageTagSpec, path *field.Path) field.ErrorLi
 	return errs
 }
 
-// validateTagPullPolicy leaves backoffLimit alone: nodes take a negative one for the default.
+// validateTagPullPolicy does not check backoffLimit: nodes treat a negative value as the default.
 func validateTagPullPolicy(policy *apps.ImageTagPullPolicy, path *field.Path) field.ErrorList {
 	if policy == nil {
 		return field.ErrorList{field.Required(path, "set pullPolicy.ttlSecondsAfterFinished")}

@@ -7,14 +7,13 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// ValidateNodePodProbe checks a NodePodProbe that is to be created. What it says is made of
-// PodProbeMarkers, whose rules it has passed.
+// ValidateNodePodProbe checks a new NodePodProbe. Its content comes from PodProbeMarkers, which were
+// validated.
 func ValidateNodePodProbe(probes *apps.NodePodProbe) field.ErrorList {
 	return apivalidation.ValidateObjectMeta(&probes.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 }
 
-// ValidateNodePodProbeUpdate checks a NodePodProbe, or the status of one, that is to replace the
-// stored one.
+// ValidateNodePodProbeUpdate checks an update of a NodePodProbe or of its status.
 func ValidateNodePodProbeUpdate(probes, old *apps.NodePodProbe) field.ErrorList {
 	return apivalidation.ValidateObjectMetaUpdate(&probes.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 }

@@ -12,13 +12,13 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// ValidatePersistentPodState checks a PersistentPodState that is to be created.
+// ValidatePersistentPodState checks a new PersistentPodState.
 func ValidatePersistentPodState(state *apps.PersistentPodState) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&state.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validatePersistentPodStateSpec(&state.Spec, field.NewPath("spec"))...)
 }
 
-// ValidatePersistentPodStateUpdate checks a PersistentPodState that is to replace the stored one.
+// ValidatePersistentPodStateUpdate checks an update of a PersistentPodState.
 func ValidatePersistentPodStateUpdate(state, old *apps.PersistentPodState) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := replaced(state, old, func(one *apps.PersistentPodState) field.ErrorList {
@@ -32,13 +32,13 @@ var persistentPodStateMoved = []movedField{
 	{"spec.preferredPersistentTopology[*].preference.keys", "spec.preferredPersistentTopology[*].preference.nodeTopologyKeys"},
 }
 
-// PersistentPodStateErrorsIn gives the errors of a PersistentPodState the paths of the version in
-// which it was written.
+// PersistentPodStateErrorsIn converts the paths of errors in a PersistentPodState to the version of the
+// request.
 func PersistentPodStateErrorsIn(version string, errs field.ErrorList) field.ErrorList {
 	return inVersion(version, errs, persistentPodStateMoved)
 }
 
-// ValidatePersistentPodStateStatusUpdate checks a status that is to replace the stored one.
+// ValidatePersistentPodStateStatusUpdate checks an update of a status.
 func ValidatePersistentPodStateStatusUpdate(state, old *apps.PersistentPodState) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&state.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	return append(errs, notNegative(state.Status.ObservedGeneration, field.NewPath("status", "observedGeneration"))...)

@@ -30,13 +30,13 @@ var reservedConditions = reservedProbeNames.Union(sets.New(
 	pub.SidecarSetUpgradableConditionType, pub.SidecarTerminatedConditionType,
 ))
 
-// ValidatePodProbeMarker checks a PodProbeMarker that is to be created.
+// ValidatePodProbeMarker checks a new PodProbeMarker.
 func ValidatePodProbeMarker(marker *apps.PodProbeMarker) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&marker.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validatePodProbeMarkerSpec(&marker.Spec, field.NewPath("spec"))...)
 }
 
-// ValidatePodProbeMarkerUpdate checks a PodProbeMarker that is to replace the stored one.
+// ValidatePodProbeMarkerUpdate checks an update of a PodProbeMarker.
 func ValidatePodProbeMarkerUpdate(marker, old *apps.PodProbeMarker) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := replaced(marker, old, func(one *apps.PodProbeMarker) field.ErrorList {
@@ -49,7 +49,7 @@ func ValidatePodProbeMarkerUpdate(marker, old *apps.PodProbeMarker) field.ErrorL
 	return errs
 }
 
-// ValidatePodProbeMarkerStatusUpdate checks a status that is to replace the stored one.
+// ValidatePodProbeMarkerStatusUpdate checks an update of a status.
 func ValidatePodProbeMarkerStatusUpdate(marker, old *apps.PodProbeMarker) field.ErrorList {
 	status := field.NewPath("status")
 	return replaced(marker, old, func(one *apps.PodProbeMarker) field.ErrorList {
@@ -106,8 +106,8 @@ func repeated(path *field.Path, value any, rule string) *field.Error {
 	return err
 }
 
-// validateContainerProbe adds to core's rules what only a kubelet can do. The deadline for ending
-// a container has no effect here and is not judged. An empty scheme is HTTP.
+// validateContainerProbe adds rules to those of core, because the node agent supports less than a kubelet.
+// terminationGracePeriodSeconds has no effect and is not checked. An empty scheme is HTTP.
 func validateContainerProbe(probe *apps.ContainerProbeSpec, path *field.Path) field.ErrorList {
 	judged := probe.Probe
 	judged.TerminationGracePeriodSeconds = nil

@@ -15,13 +15,13 @@ import (
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
-// ValidateResourceDistribution checks a ResourceDistribution that is to be created.
+// ValidateResourceDistribution checks a new ResourceDistribution.
 func ValidateResourceDistribution(distribution *apps.ResourceDistribution) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&distribution.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateResourceDistributionSpec(&distribution.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateResourceDistributionUpdate checks a ResourceDistribution that is to replace the stored one.
+// ValidateResourceDistributionUpdate checks an update of a ResourceDistribution.
 func ValidateResourceDistributionUpdate(distribution, old *apps.ResourceDistribution) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := replaced(distribution, old, func(one *apps.ResourceDistribution) field.ErrorList {
@@ -32,13 +32,13 @@ func ValidateResourceDistributionUpdate(distribution, old *apps.ResourceDistribu
 
 var resourceDistributionMoved = []movedField{{"spec.targets.namespaceSelector", "spec.targets.namespaceLabelSelector"}}
 
-// ResourceDistributionErrorsIn gives the errors of a ResourceDistribution the paths of the version
-// in which it was written.
+// ResourceDistributionErrorsIn converts the paths of errors in a ResourceDistribution to the version of
+// the request.
 func ResourceDistributionErrorsIn(version string, errs field.ErrorList) field.ErrorList {
 	return inVersion(version, errs, resourceDistributionMoved)
 }
 
-// ValidateResourceDistributionStatusUpdate checks a status that is to replace the stored one.
+// ValidateResourceDistributionStatusUpdate checks an update of a status.
 func ValidateResourceDistributionStatusUpdate(distribution, old *apps.ResourceDistribution) field.ErrorList {
 	return replaced(distribution, old, func(one *apps.ResourceDistribution) field.ErrorList {
 		return validateResourceDistributionStatus(&one.Status)

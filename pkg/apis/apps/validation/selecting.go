@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateSelecting checks a selector that is required and must not select everything. The kind
-// is for the message.
+// validateSelecting checks a selector that is required and must not select everything. The kind is used in
+// the message.
 func validateSelecting(kind string, selector *metav1.LabelSelector, path *field.Path) field.ErrorList {
 	if selector == nil {
 		return field.ErrorList{field.Required(path,

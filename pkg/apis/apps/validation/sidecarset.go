@@ -11,14 +11,14 @@ import (
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
-// ValidateSidecarSet checks a SidecarSet that is to be created.
+// ValidateSidecarSet checks a new SidecarSet.
 func ValidateSidecarSet(set *apps.SidecarSet) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&set.ObjectMeta, false, apivalidation.NameIsDNSLabel, field.NewPath("metadata"))
 	errs = append(errs, validateSidecarSetSpec(&set.Spec, nil, field.NewPath("spec"))...)
 	return append(errs, validateCanary(set)...)
 }
 
-// ValidateSidecarSetUpdate checks a SidecarSet that is to replace the stored one.
+// ValidateSidecarSetUpdate checks an update of a SidecarSet.
 func ValidateSidecarSetUpdate(set, old *apps.SidecarSet) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := replaced(set, old, func(one *apps.SidecarSet) field.ErrorList {
@@ -32,7 +32,7 @@ func ValidateSidecarSetUpdate(set, old *apps.SidecarSet) field.ErrorList {
 	return errs
 }
 
-// ValidateSidecarSetStatusUpdate checks a status that is to replace the stored one.
+// ValidateSidecarSetStatusUpdate checks an update of a status.
 func ValidateSidecarSetStatusUpdate(set, old *apps.SidecarSet) field.ErrorList {
 	path := field.NewPath("status")
 	errs := replaced(set, old, func(one *apps.SidecarSet) field.ErrorList {
@@ -49,8 +49,7 @@ func validateSidecarSetStatus(status *apps.SidecarSetStatus, path *field.Path) f
 	return append(errs, notNegative(int64(status.UpdatedReadyPods), path.Child("updatedReadyPods"))...)
 }
 
-// SidecarSetErrorsIn gives the errors of a SidecarSet the paths of the version in which it was
-// written.
+// SidecarSetErrorsIn converts the paths of errors in a SidecarSet to the version of the request.
 func SidecarSetErrorsIn(version string, errs field.ErrorList) field.ErrorList {
 	return inVersion(version, errs, []movedField{{"spec.customVersion", "metadata.labels[" + pub.SidecarSetCustomVersionKey + "]"}})
 }
@@ -98,8 +97,8 @@ func validateSidecarNamespaces(spec *apps.SidecarSetSpec, path *field.Path) fiel
 	return errs
 }
 
-// validateCanary checks what makes a SidecarSet the canary of another one. Whether that one exists
-// is an admission plugin's question.
+// validateCanary checks the fields that make a SidecarSet a canary. An admission plugin checks whether its
+// base exists.
 func validateCanary(set *apps.SidecarSet) field.ErrorList {
 	if set.Annotations[pub.SidecarSetCanaryKey] != "true" {
 		return nil
@@ -120,8 +119,8 @@ func validateCanary(set *apps.SidecarSet) field.ErrorList {
 
 func annotation(key string) *field.Path { return field.NewPath("metadata", "annotations").Key(key) }
 
-// validateSidecarsChange lets an update remove containers, and change all of one but how it is
-// upgraded: Pods that exist cannot get another container.
+// validateSidecarsChange allows an update to remove containers and to change any field except the upgrade
+// type. New containers are refused, because existing Pods cannot get them.
 func validateSidecarsChange(containers, old []apps.SidecarContainer, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	stored := map[string]apps.SidecarContainerUpgradeType{}
@@ -142,8 +141,8 @@ func validateSidecarsChange(containers, old []apps.SidecarContainer, path *field
 	return errs
 }
 
-// validateNamesInPod finds containers that a hot upgrade's second name makes clash in a Pod. Two
-// that are written with one name are core's to find.
+// validateNamesInPod finds containers whose names conflict with the names of a hot upgrade. Core finds
+// duplicate names.
 func validateNamesInPod(spec *apps.SidecarSetSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	taken := map[string]string{}

@@ -16,12 +16,12 @@ import (
 	"kruise.io/kruise/pkg/apis/rules"
 )
 
-// NamespaceLabels returns the labels of a namespace, or false when there is none of that name.
+// NamespaceLabels returns the labels of a namespace, or false if it does not exist.
 type NamespaceLabels func(name string) (labels.Set, bool, error)
 
-// ValidateSidecarSetConflicts finds what a SidecarSet and another that may select the same Pods
-// cannot both add to one: containers, volumes, annotations. A canary and its base do not
-// conflict: a Pod gets one of them. The error beside the list is that of namespaces.
+// ValidateSidecarSetConflicts finds containers, volumes and annotations that conflict with another
+// SidecarSet that can select the same Pods. A canary and its base do not conflict, because a Pod gets only
+// one of them. The second result is an error of namespaces.
 func ValidateSidecarSetConflicts(set *apps.SidecarSet, others []*apps.SidecarSet, namespaces NamespaceLabels) (field.ErrorList, error) {
 	var errs field.ErrorList
 	for _, other := range others {
@@ -43,7 +43,7 @@ func ValidateSidecarSetConflicts(set *apps.SidecarSet, others []*apps.SidecarSet
 	return errs, nil
 }
 
-// baseOf is the SidecarSet of which this one is the canary, or empty.
+// baseOf is the name of the SidecarSet that this canary belongs to, or empty.
 func baseOf(set *apps.SidecarSet) string {
 	if set.Annotations[pub.SidecarSetCanaryKey] != "true" {
 		return ""

@@ -182,7 +182,7 @@ func TestSidecarSetConflictsNeedAnswers(t *testing.T) {
 	apart := other.DeepCopy()
 	apart.Spec.Containers = []apps.SidecarContainer{sidecar("another"), sidecar("more")}
 	_, err = validation.ValidateSidecarSetConflicts(set, []*apps.SidecarSet{apart}, namespaces)
-	require.NoError(t, err, "nobody is asked about two that have nothing in common")
+	require.NoError(t, err, "budgets without a common selector need no lookup")
 
 	set.Spec.Namespace = "prod"
 	other.Spec.NamespaceSelector = invalidSelector()

@@ -7,13 +7,13 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// ValidateStatefulSet checks a StatefulSet that is to be created.
+// ValidateStatefulSet checks a new StatefulSet.
 func ValidateStatefulSet(set *apps.StatefulSet) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&set.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateStatefulSetSpec(&set.Spec, nil, field.NewPath("spec"))...)
 }
 
-// ValidateStatefulSetUpdate checks a StatefulSet that is to replace the stored one.
+// ValidateStatefulSetUpdate checks an update of a StatefulSet.
 func ValidateStatefulSetUpdate(set, old *apps.StatefulSet) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := replaced(set, old, func(one *apps.StatefulSet) field.ErrorList {
@@ -34,7 +34,7 @@ func validateStatefulSetChange(spec, old *apps.StatefulSetSpec, path *field.Path
 	return errs
 }
 
-// ValidateStatefulSetStatusUpdate checks a status that is to replace the stored one.
+// ValidateStatefulSetStatusUpdate checks an update of a status.
 func ValidateStatefulSetStatusUpdate(set, old *apps.StatefulSet) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&set.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	status, path := &set.Status, field.NewPath("status")

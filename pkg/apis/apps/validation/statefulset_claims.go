@@ -8,8 +8,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// validateClaimPolicies checks what becomes of claims. Unset policies stand for their defaults,
-// which are filled in only where feature gates are on.
+// validateClaimPolicies checks the claim policies. Unset policies mean their defaults, which are filled in
+// only if the feature gates are enabled.
 func validateClaimPolicies(spec *apps.StatefulSetSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if kind := spec.VolumeClaimUpdateStrategy.Type; kind != "" {
@@ -33,9 +33,8 @@ func validateClaimPolicies(spec *apps.StatefulSetSpec, path *field.Path) field.E
 	return errs
 }
 
-// validateClaimGrowth checks templates that existing claims must be able to follow: the same
-// claims, which may only grow. Whether their storage class can grow them is an admission plugin's
-// question.
+// validateClaimGrowth checks that the claims are the same and only grow, so that existing claims can be
+// expanded. An admission plugin checks whether their storage class supports expansion.
 func validateClaimGrowth(spec, old *apps.StatefulSetSpec, path *field.Path) field.ErrorList {
 	if spec.VolumeClaimUpdateStrategy.Type != apps.OnPodRollingUpdateVolumeClaimUpdateStrategyType {
 		return nil

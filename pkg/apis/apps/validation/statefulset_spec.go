@@ -20,7 +20,8 @@ func validateStatefulSetSpec(spec, old *apps.StatefulSetSpec, path *field.Path) 
 	return append(errs, validateStatefulSetOwnFields(spec, old, path)...)
 }
 
-// validateStatefulSetOwnFields checks all but the selector, which in a UnitedDeployment is its own.
+// validateStatefulSetOwnFields checks all fields except the selector, which belongs to the
+// UnitedDeployment if the set is embedded.
 func validateStatefulSetOwnFields(spec, old *apps.StatefulSetSpec, path *field.Path) field.ErrorList {
 	var oldTemplate *corev1.PodTemplateSpec
 	if old != nil {
@@ -56,7 +57,7 @@ func withoutHostname(template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	return result
 }
 
-// validateServiceName checks what becomes the subdomain of each Pod: with another name no Pod
+// validateServiceName checks the name that becomes the subdomain of each Pod: with an invalid name, no Pod
 // could be created.
 func validateServiceName(name string, path *field.Path) field.ErrorList {
 	if name == "" {

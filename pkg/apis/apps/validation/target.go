@@ -7,8 +7,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// validateTarget checks that a reference is whole. Whether its kind is allowed and nobody else
-// has the same target is for the admission plugin workloadtarget.
+// validateTarget checks that a reference is complete. The admission plugin workloadtarget checks that its
+// kind is allowed and its target is unique.
 func validateTarget(target *apps.TargetReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, part := range []struct{ name, value, remedy string }{

@@ -27,8 +27,8 @@ func validateTemplate(template, old *corev1.PodTemplateSpec, claims []corev1.Per
 	return errs
 }
 
-// withClaims is a copy of the template in which each claim is a volume: in place of the
-// volume of that name, or after all others.
+// withClaims returns a copy of the template in which each claim is a volume. It replaces the volume with
+// the same name, or is appended.
 func withClaims(template *corev1.PodTemplateSpec, claims []corev1.PersistentVolumeClaim) *corev1.PodTemplateSpec {
 	if len(claims) == 0 {
 		return template
@@ -54,8 +54,8 @@ func claimSource(name string) corev1.VolumeSource {
 	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
 }
 
-// withoutStandIns drops errors about volumes that the user did not write. The claim's own
-// error says it better.
+// withoutStandIns drops errors about volumes that the user did not write. The error of the claim is
+// clearer.
 func withoutStandIns(errs field.ErrorList, own int, path *field.Path) field.ErrorList {
 	volumes := path.Child("spec", "volumes")
 	var result field.ErrorList

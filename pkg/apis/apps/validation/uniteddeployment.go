@@ -8,13 +8,13 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// ValidateUnitedDeployment checks a UnitedDeployment that is to be created.
+// ValidateUnitedDeployment checks a new UnitedDeployment.
 func ValidateUnitedDeployment(united *apps.UnitedDeployment) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&united.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateUnitedDeploymentSpec(&united.Spec, nil, field.NewPath("spec"))...)
 }
 
-// ValidateUnitedDeploymentUpdate checks a UnitedDeployment that is to replace the stored one.
+// ValidateUnitedDeploymentUpdate checks an update of a UnitedDeployment.
 func ValidateUnitedDeploymentUpdate(united, old *apps.UnitedDeployment) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := replaced(united, old, func(one *apps.UnitedDeployment) field.ErrorList {
@@ -25,7 +25,7 @@ func ValidateUnitedDeploymentUpdate(united, old *apps.UnitedDeployment) field.Er
 	return append(errs, validateSubsetsChange(united.Spec.Topology.Subsets, old.Spec.Topology.Subsets, spec.Child("topology", "subsets"))...)
 }
 
-// validateSubsetsChange checks what a subset may not change while it keeps its name.
+// validateSubsetsChange checks the fields of a subset that must not change while its name is the same.
 func validateSubsetsChange(subsets, old []apps.Subset, path *field.Path) field.ErrorList {
 	stored := map[string]*apps.Subset{}
 	for i := range old {
@@ -44,7 +44,7 @@ func validateSubsetsChange(subsets, old []apps.Subset, path *field.Path) field.E
 	return errs
 }
 
-// ValidateUnitedDeploymentStatusUpdate checks a status that is to replace the stored one.
+// ValidateUnitedDeploymentStatusUpdate checks an update of a status.
 func ValidateUnitedDeploymentStatusUpdate(united, old *apps.UnitedDeployment) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&united.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	status, path := &united.Status, field.NewPath("status")

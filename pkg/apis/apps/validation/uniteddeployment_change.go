@@ -8,8 +8,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// validateSubsetTemplateChange refuses what the workloads of the subsets could not follow. Another
-// kind of template is no change of theirs: it makes new ones.
+// validateSubsetTemplateChange refuses changes that the workloads of the subsets cannot make. Another kind
+// of template is allowed, because it creates new workloads.
 func validateSubsetTemplateChange(template, old *apps.SubsetTemplate, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if set, stored := template.StatefulSetTemplate, old.StatefulSetTemplate; set != nil && stored != nil {
@@ -24,7 +24,7 @@ func validateSubsetTemplateChange(template, old *apps.SubsetTemplate, path *fiel
 	return errs
 }
 
-// mutableInStatefulSets are the fields that core lets change in a StatefulSet, and selector, which
+// mutableInStatefulSets are the fields that core allows to change in a StatefulSet, and selector, which
 // has no effect in a template.
 var mutableInStatefulSets = []string{
 	"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy",

@@ -7,8 +7,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// defaultedStatefulSet fills an embedded spec as it will be when it is a StatefulSet: rules may
-// then take defaults for granted.
+// defaultedStatefulSet fills the defaults of an embedded spec like those of a StatefulSet, so that rules
+// can rely on them.
 func defaultedStatefulSet(spec *apps.StatefulSetSpec) (*apps.StatefulSetSpec, error) {
 	shown, result := &v1beta1.StatefulSetSpec{}, &apps.StatefulSetSpec{}
 	if err := v1beta1.Convert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(spec.DeepCopy(), shown, nil); err != nil {

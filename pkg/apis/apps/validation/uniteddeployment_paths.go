@@ -2,8 +2,8 @@ package validation
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// UnitedDeploymentErrorsIn gives the errors of a UnitedDeployment the paths of the version in
-// which it was written: its CloneSet is of that version.
+// UnitedDeploymentErrorsIn converts the paths of errors in a UnitedDeployment to the version of the
+// request. Its CloneSet has that version too.
 func UnitedDeploymentErrorsIn(version string, errs field.ErrorList) field.ErrorList {
 	const prefix = "spec.template.cloneSetTemplate."
 	moved := make([]movedField, 0, len(cloneSetMoved))

@@ -72,7 +72,7 @@ func validateTemplateMetadata(
 	return errs
 }
 
-// validateUnused forbids what a template of a workload cannot say: each subset has its own.
+// validateUnused forbids fields that are set for each subset instead of in the template.
 func validateUnused(replicas, partition *int32, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if replicas != nil {
@@ -120,7 +120,7 @@ func validateAdvancedStatefulSet(set, old *apps.AdvancedStatefulSetTemplateSpec,
 	return append(errs, validateStatefulSetOwnFields(defaulted, stored, path)...)
 }
 
-// validateEmbeddedCloneSet leaves out replicas and partition, which have no effect.
+// validateEmbeddedCloneSet does not check replicas and partition, which have no effect.
 func validateEmbeddedCloneSet(set, old *apps.CloneSetTemplateSpec, path *field.Path) field.ErrorList {
 	spec := set.Spec.DeepCopy()
 	spec.Replicas = nil

@@ -22,13 +22,13 @@ import (
 // retrySeconds bounds the waits of all subsets: after five minutes the first one is tried again.
 const retrySeconds = 295
 
-// ValidateWorkloadSpread checks a WorkloadSpread that is to be created.
+// ValidateWorkloadSpread checks a new WorkloadSpread.
 func ValidateWorkloadSpread(spread *apps.WorkloadSpread) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&spread.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateWorkloadSpreadSpec(&spread.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateWorkloadSpreadUpdate checks a WorkloadSpread that is to replace the stored one.
+// ValidateWorkloadSpreadUpdate checks an update of a WorkloadSpread.
 func ValidateWorkloadSpreadUpdate(spread, old *apps.WorkloadSpread) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := replaced(spread, old, func(one *apps.WorkloadSpread) field.ErrorList {
@@ -42,13 +42,12 @@ var workloadSpreadMoved = []movedField{
 	{"spec.subsets[*].preferredNodeSelector", "spec.subsets[*].preferredNodeSelectorTerms"},
 }
 
-// WorkloadSpreadErrorsIn gives the errors of a WorkloadSpread the paths of the version in which it
-// was written.
+// WorkloadSpreadErrorsIn converts the paths of errors in a WorkloadSpread to the version of the request.
 func WorkloadSpreadErrorsIn(version string, errs field.ErrorList) field.ErrorList {
 	return inVersion(version, errs, workloadSpreadMoved)
 }
 
-// ValidateWorkloadSpreadStatusUpdate checks a status that is to replace the stored one.
+// ValidateWorkloadSpreadStatusUpdate checks an update of a status.
 func ValidateWorkloadSpreadStatusUpdate(spread, old *apps.WorkloadSpread) field.ErrorList {
 	return replaced(spread, old, func(one *apps.WorkloadSpread) field.ErrorList {
 		return validateWorkloadSpreadStatus(&one.Status)

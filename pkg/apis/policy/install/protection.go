@@ -5,9 +5,9 @@ import (
 	"kruise.io/kruise/pkg/apis/policy"
 )
 
-// AgreeOnProtection keeps the settings that a budget has both as a field and as an annotation
-// together: where an update changes one of the two, the other follows. old is the stored object,
-// nil on create. Where both change, they must be changed alike, and validation says so.
+// AgreeOnProtection synchronizes settings that a budget has both as a field and as an annotation: if an
+// update changes one of the two, the other gets the same value. old is the stored object, nil on create.
+// If both change, validation requires equal values.
 func AgreeOnProtection(budget, old *policy.PodUnavailableBudget) {
 	if old == nil {
 		old = &policy.PodUnavailableBudget{}

@@ -8,9 +8,9 @@ import (
 	"kruise.io/kruise/pkg/apis/policy"
 )
 
-// KeptFieldsAnnotation holds, on an object shown as v1alpha1, what only v1beta1 can say, so that
-// a write through v1alpha1 does not lose it. Its value is JSON. It is there only where something
-// would be lost, and never stored.
+// KeptFieldsAnnotation contains, on an object served as v1alpha1, the fields that only v1beta1 has, so
+// that a write through v1alpha1 does not lose them. Its value is JSON. It is set only if data would be
+// lost, and it is never stored.
 const KeptFieldsAnnotation = "policy.kruise.io/v1beta1-fields"
 
 // +k8s:deepcopy-gen=false
@@ -25,8 +25,8 @@ type keptBudget struct {
 	UnhealthyPodEvictionPolicy *policy.UnhealthyPodEvictionPolicyType `json:"unhealthyPodEvictionPolicy,omitempty"`
 }
 
-// Convert_v1alpha1_PodUnavailableBudget_To_policy_PodUnavailableBudget adds to the fields what
-// v1alpha1 says in annotations. They stay: a client that speaks both finds them again.
+// Convert_v1alpha1_PodUnavailableBudget_To_policy_PodUnavailableBudget sets the fields that v1alpha1 has
+// as annotations. It keeps the annotations for clients that use both versions.
 func Convert_v1alpha1_PodUnavailableBudget_To_policy_PodUnavailableBudget(
 	in *PodUnavailableBudget, out *policy.PodUnavailableBudget, s conversion.Scope,
 ) error {
@@ -76,8 +76,8 @@ func Convert_policy_PodUnavailableBudget_To_v1alpha1_PodUnavailableBudget(
 	return err
 }
 
-// Convert_policy_PodUnavailableBudgetSpec_To_v1alpha1_PodUnavailableBudgetSpec leaves the fields
-// that v1alpha1 does not have to the annotations.
+// Convert_policy_PodUnavailableBudgetSpec_To_v1alpha1_PodUnavailableBudgetSpec skips the fields that
+// v1alpha1 has as annotations.
 func Convert_policy_PodUnavailableBudgetSpec_To_v1alpha1_PodUnavailableBudgetSpec(
 	in *policy.PodUnavailableBudgetSpec, out *PodUnavailableBudgetSpec, s conversion.Scope,
 ) error {

@@ -152,8 +152,8 @@ type PodUnavailableBudgetStatus struct {
 	// +optional
 	UnavailablePods map[string]metav1.Time `json:"unavailablePods,omitempty" protobuf:"bytes,3,rep,name=unavailablePods"`
 
-	// renewedPods are the Pods of disruptedPods and unavailablePods whose grant was renewed, because it
-	// was used again, with the time of the first grant. A grant stands for 30 seconds in all.
+	// renewedPods maps the names of Pods whose grant was renewed to the time of the first
+	// grant. A grant is renewed when it is used again. It lasts at most 30 seconds in total.
 	// +optional
 	RenewedPods map[string]metav1.Time `json:"renewedPods,omitempty" protobuf:"bytes,8,rep,name=renewedPods"`
 

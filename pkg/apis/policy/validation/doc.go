@@ -2,7 +2,7 @@
 // types. Every function returns all errors of an object at once; each names the field, its
 // value and what to do.
 //
-// Updates are judged by what they change. Enter at ValidatePodUnavailableBudget,
-// ValidatePodUnavailableBudgetUpdate, ValidatePodUnavailableBudgetStatusUpdate, and for the other
-// budgets of a namespace at ValidatePodUnavailableBudgetConflicts.
+// Updates are checked only for the fields that they change. Enter at ValidatePodUnavailableBudget,
+// ValidatePodUnavailableBudgetUpdate, ValidatePodUnavailableBudgetStatusUpdate, and for the other budgets
+// of a namespace at ValidatePodUnavailableBudgetConflicts.
 package validation

@@ -10,14 +10,14 @@ import (
 	"kruise.io/kruise/pkg/apis/rules"
 )
 
-// ValidatePodUnavailableBudget checks a budget that is to be created.
+// ValidatePodUnavailableBudget checks a new budget.
 func ValidatePodUnavailableBudget(budget *policy.PodUnavailableBudget) field.ErrorList {
 	metadata := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(&budget.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, metadata)
 	return append(errs, validateBudget(budget)...)
 }
 
-// ValidatePodUnavailableBudgetUpdate checks a budget that is to replace the stored one.
+// ValidatePodUnavailableBudgetUpdate checks an update of a budget.
 func ValidatePodUnavailableBudgetUpdate(budget, old *policy.PodUnavailableBudget) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := rules.Replaced(budget, old, validateBudget)
@@ -31,7 +31,7 @@ func ValidatePodUnavailableBudgetUpdate(budget, old *policy.PodUnavailableBudget
 	return errs
 }
 
-// ValidatePodUnavailableBudgetStatusUpdate checks a status that is to replace the stored one.
+// ValidatePodUnavailableBudgetStatusUpdate checks an update of a status.
 func ValidatePodUnavailableBudgetStatusUpdate(budget, old *policy.PodUnavailableBudget) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&budget.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	status, path := &budget.Status, field.NewPath("status")
@@ -52,8 +52,8 @@ func ValidatePodUnavailableBudgetStatusUpdate(budget, old *policy.PodUnavailable
 	return append(errs, validatePodNames(status.RenewedPods, old.Status.RenewedPods, path.Child("renewedPods"))...)
 }
 
-// validatePodNames checks that what was granted is for Pods. What is stored already is not looked at again: there may be
-// thousands, at each write.
+// validatePodNames checks that new grants have valid Pod names. Stored grants are not checked again,
+// because there can be thousands.
 func validatePodNames(times, stored map[string]metav1.Time, path *field.Path) (errs field.ErrorList) {
 	for name := range times {
 		if _, known := stored[name]; known {

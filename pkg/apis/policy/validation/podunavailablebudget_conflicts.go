@@ -11,8 +11,8 @@ import (
 	"kruise.io/kruise/pkg/apis/rules"
 )
 
-// ValidatePodUnavailableBudgetConflicts checks a new budget against the others of its namespace:
-// none may have the same target, nor a selector that evidently selects the same Pods.
+// ValidatePodUnavailableBudgetConflicts checks a new budget against the others of its namespace: two
+// budgets must not have the same target, or selectors that clearly select the same Pods.
 func ValidatePodUnavailableBudgetConflicts(
 	budget *policy.PodUnavailableBudget, others []*policy.PodUnavailableBudget,
 ) (errs field.ErrorList) {
@@ -39,8 +39,9 @@ func sameTarget(a, b *policy.TargetReference) bool {
 	return schema.FromAPIVersionAndKind(a.APIVersion, a.Kind).Group == schema.FromAPIVersionAndKind(b.APIVersion, b.Kind).Group
 }
 
-// overlap says whether two selectors use exactly the same keys and can hold together for each of
-// them. Selectors with different keys are let alone: whether one Pod has both is up to its labels.
+// overlap reports whether two selectors use exactly the same keys and can match the same value of each
+// key. Selectors with different keys are accepted, because the labels of the Pods decide whether they
+// overlap.
 func overlap(a, b *metav1.LabelSelector) bool {
 	return a != nil && b != nil && rules.SameKeys(a, b) && !rules.Disjoint(a, b)
 }

@@ -15,7 +15,7 @@ import (
 	"kruise.io/kruise/pkg/apis/policy"
 )
 
-// validateBudget checks what a user says in a budget, in the spec and in annotations.
+// validateBudget checks the spec and the annotations of a budget.
 func validateBudget(budget *policy.PodUnavailableBudget) field.ErrorList {
 	spec, path := &budget.Spec, field.NewPath("spec")
 	errs := validatePods(spec, path)

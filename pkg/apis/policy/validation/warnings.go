@@ -7,8 +7,8 @@ import (
 	"kruise.io/kruise/pkg/apis/policy"
 )
 
-// WarnPodUnavailableBudget names annotations that are accepted and have no effect. On create, old
-// is nil; on update only what the update sets is named.
+// WarnPodUnavailableBudget warns about annotations that are accepted but have no effect. On create, old is
+// nil. On update, it warns only about annotations that the update sets.
 func WarnPodUnavailableBudget(_ context.Context, budget, old *policy.PodUnavailableBudget) (warnings []string) {
 	for _, setting := range policy.Protections() {
 		text, found := budget.Annotations[setting.Annotation]

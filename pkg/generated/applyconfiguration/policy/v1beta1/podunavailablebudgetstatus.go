@@ -19,8 +19,8 @@ type PodUnavailableBudgetStatusApplyConfiguration struct {
 	// unavailablePods maps the names of Pods whose update was granted but is not observed
 	// yet to the time of the grant.
 	UnavailablePods map[string]v1.Time `json:"unavailablePods,omitempty"`
-	// renewedPods are the Pods of disruptedPods and unavailablePods whose grant was renewed, because it
-	// was used again, with the time of the first grant. A grant stands for 30 seconds in all.
+	// renewedPods maps the names of Pods whose grant was renewed to the time of the first
+	// grant. A grant is renewed when it is used again. It lasts at most 30 seconds in total.
 	RenewedPods map[string]v1.Time `json:"renewedPods,omitempty"`
 	// unavailableAllowed is the number of Pods that can become unavailable now.
 	UnavailableAllowed *int32 `json:"unavailableAllowed,omitempty"`
