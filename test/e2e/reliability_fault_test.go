@@ -64,7 +64,7 @@ func (e *env) dataDir() string {
 // stays, because it is mounted.
 func replaceData(t *testing.T, dir, kept, other string) {
 	t.Helper()
-	require.NoError(t, os.MkdirAll(kept, 0o777))
+	makeFolder(t, kept)
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	for _, entry := range entries {
@@ -73,6 +73,13 @@ func replaceData(t *testing.T, dir, kept, other string) {
 	if other != "" {
 		copyData(t, other, dir)
 	}
+}
+
+// makeFolder creates a folder that every user can write, as a volume is. Copies take over the mode.
+func makeFolder(t *testing.T, path string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(path, 0o777))
+	require.NoError(t, os.Chmod(path, 0o777)) //nolint:gosec // as the volumes of the local cluster
 }
 
 // copyData copies a store with owners and modes.
@@ -123,7 +130,7 @@ func TestOutages(t *testing.T) {
 	before := filepath.Join(filepath.Dir(dir), "before-"+filepath.Base(dir))
 	t.Cleanup(func() { _ = os.RemoveAll(before) })
 	e.stopAPIServer()
-	require.NoError(t, os.MkdirAll(before, 0o777))
+	makeFolder(t, before)
 	copyData(t, dir, before)
 	e.scaleAPIServer("1")
 

@@ -138,7 +138,7 @@ func TestASecretThatMayNotBeReadHoldsNothingUp(t *testing.T) {
 	assert.Equal(t, []string{"n1"}, w.unfinished())
 	events := w.Events()
 	require.Len(t, events, 1)
-	assert.Contains(t, events[0], "no Secret [s that the manager may read] in namespace ns, pulling without")
+	assert.Contains(t, events[0], "Secret [s that the manager may read] not found in namespace ns")
 }
 
 // Case image-predownload 31.
