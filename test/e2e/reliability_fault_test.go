@@ -79,7 +79,7 @@ func replaceData(t *testing.T, dir, kept, other string) {
 func makeFolder(t *testing.T, path string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(path, 0o777))
-	require.NoError(t, os.Chmod(path, 0o777)) //nolint:gosec // as the volumes of the local cluster
+	require.NoError(t, os.Chmod(path, 0o777))
 }
 
 // copyData copies a store with owners and modes.
