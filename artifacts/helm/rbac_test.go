@@ -11,7 +11,7 @@ import (
 func TestRulesAreExplicit(t *testing.T) {
 	entries, err := rbacFiles.ReadDir("kruise/files/rbac")
 	require.NoError(t, err)
-	require.Len(t, entries, 7)
+	require.Len(t, entries, 8)
 	for _, entry := range entries {
 		name := entry.Name()[:len(entry.Name())-len(".yaml")]
 		t.Run(name, func(t *testing.T) {
@@ -50,8 +50,9 @@ func TestRulesGrantExactlyTheUsedVerbs(t *testing.T) {
 			"list watch patch namespaces",
 			"get list watch create update delete nodeimages", "get list watch create update delete imagepulljobs",
 			"list watch patch delete imagelistpulljobs", "update nodeimages/status", "update imagepulljobs/status",
-			"update imagelistpulljobs/status", "update imagelistpulljobs/finalizers", "get secrets",
+			"update imagelistpulljobs/status", "update imagelistpulljobs/finalizers",
 		},
+		"manager-secrets":    {"get secrets"},
 		"manager-namespaced": {"create leases", "get update leases"},
 		DaemonRules: {
 			"create patch events", "get list watch pods", "patch pods/status",

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"kruise.io/kruise/hack/checkout"
 	"kruise.io/kruise/hack/images"
 	"kruise.io/kruise/hack/localcluster"
 )
@@ -34,7 +35,7 @@ spec:
 
 // TestDeployElsewhere runs the deploy command on a cluster other than that of "up", with images from a registry, as a user does.
 func TestDeployElsewhere(t *testing.T) {
-	root, err := moduleRoot()
+	root, err := checkout.Root()
 	require.NoError(t, err)
 	builder := images.Builder{ModuleRoot: root, Dir: filepath.Join(root, ".local", "images")}
 	fixtures, err := builder.Build(t.Context(), images.Fixtures()...)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,11 +25,7 @@ type local struct {
 	builder images.Builder
 }
 
-func newLocal(out io.Writer) (*local, error) {
-	root, err := moduleRoot()
-	if err != nil {
-		return nil, err
-	}
+func newLocal(root string, out io.Writer) (_ *local, err error) {
 	builder := images.Builder{ModuleRoot: root, Dir: filepath.Join(root, ".local", "images")}
 	config := localcluster.MainConfig(root)
 	config.Out = out
@@ -49,24 +44,6 @@ func newLocal(out io.Writer) (*local, error) {
 		return nil, err
 	}
 	return &local{root: root, out: out, began: time.Now(), cluster: cluster, builder: builder}, nil
-}
-
-// moduleRoot returns the nearest parent folder that contains a go.mod.
-func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("find the checkout: %w", err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", errors.New("find the checkout: run this inside it, no folder upwards holds a go.mod")
-		}
-		dir = parent
-	}
 }
 
 // say prints one line of progress with the seconds since the start.

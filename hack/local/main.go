@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
+
+	"kruise.io/kruise/hack/checkout"
 )
 
 // commands is the table of commands.
@@ -22,16 +22,9 @@ var commands = []struct {
 	{"component", "start, stop, kill or restart one process of the cluster: component kill etcd", component},
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "Error:", err)
-		os.Exit(1) //nolint:gocritic // Nothing is left to undo.
-	}
-}
+func main() { checkout.Main(run) }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, root string, args []string) error {
 	name := ""
 	if len(args) > 0 {
 		name = args[0]
@@ -39,7 +32,7 @@ func run(ctx context.Context, args []string) error {
 	names := make([]string, 0, len(commands))
 	for _, command := range commands {
 		if command.name == name {
-			l, err := newLocal(os.Stdout)
+			l, err := newLocal(root, os.Stdout)
 			if err != nil {
 				return err
 			}

@@ -6,31 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
+	"kruise.io/kruise/hack/checkout"
 	"kruise.io/kruise/hack/images"
 )
 
 // architectures are the architectures of a release, in Go's notation.
 const architectures = "amd64,arm64"
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "Error:", err)
-		os.Exit(1) //nolint:gocritic // Nothing is left to undo.
-	}
-}
+func main() { checkout.Main(run) }
 
-func run(ctx context.Context, args []string) error {
-	root, err := os.Getwd()
-	if err != nil {
-		return fmt.Errorf("find the checkout: %w", err)
-	}
+func run(ctx context.Context, root string, args []string) error {
 	switch strings.Join(args, " ") {
 	case "build":
 		return build(ctx, root)

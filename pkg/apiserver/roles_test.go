@@ -18,6 +18,10 @@ import (
 // hidden lists the kinds that the role view must not read, because their objects may contain Secrets.
 var hidden = sets.New("resourcedistributions")
 
+// nodeWide lists the namespaced kinds whose objects act on any node. A user with the role edit in one namespace must not have them
+// unless the administrator says so.
+var nodeWide = sets.New("imagepulljobs", "imagelistpulljobs")
+
 // grants maps each resource to the verbs that a list of rules allows.
 type grants map[schema.GroupResource]sets.Set[string]
 
@@ -55,7 +59,7 @@ func TestUsersRolesNameEveryKind(t *testing.T) {
 	write := sets.New("create", "update", "patch", "delete", "deletecollection")
 	gate, err := features.New("")
 	require.NoError(t, err)
-	wantView, wantEdit := grants{}, grants{}
+	wantView, wantEdit, wantPulls := grants{}, grants{}, grants{}
 	for _, registered := range Kinds(gate) {
 		name := registered.Resource()
 		sub := func(subresource string) schema.GroupResource {
@@ -72,6 +76,10 @@ func TestUsersRolesNameEveryKind(t *testing.T) {
 		if registered.Describe().ClusterScoped {
 			continue
 		}
+		if nodeWide.Has(name.Resource) {
+			wantPulls[name] = write
+			continue
+		}
 		wantEdit[name] = write
 		if registered.Describe().Scales {
 			wantEdit[sub("scale")] = sets.New("update", "patch")
@@ -84,6 +92,7 @@ func TestUsersRolesNameEveryKind(t *testing.T) {
 	for name, verbs := range wantEdit {
 		assert.Equal(t, verbs, edit[name], "edit.yaml: %s", name)
 	}
+	assert.Equal(t, wantPulls, aggregated(t, "image-pulls"))
 	assert.Empty(t, view.beyond(wantView), "view.yaml grants what no kind has")
 	assert.Empty(t, edit.beyond(wantEdit), "edit.yaml grants what no kind has")
 	for name := range edit {
@@ -92,11 +101,13 @@ func TestUsersRolesNameEveryKind(t *testing.T) {
 	}
 }
 
-// TestUsersRolesKeepTheClusterToAdministrators lists the cluster-scoped kinds, registered or not. A user with the
+// TestUsersRolesKeepTheClusterToAdministrators lists the kinds that reach beyond a namespace, registered or not. A user with the
 // role edit in one namespace must not affect other namespaces through them.
 func TestUsersRolesKeepTheClusterToAdministrators(t *testing.T) {
 	edit := aggregated(t, "edit")
-	for _, resource := range []string{"sidecarsets", "resourcedistributions", "nodeimages", "nodepodprobes"} {
+	for _, resource := range []string{
+		"sidecarsets", "resourcedistributions", "nodeimages", "nodepodprobes", "imagepulljobs", "imagelistpulljobs",
+	} {
 		for _, path := range []string{"", "/status"} {
 			assert.NotContains(t, edit, schema.GroupResource{Group: "apps.kruise.io", Resource: resource + path})
 		}

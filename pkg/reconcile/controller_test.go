@@ -27,6 +27,17 @@ func itself(object metav1.Object) []types.NamespacedName {
 	return []types.NamespacedName{{Namespace: object.GetNamespace(), Name: object.GetName()}}
 }
 
+// runFor runs the controller for a time. Call it in a synctest bubble.
+func runFor(t *testing.T, c *Controller, period time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- c.Run(ctx) }()
+	<-time.After(period)
+	cancel()
+	require.NoError(t, <-done)
+}
+
 func TestRetriesGrowAndRequeuesArePunctual(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -42,13 +53,8 @@ func TestRetriesGrowAndRequeuesArePunctual(t *testing.T) {
 				return Result{}, nil
 			}
 		})
-		c.queue.Add(key)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- c.Run(ctx) }()
-		<-time.After(time.Hour)
-		cancel()
-		require.NoError(t, <-done)
+		c.Add(key)
+		runFor(t, c, time.Hour)
 		assert.Equal(t, []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second, 67 * time.Second}, calls)
 	})
 }
@@ -75,13 +81,8 @@ func TestWaitingDoesNotResetTheDelayOfErrors(t *testing.T) {
 						return Result{}, nil
 					}
 				})
-				c.queue.Add(key)
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan error)
-				go func() { done <- c.Run(ctx) }()
-				<-time.After(time.Hour)
-				cancel()
-				require.NoError(t, <-done)
+				c.Add(key)
+				runFor(t, c, time.Hour)
 				require.Len(t, calls, 5)
 				assert.Equal(t, tc.want, calls[4].Sub(calls[3]), "the delay after the third error")
 			})
@@ -100,13 +101,8 @@ func TestFailureIsRetriedBeforeTheDueTime(t *testing.T) {
 			}
 			return Result{}, nil
 		})
-		c.queue.Add(key)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- c.Run(ctx) }()
-		<-time.After(2 * time.Minute)
-		cancel()
-		require.NoError(t, <-done)
+		c.Add(key)
+		runFor(t, c, 2*time.Minute)
 		assert.Equal(t, []time.Duration{0, time.Minute}, calls)
 	})
 }
@@ -122,13 +118,8 @@ func TestAnOutageDoesNotGrowTheDelay(t *testing.T) {
 			recovered = time.Since(begin)
 			return Result{}, nil
 		})
-		c.queue.Add(key)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- c.Run(ctx) }()
-		<-time.After(2 * time.Hour)
-		cancel()
-		require.NoError(t, <-done)
+		c.Add(key)
+		runFor(t, c, 2*time.Hour)
 		assert.LessOrEqual(t, recovered, time.Hour+5*time.Second)
 	})
 }
@@ -175,12 +166,7 @@ func TestWorkersLimitConcurrentKeys(t *testing.T) {
 				for i := range 10 {
 					c.Add(types.NamespacedName{Namespace: "ns", Name: fmt.Sprint(i)})
 				}
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan error)
-				go func() { ended <- c.Run(ctx) }()
-				<-time.After(time.Minute)
-				cancel()
-				require.NoError(t, <-ended)
+				runFor(t, c, time.Minute)
 				assert.EqualValues(t, workers, most.Load())
 				assert.EqualValues(t, 10, done.Load())
 			})

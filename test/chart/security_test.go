@@ -109,7 +109,7 @@ func rules(t *testing.T, all objects) (cluster, namespaced map[string][]rbacv1.P
 
 func TestLeastPrivilege(t *testing.T) {
 	cluster, namespaced := rules(t, render(t))
-	assert.Len(t, cluster, 7)
+	assert.Len(t, cluster, 9)
 	// The sums of the operator's roles: nothing by default.
 	for _, sum := range []string{"/kruise-apiserver-custom-resource-reader", "/kruise-workloads-role"} {
 		require.Empty(t, cluster[sum])
@@ -140,7 +140,7 @@ func requireNames(t *testing.T, cluster map[string][]rbacv1.PolicyRule) {
 	for name, list := range cluster {
 		for _, rule := range list {
 			// The controllers read a Secret that a job names, and may never ask which there are.
-			named := name == "/kruise-manager-role" && slices.Equal(rule.Resources, []string{"secrets"}) && slices.Equal(rule.Verbs, []string{"get"})
+			named := name == "/kruise-manager-secrets-role" && slices.Equal(rule.Resources, []string{"secrets"}) && slices.Equal(rule.Verbs, []string{"get"})
 			assert.True(t, named || !slices.Contains(rule.Resources, "secrets"), name)
 			for _, resource := range []string{"apiservices", "validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
 				if slices.Contains(rule.Resources, resource) && slices.Contains(rule.Verbs, "patch") {
@@ -165,6 +165,44 @@ func requireNarrow(t *testing.T, roles map[string][]rbacv1.PolicyRule) {
 				assert.NotContains(t, rule.Verbs, verb, name)
 			}
 		}
+	}
+}
+
+// The controllers read Secrets where the administrator says so.
+func TestSecretsThatTheManagerMayRead(t *testing.T) {
+	const role = "kruise-manager-secrets-role"
+	tests := map[string]struct {
+		args    []string
+		cluster bool
+		in      []string
+	}{
+		"everywhere by default": {nil, true, nil},
+		"in two namespaces":     {[]string{"--set", "manager.pullSecretNamespaces={shop,bank}"}, false, []string{"shop", "bank"}},
+		"nowhere without agent": {[]string{"--set", "featureGates=KruiseDaemon=false"}, false, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			all := render(t, test.args...)
+			assert.Equal(t, test.cluster, all["ClusterRole"]["/"+role] != nil)
+			assert.Equal(t, test.cluster, all["ClusterRoleBinding"]["/"+role+"binding"] != nil)
+			var in []string
+			for name := range all["RoleBinding"] {
+				if namespace, found := strings.CutSuffix(name, "/"+role+"binding"); found {
+					in = append(in, namespace)
+					binding := read[rbacv1.RoleBinding](t, all, "RoleBinding", name)
+					assert.Equal(t, role, binding.RoleRef.Name)
+					assert.Equal(t, []rbacv1.Subject{{Kind: "ServiceAccount", Name: "kruise-manager", Namespace: "kruise-system"}}, binding.Subjects)
+				}
+			}
+			assert.ElementsMatch(t, test.in, in)
+			cluster, namespaced := rules(t, all)
+			for name, list := range namespaced {
+				if strings.HasSuffix(name, "/"+role) {
+					assert.Equal(t, []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}}}, list)
+				}
+			}
+			requireNames(t, cluster)
+		})
 	}
 }
 
@@ -203,7 +241,30 @@ func TestEveryAccountIsBound(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, map[string]int{"kruise-apiserver": 7, "kruise-manager": 4, "kruise-daemon": 1}, bound)
+	assert.Equal(t, map[string]int{"kruise-apiserver": 7, "kruise-manager": 5, "kruise-daemon": 1}, bound)
+}
+
+// A job of images reaches every node, so the role edit of one namespace is not enough.
+func TestEditorsPullNoImagesByDefault(t *testing.T) {
+	jobs := []string{"imagelistpulljobs", "imagepulljobs"}
+	for name, allowed := range map[string]bool{"installation.editorsPullImages=false": false, "installation.editorsPullImages=true": true} {
+		all := render(t, "--set", name)
+		for _, role := range []string{"edit", "admin"} {
+			selector := "rbac.authorization.k8s.io/aggregate-to-" + role
+			holds := false
+			for name, object := range all["ClusterRole"] {
+				if object.GetLabels()[selector] != "true" {
+					continue
+				}
+				for _, rule := range read[rbacv1.ClusterRole](t, all, "ClusterRole", name).Rules {
+					writes := slices.ContainsFunc(rule.Verbs, func(verb string) bool { return !slices.Contains([]string{"get", "list", "watch"}, verb) })
+					holds = holds || writes && slices.ContainsFunc(jobs, func(job string) bool { return slices.Contains(rule.Resources, job) })
+				}
+			}
+			assert.Equal(t, allowed, holds, "%s: %s", name, role)
+		}
+		assert.ElementsMatch(t, jobs, read[rbacv1.ClusterRole](t, all, "ClusterRole", "/kruise-image-pulls").Rules[0].Resources, "to be bound")
+	}
 }
 
 // Case install 13.

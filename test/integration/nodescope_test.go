@@ -88,6 +88,8 @@ func TestAgentsReachTheirNodeAlone(t *testing.T) {
 			_ = env.kruise.AppsV1beta1().NodeImages().Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
 		})
 	}
+	_, err := env.kruise.AppsV1beta1().NodeImages().GetPullSecrets(t.Context(), node, metav1.GetOptions{})
+	require.True(t, apierrors.IsForbidden(err), "an administrator may do everything, and this is for agents: %v", err)
 	for way, config := range map[string]*rest.Config{"through": agent, "past": past(agent)} {
 		t.Run(way, func(t *testing.T) {
 			client, err := versioned.NewForConfig(config)

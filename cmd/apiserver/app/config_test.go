@@ -34,7 +34,7 @@ func (r *reviewer) SetReviewClients(host kubernetes.Interface, metadata metadata
 func TestWritesOfUsersDoNotDelayReviews(t *testing.T) {
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}`)
+		_, _ = fmt.Fprint(w, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}`)
 	}))
 	defer host.Close()
 	config := &rest.Config{Host: host.URL, QPS: 0.001, Burst: 1}

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"syscall"
+
+	"kruise.io/kruise/hack/localcluster/reaper"
 )
 
 func main() {
@@ -17,7 +18,7 @@ func main() {
 	}
 	switch os.Args[1] {
 	case "hold":
-		hold()
+		reaper.Run()
 	case "spawn":
 		if err := spawn(os.Args[2], os.Args[3:]); err != nil {
 			fail("start %s: %v", os.Args[2], err)
@@ -37,26 +38,4 @@ func spawn(program string, args []string) error {
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd.Start()
-}
-
-func hold() {
-	const backlog = 16
-	signals := make(chan os.Signal, backlog)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGCHLD)
-	for s := range signals {
-		if s != syscall.SIGCHLD {
-			return
-		}
-		reap()
-	}
-}
-
-// reap reaps all children that have ended. Several ends may cause only one signal.
-func reap() {
-	for {
-		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
-		if pid <= 0 && err != syscall.EINTR {
-			return
-		}
-	}
 }

@@ -41,11 +41,7 @@ func (a *ownAccounts) Authorize(_ context.Context, attributes authorizer.Attribu
 	if !ok || !attributes.IsResourceRequest() {
 		return authorizer.DecisionNoOpinion, "", nil
 	}
-	resource := attributes.GetResource()
-	if attributes.GetSubresource() != "" {
-		resource += "/" + attributes.GetSubresource()
-	}
-	wanted := action{verb: attributes.GetVerb(), group: attributes.GetAPIGroup(), resource: resource}
+	wanted := action{verb: attributes.GetVerb(), group: attributes.GetAPIGroup(), resource: path(attributes)}
 	for _, names := range a.grants[proxied.GetName()][wanted] {
 		if names.Len() == 0 || names.Has(attributes.GetName()) {
 			return authorizer.DecisionAllow, "rule of our own service account", nil

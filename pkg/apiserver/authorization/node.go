@@ -29,15 +29,19 @@ const (
 var nodeActions = map[string]map[string]scope{
 	"nodeimages":                       {"get": byName, "list": byName, "watch": byName},
 	"nodeimages/status":                {"update": byName, "patch": byName},
-	"nodeimages/pullsecrets":           {"get": byName},
+	pullSecrets:                        {"get": byName},
 	"nodepodprobes":                    {"get": byName, "list": byName, "watch": byName},
 	"nodepodprobes/status":             {"update": byName, "patch": byName},
 	"containerrecreaterequests":        {"list": byLabel, "watch": byLabel},
 	"containerrecreaterequests/status": {"update": byLabel, "patch": byLabel},
 }
 
+// pullSecrets is the path that returns Secrets. No rule of an administrator opens it to others than node agents: a role
+// that names all resources of the group was not meant to read Secrets.
+const pullSecrets = "nodeimages/pullsecrets"
+
 // NewNodes returns an authorizer that denies the node agents' account everything that is not in nodeActions, within
-// the given API groups. It never allows a request; another authorizer must do that.
+// the given API groups. It denies pullSecrets to everybody else. It never allows a request; another authorizer must do that.
 func NewNodes(groups sets.Set[string], account string) authorizer.Authorizer {
 	return &nodes{groups: groups, account: account}
 }
@@ -49,8 +53,14 @@ type nodes struct {
 
 // Authorize implements authorizer.Authorizer.
 func (n *nodes) Authorize(_ context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
+	if !attributes.IsResourceRequest() || !n.groups.Has(attributes.GetAPIGroup()) {
+		return authorizer.DecisionNoOpinion, "", nil
+	}
 	caller := attributes.GetUser()
-	if n.account == "" || caller.GetName() != n.account || !attributes.IsResourceRequest() || !n.groups.Has(attributes.GetAPIGroup()) {
+	if n.account == "" || caller.GetName() != n.account {
+		if path(attributes) == pullSecrets {
+			return authorizer.DecisionDeny, "only the agent of a node reads " + pullSecrets + "; read the Secrets themselves", nil
+		}
 		return authorizer.DecisionNoOpinion, "", nil
 	}
 	if reason := refusal(attributes, nodescope.NodeOf(caller)); reason != "" {
@@ -64,10 +74,7 @@ func refusal(attributes authorizer.Attributes, node string) string {
 	if node == "" {
 		return nodescope.NoNode
 	}
-	resource := attributes.GetResource()
-	if attributes.GetSubresource() != "" {
-		resource += "/" + attributes.GetSubresource()
-	}
+	resource := path(attributes)
 	bound, known := nodeActions[resource][attributes.GetVerb()]
 	switch {
 	case !known:
@@ -80,6 +87,14 @@ func refusal(attributes authorizer.Attributes, node string) string {
 			node, attributes.GetVerb(), resource, nodescope.NodeLabel, node)
 	}
 	return ""
+}
+
+// path returns the resource and subresource of a request.
+func path(attributes authorizer.Attributes) string {
+	if attributes.GetSubresource() == "" {
+		return attributes.GetResource()
+	}
+	return attributes.GetResource() + "/" + attributes.GetSubresource()
 }
 
 func isCollection(attributes authorizer.Attributes) bool {

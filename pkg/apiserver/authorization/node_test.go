@@ -102,7 +102,45 @@ func TestNodeAgentsAreBoundToTheirNode(t *testing.T) {
 			assert.Contains(t, reason, "does not name a node")
 
 			decision, _ = decide(&user.DefaultInfo{Name: "jane", Extra: bound.Extra})
-			assert.Equal(t, authorizer.DecisionNoOpinion, decision, "another account")
+			if r.sub == "pullsecrets" {
+				assert.Equal(t, authorizer.DecisionDeny, decision, "another account")
+			} else {
+				assert.Equal(t, authorizer.DecisionNoOpinion, decision, "another account")
+			}
+		})
+	}
+}
+
+// An administrator who grants all resources of the group grants no Secrets by that. The agent itself is judged by the rules too.
+func TestOnlyAgentsReadPullSecrets(t *testing.T) {
+	agentOfNode := &user.DefaultInfo{Name: agent, Extra: map[string][]string{"authentication.kubernetes.io/node-name": {"n1"}}}
+	tests := map[string]struct {
+		account, group string
+		caller         user.Info
+		want           authorizer.Decision
+	}{
+		"its agent":               {agent, "apps.kruise.io", agentOfNode, authorizer.DecisionNoOpinion},
+		"its agent, proxied":      {agent, "apps.kruise.io", &proxiedUser{Info: agentOfNode}, authorizer.DecisionNoOpinion},
+		"a user":                  {agent, "apps.kruise.io", &user.DefaultInfo{Name: "jane"}, authorizer.DecisionDeny},
+		"a proxied user":          {agent, "apps.kruise.io", &proxiedUser{Info: &user.DefaultInfo{Name: "jane"}}, authorizer.DecisionDeny},
+		"a user with all rights":  {agent, "apps.kruise.io", &user.DefaultInfo{Name: "root", Groups: []string{user.SystemPrivilegedGroup}}, authorizer.DecisionDeny},
+		"our manager":             {agent, "apps.kruise.io", &user.DefaultInfo{Name: manager}, authorizer.DecisionDeny},
+		"where there is no agent": {"", "apps.kruise.io", &user.DefaultInfo{}, authorizer.DecisionDeny},
+		"of another group":        {agent, "example.com", &user.DefaultInfo{Name: "jane"}, authorizer.DecisionNoOpinion},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, verb := range []string{"get", "list", "*"} {
+				if verb != "get" && test.want == authorizer.DecisionNoOpinion && test.group == "apps.kruise.io" {
+					continue // it may only get
+				}
+				decision, reason, err := NewNodes(sets.New("apps.kruise.io"), test.account).Authorize(t.Context(), authorizer.AttributesRecord{
+					User: test.caller, Verb: verb, APIGroup: test.group, Resource: "nodeimages", Subresource: "pullsecrets", Name: "n1",
+					ResourceRequest: true,
+				})
+				require.NoError(t, err)
+				assert.Equal(t, test.want, decision, reason)
+			}
 		})
 	}
 }

@@ -29,7 +29,7 @@ func withEtcd(run func() int) int {
 		panic(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	member, err := store.Start(context.Background(), store.Config{
+	member, err := store.Start(context.Background(), store.Config{ //nolint:forbidigo // TestMain has no context
 		Dir: filepath.Join(dir, "data"), QuotaBytes: store.DefaultQuotaBytes, MaxRequestBytes: store.DefaultMaxRequestBytes,
 	})
 	if err != nil {

@@ -149,20 +149,17 @@ func (w *world) watchBounds() {
 }
 
 // settle reconciles until nothing more is written, and returns the writes.
-func (w *world) settle() (writes []string) {
+func (w *world) settle() []string {
 	w.t.Helper()
-	for range 200 {
+	first := true
+	return w.Settle(func() {
+		if !first {
+			w.kubelet()
+		}
+		first = false
 		w.step()
 		w.watchBounds()
-		made := w.Writes()
-		if len(made) == 0 {
-			return writes
-		}
-		writes = append(writes, made...)
-		w.kubelet()
-	}
-	require.FailNow(w.t, "it never settles", "%v", writes[max(0, len(writes)-30):])
-	return nil
+	})
 }
 
 func (w *world) set() *v1beta1.CloneSet {

@@ -56,19 +56,9 @@ func (w *world) reconcile() time.Duration {
 }
 
 // settle reconciles until nothing more is written, and returns the writes.
-func (w *world) settle() (writes []string) {
+func (w *world) settle() []string {
 	w.t.Helper()
-	for range 20 {
-		w.Observe()
-		w.reconcile()
-		made := w.Writes()
-		if len(made) == 0 {
-			return writes
-		}
-		writes = append(writes, made...)
-	}
-	require.Fail(w.t, "it never settles", "%v", writes)
-	return nil
+	return w.Settle(func() { w.reconcile() })
 }
 
 func (w *world) request() *request {

@@ -225,6 +225,25 @@ func (f *Fixture) Writes() (writes []string) {
 	return writes
 }
 
+// mostPasses is how many passes a controller may need until it writes nothing more.
+const mostPasses = 200
+
+// Settle brings the caches up to date and calls reconcile, until nothing more is written. It returns the writes.
+func (f *Fixture) Settle(reconcile func()) (writes []string) {
+	f.t.Helper()
+	for range mostPasses {
+		f.Observe()
+		reconcile()
+		written := f.Writes()
+		if len(written) == 0 {
+			return writes
+		}
+		writes = append(writes, written...)
+	}
+	require.FailNow(f.t, "the controller never stops writing", "%v", writes[max(0, len(writes)-30):])
+	return nil
+}
+
 func nameOf(object runtime.Object) string {
 	accessor, err := meta.Accessor(object)
 	if err != nil {

@@ -58,20 +58,12 @@ func newWorld(t *testing.T, edits ...func(*v1beta1.ImageListPullJob)) *world {
 }
 
 // settle reconciles until nothing more is written, and returns the writes.
-func (w *world) settle() (writes []string) {
+func (w *world) settle() []string {
 	w.t.Helper()
-	for range 10 {
-		w.Observe()
+	return w.Settle(func() {
 		_, err := w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})
 		require.NoError(w.t, err)
-		made := w.Writes()
-		if len(made) == 0 {
-			return writes
-		}
-		writes = append(writes, made...)
-	}
-	require.FailNow(w.t, "it never settles", "%v", writes)
-	return nil
+	})
 }
 
 func (w *world) list() *v1beta1.ImageListPullJob {

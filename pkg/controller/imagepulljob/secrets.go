@@ -65,8 +65,12 @@ func (c *copies) sync(ctx context.Context, job *v1beta1.ImagePullJob) (refs []v1
 	found := check{at: now}
 	for _, name := range job.Spec.PullSecrets {
 		source, err := c.kube.CoreV1().Secrets(job.Namespace).Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
+		switch {
+		case apierrors.IsNotFound(err):
 			found.missing = append(found.missing, name)
+			continue
+		case apierrors.IsForbidden(err): // The administrator limits the namespaces whose Secrets are read.
+			found.missing = append(found.missing, name+" (access denied)")
 			continue
 		}
 		if err != nil {

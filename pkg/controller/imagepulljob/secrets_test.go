@@ -128,6 +128,19 @@ func TestTheCopyFollowsItsSource(t *testing.T) {
 	assert.Empty(t, w.Writes(), "nothing changed, nothing is written")
 }
 
+// The administrator may limit the namespaces whose Secrets the manager reads.
+func TestASecretThatMayNotBeReadHoldsNothingUp(t *testing.T) {
+	w := newWorld(t, append(nodeImages(2), newJob("a", with("s")), source("one"))...)
+	w.Kube.PrependReactor("get", "secrets", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		return action.GetNamespace() == "ns", nil, apierrors.NewForbidden(corev1.Resource("secrets"), "s", nil)
+	})
+	assert.Equal(t, secretsCheck, w.step("a"))
+	assert.Equal(t, []string{"n1"}, w.unfinished())
+	events := w.Events()
+	require.Len(t, events, 1)
+	assert.Contains(t, events[0], "cannot read Secrets [s (access denied)] in namespace ns, so nodes pull without them")
+}
+
 // Case image-predownload 31.
 func TestMissingSecretDoesNotDelayTheJob(t *testing.T) {
 	w := newWorld(t, append(nodeImages(2), newJob("a", with("s")))...)
@@ -135,7 +148,7 @@ func TestMissingSecretDoesNotDelayTheJob(t *testing.T) {
 	assert.Equal(t, []string{"n1"}, w.unfinished())
 	events := w.Events()
 	require.Len(t, events, 1)
-	assert.Contains(t, events[0], "Warning MissingPullSecret Secret [s] not found in namespace ns, so nodes pull without it")
+	assert.Contains(t, events[0], "Warning MissingPullSecret cannot read Secrets [s] in namespace ns, so nodes pull without them")
 	w.Clock.SetTime(now.Add(secretsCheck))
 	w.step("a")
 	assert.Empty(t, w.Events(), "it is said once")

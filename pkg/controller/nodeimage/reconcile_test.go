@@ -46,18 +46,9 @@ func (w *world) step() time.Duration {
 }
 
 // settle reconciles until nothing more is written, and returns the writes.
-func (w *world) settle() (writes []string) {
+func (w *world) settle() []string {
 	w.t.Helper()
-	for range 10 {
-		w.step()
-		made := w.Writes()
-		if len(made) == 0 {
-			return writes
-		}
-		writes = append(writes, made...)
-	}
-	require.FailNow(w.t, "it never settles", "%v", writes)
-	return nil
+	return w.Settle(func() { w.step() })
 }
 
 // image returns the NodeImage, or nil.

@@ -13,6 +13,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containerreport"
+	"kruise.io/kruise/pkg/nodeagent/agenttest"
 )
 
 var (
@@ -39,7 +40,7 @@ func TestARestartIsReported(t *testing.T) {
 		assert.EqualValues(w.t, 1, entry.RestartCount)
 		assert.EqualValues(w.t, 0xfe, entry.Hashes.PlainHash)
 		w.change("web", func(p *corev1.Pod) { p.Status.Message = "something else" })
-		w.pass(settles)
+		agenttest.Pass(settles)
 		assert.Equal(w.t, 2, w.patches(), "only what differs is written")
 	}, newPod("web", "main"))
 }
@@ -105,7 +106,7 @@ func TestMetadataOfAHeldPodRestartsItsContainerOnce(t *testing.T) {
 			p.Labels["v"] = "b"
 		})
 		assert.Zero(w.t, w.runtime.called("stop"), "the kubelet may not have seen the change yet")
-		w.pass(settlePeriod)
+		agenttest.Pass(settlePeriod)
 		assert.Equal(w.t, 1, w.runtime.called("exec bye A"), "its hook runs")
 		assert.Equal(w.t, 1, w.runtime.called("stop A 30"), "in its grace period: %v", w.runtime.calls)
 		assert.Equal(w.t, "Normal Killing Stopping containerID test://A by container meta restarter", <-w.events.Events)
@@ -116,7 +117,7 @@ func TestMetadataOfAHeldPodRestartsItsContainerOnce(t *testing.T) {
 		assert.Equal(w.t, "test://B", entry.ContainerID)
 		assert.Equal(w.t, containerreport.Expected(containerreport.VariablesOf(&pod.Spec.Containers[0]), pod.Labels, nil),
 			entry.Hashes.ExtractedEnvFromMetadataHash)
-		w.pass(settles)
+		agenttest.Pass(settles)
 		assert.Equal(w.t, 1, w.runtime.called("stop"), "no further one")
 	}, newPod("web", "main"))
 }
@@ -133,7 +134,7 @@ func TestNothingRestartsWhileThePodServes(t *testing.T) {
 					hold(p, status)
 					p.Labels["v"] = "b"
 				})
-				w.pass(settles)
+				agenttest.Pass(settles)
 				assert.Equal(w.t, "test://A", w.entry("web", "main").ContainerID)
 				assert.Zero(w.t, w.runtime.called("stop"))
 			}, newPod("web", "main"))
@@ -157,7 +158,7 @@ func TestTheKubeletReplacesWhatHasANewImage(t *testing.T) {
 			p.Annotations[pub.InPlaceUpdateStateKey] = `{"lastContainerStatuses":{"main":{"containerID":"test://main","image":"app:1"},
 				"side":{"containerID":"test://side","image":"app:1"}}}`
 		})
-		w.pass(settles)
+		agenttest.Pass(settles)
 		assert.Equal(w.t, 1, w.runtime.called("stop side"))
 		assert.Zero(w.t, w.runtime.called("stop main"), "the kubelet ends it")
 	}, newPod("web", "main", "side"))
@@ -176,9 +177,9 @@ func TestEnvironmentWithoutRuntimeSupport(t *testing.T) {
 		entry := w.entry("web", "main")
 		assert.Equal(w.t, "test://A", entry.ContainerID)
 		assert.Zero(w.t, entry.Hashes.ExtractedEnvFromMetadataHash)
-		w.pass(environmentRetry)
+		agenttest.Pass(environmentRetry)
 		assert.Zero(w.t, w.runtime.called("stop"), "no restart before the environment is known")
-		w.pass(settles)
+		agenttest.Pass(settles)
 		assert.NotZero(w.t, w.entry("web", "main").Hashes.ExtractedEnvFromMetadataHash)
 		assert.Equal(w.t, 3, w.runtime.called("exec env A"))
 		assert.Equal(w.t, 1, w.runtime.called("stop A"))
@@ -200,7 +201,7 @@ func TestContainersThatReadNoMetadataAreNotRestarted(t *testing.T) {
 		steady := containerreport.Expected(nil, nil, nil)
 		assert.Equal(w.t, steady, w.entry("web", "main").Hashes.ExtractedEnvFromMetadataHash)
 		w.change("web", func(p *corev1.Pod) { p.Labels["v"] = "b" })
-		w.pass(settles)
+		agenttest.Pass(settles)
 		assert.Equal(w.t, steady, w.entry("web", "main").Hashes.ExtractedEnvFromMetadataHash)
 		assert.Zero(w.t, w.runtime.called("exec")+w.runtime.called("stop"), "nothing is asked or ended")
 	}, pod)
@@ -220,7 +221,7 @@ func TestLaterAgentWritesNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.runtime.start("uid-1", "main", "A", 1, 0, a)
 		w.start()
-		w.pass(settles)
+		agenttest.Pass(settles)
 		assert.Equal(w.t, "test://A", w.entry("reported", "main").ContainerID)
 		assert.Equal(w.t, 1, w.patches(), "a report that is wrong is corrected, and nothing else")
 		w.change("web-7", func(p *corev1.Pod) { p.Labels["v"] = "b" })
@@ -237,7 +238,7 @@ func TestAHeldPodIsReportedAtStart(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.runtime.start("uid-1", "main", "A", 1, 0, b)
 		w.start()
-		w.pass(settles)
+		agenttest.Pass(settles)
 		assert.Equal(w.t, 1, w.runtime.called("stop A"))
 	}, pod)
 }

@@ -26,7 +26,9 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containerreport"
+	"kruise.io/kruise/pkg/nodeagent/agenttest"
 	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
+	"kruise.io/kruise/pkg/nodeagent/kubelet"
 )
 
 // fakeRuntime is an in-memory container runtime.
@@ -62,9 +64,9 @@ func (r *fakeRuntime) start(pod, name, id string, hash uint64, restarts int, env
 	defer r.mu.Unlock()
 	r.containers = append(r.containers, &runtimeapi.Container{
 		Id: id, State: runtimeapi.ContainerState_CONTAINER_RUNNING, CreatedAt: int64(len(r.containers)),
-		Labels: map[string]string{podUIDLabel: pod, containerNameLabel: name},
+		Labels: map[string]string{kubelet.PodUIDLabel: pod, kubelet.ContainerNameLabel: name},
 		Annotations: map[string]string{
-			hashKey: fmt.Sprintf("%x", hash), restartCountKey: fmt.Sprint(restarts),
+			kubelet.HashKey: fmt.Sprintf("%x", hash), kubelet.RestartCountKey: fmt.Sprint(restarts),
 			"io.kubernetes.pod.terminationGracePeriod":   "30",
 			"io.kubernetes.container.preStopHandler":     `{"exec":{"command":["bye"]}}`,
 			"io.kubernetes.container.terminationMessage": "",
@@ -85,10 +87,10 @@ func (r *fakeRuntime) find(id string) *runtimeapi.Container {
 func (r *fakeRuntime) ListContainers(_ context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.call("list %s", filter.LabelSelector[podUIDLabel])
+	r.call("list %s", filter.LabelSelector[kubelet.PodUIDLabel])
 	var found []*runtimeapi.Container
 	for _, c := range r.containers {
-		if c.Labels[podUIDLabel] == filter.LabelSelector[podUIDLabel] {
+		if c.Labels[kubelet.PodUIDLabel] == filter.LabelSelector[kubelet.PodUIDLabel] {
 			found = append(found, c)
 		}
 	}
@@ -178,21 +180,9 @@ func (w *world) start() {
 		},
 	})
 	require.NoError(w.t, err)
-	ctx, cancel := context.WithCancel(w.t.Context())
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx) }()
-	w.t.Cleanup(func() {
-		cancel()
-		require.NoError(w.t, <-done)
-	})
-	w.pass(time.Second)
+	w.t.Cleanup(agenttest.Run(w.t.Context(), w.t, c.Run))
+	agenttest.Pass(time.Second)
 	require.True(w.t, c.Synced())
-}
-
-// pass advances the clock by d.
-func (w *world) pass(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
 }
 
 // settles is more time than any retry or delay of the agent takes in these tests.
@@ -221,7 +211,7 @@ func (w *world) change(name string, edit func(*corev1.Pod)) {
 	pod := w.pod(name)
 	edit(pod)
 	require.NoError(w.t, w.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), pod, "ns"))
-	w.pass(time.Second)
+	agenttest.Pass(time.Second)
 }
 
 // entry returns the report entry of a container, or an empty one.

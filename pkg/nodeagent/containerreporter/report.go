@@ -3,7 +3,6 @@ package containerreporter
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/containerreport"
+	"kruise.io/kruise/pkg/nodeagent/kubelet"
 )
 
 // Runtime lists the CRI calls that this package makes.
@@ -20,14 +20,6 @@ type Runtime interface {
 	ExecSync(ctx context.Context, containerID string, cmd []string, timeout time.Duration) (stdout, stderr []byte, err error)
 	StopContainer(ctx context.Context, containerID string, timeout int64) error
 }
-
-// Labels and annotations that the kubelet sets on containers.
-const (
-	podUIDLabel        = "io.kubernetes.pod.uid"
-	containerNameLabel = "io.kubernetes.container.name"
-	hashKey            = "io.kubernetes.container.hash"
-	restartCountKey    = "io.kubernetes.container.restartCount"
-)
 
 // runtimeOf returns the runtime that runs the containers of the Pod, and the runtime's name.
 func (c *Controller) runtimeOf(r *knownPod) (Runtime, string) {
@@ -45,17 +37,11 @@ func (c *Controller) report(ctx context.Context, r *knownPod) (report *container
 	if runtime == nil {
 		return nil, false, fmt.Errorf("no container runtime named %q", scheme)
 	}
-	listed, err := runtime.ListContainers(ctx, &runtimeapi.ContainerFilter{LabelSelector: map[string]string{podUIDLabel: string(r.UID)}})
+	listed, err := kubelet.List(ctx, runtime, map[string]string{kubelet.PodUIDLabel: string(r.UID)})
 	if err != nil {
-		return nil, false, fmt.Errorf("list containers: %w", err)
+		return nil, false, err
 	}
-	newest := map[string]*runtimeapi.Container{}
-	for _, container := range listed {
-		name := container.GetLabels()[containerNameLabel]
-		if other := newest[name]; other == nil || container.GetCreatedAt() > other.GetCreatedAt() {
-			newest[name] = container
-		}
-	}
+	newest := kubelet.Newest(listed)
 	report, known = &containerreport.Report{Containers: []containerreport.Container{}}, true
 	for i := range r.containers {
 		container := newest[r.containers[i].name]
@@ -81,15 +67,8 @@ func (c *Controller) report(ctx context.Context, r *knownPod) (report *container
 
 // entryOf returns the data that the kubelet stored on the container when it created the container.
 func entryOf(in *instance, scheme string, container *runtimeapi.Container) containerreport.Container {
-	entry := containerreport.Container{
+	return containerreport.Container{
 		Name: in.name, ContainerID: scheme + "://" + container.GetId(), Image: container.GetImage().GetUserSpecifiedImage(),
+		RestartCount: kubelet.RestartCount(container), Hashes: containerreport.Hashes{PlainHash: kubelet.Hash(container)},
 	}
-	// An unreadable value stays zero, which means unknown.
-	if hash, err := strconv.ParseUint(container.GetAnnotations()[hashKey], 16, 64); err == nil {
-		entry.Hashes.PlainHash = hash
-	}
-	if count, err := strconv.ParseInt(container.GetAnnotations()[restartCountKey], 10, 32); err == nil {
-		entry.RestartCount = int32(count)
-	}
-	return entry
 }

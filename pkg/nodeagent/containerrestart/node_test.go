@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes/fake"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"kruise.io/kruise/pkg/nodeagent/kubelet"
 )
 
 // node is an in-memory container runtime and kubelet. The Pod statuses are in the API.
@@ -89,8 +91,8 @@ func (n *node) start(pod *corev1.Pod, name string, restarts int) {
 	}
 	n.containers = append(n.containers, &runtimeapi.Container{
 		Id: id, State: runtimeapi.ContainerState_CONTAINER_RUNNING, CreatedAt: time.Now().UnixNano(),
-		Labels:      map[string]string{podUIDLabel: kubeletUID(pod), podNameLabel: pod.Name, podNamespaceLabel: pod.Namespace, containerNameLabel: name},
-		Annotations: map[string]string{restartCountKey: strconv.Itoa(restarts)},
+		Labels:      map[string]string{kubelet.PodUIDLabel: kubeletUID(pod), kubelet.PodNameLabel: pod.Name, kubelet.PodNamespaceLabel: pod.Namespace, kubelet.ContainerNameLabel: name},
+		Annotations: map[string]string{kubelet.RestartCountKey: strconv.Itoa(restarts)},
 	})
 	n.started[id] = time.Now()
 	ready := n.readyAfter[name]
@@ -162,8 +164,8 @@ func kubeletUID(pod *corev1.Pod) string {
 func (n *node) next(id string) {
 	n.mu.Lock()
 	ended := n.find(id)
-	restarts, _ := strconv.Atoi(ended.Annotations[restartCountKey])
-	uid, name := ended.Labels[podUIDLabel], ended.Labels[containerNameLabel]
+	restarts, _ := strconv.Atoi(ended.Annotations[kubelet.RestartCountKey])
+	uid, name := ended.Labels[kubelet.PodUIDLabel], ended.Labels[kubelet.ContainerNameLabel]
 	n.mu.Unlock()
 	pods, err := n.kube.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithKind("Pod"), "ns")
 	require.NoError(n.t, err)
@@ -231,7 +233,7 @@ func (n *node) StopContainer(_ context.Context, id string, timeout int64) error 
 	if c == nil {
 		return status.Error(codes.NotFound, id)
 	}
-	if err := n.stopErr[c.Labels[containerNameLabel]]; err != nil {
+	if err := n.stopErr[c.Labels[kubelet.ContainerNameLabel]]; err != nil {
 		return err
 	}
 	n.exits(id)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/nodeagent/kubelet"
 )
 
 // Runtime lists the CRI calls that this package makes.
@@ -24,15 +24,6 @@ type Runtime interface {
 	ExecSync(ctx context.Context, containerID string, cmd []string, timeout time.Duration) (stdout, stderr []byte, err error)
 	StopContainer(ctx context.Context, containerID string, timeout int64) error
 }
-
-// Labels and annotations that the kubelet sets on containers.
-const (
-	podUIDLabel        = "io.kubernetes.pod.uid"
-	podNameLabel       = "io.kubernetes.pod.name"
-	podNamespaceLabel  = "io.kubernetes.pod.namespace"
-	containerNameLabel = "io.kubernetes.container.name"
-	restartCountKey    = "io.kubernetes.container.restartCount"
-)
 
 // staticUIDKey is the annotation of a mirror Pod that holds the UID of its static Pod.
 const staticUIDKey = "kubernetes.io/config.hash"
@@ -79,13 +70,7 @@ func (c *Controller) observe(
 	if err != nil {
 		return nil, err
 	}
-	newest := map[string]*runtimeapi.Container{}
-	for _, container := range listed {
-		name := container.GetLabels()[containerNameLabel]
-		if other := newest[name]; other == nil || container.GetCreatedAt() > other.GetCreatedAt() {
-			newest[name] = container
-		}
-	}
+	newest := kubelet.Newest(listed)
 	instances := map[string]*instance{}
 	for i := range request.Spec.Containers {
 		name := request.Spec.Containers[i].Name
@@ -102,7 +87,7 @@ func (c *Controller) observe(
 		}
 		instances[name] = &instance{
 			id: scheme + "://" + newest[name].GetId(), exited: status.GetState() == runtimeapi.ContainerState_CONTAINER_EXITED,
-			restartCount: restartCount(newest[name]), startedAt: time.Unix(0, status.GetStartedAt()),
+			restartCount: kubelet.RestartCount(newest[name]), startedAt: time.Unix(0, status.GetStartedAt()),
 		}
 	}
 	return instances, nil
@@ -116,7 +101,7 @@ func (c *Controller) containersOf(
 	ctx context.Context, runtime Runtime, request *v1beta1.ContainerRecreateRequest,
 ) ([]*runtimeapi.Container, error) {
 	uid := request.Labels[pub.ContainerRecreateRequestPodUIDKey]
-	listed, err := withLabels(ctx, runtime, map[string]string{podUIDLabel: uid})
+	listed, err := kubelet.List(ctx, runtime, map[string]string{kubelet.PodUIDLabel: uid})
 	if err != nil || len(listed) > 0 {
 		return listed, err
 	}
@@ -131,22 +116,7 @@ func (c *Controller) containersOf(
 	if string(pod.UID) != uid || pod.Annotations[corev1.MirrorPodAnnotationKey] == "" || static == "" {
 		return nil, nil
 	}
-	return withLabels(ctx, runtime, map[string]string{podUIDLabel: static, podNameLabel: pod.Name, podNamespaceLabel: pod.Namespace})
-}
-
-func withLabels(ctx context.Context, runtime Runtime, labels map[string]string) ([]*runtimeapi.Container, error) {
-	listed, err := runtime.ListContainers(ctx, &runtimeapi.ContainerFilter{LabelSelector: labels})
-	if err != nil {
-		return nil, fmt.Errorf("list containers: %w", err)
-	}
-	return listed, nil
-}
-
-// restartCount returns the restart count that the kubelet stored. An unreadable count is zero, which never proves a restart.
-func restartCount(container *runtimeapi.Container) int32 {
-	count, err := strconv.ParseInt(container.GetAnnotations()[restartCountKey], 10, 32)
-	if err != nil {
-		return 0
-	}
-	return int32(count)
+	return kubelet.List(ctx, runtime, map[string]string{
+		kubelet.PodUIDLabel: static, kubelet.PodNameLabel: pod.Name, kubelet.PodNamespaceLabel: pod.Namespace,
+	})
 }

@@ -17,6 +17,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/nodeagent/agenttest"
 	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 )
 
@@ -135,7 +136,7 @@ func TestNothingIsStoppedDuringTheDrain(t *testing.T) {
 				}
 				began := time.Now()
 				w.create("r", "p", []string{"app"}, unready(3))
-				w.pass(2 * time.Second)
+				agenttest.Pass(2 * time.Second)
 				assert.Empty(t, w.node.texts())
 				assert.Equal(t, gated, w.held())
 				assert.Equal(t, gated, len(w.get("r").Finalizers) == 1)
@@ -169,7 +170,7 @@ func TestARequestDeletedDuringTheDrainStopsNothing(t *testing.T) {
 		w.edit("r", func(r *request) { r.DeletionTimestamp = new(metav1.Now()) })
 		w.until("it is given back", func() bool { return !w.held() && len(w.get("r").Finalizers) == 0 })
 		w.remove("r")
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		assert.Empty(t, w.node.texts())
 	})
 }
@@ -258,7 +259,7 @@ func TestTheDeadlineEndsARequest(t *testing.T) {
 		assert.Equal(t, "recreating has exceeded the activeDeadlineSeconds", r.Status.Message)
 		assert.Less(t, time.Since(began), 5*time.Second)
 		w.until("it is restarted nevertheless", func() bool { return w.restarts("p", "app") == 1 })
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		assert.Equal(t, r.Status, w.get("r").Status, "it stays as it ended")
 	})
 }
@@ -293,7 +294,7 @@ func TestRequestsOfOnePodQueue(t *testing.T) {
 				w.node.hook = 5 * time.Second
 				w.create("one", "p", []string{"app"}, hooked)
 				w.create("two", "p", []string{"sidecar"})
-				w.pass(time.Second)
+				agenttest.Pass(time.Second)
 				assert.Equal(t, v1beta1.ContainerRecreateRequestRecreating, w.get("one").Status.Phase)
 				assert.Equal(t, v1beta1.ContainerRecreateRequestPending, w.get("two").Status.Phase)
 				assert.Equal(t, "waiting for one", w.get("two").Status.Message)
@@ -316,7 +317,7 @@ func TestLongHookDoesNotDelayOtherAnswers(t *testing.T) {
 		w.create("one", "p", []string{"app"}, hooked, grace(1200))
 		w.until("the hook runs", func() bool { return len(w.node.made("exec")) == 1 })
 		w.create("two", "p", []string{"sidecar"})
-		w.pass(2 * time.Minute)
+		agenttest.Pass(2 * time.Minute)
 		assert.Equal(t, v1beta1.ContainerRecreateRequestPending, w.get("two").Status.Phase)
 		assert.Empty(t, w.completed("two").Status.Message)
 	})
@@ -372,7 +373,7 @@ func TestAnAgentThatEndsAtAnyMomentRestartsOnce(t *testing.T) {
 				w.until("it is stopped", func() bool { return len(w.node.made("stop a1")) == 1 })
 				w.agent()
 				w.deaf.Store(false)
-				w.pass(10 * time.Second)
+				agenttest.Pass(10 * time.Second)
 				w.agent = w.runAgent()
 				r := w.completed("r")
 				assert.Empty(t, r.Status.Message)
@@ -434,7 +435,7 @@ func TestUnavailableRuntimeIsRetried(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.away = true
 		w.create("r", "p", []string{"app"})
-		w.pass(30 * time.Second)
+		agenttest.Pass(30 * time.Second)
 		assert.Empty(t, w.get("r").Status.ContainerRecreateStates, "it says nothing of the container")
 		w.node.mu.Lock()
 		w.node.away = false
@@ -448,7 +449,7 @@ func TestRuntimeStopsDuringAContainerStop(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.stopErr["app"] = status.Error(codes.Unavailable, "error reading from server: EOF")
 		w.create("r", "p", []string{"app"})
-		w.pass(5 * time.Second)
+		agenttest.Pass(5 * time.Second)
 		assert.Equal(t, []containerState{{Name: "app", Phase: "Pending"}}, w.get("r").Status.ContainerRecreateStates)
 		w.node.mu.Lock()
 		delete(w.node.stopErr, "app")
@@ -462,7 +463,7 @@ func TestKubeletIsDown(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.noKubelet = true
 		w.create("r", "p", []string{"app", "sidecar"})
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		assert.Equal(t, []containerState{
 			{Name: "app", Phase: "Recreating", IsKilled: true}, {Name: "sidecar", Phase: "Recreating", IsKilled: true},
 		}, w.get("r").Status.ContainerRecreateStates)
@@ -481,7 +482,7 @@ func TestMissingContainer(t *testing.T) {
 		w.create("r", "p", []string{"app"})
 		w.until("it says so", func() bool { return len(w.get("r").Status.ContainerRecreateStates) == 1 })
 		assert.Equal(t, containerState{Name: "app", Phase: "Pending", Message: "not found container on Node"}, w.get("r").Status.ContainerRecreateStates[0])
-		w.pass(2 * time.Minute)
+		agenttest.Pass(2 * time.Minute)
 		w.node.start(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "uid-p"}}, "app", 1)
 		assert.Equal(t, v1beta1.ContainerRecreateRequestSucceeded, w.completed("r").Status.ContainerRecreateStates[0].Phase)
 	})
@@ -492,7 +493,7 @@ func TestRestartPolicyNever(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.noKubelet = true
 		w.create("r", "p", []string{"app"}, deadline(60))
-		w.pass(30 * time.Second)
+		agenttest.Pass(30 * time.Second)
 		assert.Nil(t, w.get("r").Status.CompletionTime)
 		assert.Equal(t, "recreating has exceeded the activeDeadlineSeconds", w.completed("r").Status.Message)
 	})
@@ -507,7 +508,7 @@ func TestWithoutAnAgentARequestEnds(t *testing.T) {
 		began := time.Now()
 		assert.Equal(t, "daemon has not responded for a long time", w.completed("r").Status.Message)
 		assert.GreaterOrEqual(t, time.Since(began), 59*time.Second)
-		w.pass(time.Hour)
+		agenttest.Pass(time.Hour)
 		assert.Nil(t, w.get("waits").Status.CompletionTime)
 		w.agent = w.runAgent()
 		w.completed("waits")

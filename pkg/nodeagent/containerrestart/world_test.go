@@ -27,6 +27,7 @@ import (
 	"kruise.io/kruise/pkg/controller/containerrecreaterequest"
 	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/nodeagent/agenttest"
 	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 )
 
@@ -65,7 +66,7 @@ func simulate(t *testing.T, test func(*world)) {
 		w.pod("p")
 		stop := w.controller()
 		w.agent = w.runAgent()
-		w.pass(time.Second) // Let the caches fill.
+		agenttest.Pass(time.Second) // Let the caches fill.
 		test(w)
 		w.agent()
 		stop()
@@ -89,7 +90,7 @@ func (w *world) pod(name string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	require.NoError(w.t, w.kube.Tracker().Add(pod))
 	w.node.start(pod, "app", 0)
 	w.node.start(pod, "sidecar", 0)
-	w.pass(time.Second)
+	agenttest.Pass(time.Second)
 	return pod
 }
 
@@ -131,11 +132,10 @@ func (w *world) controller() (stop func()) {
 	require.NoError(w.t, err)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	caches.Start(ctx, deps.Needs())
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx) }()
+	end := agenttest.Run(ctx, w.t, c.Run)
 	return func() {
 		cancel()
-		require.NoError(w.t, <-done)
+		end()
 		caches.Wait()
 	}
 }
@@ -153,13 +153,7 @@ func (w *world) runAgent() (stop func()) {
 		},
 	})
 	require.NoError(w.t, err)
-	ctx, cancel := context.WithCancel(w.t.Context())
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx) }()
-	return func() {
-		cancel()
-		require.NoError(w.t, <-done)
-	}
+	return agenttest.Run(w.t.Context(), w.t, c.Run)
 }
 
 // create creates a request for a Pod, with the defaults that the API server sets.
@@ -220,12 +214,6 @@ func (w *world) edit(name string, change func(*request)) {
 func (w *world) remove(name string) {
 	w.t.Helper()
 	require.NoError(w.t, w.kruise.Tracker().Delete(requests, "ns", name))
-}
-
-// pass advances the clock.
-func (w *world) pass(period time.Duration) {
-	<-time.After(period)
-	synctest.Wait()
 }
 
 // until advances the clock until the condition holds.

@@ -22,6 +22,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/nodeagent/agenttest"
 	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 	"kruise.io/kruise/pkg/nodeagent/cri"
@@ -77,13 +78,8 @@ func pullReally(t *testing.T, images Images, image string, spec v1beta1.ImageTag
 		Secrets: func(context.Context) ([]corev1.Secret, error) { return secrets, nil },
 	})
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx) }()
-	defer func() {
-		cancel()
-		assert.NoError(t, <-done)
-	}()
+	ctx := t.Context()
+	defer agenttest.Run(ctx, t, c.Run)()
 	var last v1beta1.ImageTagStatus
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		got, err := client.AppsV1beta1().NodeImages().Get(ctx, node, metav1.GetOptions{})

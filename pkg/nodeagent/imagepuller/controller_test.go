@@ -16,6 +16,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/nodeagent/agenttest"
 )
 
 const someDigest = "sha256:7d97e98f8af710c7e7fe703abc8f639e0ee507c4ad1c8c19d1c0a4e0f4b1d0d1"
@@ -37,10 +38,10 @@ func TestPullIsReportedWhenItStarts(t *testing.T) {
 		assert.EqualValues(t, 1, w.get().Status.Pulling)
 		assert.Equal(t, 1, w.writes())
 
-		w.pass(time.Hour)
+		agenttest.Pass(time.Hour)
 		assert.Equal(t, 1, w.writes(), "nothing changed, nothing is written")
 		close(release)
-		w.pass(time.Second)
+		agenttest.Pass(time.Second)
 		report = w.report("nginx", "1.2")
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, report.Phase)
 		assert.EqualValues(t, 100, report.Progress)
@@ -61,7 +62,7 @@ func TestAnAgentThatRestartsPullsNothingAgain(t *testing.T) {
 		before := w.get()
 		w.stop()
 		w.start()
-		w.pass(time.Hour)
+		agenttest.Pass(time.Hour)
 		assert.Len(t, w.runtime.asked(), 1)
 		assert.Equal(t, before.Status, w.get().Status)
 	})
@@ -117,7 +118,7 @@ func TestRecreatedNodeImageStartsAgain(t *testing.T) {
 		wants("nginx", tag("1", always))(again)
 		_, err := images.Create(t.Context(), again, metav1.CreateOptions{})
 		require.NoError(t, err)
-		w.pass(time.Second)
+		agenttest.Pass(time.Second)
 		assert.Len(t, w.runtime.asked(), 2)
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("nginx", "1").Phase)
 
@@ -125,7 +126,7 @@ func TestRecreatedNodeImageStartsAgain(t *testing.T) {
 		w.change(wants("nginx", tag("1", always, version(1))))
 		require.Equal(t, 1, w.runtime.pulling())
 		require.NoError(t, images.Delete(t.Context(), node, metav1.DeleteOptions{}))
-		w.pass(time.Second)
+		agenttest.Pass(time.Second)
 		assert.Zero(t, w.runtime.pulling())
 	})
 }
@@ -141,7 +142,7 @@ func TestPullDeclaredFailedIsCanceled(t *testing.T) {
 		image.Status.Pulling, image.Status.Failed = 0, 1
 		_, err := w.client.AppsV1beta1().NodeImages().UpdateStatus(t.Context(), image, metav1.UpdateOptions{})
 		require.NoError(t, err)
-		w.pass(time.Second)
+		agenttest.Pass(time.Second)
 		assert.Zero(t, w.runtime.pulling())
 		assert.Equal(t, "somebody gave up", w.report("nginx", "1").Message)
 	})
@@ -238,7 +239,7 @@ func TestOnePullAtATime(t *testing.T) {
 
 		w.runtime.answers(nil)
 		w.change(wants("nginx", tag("1", version(1)), tag("2", version(1)), tag("3", version(1))))
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		assert.EqualValues(t, 3, w.get().Status.Succeeded)
 		assert.Equal(t, 1, w.runtime.most)
 	})
@@ -266,7 +267,7 @@ func TestNeverMorePullsThanWorkers(t *testing.T) {
 			return "sha256:abc", nil
 		}
 		w.start()
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		assert.Equal(t, 2, w.runtime.most)
 		assert.EqualValues(t, 5, w.get().Status.Succeeded)
 	})
@@ -291,7 +292,7 @@ func TestOtherNodesAreNotWatched(t *testing.T) {
 		wants("redis", tag("1"))(other)
 		_, err := w.client.AppsV1beta1().NodeImages().Create(t.Context(), other, metav1.CreateOptions{})
 		require.NoError(t, err)
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		assert.Equal(t, []string{"nginx:1"}, w.runtime.asked())
 	})
 }
@@ -308,7 +309,7 @@ func TestAPullThatIsStoppedBeginsAgain(t *testing.T) {
 		assert.Empty(t, w.told())
 
 		w.runtime.answers(nil)
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		w.start()
 		after := w.report("nginx", "1")
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, after.Phase)
@@ -330,7 +331,7 @@ func TestStatusWritesAreRare(t *testing.T) {
 			return "sha256:abc", nil
 		}
 		w.start()
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		assert.EqualValues(t, 100, w.get().Status.Succeeded)
 		assert.LessOrEqual(t, w.writes(), 5+30, "the first five, then one in two seconds")
 	})
@@ -345,7 +346,7 @@ func TestFailedStatusWriteIsRetried(t *testing.T) {
 		})
 		w.start()
 		assert.Empty(t, w.get().Status.ImageStatuses)
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("nginx", "1").Phase)
 		assert.Len(t, w.runtime.asked(), 1)
 	})
@@ -370,7 +371,7 @@ func TestFinishedPullsLeaveNoState(t *testing.T) {
 	}
 	inWorld(t, wants("nginx", tags...), func(w *world) {
 		w.start()
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		require.EqualValues(t, 256, w.get().Status.Succeeded)
 		assert.Empty(t, w.controller.pulls)
 		assert.Nil(t, w.controller.secrets.known)

@@ -23,6 +23,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/nodeagent/agenttest"
 	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 )
@@ -166,23 +167,15 @@ func (w *world) start() {
 	c, err := New(w.config)
 	require.NoError(w.t, err)
 	w.controller = c
-	ctx, cancel := context.WithCancel(klog.NewContext(w.t.Context(), ktesting.NewLogger(w.t, ktesting.NewConfig(ktesting.Verbosity(2)))))
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx) }()
+	ctx := klog.NewContext(w.t.Context(), ktesting.NewLogger(w.t, ktesting.NewConfig(ktesting.Verbosity(2))))
+	end := agenttest.Run(ctx, w.t, c.Run)
 	w.stop = func() {
 		began := time.Now()
-		cancel()
-		assert.NoError(w.t, <-done)
+		end()
 		assert.Less(w.t, time.Since(began), 5*time.Second, "it ends soon")
 		w.stop = func() {}
 	}
-	w.pass(time.Second)
-}
-
-// pass advances the clock by d.
-func (w *world) pass(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
+	agenttest.Pass(time.Second)
 }
 
 // holds replaces the existing Secrets.
@@ -206,7 +199,7 @@ func (w *world) change(edit func(*v1beta1.NodeImage)) {
 	edit(image)
 	_, err := w.client.AppsV1beta1().NodeImages().Update(w.t.Context(), image, metav1.UpdateOptions{})
 	require.NoError(w.t, err)
-	w.pass(time.Second)
+	agenttest.Pass(time.Second)
 }
 
 // report returns the status of a tag, or an empty status.

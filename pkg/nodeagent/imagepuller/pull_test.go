@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/nodeagent/agenttest"
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 )
 
@@ -48,7 +49,7 @@ func TestAttemptsAreLimited(t *testing.T) {
 			inWorld(t, wants("nginx", test.tag), func(w *world) {
 				w.runtime.answers(test.pull)
 				w.start()
-				w.pass(2 * time.Hour)
+				agenttest.Pass(2 * time.Hour)
 				report := w.report("nginx", test.tag.Tag)
 				assert.Equal(t, v1beta1.ImagePhaseFailed, report.Phase)
 				assert.Contains(t, report.Message, test.wantMessage)
@@ -58,7 +59,7 @@ func TestAttemptsAreLimited(t *testing.T) {
 				}
 				assert.Zero(t, report.Progress)
 				assert.EqualValues(t, 1, w.get().Status.Failed)
-				w.pass(2 * time.Hour)
+				agenttest.Pass(2 * time.Hour)
 				assert.Len(t, w.runtime.asked(), test.wantAttempts, "it is over")
 			})
 		})
@@ -69,13 +70,13 @@ func TestFailedAttemptIsReported(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1", tries(600, 5))), func(w *world) {
 		w.runtime.answers(refuse)
 		w.start()
-		w.pass(4 * time.Second)
+		agenttest.Pass(4 * time.Second)
 		report := w.report("nginx", "1")
 		assert.Equal(t, v1beta1.ImagePhasePulling, report.Phase)
 		assert.Equal(t, "attempt 3 of 6 failed, the next one is in 4s: the registry cannot be reached: "+
 			"dial tcp 10.0.0.1:443: connect: connection refused", report.Message)
 		w.runtime.answers(nil)
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		report = w.report("nginx", "1")
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, report.Phase)
 		assert.Empty(t, report.Message)
@@ -89,9 +90,9 @@ func TestTheDeadlineEndsItAll(t *testing.T) {
 			inWorld(t, wants("nginx", tag("1", tries(50, 100), deadline)), func(w *world) {
 				w.runtime.answers(pull)
 				w.start()
-				w.pass(58 * time.Second)
+				agenttest.Pass(58 * time.Second)
 				assert.Equal(t, v1beta1.ImagePhasePulling, w.report("nginx", "1").Phase)
-				w.pass(10 * time.Second)
+				agenttest.Pass(10 * time.Second)
 				report := w.report("nginx", "1")
 				assert.Equal(t, v1beta1.ImagePhaseFailed, report.Phase)
 				assert.Equal(t, "pulling exceeds the activeDeadlineSeconds", report.Message)
@@ -215,7 +216,7 @@ func TestAPIOutageUsesNoAttempts(t *testing.T) {
 		assert.Equal(t, "trying again in 5s: failed to read the pull secrets: get: the server is currently unable to handle the request",
 			report.Message)
 		assert.Empty(t, w.runtime.asked())
-		w.pass(2 * time.Minute)
+		agenttest.Pass(2 * time.Minute)
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("example.com/app", "1").Phase)
 		assert.Len(t, w.runtime.asked(), 1)
 	})
@@ -233,7 +234,7 @@ func TestSecretsAreReadAgainAfterAFailure(t *testing.T) {
 		w.start()
 		require.Equal(t, v1beta1.ImagePhasePulling, w.report("example.com/app", "1").Phase)
 		w.holds(secret("s", "example.com", "right"))
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("example.com/app", "1").Phase)
 	})
 }
@@ -253,7 +254,7 @@ func TestNextAttemptUsesChangesWithoutANewVersion(t *testing.T) {
 			spec.PullSecrets = []v1beta1.ReferenceObject{{Namespace: "kruise-daemon-config", Name: "s"}}
 			n.Spec.Images["example.com/app"] = spec
 		})
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("example.com/app", "1").Phase)
 		assert.Less(t, len(w.runtime.asked()), 5)
 	})
@@ -279,7 +280,7 @@ func TestImagePresentBeforeARetryIsNotPulled(t *testing.T) {
 		w.runtime.answers(refuse)
 		w.start()
 		w.runtime.has("sha256:here", "docker.io/library/nginx:1")
-		w.pass(time.Minute)
+		agenttest.Pass(time.Minute)
 		assert.Equal(t, "nginx@sha256:here", w.report("nginx", "1").ImageID)
 		assert.LessOrEqual(t, len(w.runtime.asked()), 2)
 	})

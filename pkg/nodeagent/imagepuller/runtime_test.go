@@ -17,6 +17,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/nodeagent/agenttest"
 	"kruise.io/kruise/pkg/nodeagent/cluster/clustertest"
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 	"kruise.io/kruise/pkg/nodeagent/cri"
@@ -50,13 +51,8 @@ func TestPullsContinueWhenTheSocketReturns(t *testing.T) {
 		Secrets: func(context.Context) ([]corev1.Secret, error) { return nil, nil },
 	})
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx) }()
-	defer func() {
-		cancel()
-		assert.NoError(t, <-done)
-	}()
+	ctx := t.Context()
+	defer agenttest.Run(ctx, t, c.Run)()
 	report := func(c require.TestingT) *v1beta1.ImageTagStatus {
 		got, err := client.AppsV1beta1().NodeImages().Get(ctx, node, metav1.GetOptions{})
 		require.NoError(c, err)

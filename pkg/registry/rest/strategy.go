@@ -94,7 +94,7 @@ func (s *strategy[T]) validateChange(
 	ctx context.Context, obj, old runtime.Object, judge func(obj, old T) field.ErrorList,
 ) field.ErrorList {
 	stored := func() field.ErrorList { return s.values.Validate(old) }
-	errs := rules.WithoutStored(s.values.Validate(obj), stored)
+	errs := rules.WithoutStored(obj, old, s.values.Validate(obj), stored)
 	if len(errs) == 0 {
 		errs = judge(obj.(T), old.(T))
 	}

@@ -24,7 +24,7 @@ func (k *Kind[T]) TakeTurns(storages map[string]genericrest.Storage, turns Turns
 	}
 }
 
-// Create implements rest.Creater. Admission runs in the same turn as the write.
+// Create creates an object. Admission runs in the same turn as the write.
 func (s *store[T]) Create(
 	ctx context.Context, obj runtime.Object, validate genericrest.ValidateObjectFunc, options *metav1.CreateOptions,
 ) (runtime.Object, error) {
@@ -36,7 +36,7 @@ func (s *store[T]) Create(
 	return s.Store.Create(ctx, obj, validate, options)
 }
 
-// Update implements rest.Updater. Admission runs in the same turn as the write.
+// Update changes an object, or creates it. Admission runs in the same turn as the write.
 func (s *store[T]) Update(
 	ctx context.Context, name string, objInfo genericrest.UpdatedObjectInfo, validateCreate genericrest.ValidateObjectFunc,
 	validateUpdate genericrest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions,

@@ -34,7 +34,7 @@ func (o *turnsOf) Take(ctx context.Context, _ string) (context.Context, func(), 
 	if o.lost != nil {
 		end(o.lost)
 	}
-	return turn, func() { <-o.token }, nil
+	return turn, func() { end(nil); <-o.token }, nil
 }
 
 // exclusive returns the storages of a kind whose writes take turns.
@@ -56,7 +56,7 @@ func TestAdmissionSeesWhatOthersWrote(t *testing.T) {
 		samples, ctx := exclusive(t, &turnsOf{})
 		alone := func(ctx context.Context, _ runtime.Object) error {
 			_, err := samples.Get(ctx, "demo", &metav1.GetOptions{})
-			time.Sleep(time.Second) // The others reach admission meanwhile, if they may.
+			time.Sleep(time.Second) //nolint:forbidigo // The others reach admission meanwhile, if they may: the time of synctest.
 			if apierrors.IsNotFound(err) {
 				return nil
 			}

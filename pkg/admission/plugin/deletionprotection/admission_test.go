@@ -22,12 +22,12 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/testutil"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/admission/protectionlog"
+	"kruise.io/kruise/pkg/admission/refusals"
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/features"
@@ -281,14 +281,14 @@ func TestProtectionCanOutweighTheNamespace(t *testing.T) {
 
 // Case deletion-protection 17.
 func TestRefusalsAreCountedAndWrittenDown(t *testing.T) {
-	value := func(counter *metrics.CounterVec, object string) float64 {
+	value := func(counter *refusals.Counter, object string) float64 {
 		counted, err := testutil.GetCounterMetricValue(counter.WithLabelValues(object, "jane"))
 		require.NoError(t, err)
 		return counted
 	}
 	clonesets := apps.Resource("clonesets").WithVersion("v1beta1")
 	tests := map[string]struct {
-		counter *metrics.CounterVec
+		counter *refusals.Counter
 		object  string
 		request request
 		line    string

@@ -7,10 +7,10 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 
 	"kruise.io/kruise/pkg/admission/protectionlog"
+	"kruise.io/kruise/pkg/admission/refusals"
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
@@ -25,18 +25,14 @@ func refusal(protection, reason string) error {
 
 // The metric labels name user objects. A series exists only after a refusal.
 var (
-	namespaceRefusals  = newCounter("namespace_deletion_protection", "Number of refused namespace deletions.", "name")
-	definitionRefusals = newCounter("crd_deletion_protection", "Number of refused CustomResourceDefinition deletions.", "name")
-	workloadRefusals   = newCounter("workload_deletion_protection", "Number of refused workload deletions.", "kind_namespace_name")
+	namespaceRefusals  = refusals.NewCounter("namespace_deletion_protection", "Number of refused namespace deletions.", "name")
+	definitionRefusals = refusals.NewCounter("crd_deletion_protection", "Number of refused CustomResourceDefinition deletions.", "name")
+	workloadRefusals   = refusals.NewCounter("workload_deletion_protection", "Number of refused workload deletions.", "kind_namespace_name")
 )
-
-func newCounter(name, help, object string) *metrics.CounterVec {
-	return metrics.NewCounterVec(&metrics.CounterOpts{Name: name, Help: help, StabilityLevel: metrics.ALPHA}, []string{object, "username"})
-}
 
 // RegisterMetrics registers the counters. Only the first call has an effect.
 var RegisterMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(namespaceRefusals, definitionRefusals, workloadRefusals)
+	legacyregistry.MustRegister(namespaceRefusals.CounterVec, definitionRefusals.CounterVec, workloadRefusals.CounterVec)
 })
 
 // record counts a refusal and writes it to the protection log.
@@ -44,11 +40,11 @@ func (p *Plugin) record(ctx context.Context, kind kind, object metav1.Object, us
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch kind.name {
 	case "Namespace":
-		namespaceRefusals.WithLabelValues(name, user).Inc()
+		namespaceRefusals.Count(name, user)
 	case "CustomResourceDefinition":
-		definitionRefusals.WithLabelValues(name, user).Inc()
+		definitionRefusals.Count(name, user)
 	default:
-		workloadRefusals.WithLabelValues(strings.Join([]string{kind.name, namespace, name}, "_"), user).Inc()
+		workloadRefusals.Count(strings.Join([]string{kind.name, namespace, name}, "_"), user)
 	}
 	p.Log.Write(ctx, protectionlog.Entry{
 		Event: protectionlog.DeletionProtection, Kind: kind.name, Namespace: namespace, Name: name, UserAgent: user,

@@ -3,7 +3,6 @@ package podunavailablebudget
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -371,7 +370,7 @@ func TestAPodThatItsWorkloadSelectsByScale(t *testing.T) {
 
 // A refusal appears in events on both objects, in the metric and in the protection log.
 func TestTracesOfARefusal(t *testing.T) {
-	refusals.Reset()
+	refused.Reset()
 	w := newWorld(t, 0, "")
 	require.Error(t, w.ask(deletion(newPod())))
 	require.Len(t, w.events.Events, 2)
@@ -380,20 +379,11 @@ func TestTracesOfARefusal(t *testing.T) {
 		assert.Contains(t, event, "Warning PubPreventPodDeletion")
 		assert.Contains(t, event, "ns/b")
 	}
-	value, err := testutil.GetCounterMetricValue(refusals.WithLabelValues("CloneSet_ns_c", "jane"))
+	value, err := testutil.GetCounterMetricValue(refused.WithLabelValues("CloneSet_ns_c", "jane"))
 	require.NoError(t, err)
 	assert.InDelta(t, 1, value, 0)
 	assert.JSONEq(t, `{"Event":"PodUnavailableBudget","Kind":"Pod","Namespace":"ns","Name":"p","UserAgent":"jane"}`, w.log.String())
 	assert.Equal(t, "unknown_ns_p", workloadLabel(newPod(func(p *corev1.Pod) { p.OwnerReferences = nil })))
-}
-
-func TestUsersAreBounded(t *testing.T) {
-	n := &names{known: map[string]bool{}}
-	for i := range mostUsers {
-		assert.Equal(t, fmt.Sprint(i), n.label(fmt.Sprint(i)))
-	}
-	assert.Equal(t, "other", n.label("one more"))
-	assert.Equal(t, "0", n.label("0"))
 }
 
 func TestUnrelatedRequestsAreAllowed(t *testing.T) {

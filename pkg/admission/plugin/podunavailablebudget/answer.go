@@ -46,7 +46,7 @@ func (p *Plugin) trace(
 	if info := attributes.GetUserInfo(); info != nil {
 		user = info.GetName()
 	}
-	refused(workloadLabel(pod), user)
+	refused.Count(workloadLabel(pod), user)
 	p.log.Write(ctx, protectionlog.Entry{
 		Event: protectionlog.PodUnavailableBudget, Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UserAgent: user,
 	})

@@ -33,7 +33,7 @@ func (p *Plugin) checkOthers(ctx context.Context, set, old *apps.SidecarSet) (fi
 		if err != nil {
 			return nil, err
 		}
-		errs = rules.WithoutStored(errs, func() field.ErrorList { return stored })
+		errs = rules.WithoutStored(set, old, errs, func() field.ErrorList { return stored })
 	}
 	if old == nil || set.Annotations[pub.SidecarSetCanaryKey] != old.Annotations[pub.SidecarSetCanaryKey] {
 		errs = append(errs, checkBase(set, others)...)

@@ -236,3 +236,25 @@ func TestErrorsInV1alpha1(t *testing.T) {
 
 // maxInt32 is the progress deadline that turns the condition off.
 const maxInt32 = math.MaxInt32
+
+// A container that is added before the one with the mistake changes its index, and not its name.
+func TestAnOldMistakeMayMoveWithinItsList(t *testing.T) {
+	containers := func(list ...corev1.Container) *apps.CloneSet {
+		return changed(func(spec *apps.CloneSetSpec, _ *apps.RollingUpdateCloneSetStrategy) {
+			spec.Template.Spec.Containers = list
+		})
+	}
+	container := func(name string, port int32) corev1.Container {
+		return corev1.Container{Name: name, Image: "demo:v1", Ports: []corev1.ContainerPort{{ContainerPort: port, Protocol: corev1.ProtocolTCP}}}
+	}
+	stored := containers(container("main", 70000))
+	require.NotEmpty(t, validation.ValidateCloneSet(stored))
+	added := validation.ValidateCloneSetUpdate(containers(container("new", 80), container("main", 70000)), stored)
+	fresh := validation.ValidateCloneSetUpdate(containers(container("new", 70000), container("main", 80)), stored)
+	inPlace := validation.ValidateCloneSetUpdate(containers(container("main", 70000)), stored)
+	for _, err := range append(added, inPlace...) {
+		require.NotContains(t, err.Field, "ports[0].containerPort", "%v", err)
+	}
+	require.NotEmpty(t, fresh)
+	require.Equal(t, "spec.template.spec.containers[0].ports[0].containerPort", fresh[len(fresh)-1].Field)
+}
