@@ -84,7 +84,8 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 	}
 	if len(missing) > 0 {
 		r.recorder.Eventf(job, corev1.EventTypeWarning, "MissingPullSecret",
-			"Secret %v not found in namespace %s, so nodes pull without it; create it while the job runs", missing, job.Namespace)
+			"cannot read Secrets %v in namespace %s, so nodes pull without them; create them or grant access while the job runs",
+			missing, job.Namespace)
 	}
 	now := r.clock.Now()
 	c := count(chosen, job.UID, ref, secrets)

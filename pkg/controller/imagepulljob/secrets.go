@@ -70,7 +70,7 @@ func (c *copies) sync(ctx context.Context, job *v1beta1.ImagePullJob) (refs []v1
 			found.missing = append(found.missing, name)
 			continue
 		case apierrors.IsForbidden(err): // The administrator limits the namespaces whose Secrets are read.
-			found.missing = append(found.missing, name+" that the manager may read")
+			found.missing = append(found.missing, name+" (access denied)")
 			continue
 		}
 		if err != nil {
