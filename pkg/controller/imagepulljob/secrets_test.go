@@ -138,7 +138,7 @@ func TestASecretThatMayNotBeReadHoldsNothingUp(t *testing.T) {
 	assert.Equal(t, []string{"n1"}, w.unfinished())
 	events := w.Events()
 	require.Len(t, events, 1)
-	assert.Contains(t, events[0], "Secret [s that the manager may read] not found in namespace ns")
+	assert.Contains(t, events[0], "cannot read Secrets [s (access denied)] in namespace ns, so nodes pull without them")
 }
 
 // Case image-predownload 31.
@@ -148,7 +148,7 @@ func TestMissingSecretDoesNotDelayTheJob(t *testing.T) {
 	assert.Equal(t, []string{"n1"}, w.unfinished())
 	events := w.Events()
 	require.Len(t, events, 1)
-	assert.Contains(t, events[0], "Warning MissingPullSecret Secret [s] not found in namespace ns, so nodes pull without it")
+	assert.Contains(t, events[0], "Warning MissingPullSecret cannot read Secrets [s] in namespace ns, so nodes pull without them")
 	w.Clock.SetTime(now.Add(secretsCheck))
 	w.step("a")
 	assert.Empty(t, w.Events(), "it is said once")
