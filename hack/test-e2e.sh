@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the e2e suite on the cluster of "make up". usage: test-e2e.sh [go test flags]
-# Beside the real nodes there is a simulated one, so that KWOK runs for those that tests make.
-# The cluster goes at the end unless it was up before; after a failure its logs stay in .local/log.
+# The cluster has one simulated node, so that KWOK runs for the nodes that tests create.
+# The script stops the cluster at the end, unless the cluster ran before. After a failure, the logs are in .local/log.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
