@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -27,8 +28,8 @@ func twoServers(t *testing.T) (servers []*server, store etcd) {
 		endpoints = append(endpoints, m.client)
 	}
 	gates := slices.DeleteFunc(slices.Clone(env.server.args), func(arg string) bool { return !strings.HasPrefix(arg, "--feature-gates") })
-	for _, name := range []string{"budgets-a", "budgets-b"} {
-		servers = append(servers, alone(t, name, append(gates, "--etcd-servers="+strings.Join(endpoints, ","))...))
+	for _, name := range []string{"a", "b"} {
+		servers = append(servers, alone(t, strings.ToLower(t.Name())+"-"+name, append(gates, "--etcd-servers="+strings.Join(endpoints, ","))...))
 	}
 	require.NoError(t, applyService(t.Context(), servers[0].port, servers[1].port))
 	t.Cleanup(func() {
@@ -57,7 +58,7 @@ func startMembers(t *testing.T, count int) (all etcd) {
 	}
 	for _, m := range all {
 		m.args = []string{
-			"--name=" + m.name, "--data-dir=" + filepath.Join(env.dir, "budgets-etcd", m.name),
+			"--name=" + m.name, "--data-dir=" + filepath.Join(env.dir, t.Name(), m.name),
 			"--listen-client-urls=" + m.client, "--advertise-client-urls=" + m.client, "--listen-peer-urls=" + m.peer,
 			"--initial-advertise-peer-urls=" + m.peer, "--initial-cluster=" + strings.Join(peers, ","), "--log-level=error", "--unsafe-no-fsync",
 		}
@@ -100,7 +101,9 @@ func leads(t *testing.T, endpoint string) bool {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Context: t.Context()})
 	require.NoError(t, err)
 	defer func() { _ = client.Close() }()
-	status, err := client.Status(t.Context(), endpoint)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // A member without a peer does not answer.
+	defer cancel()
+	status, err := client.Status(ctx, endpoint)
 	return err == nil && status.Leader == status.Header.MemberId
 }
 
