@@ -141,7 +141,7 @@ func TestTheNextContainerWaitsForPostStart(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	slow := replaced(ordered, "replicas: 2", "replicas: 1", "        readinessProbe:",
-		"        lifecycle: {postStart: {sleep: {seconds: 10}}}\n        readinessProbe:")
+		"        lifecycle: {postStart: {sleep: {seconds: 4}}}\n        readinessProbe:")
 	e.apply(slow)
 	e.ready("web", 1)
 	old := e.pods("web")[0]
@@ -158,7 +158,8 @@ func TestTheNextContainerWaitsForPostStart(t *testing.T) {
 	started := statusOf(&pod, "side").State.Running.StartedAt
 	ended := statusOf(&pod, "main").LastTerminationState.Terminated
 	require.NotNil(t, ended)
-	assert.GreaterOrEqual(t, ended.FinishedAt.Sub(started.Time), 10*time.Second, "the old instance ran until the hook was over")
+	assert.GreaterOrEqual(t, ended.FinishedAt.Sub(started.Time), 3*time.Second,
+		"the old instance ran until the hook of 4 s was over; times have whole seconds")
 	assert.Equal(t, [][]string{{"side"}, {"main"}}, batchesOf(t, &pod))
 	for _, seen := range history() {
 		main, side := statusOf(&seen.Pod, "main"), statusOf(&seen.Pod, "side")
