@@ -30,13 +30,19 @@ type election struct {
 	result          chan error
 	stop            context.CancelCauseFunc
 	// lost makes renewals of the Lease fail.
-	lost atomic.Bool
+	lost *atomic.Bool
 }
 
 // lead starts a replica and waits until it leads.
 func lead(t *testing.T) *election {
 	t.Helper()
-	e := replica(t, "me", fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}))
+	kube := fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}})
+	lost := &atomic.Bool{}
+	kube.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return lost.Load(), nil, assert.AnError
+	})
+	e := replica(t, "me", kube)
+	e.lost = lost
 	<-e.working
 	return e
 }
@@ -45,9 +51,6 @@ func lead(t *testing.T) *election {
 func replica(t *testing.T, identity string, kube *fake.Clientset) *election {
 	t.Helper()
 	e := &election{kube: kube, finish: make(chan struct{}), working: make(chan struct{}), result: make(chan error, 1)}
-	e.kube.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return e.lost.Load(), nil, assert.AnError
-	})
 	busy := reconcile.New("busy", reconcile.Options{}, func(context.Context, types.NamespacedName) (reconcile.Result, error) {
 		close(e.working)
 		<-e.finish
