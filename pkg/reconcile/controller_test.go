@@ -107,6 +107,31 @@ func TestFailureIsRetriedBeforeTheDueTime(t *testing.T) {
 	})
 }
 
+// TestEventsDoNotLengthenTheRetryDelay lets every reconcile fail, with an event every 100 ms, for ten seconds. The failures that
+// events cause must not count, or the delay would have grown to 1,000 seconds.
+func TestEventsDoNotLengthenTheRetryDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin, outage := time.Now(), 10*time.Second
+		var recovered time.Duration
+		c := New("test", Options{Workers: 1}, func(context.Context, types.NamespacedName) (Result, error) {
+			if time.Since(begin) < outage {
+				return Result{}, errors.New("not yet")
+			}
+			recovered = time.Since(begin)
+			return Result{}, nil
+		})
+		go func() {
+			for time.Since(begin) < outage {
+				c.Add(key)
+				<-time.After(100 * time.Millisecond)
+			}
+		}()
+		runFor(t, c, time.Hour)
+		assert.Positive(t, recovered)
+		assert.LessOrEqual(t, recovered, 2*outage+time.Second, "the wait is not longer than the outage")
+	})
+}
+
 func TestAnOutageDoesNotGrowTheDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin, calls := time.Now(), 0

@@ -14,7 +14,7 @@ import (
 type Options struct {
 	// Workers is the number of keys that are reconciled concurrently. Zero means 3.
 	Workers int
-	// BaseDelay is the first retry delay of a key. It doubles with each failure, up to MaxDelay.
+	// BaseDelay is the first retry delay of a key. It doubles with each retry that fails, up to MaxDelay.
 	BaseDelay, MaxDelay time.Duration
 	// QPS and BucketSize limit the retries of all keys together. QPS is in retries per second.
 	QPS        float64
@@ -46,13 +46,13 @@ func (o Options) clock() clock.WithTicker {
 }
 
 func (o Options) rateLimiter() workqueue.TypedRateLimiter[types.NamespacedName] {
-	return workqueue.NewTypedMaxOfRateLimiter(
+	return newRetries(workqueue.NewTypedMaxOfRateLimiter(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](
 			orDefault(o.BaseDelay, defaultBaseDelay), orDefault(o.MaxDelay, defaultMaxDelay)),
 		&workqueue.TypedBucketRateLimiter[types.NamespacedName]{
 			Limiter: rate.NewLimiter(rate.Limit(orDefault(o.QPS, defaultQPS)), orDefault(o.BucketSize, defaultBucketSize)),
 		},
-	)
+	), o.clock())
 }
 
 func orDefault[T int | float64 | time.Duration](value, fallback T) T {
