@@ -85,7 +85,7 @@ func (r *reviewREST) Create(
 	judge := r.validate
 	if r.route.Mutates {
 		judge = func(ctx context.Context, attributes admission.Attributes) error {
-			return r.mutate(ctx, attributes, request.Object.Raw, response)
+			return r.mutate(ctx, attributes, response)
 		}
 	}
 	if err := judge(ctx, attributes); err != nil {
@@ -104,25 +104,24 @@ func refuses(err error) bool {
 	return errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError
 }
 
-// mutate runs the mutating plugins one after the other. The answer contains all changes, or none after an error.
-func (r *reviewREST) mutate(
-	ctx context.Context, attributes admission.Attributes, raw []byte, response *admissionv1.AdmissionResponse,
-) error {
-	object := attributes.GetObject()
-	if object == nil {
+// mutate answers with the operations of the plugins that patch. After an error, there is no patch.
+func (r *reviewREST) mutate(ctx context.Context, attributes admission.Attributes, response *admissionv1.AdmissionResponse) error {
+	if attributes.GetObject() == nil {
 		return apierrors.NewBadRequest("request.object: must be set")
 	}
-	before := object.DeepCopyObject()
+	var operations []Operation
 	for _, plugin := range r.plugins {
-		mutator, ok := plugin.(admission.MutationInterface)
+		patcher, ok := plugin.(Patcher)
 		if !ok || !plugin.Handles(attributes.GetOperation()) {
 			continue
 		}
-		if err := mutator.Admit(ctx, attributes, interfaces); err != nil {
+		added, err := patcher.Patch(ctx, attributes)
+		if err != nil {
 			return err
 		}
+		operations = append(operations, added...)
 	}
-	changes, err := patch(raw, before, object)
+	changes, err := encode(operations)
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
