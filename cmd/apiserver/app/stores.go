@@ -15,6 +15,7 @@ import (
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/apiserver"
+	"kruise.io/kruise/pkg/apiserver/effects"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 	"kruise.io/kruise/pkg/registry/policy"
@@ -24,15 +25,20 @@ import (
 // that the plugins requested have synced, because a budget that is not in the cache protects nothing. The caches sync
 // after the store is open. Until then each plugin follows its own rule for an outage.
 func openStores(config *apiserver.Config, kruise versioned.Interface, host kubernetes.Interface, namespace string) (
-	*initializer.Stores, error) {
+	_ *initializer.Stores, err error) {
 	budgets := policy.NewBudgets()
 	config.Backends.Budgets = budgets
 	ours := externalversions.NewSharedInformerFactory(kruise, 0)
 	revisions := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithNamespace(namespace),
 		informers.WithTweakListOptions(func(options *metav1.ListOptions) { options.LabelSelector = pub.SidecarSetNameKey }))
 	stored := revisions.Apps().V1().ControllerRevisions().Informer()
+	config.Effects, err = effects.New(ours.Apps().V1beta1().SidecarSets().Informer(),
+		config.Generic.SharedInformerFactory.Core().V1().Namespaces().Informer(), []string{metav1.NamespaceSystem, namespace})
+	if err != nil {
+		return nil, err
+	}
 	var synced atomic.Bool
-	err := config.Generic.AddPostStartHook("start-kruise-informers", func(context genericapiserver.PostStartHookContext) error {
+	err = config.Generic.AddPostStartHook("start-kruise-informers", func(context genericapiserver.PostStartHookContext) error {
 		// Only Pods that get a stored revision wait for these.
 		revisions.Start(context.Done())
 		// Do not block the hook, because the hook is part of /livez and the store may stay closed for a long time.
