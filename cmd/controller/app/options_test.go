@@ -63,7 +63,8 @@ func TestEveryFlagOfExistingManifestsIsAccepted(t *testing.T) {
 	assert.True(t, o.ScalingExcludePreparingDelete)
 	assert.Contains(t, o.ignored, "--allow-privileged")
 	assert.NotContains(t, o.ignored, "--cloneset-workers")
-	assert.Len(t, o.ignored, 21)
+	assert.NotContains(t, o.ignored, "--sidecarset-workers")
+	assert.Len(t, o.ignored, 20)
 }
 
 // Case configuration 2.

@@ -22,8 +22,9 @@ func sidecarSet(clock clock.PassiveClock) rest.AnyKind {
 	type set = apps.SidecarSet
 	return &rest.Kind[*set]{
 		Plural: "sidecarsets", Singular: "sidecarset", ClusterScoped: true,
-		Exclusive: true, // Two SidecarSets must not add the same container to a Pod.
-		Stored:    v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
+		Controlled: true,
+		Exclusive:  true, // Two SidecarSets must not add the same container to a Pod.
+		Stored:     v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *set { return &set{} }, NewList: func() runtime.Object { return &apps.SidecarSetList{} },
 		Spec: func(c *set) any { return &c.Spec }, Status: func(c *set) any { return &c.Status },
 		Default: func(c, old *set) {
