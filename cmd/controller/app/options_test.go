@@ -96,7 +96,7 @@ func TestPullControllersNeedTheNodeAgent(t *testing.T) {
 		gates string
 		want  []string
 	}{
-		"on":            {"", []string{"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller"}},
+		"on":            {"", []string{"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller", "sidecarset-controller"}},
 		"no agent":      {"KruiseDaemon=false", nil},
 		"no jobs":       {"ImagePullJobGate=false", []string{"nodeimage-controller"}},
 		"forced by use": {"ImagePullJobGate=false,PreDownloadImageForInPlaceUpdate=true", []string{"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller"}},
