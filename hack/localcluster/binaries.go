@@ -2,11 +2,9 @@ package localcluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,9 +19,8 @@ type tool struct {
 	module string
 }
 
-const kubernetesModule = "k8s.io/kubernetes"
-
-// tools returns the table of tools. hack/localcluster/binaries/go.mod pins their versions.
+// tools returns the table of tools. hack/localcluster/binaries/go.mod pins their versions. Config can choose another version of
+// Kubernetes.
 func tools() []tool {
 	return []tool{
 		{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", module: "go.etcd.io/etcd/server/v3"},
@@ -97,11 +94,21 @@ func (c *Cluster) buildTools(ctx context.Context, wanted func(name string) bool)
 	if err != nil {
 		return err
 	}
+	pinned := versions[kubernetesModule]
+	if c.cfg.KubernetesVersion != "" {
+		versions[kubernetesModule] = "v" + c.cfg.KubernetesVersion
+	}
 	for _, tool := range tools() {
 		if !wanted(tool.name) {
 			continue
 		}
-		if err := c.ensureTool(ctx, module, tool, versions[tool.module]); err != nil {
+		from := module
+		if tool.module == kubernetesModule && versions[kubernetesModule] != pinned {
+			if from, err = c.kubernetesTools(ctx); err != nil {
+				return err
+			}
+		}
+		if err := c.ensureTool(ctx, from, tool, versions[tool.module]); err != nil {
 			return err
 		}
 	}
@@ -143,15 +150,11 @@ func buildTool(ctx context.Context, module string, t tool, version, out string) 
 
 // toolVersions returns the required versions in a go.mod, by module.
 func toolVersions(ctx context.Context, goMod string) (map[string]string, error) {
-	out, err := exec.CommandContext(ctx, "go", "mod", "edit", "-json", goMod).Output()
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", goMod, err)
-	}
 	var parsed struct {
 		Require []struct{ Path, Version string }
 	}
-	if err := json.Unmarshal(out, &parsed); err != nil {
-		return nil, fmt.Errorf("read %s: %w", goMod, err)
+	if err := goJSON(ctx, "", &parsed, "mod", "edit", "-json", goMod); err != nil {
+		return nil, err
 	}
 	versions := map[string]string{}
 	for _, require := range parsed.Require {
