@@ -38,7 +38,17 @@ func tools() []tool {
 
 // Binary returns the path of a program, for example kubectl, etcd or kube-apiserver. Up creates the programs that run
 // in the cluster, and BuildBinaries any other.
-func (c *Cluster) Binary(name string) string { return filepath.Join(c.cfg.BinDir, name) }
+func (c *Cluster) Binary(name string) string {
+	if version := c.cfg.KubernetesVersion; version != "" && ofKubernetes(name) {
+		name += "@v" + version // The link has the default version, for other clusters of this checkout.
+	}
+	return filepath.Join(c.cfg.BinDir, name)
+}
+
+// ofKubernetes reports whether a program belongs to Kubernetes.
+func ofKubernetes(name string) bool {
+	return slices.ContainsFunc(tools(), func(t tool) bool { return t.name == name && t.module == kubernetesModule })
+}
 
 // initPath is the path of the program that holds the namespaces of the cluster and of its nodes.
 func (c *Cluster) initPath() string { return c.Binary(initProgram) }
@@ -120,12 +130,16 @@ func (c *Cluster) ensureTool(ctx context.Context, module string, t tool, version
 		return fmt.Errorf("build %s: %s/go.mod does not require %s", t.name, module, t.module)
 	}
 	cached := t.name + "@" + version
-	if !exists(c.Binary(cached)) {
+	path := filepath.Join(c.cfg.BinDir, cached)
+	if !exists(path) {
 		c.progress("building %s", cached)
-		if err := buildTool(ctx, module, t, version, c.Binary(cached)); err != nil {
+		if err := buildTool(ctx, module, t, version, path); err != nil {
 			return err
 		}
 		c.built.Add(1)
+	}
+	if c.Binary(t.name) == path {
+		return nil
 	}
 	if err := link(cached, c.Binary(t.name)); err != nil {
 		return fmt.Errorf("link %s: %w", t.name, err)
