@@ -56,6 +56,17 @@ func TestDataOutlivesTheProcess(t *testing.T) {
 	}
 }
 
+// reads waits until the server reads objects from etcd again. Its readiness check has another connection to etcd than its storage,
+// and may have reconnected first. A read that fails has no effect, but a write that fails would end the test.
+func (s *server) reads(t *testing.T, namespace string) {
+	t.Helper()
+	client := s.client(t, namespace)
+	eventually(t, func() bool {
+		_, err := client.List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+}
+
 // A process that ends tells its watches so and goes: its successor waits for the store.
 func TestOpenWatchesDoNotHoldTheProcess(t *testing.T) {
 	namespace := newNamespace(t)
@@ -117,6 +128,7 @@ func TestStoreComesBackAfterBeingAway(t *testing.T) {
 		_, err := s.get(t.Context(), "/readyz")
 		return err == nil
 	})
+	s.reads(t, namespace)
 	created.Spec.MinReadySeconds = 1
 	updated, err := client.Update(t.Context(), created, metav1.UpdateOptions{})
 	require.NoError(t, err)
