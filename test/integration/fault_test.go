@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 )
 
@@ -38,6 +39,16 @@ func (s *server) client(t *testing.T, namespace string) typed.CloneSetInterface 
 	config := rest.CopyConfig(env.config)
 	config.Host, config.CAFile, config.CAData, config.Insecure = s.url(), "", nil, true
 	return clientFor(t, config, namespace)
+}
+
+// clientset speaks to that server alone, without a limit of its own.
+func (s *server) clientset(t *testing.T) versioned.Interface {
+	t.Helper()
+	config := rest.CopyConfig(env.config)
+	config.Host, config.CAFile, config.CAData, config.Insecure, config.QPS = s.url(), "", nil, true, -1
+	client, err := versioned.NewForConfig(config)
+	require.NoError(t, err)
+	return client
 }
 
 func TestDataOutlivesTheProcess(t *testing.T) {
