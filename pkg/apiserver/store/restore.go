@@ -148,6 +148,11 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// Exists returns true if the directory holds a store, or a restored one that no start has used yet.
+func Exists(dir string) bool {
+	return exists(filepath.Join(dir, memberDir)) || exists(filepath.Join(dir, restoredDir))
+}
+
 // WaitForRestore returns ErrRestored when the directory holds a restored store that this member does not use. It returns nil when
 // ctx ends.
 func (e *Embedded) WaitForRestore(ctx context.Context) error {
