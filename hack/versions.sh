@@ -10,7 +10,7 @@ if [[ -e .local/kubeconfig ]]; then
 fi
 versions=("$@")
 if ((${#versions[@]} == 0)); then
-  versions=(1.30.9 1.32.10 1.34.4 1.35.4)
+  versions=(1.30.14 1.32.13 1.34.4 1.35.4)
 fi
 for version in "${versions[@]}"; do
   printf '\n== Kubernetes %s (%d s so far)\n' "$version" "$SECONDS"
