@@ -60,7 +60,7 @@ func installPolicy(t *testing.T, name string) {
 }
 
 // The controllers may patch every namespace, and the chart's policy leaves them two labels of it.
-func TestTheManagerChangesTwoLabelsOfNamespaces(t *testing.T) {
+func TestManagerChangesTwoLabelsOfNamespaces(t *testing.T) {
 	installPolicy(t, "kruise-manager-namespaces")
 	name := newNamespace(t)
 	manager, err := kubernetes.NewForConfig(as(t, "kruise-manager"))

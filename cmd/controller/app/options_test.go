@@ -96,7 +96,7 @@ func TestPullControllersNeedTheNodeAgent(t *testing.T) {
 		gates string
 		want  []string
 	}{
-		"on":            {"", []string{"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller", "sidecarset-controller"}},
+		"on":            {"", []string{"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller"}},
 		"no agent":      {"KruiseDaemon=false", nil},
 		"no jobs":       {"ImagePullJobGate=false", []string{"nodeimage-controller"}},
 		"forced by use": {"ImagePullJobGate=false,PreDownloadImageForInPlaceUpdate=true", []string{"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller"}},
@@ -117,7 +117,7 @@ func TestPullControllersNeedTheNodeAgent(t *testing.T) {
 func TestOnlyNamedKindsHaveAController(t *testing.T) {
 	all := []string{
 		"cloneset-controller", "containerrecreaterequest-controller", "podreadiness-controller", "podunavailablebudget-controller",
-		"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller",
+		"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller", "sidecarset-controller",
 	}
 	for value, want := range map[string][]string{
 		"":                                    all,
@@ -138,7 +138,7 @@ func TestOnlyNamedKindsHaveAController(t *testing.T) {
 }
 
 // Case configuration 7.
-func TestTheLeaseIsInTheNamespaceOfThePod(t *testing.T) {
+func TestLeaseIsInTheNamespaceOfThePod(t *testing.T) {
 	o, err := parse(t, map[string]string{"POD_NAMESPACE": "foo", "KRUISE_DAEMON_CONFIG_NS": "secrets"})
 	require.NoError(t, err)
 	assert.Equal(t, "foo", o.Election.Namespace)
