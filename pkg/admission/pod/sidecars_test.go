@@ -345,6 +345,7 @@ func TestUnconcernedPodGetsNoPatch(t *testing.T) {
 }
 
 // A Pod that a canary selects does not get the base of the canary.
+// Case sidecarset 44.
 func TestCanaryReplacesItsBase(t *testing.T) {
 	canary := newSet("canary", []string{"s"}, func(set *v1beta1.SidecarSet) {
 		set.Annotations["apps.kruise.io/sidecarset-canary"], set.Annotations["apps.kruise.io/sidecarset-base"] = "true", "base"
