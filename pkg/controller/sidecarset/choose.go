@@ -21,55 +21,69 @@ type choice struct {
 	refused []*corev1.Pod
 }
 
-// choose decides which Pods are upgraded now.
-func (v *view) choose() (*choice, error) {
-	strategy := &v.set.Spec.UpdateStrategy
+// sorted holds the Pods of a view by what may happen to them.
+type sorted struct {
+	all, eligible, refused []*corev1.Pod
+	// unavailable is how many Pods are updated and do not serve.
+	unavailable int
+	ready       map[*corev1.Pod]bool
+}
+
+// sort sorts the Pods. Pods that the update strategy does not select, or whose last upgrade is in progress, are in no list but all.
+func (v *view) sort() (*sorted, error) {
 	selector := labels.Everything()
-	if strategy.Selector != nil {
+	if strategy := &v.set.Spec.UpdateStrategy; strategy.Selector != nil {
 		var err error
 		if selector, err = metav1.LabelSelectorAsSelector(strategy.Selector); err != nil {
 			return nil, fmt.Errorf("updateStrategy.selector: %w", err)
 		}
 	}
-	chosen := &choice{}
-	all := make([]*corev1.Pod, 0, len(v.pods))
-	ready := map[*corev1.Pod]bool{}
-	var eligible []*corev1.Pod
-	unavailable := 0
+	s := &sorted{ready: map[*corev1.Pod]bool{}}
 	for i := range v.pods {
 		pod := &v.pods[i]
-		all = append(all, pod.Pod)
-		ready[pod.Pod] = pod.ready
+		s.all = append(s.all, pod.Pod)
+		s.ready[pod.Pod] = pod.ready
 		switch {
 		case pod.updated:
 			if !pod.ready || !pod.consistent {
-				unavailable++
+				s.unavailable++
 			}
 		case !selector.Matches(labels.Set(pod.Labels)):
 		case !pod.upgradable:
-			chosen.refused = append(chosen.refused, pod.Pod)
+			s.refused = append(s.refused, pod.Pod)
 		case !pod.applying:
-			eligible = append(eligible, pod.Pod)
+			s.eligible = append(s.eligible, pod.Pod)
 		}
 	}
-	ordered, err := ordering.ByStrategy(ordering.ForUpdate(eligible), all, strategy.PriorityStrategy, expand(strategy.ScatterStrategy, all))
+	return s, nil
+}
+
+// choose decides which Pods are upgraded now. A Pod that is not ready does not wait for others.
+func (v *view) choose() (*choice, error) {
+	strategy := &v.set.Spec.UpdateStrategy
+	s, err := v.sort()
 	if err != nil {
 		return nil, err
 	}
-	partition, err := rollout.Partition(strategy.Partition, len(all))
+	ordered, err := ordering.ByStrategy(ordering.ForUpdate(s.eligible), s.all, strategy.PriorityStrategy, expand(strategy.ScatterStrategy, s.all))
 	if err != nil {
 		return nil, err
 	}
-	limit, err := rollout.RoundedUp(strategy.MaxUnavailable, len(all), 1)
+	partition, err := rollout.Partition(strategy.Partition, len(s.all))
+	if err != nil {
+		return nil, err
+	}
+	limit, err := rollout.RoundedUp(strategy.MaxUnavailable, len(s.all), 1)
 	if err != nil {
 		return nil, fmt.Errorf("resolve maxUnavailable: %w", err)
 	}
+	chosen := &choice{refused: s.refused}
 	for _, pod := range ordered[:max(0, len(ordered)-partition)] {
-		if ready[pod] {
-			if unavailable >= limit {
+		if s.ready[pod] {
+			if s.unavailable >= limit {
 				break
 			}
-			unavailable++
+			s.unavailable++
 		}
 		chosen.upgrade = append(chosen.upgrade, pod)
 	}

@@ -23,7 +23,8 @@ import (
 const nameAttempts = 5
 
 // register makes the revision of the spec the newest one. It returns all revisions, oldest first, and the collision count.
-func (r *Reconciler) register(ctx context.Context, set *v1beta1.SidecarSet) (all []*appsv1.ControllerRevision, collisions int32, err error) {
+func (r *Reconciler) register(ctx context.Context, set *v1beta1.SidecarSet) (
+	all []*appsv1.ControllerRevision, collisions int32, err error) {
 	all, err = r.revisions(set.UID)
 	if err != nil {
 		return nil, 0, err

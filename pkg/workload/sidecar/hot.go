@@ -53,7 +53,9 @@ func serves(pod *corev1.Pod, container string) bool {
 	return ContainerReady(pod, container) && Consistent(pod, []string{container})
 }
 
-func annotate(pod *corev1.Pod, key, value string) { metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, value) }
+func annotate(pod *corev1.Pod, key, value string) {
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, value)
+}
 
 // flip is a container that must get the empty image, because the other one has taken over.
 type flip struct {
