@@ -110,7 +110,8 @@ func (f *Fixture) observed(deps controller.Deps) (all []cached) {
 	kube(corev1.SchemeGroupVersion, "nodes", "Node", core.Nodes())
 	kube(corev1.SchemeGroupVersion, "namespaces", "Namespace", core.Namespaces())
 	// Secrets are only cached in one namespace, because no controller may cache the Secrets of users.
-	kubeIn(pub.DaemonConfigNamespace, corev1.SchemeGroupVersion, "secrets", "Secret", deps.KubeInformers.InNamespace(pub.DaemonConfigNamespace).Core().V1().Secrets())
+	kubeIn(pub.DaemonConfigNamespace, corev1.SchemeGroupVersion, "secrets", "Secret",
+		deps.KubeInformers.InNamespace(pub.DaemonConfigNamespace).Core().V1().Secrets())
 	kube(appsv1.SchemeGroupVersion, "controllerrevisions", "ControllerRevision", deps.KubeInformers.Apps().V1().ControllerRevisions())
 	kubeIn(SystemNamespace, appsv1.SchemeGroupVersion, "controllerrevisions", "ControllerRevision",
 		deps.KubeInformers.InNamespace(SystemNamespace).Apps().V1().ControllerRevisions())

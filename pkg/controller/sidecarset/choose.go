@@ -65,7 +65,8 @@ func (v *view) choose() (*choice, error) {
 	if err != nil {
 		return nil, err
 	}
-	ordered, err := ordering.ByStrategy(ordering.ForUpdate(s.eligible), s.all, strategy.PriorityStrategy, expand(strategy.ScatterStrategy, s.all))
+	scatter := expand(strategy.ScatterStrategy, s.all)
+	ordered, err := ordering.ByStrategy(ordering.ForUpdate(s.eligible), s.all, strategy.PriorityStrategy, scatter)
 	if err != nil {
 		return nil, err
 	}

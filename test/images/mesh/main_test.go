@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -17,16 +16,14 @@ import (
 
 // Twenty processes take over from each other while a client sends requests. None is lost.
 func TestListenerIsHandedOver(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // It is closed at once.
+	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := free.Addr().String()
 	require.NoError(t, free.Close())
-	dir, err := os.MkdirTemp("", "mesh-") // The path of a socket is short.
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	handover := filepath.Join(dir, "socket")
+	handover := filepath.Join(dir, "so")
 	begin := func(name string) <-chan error {
 		serving, ended := filepath.Join(dir, name), make(chan error, 1)
 		go func() { ended <- run(ctx, address, handover, serving) }()
@@ -41,7 +38,7 @@ func TestListenerIsHandedOver(t *testing.T) {
 		client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 		for ctx.Err() == nil {
 			sent.Add(1)
-			response, err := client.Get("http://" + address) //nolint:noctx // Requests in flight at the end must not be canceled.
+			response, err := client.Get("http://" + address)
 			if err != nil {
 				lost.Add(1)
 				continue
