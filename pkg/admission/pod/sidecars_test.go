@@ -474,7 +474,9 @@ func TestStoredRevisionIsInjected(t *testing.T) {
 			} {
 				require.NoError(t, w.sidecars.revisions.known.Add(revision))
 			}
+			before := set.DeepCopy()
 			pod, err := w.tryCreate(newPod())
+			assert.Equal(t, before, set, "the object of the cache does not change")
 			if test.want == "" {
 				require.True(t, apierrors.IsForbidden(err), "%v", err)
 				assert.ErrorContains(t, err, "SidecarSet a injects a stored revision that does not exist")
@@ -665,4 +667,8 @@ func utc(records sidecar.Records) sidecar.Records {
 		records[name] = record
 	}
 	return records
+}
+
+func TestNamesInPathsAreEscaped(t *testing.T) {
+	assert.Equal(t, "a~1b~0c", pointer("a/b~c"))
 }

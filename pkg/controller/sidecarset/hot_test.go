@@ -127,3 +127,19 @@ func TestHotUpgradeKeepsItsBound(t *testing.T) {
 	w.settle(w.bound(2))
 	assert.Equal(t, [4]int32{6, 6, 6, 6}, w.counters())
 }
+
+// A pass that ends hot upgrades starts none: it has decided on Pods as they were before.
+func TestPassThatFlipsUpgradesNothing(t *testing.T) {
+	w := newWorld(t, hot, maxUnavailable(intstr.FromInt32(2)), partition(intstr.FromInt32(1)))
+	w.start(2)
+	w.settle()
+	w.edit(image("s:2"))
+	w.pass()
+	w.run()
+	w.edit(partition(intstr.FromInt32(0)))
+	w.pass()
+	assert.Equal(t, 1, w.count("s-1", "empty:1"))
+	assert.Equal(t, 1, w.count("s-2", "s:2"))
+	w.pass()
+	assert.Equal(t, 2, w.count("s-2", "s:2"))
+}

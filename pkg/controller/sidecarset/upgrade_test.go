@@ -299,6 +299,7 @@ func TestStaleCacheDoesNotUpgradeTwice(t *testing.T) {
 	})
 	require.NoError(t, w.passOverStaleCaches(), "the cache still shows all Pods at the old image")
 	assert.Equal(t, 1, w.count("s", "s:2"), "the Pod was read again")
+	assert.Equal(t, 1, conflicts, "and not written again")
 
 	require.NoError(t, w.Kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", fmt.Sprintf("web-%02d", upgraded)))
 	w.settle()
@@ -445,4 +446,38 @@ func TestPassesOverManyPodsAreSpaced(t *testing.T) {
 	w.edit(image("s:2"))
 	w.pass()
 	assert.Equal(t, 1, w.count("s", "s:2"))
+}
+
+// The first ready Pod that has to wait ends the walk: Pods behind it do not overtake it, even if they are not ready.
+func TestPodsDoNotOvertakeOneThatWaits(t *testing.T) {
+	w := newWorld(t, func(set *v1beta1.SidecarSet) {
+		set.Spec.UpdateStrategy.PriorityStrategy = &pub.UpdatePriorityStrategy{WeightPriority: []pub.UpdatePriorityWeightTerm{
+			{Weight: 1, MatchSelector: metav1.LabelSelector{MatchLabels: map[string]string{"first": "true"}}},
+		}}
+	})
+	w.start(3, func(pod *corev1.Pod) {
+		if pod.Name != "web-02" {
+			pod.Labels["first"] = "true"
+			return
+		}
+		pod.Status.Conditions[0].Status = corev1.ConditionFalse
+	})
+	w.edit(image("s:2"))
+	w.pass()
+	assert.Equal(t, 1, w.count("s", "s:2"))
+	assert.Equal(t, "s:1", w.images("s")[2])
+}
+
+// A Pod whose last upgrade the node has not noticed yet waits, as long as the container reports that it is ready.
+func TestUpgradeInProgressIsAwaited(t *testing.T) {
+	w := newWorld(t)
+	w.start(1)
+	w.settle()
+	w.edit(image("s:2"))
+	w.pass()
+	w.edit(image("s:3"))
+	w.pass()
+	assert.Equal(t, []string{"s:2"}, w.images("s"))
+	w.settle()
+	assert.Equal(t, []string{"s:3"}, w.images("s"))
 }
