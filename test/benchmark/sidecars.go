@@ -73,7 +73,8 @@ func (b *bench) sidecars(ctx context.Context, kruise versioned.Interface) error 
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(out, "SidecarSets that select the Pod\tp50 ms\tp99 ms\tadded p50\tp99\t")
 	for i, t := range times {
-		_, _ = fmt.Fprintf(out, "%s\t%.1f\t%.1f\t%+.1f\t%+.1f\t\n", shops[i].name, at(t, 50), at(t, 99), at(t, 50)-at(times[0], 50), at(t, 99)-at(times[0], 99))
+		_, _ = fmt.Fprintf(out, "%s\t%.1f\t%.1f\t%+.1f\t%+.1f\t\n", shops[i].name, at(t, 50), at(t, 99),
+			at(t, 50)-at(times[0], 50), at(t, 99)-at(times[0], 99))
 	}
 	if err := out.Flush(); err != nil {
 		return err
