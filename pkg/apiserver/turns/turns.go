@@ -22,14 +22,16 @@ var errLost = errors.New("the lock in etcd expired during the write")
 type Turns struct {
 	client *clientv3.Client
 	prefix string
-	lock   sync.Mutex
+	// ttl is leaseTTL, and shorter in tests. A server renews its lease three times in this time, and then learns if it was lost.
+	ttl  time.Duration
+	lock sync.Mutex
 	// local holds a token for each kind. The requests of one server wait here, and one of them competes in etcd.
 	local map[string]chan struct{}
 }
 
 // New returns Turns for all servers whose keys in etcd have the prefix. It does not connect.
 func New(client *clientv3.Client, prefix string) *Turns {
-	return &Turns{client: client, prefix: path.Join("/", prefix, "turns"), local: map[string]chan struct{}{}}
+	return &Turns{client: client, prefix: path.Join("/", prefix, "turns"), ttl: leaseTTL, local: map[string]chan struct{}{}}
 }
 
 // Take implements rest.Turns.
@@ -64,13 +66,13 @@ func (t *Turns) Take(ctx context.Context, kind string) (turn context.Context, do
 
 // acquire waits for the lock in etcd. The session holds it until it is closed.
 func (t *Turns) acquire(ctx context.Context, kind string) (*concurrency.Session, error) {
-	lease, err := t.client.Grant(ctx, int64(leaseTTL/time.Second))
+	lease, err := t.client.Grant(ctx, int64(t.ttl/time.Second))
 	if err != nil {
 		return nil, fmt.Errorf("get a lease of etcd: %w", err)
 	}
 	// The session outlives a request that is canceled, so that it can give the lock back.
 	session, err := concurrency.NewSession(t.client,
-		concurrency.WithLease(lease.ID), concurrency.WithTTL(int(leaseTTL/time.Second)), concurrency.WithContext(context.WithoutCancel(ctx)))
+		concurrency.WithLease(lease.ID), concurrency.WithTTL(int(t.ttl/time.Second)), concurrency.WithContext(context.WithoutCancel(ctx)))
 	if err != nil {
 		return nil, fmt.Errorf("keep a lease of etcd: %w", err)
 	}

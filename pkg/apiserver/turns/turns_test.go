@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,14 +44,19 @@ func withEtcd(run func() int) int {
 // newServers returns the turns of several servers on one etcd, and a client of it.
 func newServers(t *testing.T, count int) (servers []*Turns, client *clientv3.Client) {
 	t.Helper()
-	for range count + 1 {
-		var err error
-		client, err = clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = client.Close() })
-		servers = append(servers, New(client, t.Name()))
+	for range count {
+		servers = append(servers, New(newClient(t), t.Name()))
 	}
-	return servers[:count], client
+	return servers, newClient(t)
+}
+
+// newClient returns a client that is closed at the end of the test. The member waits seconds for open clients when it stops.
+func newClient(t *testing.T) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
 }
 
 // Each request reads a number and writes the next one. Requests that overlap would write the same number.
@@ -116,6 +122,7 @@ func TestRequestThatGivesUpLeavesTheTurnToOthers(t *testing.T) {
 // The lease of a server that was killed or cut off expires. A lease that was revoked is the same to the others.
 func TestLostTurnEnds(t *testing.T) {
 	servers, client := newServers(t, 2)
+	servers[0].ttl = 2 * time.Second // The shortest that etcd grants.
 	turn, done, err := servers[0].Take(t.Context(), "sidecarsets")
 	require.NoError(t, err)
 	require.NoError(t, turn.Err())
