@@ -72,9 +72,11 @@ func (c *cached) namespace() string {
 // New returns a fixture with the objects in it. gates is a value of the feature gates flag. Observe fills the caches.
 func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 	t.Helper()
+	// NewClientset tracks the owners of fields, for which it builds a REST mapper at each write. Controllers do not apply objects.
 	f := &Fixture{
-		Kube: kubefake.NewClientset(), Kruise: kruisefake.NewClientset(),
-		Clock: clocktesting.NewFakePassiveClock(Now), t: t, events: record.NewFakeRecorder(eventBuffer),
+		Kube:   kubefake.NewSimpleClientset(),
+		Kruise: kruisefake.NewSimpleClientset(),
+		Clock:  clocktesting.NewFakePassiveClock(Now), t: t, events: record.NewFakeRecorder(eventBuffer),
 	}
 	gate, err := features.New("")
 	require.NoError(t, err)
