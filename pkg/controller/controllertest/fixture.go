@@ -28,6 +28,7 @@ import (
 	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
@@ -46,10 +47,11 @@ type Fixture struct {
 	Caches *controller.Caches
 	Clock  *clocktesting.FakePassiveClock
 
-	t       testing.TB
-	events  *record.FakeRecorder
-	created int
-	caches  []cached
+	t          testing.TB
+	events     *record.FakeRecorder
+	created    int
+	caches     []cached
+	controller *reconcile.Controller
 }
 
 // cached is a resource that the fixture caches.
