@@ -61,6 +61,12 @@ func TestMovedStore(t *testing.T) {
 		"another prefix":            {external, with("--set", "storage.etcd.prefix=/k"), []string{"below the prefix /k"}},
 		"another namespace":         {embedded, []string{"--set", "installation.namespace=other"}, []string{"installation.namespace=kruise-system"}},
 		"the objects were moved":    {embedded, with("--set", "storage.objectsMoved=true"), nil},
+		"moved to etcd":             {embedded, with("--set", "storage.move=toEtcd"), nil},
+		"moved to the claim":        {external, with("--set", "storage.move=toEmbedded"), nil},
+		"the move is over":          {installed(t, with("--set", "storage.move=toEtcd")...), externalEtcd, nil},
+		"the move back is over":     {installed(t, with("--set", "storage.move=toEmbedded")...), nil, nil},
+		"back on etcd by mistake":   {installed(t, with("--set", "storage.move=toEmbedded")...), externalEtcd, []string{"uses etcd", "storage.move"}},
+		"moved without an etcd":     {embedded, []string{"--set", "storage.move=toEtcd"}, []string{"storage.etcd.endpoints is empty"}},
 		"uninstalled, all was kept": {uninstalled, nil, nil},
 		"uninstalled, claim deleted": {
 			map[string]any{configMapPath: record}, nil, []string{"were in store a-b-c", "no claim kruise-apiserver-data", "delete ConfigMap kruise-store"},

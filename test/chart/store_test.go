@@ -53,6 +53,59 @@ func TestStoreMode(t *testing.T) {
 	}
 }
 
+// TestMove: one apiserver runs, and only after the copy. It stops before it starts again, because a copy needs a store that nobody
+// writes.
+func TestMove(t *testing.T) {
+	tests := map[string]struct {
+		wantCopy, wantServer []string
+		wantClaim            bool
+	}{
+		"toEtcd": {
+			[]string{"--from-data-dir=/var/lib/kruise/store", "--etcd-servers=https://etcd-0:2379,https://etcd-1:2379"},
+			[]string{"--etcd-servers=https://etcd-0:2379,https://etcd-1:2379"}, false,
+		},
+		"toEmbedded": {
+			[]string{"--from-etcd-servers=https://etcd-0:2379,https://etcd-1:2379", "--from-etcd-keyfile=/etc/kruise/etcd/tls.key", "--data-dir=/var/lib/kruise/store"},
+			[]string{"--data-dir=/var/lib/kruise/store"}, true,
+		},
+	}
+	for move, test := range tests {
+		t.Run(move, func(t *testing.T) {
+			all := render(t, append([]string{"--set", "storage.move=" + move}, externalEtcd...)...)
+			deployment := read[appsv1.Deployment](t, all, "Deployment", apiserver)
+			assert.Equal(t, int32(1), *deployment.Spec.Replicas)
+			assert.Equal(t, appsv1.RecreateDeploymentStrategyType, deployment.Spec.Strategy.Type)
+			spec := deployment.Spec.Template.Spec
+			require.Len(t, spec.InitContainers, 1)
+			assert.Equal(t, []string{"store", "copy"}, spec.InitContainers[0].Args[:2])
+			assert.Subset(t, spec.InitContainers[0].Args, test.wantCopy)
+			assert.Subset(t, spec.Containers[0].Args, test.wantServer)
+			assert.Equal(t, test.wantClaim, all["PersistentVolumeClaim"]["kruise-system/kruise-apiserver-data"] != nil)
+			mounted := map[string]bool{}
+			for _, volume := range spec.Volumes {
+				mounted[volume.Name] = true
+			}
+			for _, container := range append(spec.InitContainers, spec.Containers...) {
+				for _, mount := range container.VolumeMounts {
+					assert.True(t, mounted[mount.Name], "%s mounts %s", container.Name, mount.Name)
+				}
+			}
+		})
+	}
+}
+
+// TestEncryptionAtRest: the Secret is mounted, and read again when it changes.
+func TestEncryptionAtRest(t *testing.T) {
+	spec := pods(t, render(t, "--set", "storage.encryption.existingSecret=keys"))["kruise-apiserver"]
+	assert.Subset(t, spec.Containers[0].Args, []string{
+		"--encryption-provider-config=/etc/kruise/encryption/config.yaml", "--encryption-provider-config-automatic-reload",
+	})
+	assert.Contains(t, spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "encryption", MountPath: "/etc/kruise/encryption", ReadOnly: true})
+	assert.Contains(t, spec.Volumes, corev1.Volume{Name: "encryption", VolumeSource: corev1.VolumeSource{
+		Secret: &corev1.SecretVolumeSource{SecretName: "keys"},
+	}})
+}
+
 // TestStoreOutlivesTheRelease: the claim is kept by "helm uninstall", and so is the namespace that it is in.
 func TestStoreOutlivesTheRelease(t *testing.T) {
 	all := render(t)

@@ -46,5 +46,6 @@ func NewCommand() (*cobra.Command, error) {
 		command.Flags().AddFlagSet(set)
 	}
 	cliflag.SetUsageAndHelpFunc(command, sets, 0)
+	command.AddCommand(newStoreCommand())
 	return command, nil
 }

@@ -118,6 +118,11 @@ func startStore(ctx context.Context, options *StoreOptions, quota int64, end con
 			end(fmt.Errorf("the embedded etcd stopped: %w", err))
 		}
 	}()
+	go func() {
+		if err := embedded.WaitForRestore(ctx); err != nil {
+			end(err)
+		}
+	}()
 	return embedded, nil
 }
 

@@ -23,14 +23,15 @@ type Etcd struct {
 
 var _ Store = &Etcd{}
 
-func (e *Etcd) key() string { return path.Join("/", e.Prefix, recordName) }
+// Key returns the key of the record.
+func (e *Etcd) Key() string { return path.Join("/", e.Prefix, recordName) }
 
 // Endpoint implements Store.
 func (e *Etcd) Endpoint() string { return strings.Join(e.Client.Endpoints(), ", ") }
 
 // Read implements Store.
 func (e *Etcd) Read(ctx context.Context) (Reading, error) {
-	response, err := e.Client.Get(ctx, e.key())
+	response, err := e.Client.Get(ctx, e.Key())
 	if err != nil {
 		return Reading{}, fmt.Errorf("read the record of the store: %w", err)
 	}
@@ -40,7 +41,7 @@ func (e *Etcd) Read(ctx context.Context) (Reading, error) {
 	}
 	reading.Record, reading.Version = &Record{}, response.Kvs[0].ModRevision
 	if err := json.Unmarshal(response.Kvs[0].Value, reading.Record); err != nil {
-		return Reading{}, fmt.Errorf("read the record of the store at %s: %w", e.key(), err)
+		return Reading{}, fmt.Errorf("read the record of the store at %s: %w", e.Key(), err)
 	}
 	return reading, nil
 }
@@ -67,8 +68,8 @@ func (e *Etcd) Write(ctx context.Context, record Record, version int64) (Reading
 		return Reading{}, fmt.Errorf("encode the record of the store: %w", err)
 	}
 	response, err := e.Client.Txn(ctx).
-		If(clientv3.Compare(clientv3.ModRevision(e.key()), "=", version)).
-		Then(clientv3.OpPut(e.key(), string(value))).Commit()
+		If(clientv3.Compare(clientv3.ModRevision(e.Key()), "=", version)).
+		Then(clientv3.OpPut(e.Key(), string(value))).Commit()
 	if err != nil {
 		return Reading{}, fmt.Errorf("write the record of the store: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -49,6 +50,27 @@ type sockets struct{ client, http string }
 func newSockets(dir string) sockets {
 	suffix := fmt.Sprintf("-%08x.sock", rand.Uint32()) //nolint:gosec // The name is no secret.
 	return sockets{client: filepath.Join(dir, "client"+suffix), http: filepath.Join(dir, "http"+suffix)}
+}
+
+// Running returns the endpoint of the member that runs in the directory, or an empty string if none does.
+func Running(ctx context.Context, dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("resolve --data-dir %q: %w", dir, err)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "client-*.sock"))
+	if err != nil {
+		return "", fmt.Errorf("find the socket of the store in %s: %w", dir, err)
+	}
+	for _, path := range found {
+		connection, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+		if err != nil {
+			continue // A killed member left it.
+		}
+		_ = connection.Close()
+		return "unix://" + path, nil
+	}
+	return "", nil
 }
 
 // removeSockets removes the sockets of killed members. The caller holds the lock of the directory.

@@ -48,6 +48,7 @@ type Embedded struct {
 	lock     *os.File
 	logLevel zap.AtomicLevel
 	sockets  sockets
+	dir      string
 	// Endpoint is the client URL of the member.
 	Endpoint string
 }
@@ -64,7 +65,7 @@ func Start(ctx context.Context, config Config) (*Embedded, error) {
 		return nil, err
 	}
 	paths := newSockets(dir)
-	e := &Embedded{lock: lock, logLevel: zap.NewAtomicLevelAt(zap.WarnLevel), sockets: paths, Endpoint: "unix://" + paths.client}
+	e := &Embedded{lock: lock, logLevel: zap.NewAtomicLevelAt(zap.WarnLevel), sockets: paths, dir: dir, Endpoint: "unix://" + paths.client}
 	if err := e.start(ctx, dir, config); err != nil {
 		e.Stop()
 		return nil, fmt.Errorf("start the embedded etcd in %s: %w", dir, err)
@@ -77,6 +78,9 @@ func Start(ctx context.Context, config Config) (*Embedded, error) {
 func (e *Embedded) start(ctx context.Context, dir string, config Config) error {
 	if err := removeSockets(dir); err != nil {
 		return err
+	}
+	if err := adoptRestored(ctx, dir); err != nil {
+		return fmt.Errorf("use the restored store: %w", err)
 	}
 	etcdConfig, err := memberConfig(dir, e.sockets, config, e.logLevel)
 	if err != nil {

@@ -87,12 +87,24 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 
 {{/* "true" when the store is embedded in the apiserver. */}}
 {{- define "kruise.embedded" -}}
-{{- if not .Values.storage.etcd.endpoints }}true{{ end -}}
+{{- if or (not .Values.storage.etcd.endpoints) (eq .Values.storage.move "toEmbedded") }}true{{ end -}}
 {{- end }}
 
 {{/* How many apiservers run. */}}
 {{- define "kruise.apiserverReplicas" -}}
-{{- if kindIs "invalid" .Values.apiserver.replicas }}{{ empty (include "kruise.embedded" .) | ternary 2 1 }}{{ else }}{{ .Values.apiserver.replicas }}{{ end -}}
+{{- if .Values.storage.move }}1{{ else if kindIs "invalid" .Values.apiserver.replicas }}{{ empty (include "kruise.embedded" .) | ternary 2 1 }}{{ else }}{{ .Values.apiserver.replicas }}{{ end -}}
+{{- end }}
+
+{{/* The flags that name the etcd cluster. Input: dict root; before, the beginning of each flag. */}}
+{{- define "kruise.etcdArgs" -}}
+{{- $etcd := .root.Values.storage.etcd -}}
+- {{ .before }}etcd-servers={{ join "," $etcd.endpoints }}
+{{- with $etcd.prefix }}
+- {{ $.before }}etcd-prefix={{ . }}
+{{- end }}
+- {{ .before }}etcd-cafile=/etc/kruise/etcd/ca.crt
+- {{ .before }}etcd-certfile=/etc/kruise/etcd/tls.crt
+- {{ .before }}etcd-keyfile=/etc/kruise/etcd/tls.key
 {{- end }}
 
 {{/* The store of the objects, described so that two stores have different descriptions. */}}

@@ -1,0 +1,169 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+
+	"kruise.io/kruise/pkg/apiserver"
+	"kruise.io/kruise/pkg/apiserver/operation"
+	"kruise.io/kruise/pkg/apiserver/store"
+)
+
+// revisionMargin is how far the revision of a restored store is above the last revision that is known. Between the snapshot and the
+// end of the server, there may be more writes.
+const revisionMargin = 100_000
+
+// unknownMargin is the same if no server runs, so that the last revision is not known.
+const unknownMargin = 1_000_000_000
+
+// location is where a command finds a store: an etcd, the data directory of an embedded one, or a snapshot.
+type location struct {
+	transport storagebackend.TransportConfig
+	prefix    string
+	dataDir   string
+	snapshot  string
+	patience  time.Duration
+}
+
+// newLocation returns the same defaults as the server.
+func newLocation() *location {
+	defaults := NewStoreOptions()
+	return &location{prefix: defaults.Etcd.StorageConfig.Prefix, dataDir: defaults.DataDir, patience: store.DefaultLockPatience}
+}
+
+// addFlags adds the flags, which have the names of the server's flags after a prefix.
+func (l *location) addFlags(fs *pflag.FlagSet, prefix string) {
+	fs.StringSliceVar(&l.transport.ServerList, prefix+"etcd-servers", nil, "Addresses of the etcd cluster. Without them, the embedded store is used.")
+	fs.StringVar(&l.prefix, prefix+"etcd-prefix", l.prefix, "Prefix of all keys.")
+	fs.StringVar(&l.transport.TrustedCAFile, prefix+"etcd-cafile", "", "CA of the etcd cluster.")
+	fs.StringVar(&l.transport.CertFile, prefix+"etcd-certfile", "", "Client certificate for the etcd cluster.")
+	fs.StringVar(&l.transport.KeyFile, prefix+"etcd-keyfile", "", "Key of the client certificate.")
+	fs.StringVar(&l.dataDir, prefix+"data-dir", l.dataDir, "Directory of the embedded store.")
+}
+
+func (l *location) embedded() bool { return len(l.transport.ServerList) == 0 }
+
+// open connects to the store. If it is embedded and no server runs, open starts it without a server. The caller must call the
+// returned function at the end.
+func (l *location) open(ctx context.Context) (*operation.Store, func(), error) {
+	if !l.embedded() {
+		return l.connect(l.transport.ServerList...)
+	}
+	endpoint, err := store.Running(ctx, l.dataDir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if endpoint != "" {
+		return l.connect(endpoint)
+	}
+	return l.start(ctx, l.dataDir)
+}
+
+// openStopped is like open, for a store that no server may use.
+func (l *location) openStopped(ctx context.Context) (*operation.Store, func(), error) {
+	switch {
+	case l.snapshot != "":
+		return l.openSnapshot(ctx)
+	case !l.embedded():
+		return l.connect(l.transport.ServerList...)
+	case !store.Exists(l.dataDir):
+		return nil, nil, fmt.Errorf("%s holds no store", l.dataDir)
+	default:
+		return l.start(ctx, l.dataDir)
+	}
+}
+
+// openSnapshot starts a temporary store with the content of the snapshot.
+func (l *location) openSnapshot(ctx context.Context) (*operation.Store, func(), error) {
+	file, err := input(l.snapshot)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = file.Close() }()
+	dir, err := os.MkdirTemp("", "kruise-store-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("create a directory for the snapshot: %w", err)
+	}
+	remove := func() { _ = os.RemoveAll(dir) }
+	if _, err := store.Restore(ctx, dir, file, 0, revisionMargin); err != nil {
+		remove()
+		return nil, nil, err
+	}
+	opened, stop, err := l.start(ctx, dir)
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return opened, func() { stop(); remove() }, nil
+}
+
+// connect returns a store in a running etcd. It does not wait for a connection.
+func (l *location) connect(endpoints ...string) (*operation.Store, func(), error) {
+	options := NewStoreOptions()
+	options.Etcd.StorageConfig.Transport = l.transport
+	client, err := options.client(endpoints...)
+	if err != nil {
+		return nil, nil, err
+	}
+	opened := &operation.Store{Client: client, Prefix: l.prefix, Groups: sets.List(apiserver.GroupNames())}
+	return opened, func() { _ = client.Close() }, nil
+}
+
+// start starts an embedded etcd in the directory.
+func (l *location) start(ctx context.Context, dir string) (*operation.Store, func(), error) {
+	member, err := store.Start(ctx, store.Config{
+		Dir: dir, QuotaBytes: store.DefaultQuotaBytes, MaxRequestBytes: largestObjectBytes + requestOverhead, LockPatience: l.patience,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	opened, disconnect, err := l.connect(member.Endpoint)
+	if err != nil {
+		member.Stop()
+		return nil, nil, err
+	}
+	return opened, func() { disconnect(); member.Stop() }, nil
+}
+
+// input opens a file for reading. "-" is the standard input.
+func input(path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(os.Stdin), nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the snapshot: %w", err)
+	}
+	return file, nil
+}
+
+// output calls write with a file that gets its name when it is complete. "-" is the standard output.
+func output(path string, stdout io.Writer, write func(io.Writer) error) error {
+	if path == "-" {
+		return write(stdout)
+	}
+	file, err := os.OpenFile(path+".part", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("create the snapshot: %w", err)
+	}
+	err = write(file)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		_ = os.Remove(path + ".part")
+		return err
+	}
+	if err := os.Rename(path+".part", path); err != nil {
+		return fmt.Errorf("complete the snapshot: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package operation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kruise.io/kruise/pkg/apiserver/guard"
+)
+
+const (
+	// markerName is the last part of a key that exists while a copy is incomplete. No server opens such a store, because the record
+	// is written last.
+	markerName = "store-copy"
+	// writers is the number of concurrent requests that raise the revision.
+	writers = 64
+	// MaxRaise limits by how much Copy raises the revision of the target. etcd writes a small value for each step.
+	MaxRaise = 2_000_000
+)
+
+// encryptedPrefix is the beginning of each encrypted value.
+var encryptedPrefix = []byte("k8s:enc:")
+
+// Copied is the result of a copy.
+type Copied struct {
+	Record  guard.Record
+	Objects int
+	// Before is true if an earlier copy was complete, so that nothing was left to do.
+	Before bool
+	// Revision is the revision of the target after the copy.
+	Revision int64
+}
+
+// marker is the content of the marker's key.
+type marker struct {
+	Identity   string `json:"identity"`
+	Generation int64  `json:"generation"`
+}
+
+// Copy copies all objects and the record into an empty prefix of another etcd. Nothing may write the source meanwhile: Copy fails if
+// something does. The copy has the same identity. With move, its generation is one higher, so that the guard no longer opens the
+// source after the copy has been opened. An interrupted copy is repeated from the beginning.
+func Copy(ctx context.Context, from, to *Store, move bool) (Copied, error) {
+	return copyTo(ctx, from, to, move, true)
+}
+
+// CopyObjects is Copy to a store whose revision the caller raises.
+func CopyObjects(ctx context.Context, from, to *Store, move bool) (Copied, error) {
+	return copyTo(ctx, from, to, move, false)
+}
+
+func copyTo(ctx context.Context, from, to *Store, move, raise bool) (Copied, error) {
+	record, err := from.wanted(ctx, move)
+	if err != nil {
+		return Copied{}, fmt.Errorf("source: %w", err)
+	}
+	target, err := to.record().Read(ctx)
+	if err != nil {
+		return Copied{}, fmt.Errorf("target: %w", err)
+	}
+	if move && isCopy(target.Record, record) {
+		return Copied{Record: *target.Record, Before: true, Revision: target.Revision}, nil
+	}
+	if err := to.clear(ctx, target.Record); err != nil {
+		return Copied{}, fmt.Errorf("target: %w", err)
+	}
+	if err := to.mark(ctx, marker{record.Identity, record.Generation}); err != nil {
+		return Copied{}, fmt.Errorf("target: %w", err)
+	}
+	c := &copying{from: from, to: to}
+	revision, err := from.each(ctx, 0, func(page []*mvccpb.KeyValue) error { return c.write(ctx, page) })
+	if err != nil {
+		return Copied{}, err
+	}
+	if err := from.unchanged(ctx, revision, c.objects); err != nil {
+		return Copied{}, err
+	}
+	if raise {
+		if err := to.raise(ctx, revision); err != nil {
+			return Copied{}, fmt.Errorf("target: %w", err)
+		}
+	}
+	final, err := to.complete(ctx, record)
+	return Copied{Record: record, Objects: c.objects, Revision: final}, err
+}
+
+// isCopy returns true if a store with this record is a complete copy, which a server may have changed since.
+func isCopy(known *guard.Record, wanted guard.Record) bool {
+	return known != nil && !known.Candidate && known.Identity == wanted.Identity && known.Generation >= wanted.Generation
+}
+
+// CopiedBefore looks whether a store may be replaced by a copy. Before is true in the result if it is a complete copy already. A store
+// with another identity is an error.
+func CopiedBefore(ctx context.Context, from, to *Store, move bool) (Copied, error) {
+	record, err := from.wanted(ctx, move)
+	if err != nil {
+		return Copied{}, fmt.Errorf("source: %w", err)
+	}
+	target, err := to.record().Read(ctx)
+	switch known := target.Record; {
+	case err != nil:
+		return Copied{}, fmt.Errorf("target: %w", err)
+	case move && isCopy(known, record):
+		return Copied{Record: *known, Before: true, Revision: target.Revision}, nil
+	case known != nil && !known.Candidate && known.Identity != record.Identity:
+		return Copied{}, fmt.Errorf("the target holds another store with identity %s: choose another one", known.Identity)
+	}
+	return Copied{}, nil
+}
+
+// wanted returns the record of the copy.
+func (s *Store) wanted(ctx context.Context, move bool) (guard.Record, error) {
+	source, err := s.record().Read(ctx)
+	if err != nil {
+		return guard.Record{}, err
+	}
+	if source.Record == nil || source.Record.Candidate {
+		return guard.Record{}, fmt.Errorf("there is no store below the prefix %s", s.Prefix)
+	}
+	record := *source.Record
+	if move {
+		record.Generation++
+	}
+	return record, nil
+}
+
+// clear checks that the prefix is empty. It removes what an incomplete copy has left.
+func (s *Store) clear(ctx context.Context, record *guard.Record) error {
+	if record != nil && !record.Candidate {
+		return fmt.Errorf("the prefix %s holds another store with identity %s at generation %d: choose an empty prefix",
+			s.Prefix, record.Identity, record.Generation)
+	}
+	marked, err := s.Client.Get(ctx, s.root()+markerName)
+	if err != nil {
+		return err
+	}
+	holds, err := s.record().Holds(ctx)
+	if err != nil {
+		return err
+	}
+	if len(marked.Kvs) == 0 && holds {
+		return fmt.Errorf("the prefix %s holds objects: choose an empty prefix", s.Prefix)
+	}
+	for _, group := range s.Groups {
+		if _, err := s.Client.Delete(ctx, s.root()+group+"/", clientv3.WithPrefix()); err != nil {
+			return fmt.Errorf("remove what an incomplete copy has left: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) mark(ctx context.Context, m marker) error {
+	value, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	_, err = s.Client.Put(ctx, s.root()+markerName, string(value))
+	return err
+}
+
+type copying struct {
+	from, to *Store
+	objects  int
+}
+
+// write writes one page of objects to the target.
+func (c *copying) write(ctx context.Context, page []*mvccpb.KeyValue) error {
+	moved := c.from.root() != c.to.root()
+	for _, kv := range page {
+		if moved && bytes.HasPrefix(kv.Value, encryptedPrefix) {
+			return fmt.Errorf("%s is encrypted, and the ciphertext is bound to its key: use the prefix %s for the target too",
+				kv.Key, c.from.Prefix)
+		}
+		key := c.to.root() + strings.TrimPrefix(string(kv.Key), c.from.root())
+		if _, err := c.to.Client.Put(ctx, key, string(kv.Value)); err != nil {
+			return fmt.Errorf("write %s: %w", key, err)
+		}
+		c.objects++
+	}
+	return nil
+}
+
+// unchanged returns an error if anything changed the objects after the revision at which they were read.
+func (s *Store) unchanged(ctx context.Context, revision int64, objects int) error {
+	var now int64
+	for _, group := range s.Groups {
+		prefix := s.root() + group + "/"
+		changed, err := s.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithMinModRev(revision+1))
+		if err != nil {
+			return fmt.Errorf("check that the source does not change: %w", err)
+		}
+		count, err := s.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
+		if err != nil {
+			return fmt.Errorf("check that the source does not change: %w", err)
+		}
+		now += count.Count
+		if len(changed.Kvs) > 0 {
+			return fmt.Errorf("the source changed during the copy (%s): stop all apiservers that use it", changed.Kvs[0].Key)
+		}
+	}
+	if now != int64(objects) {
+		return fmt.Errorf("the source changed during the copy (%d objects, then %d): stop all apiservers that use it", objects, now)
+	}
+	return nil
+}
+
+// raise makes the revision of the target at least as high as that of the source. A client that waits for a later revision than the
+// current one would miss changes until then.
+func (s *Store) raise(ctx context.Context, revision int64) error {
+	current, err := s.Client.Get(ctx, s.root()+markerName)
+	if err != nil {
+		return err
+	}
+	missing := revision - current.Header.GetRevision()
+	if missing > MaxRaise {
+		return fmt.Errorf("its revision %d is too far below the source's revision %d: start a new etcd cluster from a snapshot of the "+
+			"source, with etcdutl snapshot restore", current.Header.GetRevision(), revision)
+	}
+	if missing <= 0 {
+		return nil
+	}
+	value := string(current.Kvs[0].Value)
+	steps, failed := make(chan struct{}), make(chan error, writers)
+	var group sync.WaitGroup
+	for range writers {
+		group.Go(func() {
+			for range steps {
+				if _, err := s.Client.Put(ctx, s.root()+markerName, value); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	err = feed(steps, failed, missing)
+	group.Wait()
+	return err
+}
+
+// feed sends a number of steps. It ends early with the first failure.
+func feed(steps chan<- struct{}, failed <-chan error, count int64) error {
+	defer close(steps)
+	for range count {
+		select {
+		case steps <- struct{}{}:
+		case err := <-failed:
+			return fmt.Errorf("raise the revision: %w", err)
+		}
+	}
+	return nil
+}
+
+// complete writes the record, removes the marker, and compacts the revisions in which the copy is not complete. A client that goes on
+// with a list at one of them would miss objects.
+func (s *Store) complete(ctx context.Context, record guard.Record) (int64, error) {
+	value, err := json.Marshal(record)
+	if err != nil {
+		return 0, err
+	}
+	done, err := s.Client.Txn(ctx).
+		If(clientv3.Compare(clientv3.CreateRevision(s.root()+markerName), "!=", 0)).
+		Then(clientv3.OpPut(s.record().Key(), string(value)), clientv3.OpDelete(s.root()+markerName)).Commit()
+	if err != nil {
+		return 0, fmt.Errorf("complete the copy: %w", err)
+	}
+	if !done.Succeeded {
+		return 0, errors.New("another process removed the marker of the copy")
+	}
+	revision := done.Header.GetRevision()
+	if _, err := s.Client.Compact(ctx, revision); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+		return revision, fmt.Errorf("compact the revisions of the copy: %w", err)
+	}
+	return revision, nil
+}

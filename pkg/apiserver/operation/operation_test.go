@@ -1,0 +1,233 @@
+package operation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/storage/value"
+
+	"kruise.io/kruise/pkg/apiserver/guard"
+	"kruise.io/kruise/pkg/apiserver/store"
+)
+
+const group = "apps.kruise.io"
+
+// newStore starts an empty etcd with one member.
+func newStore(t *testing.T) *Store {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "op") //nolint:usetesting // t.TempDir is longer than a socket's path may be
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	member, err := store.Start(t.Context(), store.Config{
+		Dir: dir, QuotaBytes: store.DefaultQuotaBytes, MaxRequestBytes: store.DefaultMaxRequestBytes,
+	})
+	require.NoError(t, err)
+	t.Cleanup(member.Stop)
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{member.Endpoint}, Context: t.Context()})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return &Store{Client: client, Prefix: "/registry/kruise.io", Groups: []string{group}}
+}
+
+func (s *Store) put(t *testing.T, key, value string) int64 {
+	t.Helper()
+	response, err := s.Client.Put(t.Context(), key, value)
+	require.NoError(t, err)
+	return response.Header.GetRevision()
+}
+
+func (s *Store) has(t *testing.T, key string) string {
+	t.Helper()
+	response, err := s.Client.Get(t.Context(), key)
+	require.NoError(t, err)
+	if len(response.Kvs) == 0 {
+		return ""
+	}
+	return string(response.Kvs[0].Value)
+}
+
+// fill writes a record and a number of objects.
+func (s *Store) fill(t *testing.T, record guard.Record, objects int) (revision int64) {
+	t.Helper()
+	value, err := json.Marshal(record)
+	require.NoError(t, err)
+	s.put(t, s.root()+"store-guard", string(value))
+	for i := range objects {
+		revision = s.put(t, objectKey(i), fmt.Sprintf("object %d", i))
+	}
+	return revision
+}
+
+func objectKey(i int) string {
+	return fmt.Sprintf("/registry/kruise.io/apps.kruise.io/clonesets/ns/demo-%d", i)
+}
+
+func (s *Store) recorded(t *testing.T) *guard.Record {
+	t.Helper()
+	reading, err := s.record().Read(t.Context())
+	require.NoError(t, err)
+	return reading.Record
+}
+
+var known = guard.Record{Identity: "a-b-c", Generation: 7, Cluster: "uid"}
+
+// TestCopyHasAllObjectsAndALaterRevision copies more than one page.
+func TestCopyHasAllObjectsAndALaterRevision(t *testing.T) {
+	from, to := newStore(t), newStore(t)
+	revision := from.fill(t, known, pageSize+1)
+	from.put(t, "/registry/kruise.io/turns/x", "a lock is not copied")
+	for range 300 {
+		revision = from.put(t, objectKey(0), "newest")
+	}
+
+	copied, err := Copy(t.Context(), from, to, true)
+	require.NoError(t, err)
+	assert.Equal(t, pageSize+1, copied.Objects)
+	assert.Greater(t, copied.Revision, revision)
+	for i := range pageSize + 1 {
+		assert.Equal(t, from.has(t, objectKey(i)), to.has(t, objectKey(i)))
+	}
+	assert.Empty(t, to.has(t, "/registry/kruise.io/turns/x"))
+	assert.Empty(t, to.has(t, to.root()+markerName))
+	assert.Equal(t, &guard.Record{Identity: "a-b-c", Generation: 8, Cluster: "uid"}, to.recorded(t), "later than the source")
+	_, err = to.Client.Get(t.Context(), objectKey(0), clientv3.WithRev(copied.Revision-1))
+	assert.ErrorContains(t, err, "compacted", "an incomplete copy must not be read")
+
+	again, err := Copy(t.Context(), from, to, true)
+	require.NoError(t, err)
+	assert.True(t, again.Before)
+}
+
+// TestCopyOfASnapshotKeepsTheGeneration, so that the guard sees that it is older.
+func TestCopyOfASnapshotKeepsTheGeneration(t *testing.T) {
+	from, to := newStore(t), newStore(t)
+	from.fill(t, known, 1)
+	_, err := Copy(t.Context(), from, to, false)
+	require.NoError(t, err)
+	assert.Equal(t, known, *to.recorded(t))
+}
+
+func TestCopyRefuses(t *testing.T) {
+	tests := map[string]struct {
+		prepare func(from, to *Store)
+		want    string
+	}{
+		"a source without a store": {
+			func(from, _ *Store) { from.Prefix = "/other" }, "there is no store below the prefix /other",
+		},
+		"a target with another store": {
+			func(_, to *Store) { to.fill(t, guard.Record{Identity: "x", Generation: 1}, 0) }, "holds another store with identity x",
+		},
+		"a target with objects": {
+			func(_, to *Store) { to.put(t, objectKey(0), "theirs") }, "holds objects: choose an empty prefix",
+		},
+		"encrypted objects below another prefix": {
+			func(from, to *Store) { to.Prefix = "/other"; from.put(t, objectKey(0), "k8s:enc:aesgcm:v1:1:x") },
+			"use the prefix /registry/kruise.io for the target too",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			from, to := newStore(t), newStore(t)
+			from.fill(t, known, 1)
+			test.prepare(from, to)
+			_, err := Copy(t.Context(), from, to, true)
+			assert.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+// TestInterruptedCopyIsRepeated leaves a copy without its record, and the record of a server that has looked at it.
+func TestInterruptedCopyIsRepeated(t *testing.T) {
+	from, to := newStore(t), newStore(t)
+	from.fill(t, known, 2)
+	require.NoError(t, to.mark(t.Context(), marker{"a-b-c", 8}))
+	to.put(t, objectKey(9), "deleted in the source since")
+	candidate, err := json.Marshal(guard.Record{Identity: "x", Candidate: true})
+	require.NoError(t, err)
+	to.put(t, to.root()+"store-guard", string(candidate))
+
+	copied, err := Copy(t.Context(), from, to, true)
+	require.NoError(t, err)
+	assert.Equal(t, 2, copied.Objects)
+	assert.Empty(t, to.has(t, objectKey(9)))
+	assert.Equal(t, int64(8), to.recorded(t).Generation)
+}
+
+// TestSourceMustNotChange writes or deletes an object of the source after it was read.
+func TestSourceMustNotChange(t *testing.T) {
+	for name, change := range map[string]func(s *Store) error{
+		"write":  func(s *Store) error { _, err := s.Client.Put(t.Context(), objectKey(0), "new"); return err },
+		"delete": func(s *Store) error { _, err := s.Client.Delete(t.Context(), objectKey(1)); return err },
+	} {
+		s := newStore(t)
+		revision := s.fill(t, known, 3)
+		require.NoError(t, s.unchanged(t.Context(), revision, 3), name)
+		require.NoError(t, change(s), name)
+		assert.ErrorContains(t, s.unchanged(t.Context(), revision, 3), "the source changed during the copy", name)
+	}
+}
+
+func TestRevisionOfTheTargetIsNotRaisedWithoutLimit(t *testing.T) {
+	to := newStore(t)
+	require.NoError(t, to.mark(t.Context(), marker{"a-b-c", 8}))
+	assert.ErrorContains(t, to.raise(t.Context(), MaxRaise+1000), "etcdutl snapshot restore")
+}
+
+// TestSnapshotIsOlderThanTheStore: the generation advances, so that the guard recognizes the snapshot.
+func TestSnapshotIsOlderThanTheStore(t *testing.T) {
+	s := newStore(t)
+	s.fill(t, known, 1)
+	var file bytes.Buffer
+	saved, err := Snapshot(t.Context(), s, &file)
+	require.NoError(t, err)
+	assert.Equal(t, known, *saved.Record)
+	assert.Equal(t, int64(file.Len()), saved.Bytes)
+	assert.Equal(t, int64(8), s.recorded(t).Generation)
+}
+
+// reversed is a cipher for tests: it marks values that were written with the current key.
+type reversed struct{}
+
+func (reversed) TransformFromStorage(_ context.Context, data []byte, dataCtx value.Context) ([]byte, bool, error) {
+	if rest, found := bytes.CutPrefix(data, append([]byte("new:"), dataCtx.AuthenticatedData()...)); found {
+		return rest, false, nil
+	}
+	if rest, found := bytes.CutPrefix(data, []byte("old:")); found {
+		return rest, true, nil
+	}
+	return nil, false, errors.New("no key fits")
+}
+
+func (reversed) TransformToStorage(_ context.Context, data []byte, dataCtx value.Context) ([]byte, error) {
+	return bytes.Join([][]byte{[]byte("new:"), dataCtx.AuthenticatedData(), data}, nil), nil
+}
+
+func (reversed) TransformerForResource(schema.GroupResource) value.Transformer { return reversed{} }
+
+// TestEncryptWritesOnlyObjectsOfAnotherKey.
+func TestEncryptWritesOnlyObjectsOfAnotherKey(t *testing.T) {
+	s := newStore(t)
+	s.put(t, objectKey(0), "old:a")
+	s.put(t, objectKey(1), "new:"+objectKey(1)+"b")
+	s.put(t, "/registry/kruise.io/apps.kruise.io/sidecarsets/c", "old:c")
+	counts, err := Encrypt(t.Context(), s, reversed{})
+	require.NoError(t, err)
+	assert.Equal(t, []Encrypted{
+		{schema.GroupResource{Group: group, Resource: "clonesets"}, 2, 1}, {schema.GroupResource{Group: group, Resource: "sidecarsets"}, 1, 1},
+	}, counts)
+	assert.Equal(t, "new:"+objectKey(0)+"a", s.has(t, objectKey(0)))
+
+	s.put(t, objectKey(0), "lost:a")
+	_, err = Encrypt(t.Context(), s, reversed{})
+	assert.ErrorContains(t, err, objectKey(0)+": no key fits")
+}

@@ -1,0 +1,53 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kruise.io/kruise/pkg/apiserver/guard"
+)
+
+// pageSize is the number of keys that one request reads.
+const pageSize = 200
+
+// Store is the part of an etcd that belongs to one installation.
+type Store struct {
+	Client *clientv3.Client
+	// Prefix is the common prefix of all keys. Groups are the parts below it that contain objects.
+	Prefix string
+	Groups []string
+}
+
+func (s *Store) record() *guard.Etcd {
+	return &guard.Etcd{Client: s.Client, Prefix: s.Prefix, Groups: s.Groups}
+}
+
+func (s *Store) root() string { return path.Join("/", s.Prefix) + "/" }
+
+// each calls do for all objects of the store at a revision, in pages. Revision zero is the current one, which each returns.
+func (s *Store) each(ctx context.Context, revision int64, do func([]*mvccpb.KeyValue) error) (int64, error) {
+	for _, group := range s.Groups {
+		next, end := s.root()+group+"/", clientv3.GetPrefixRangeEnd(s.root()+group+"/")
+		for more := true; more; {
+			page, err := s.Client.Get(ctx, next, clientv3.WithRange(end), clientv3.WithLimit(pageSize), clientv3.WithRev(revision))
+			if err != nil {
+				return revision, fmt.Errorf("read the objects of %s: %w", group, err)
+			}
+			if revision == 0 {
+				revision = page.Header.GetRevision()
+			}
+			if len(page.Kvs) > 0 {
+				if err := do(page.Kvs); err != nil {
+					return revision, err
+				}
+				next = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
+			}
+			more = page.More
+		}
+	}
+	return revision, nil
+}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"go.etcd.io/etcd/etcdutl/v3/snapshot"
+	"go.uber.org/zap"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// memberDir is the directory in which etcd keeps its data, below the data directory.
+	memberDir = "member"
+	// restoredDir holds a complete restored member. The next start uses it. preparedDir holds one that is not complete yet.
+	restoredDir, preparedDir = "restored", "restored.incomplete"
+	// replacedDir keeps the data that the last restore replaced.
+	replacedDir = "replaced"
+	// restoreLock excludes two restores at a time.
+	restoreLock = "restore.lock"
+	// stagedPeriod is how often a running server looks for a restored member.
+	stagedPeriod = time.Second
+)
+
+// ErrRestored means that the data directory holds a restored store, which the next start uses.
+var ErrRestored = errors.New("the store was restored from a snapshot, restarting with it")
+
+// Restored describes a restored store.
+type Restored struct {
+	// Keys is the number of keys in the snapshot, and Bytes its size.
+	Keys  int
+	Bytes int64
+	// Revision is the revision of etcd at which the restored store starts.
+	Revision int64
+}
+
+// Restore prepares the directory so that the next start uses the content of a snapshot. A running member is not disturbed. The
+// revision of the restored store is higher than that of the snapshot and higher than after, because clients compare revisions.
+func Restore(ctx context.Context, dir string, from io.Reader, after int64, margin int64) (Restored, error) {
+	dir, err := prepareDir(dir)
+	if err != nil {
+		return Restored{}, err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, restoreLock), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return Restored{}, fmt.Errorf("open the lock of restores: %w", err)
+	}
+	defer func() { _ = lock.Close() }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return Restored{}, fmt.Errorf("another restore to --data-dir %q is running: %w", dir, err)
+	}
+	prepared := filepath.Join(dir, preparedDir)
+	if err := os.RemoveAll(prepared); err != nil {
+		return Restored{}, fmt.Errorf("remove an incomplete restore: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(prepared) }()
+	if err := os.Mkdir(prepared, 0o700); err != nil {
+		return Restored{}, fmt.Errorf("create the directory of the restore: %w", err)
+	}
+	restored, err := prepareMember(ctx, prepared, from, after, margin)
+	if err != nil {
+		return Restored{}, err
+	}
+	target := filepath.Join(dir, restoredDir)
+	if err := os.RemoveAll(target); err != nil {
+		return Restored{}, fmt.Errorf("remove an older restore: %w", err)
+	}
+	if err := os.Rename(filepath.Join(prepared, "data"), target); err != nil {
+		return Restored{}, fmt.Errorf("complete the restore: %w", err)
+	}
+	return restored, syncDir(dir)
+}
+
+// prepareMember creates the data of a member from a snapshot.
+func prepareMember(ctx context.Context, dir string, from io.Reader, after, margin int64) (Restored, error) {
+	file := filepath.Join(dir, "snapshot.db")
+	if err := writeFile(ctx, file, from); err != nil {
+		return Restored{}, fmt.Errorf("read the snapshot: %w", err)
+	}
+	manager := snapshot.NewV3(zap.NewNop())
+	status, err := manager.Status(file)
+	if err != nil {
+		return Restored{}, fmt.Errorf("the snapshot is damaged or not a snapshot of etcd: %w", err)
+	}
+	bump := max(after-status.Revision, 0) + margin
+	err = manager.Restore(snapshot.RestoreConfig{
+		SnapshotPath: file, OutputDataDir: filepath.Join(dir, "data"),
+		Name: memberName, PeerURLs: []string{advertised}, InitialCluster: memberName + "=" + advertised, InitialClusterToken: "etcd-cluster",
+		RevisionBump: uint64(bump), MarkCompacted: true,
+	})
+	if err != nil {
+		return Restored{}, fmt.Errorf("restore the snapshot: %w", err)
+	}
+	return Restored{Keys: status.TotalKey, Bytes: status.TotalSize, Revision: status.Revision + bump}, nil
+}
+
+func writeFile(ctx context.Context, path string, from io.Reader) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, from)
+	if err == nil {
+		err = ctx.Err()
+	}
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+func syncDir(dir string) error {
+	file, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("write --data-dir %q to the disk: %w", dir, err)
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+// adoptRestored puts a restored member in the place of the current one, which it keeps. The caller holds the lock of the directory.
+// If the process ends in the middle, the next start continues.
+func adoptRestored(ctx context.Context, dir string) error {
+	current, replaced := filepath.Join(dir, memberDir), filepath.Join(dir, replacedDir)
+	restored := filepath.Join(dir, restoredDir)
+	if !exists(filepath.Join(restored, memberDir)) {
+		return os.RemoveAll(restored)
+	}
+	if exists(current) {
+		if err := os.RemoveAll(replaced); err != nil {
+			return err
+		}
+		if err := os.Rename(current, replaced); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(filepath.Join(restored, memberDir), current); err != nil {
+		return err
+	}
+	klog.FromContext(ctx).Info("Using the restored store, the previous data is kept", "dir", dir, "previous", replaced)
+	return errors.Join(os.RemoveAll(restored), syncDir(dir))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Exists returns true if the directory holds a store, or a restored one that no start has used yet.
+func Exists(dir string) bool {
+	return exists(filepath.Join(dir, memberDir)) || exists(filepath.Join(dir, restoredDir))
+}
+
+// WaitForRestore returns ErrRestored when the directory holds a restored store that this member does not use. It returns nil when
+// ctx ends.
+func (e *Embedded) WaitForRestore(ctx context.Context) error {
+	for !exists(filepath.Join(e.dir, restoredDir)) {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(stagedPeriod):
+		}
+	}
+	return ErrRestored
+}
