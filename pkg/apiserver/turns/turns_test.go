@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,7 +48,15 @@ func newServers(t *testing.T, count int) (servers []*Turns, client *clientv3.Cli
 	for range count {
 		servers = append(servers, New(newClient(t), t.Name()))
 	}
-	return servers, newClient(t)
+	client = newClient(t)
+	t.Cleanup(func() { // The locks are given back before the clients are closed.
+		for _, server := range servers {
+			for _, k := range server.kinds {
+				k.token <- struct{}{}
+			}
+		}
+	})
+	return servers, client
 }
 
 // newClient returns a client that is closed at the end of the test. The member waits seconds for open clients when it stops.
@@ -62,6 +71,8 @@ func newClient(t *testing.T) *clientv3.Client {
 // Each request reads a number and writes the next one. Requests that overlap would write the same number.
 func TestOneTurnAtATime(t *testing.T) {
 	servers, client := newServers(t, 2)
+	_, err := client.Delete(t.Context(), t.Name())
+	require.NoError(t, err)
 	number := func() int {
 		response, err := client.Get(t.Context(), t.Name())
 		if !assert.NoError(t, err) || len(response.Kvs) == 0 {
@@ -83,6 +94,62 @@ func TestOneTurnAtATime(t *testing.T) {
 	}
 	requests.Wait()
 	assert.Equal(t, 50, number())
+}
+
+// The requests that wait in one server need the lock in etcd only once.
+func TestWaitingRequestsShareTheLock(t *testing.T) {
+	servers, client := newServers(t, 1)
+	servers[0].hold = time.Minute
+	_, first, err := servers[0].Take(t.Context(), "sidecarsets")
+	require.NoError(t, err)
+	before, err := client.Get(t.Context(), "/")
+	require.NoError(t, err)
+	var requests sync.WaitGroup
+	var waiting atomic.Int32
+	for range 20 {
+		requests.Go(func() {
+			waiting.Add(1)
+			_, done, err := servers[0].Take(t.Context(), "sidecarsets")
+			if assert.NoError(t, err) {
+				done()
+			}
+		})
+	}
+	for waiting.Load() < 20 {
+		runtime.Gosched()
+	}
+	first()
+	requests.Wait()
+	after, err := client.Get(t.Context(), "/")
+	require.NoError(t, err)
+	assert.Less(t, after.Header.Revision-before.Header.Revision, int64(20), "each lock is written to etcd")
+}
+
+// Requests of one server that never end must not keep another server waiting.
+func TestOtherServersHaveTheirTurn(t *testing.T) {
+	servers, client := newServers(t, 2)
+	servers[0].hold = 10 * time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	var busy sync.WaitGroup
+	for range 4 {
+		busy.Go(func() {
+			for ctx.Err() == nil {
+				if turn, done, err := servers[0].Take(ctx, "sidecarsets"); err == nil {
+					_, _ = client.Get(turn, "/") // The others wait meanwhile.
+					done()
+				}
+			}
+		})
+	}
+	patient, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for range 3 {
+		_, done, err := servers[1].Take(patient, "sidecarsets")
+		require.NoError(t, err)
+		done()
+	}
+	stop()
+	busy.Wait()
 }
 
 func TestKindsDoNotWaitForEachOther(t *testing.T) {
@@ -136,5 +203,25 @@ func TestLostTurnEnds(t *testing.T) {
 	_, next, err := servers[1].Take(t.Context(), "sidecarsets")
 	require.NoError(t, err)
 	next()
+
+	// The lost lock is not handed to the requests that wait in the same server: each gets a turn that is not lost.
+	servers[0].hold = time.Minute
+	var requests sync.WaitGroup
+	var waiting atomic.Int32
+	for range 20 {
+		requests.Go(func() {
+			waiting.Add(1)
+			turn, done, err := servers[0].Take(t.Context(), "sidecarsets")
+			if assert.NoError(t, err) {
+				_, err = client.Get(turn, "/")
+				assert.NoError(t, err)
+				done()
+			}
+		})
+	}
+	for waiting.Load() < 20 {
+		runtime.Gosched()
+	}
 	done()
+	requests.Wait()
 }
