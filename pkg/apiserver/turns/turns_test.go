@@ -96,6 +96,28 @@ func TestOneTurnAtATime(t *testing.T) {
 	assert.Equal(t, 50, number())
 }
 
+// whileTwentyWait ends a turn while twenty requests wait in the server, and calls work in the turn of each of them.
+func whileTwentyWait(t *testing.T, server *Turns, end func(), work func(turn context.Context)) {
+	t.Helper()
+	var requests sync.WaitGroup
+	var waiting atomic.Int32
+	for range 20 {
+		requests.Go(func() {
+			waiting.Add(1)
+			turn, done, err := server.Take(t.Context(), "sidecarsets")
+			if assert.NoError(t, err) {
+				work(turn)
+				done()
+			}
+		})
+	}
+	for waiting.Load() < 20 {
+		runtime.Gosched()
+	}
+	end()
+	requests.Wait()
+}
+
 // The requests that wait in one server need the lock in etcd only once.
 func TestWaitingRequestsShareTheLock(t *testing.T) {
 	servers, client := newServers(t, 1)
@@ -104,22 +126,7 @@ func TestWaitingRequestsShareTheLock(t *testing.T) {
 	require.NoError(t, err)
 	before, err := client.Get(t.Context(), "/")
 	require.NoError(t, err)
-	var requests sync.WaitGroup
-	var waiting atomic.Int32
-	for range 20 {
-		requests.Go(func() {
-			waiting.Add(1)
-			_, done, err := servers[0].Take(t.Context(), "sidecarsets")
-			if assert.NoError(t, err) {
-				done()
-			}
-		})
-	}
-	for waiting.Load() < 20 {
-		runtime.Gosched()
-	}
-	first()
-	requests.Wait()
+	whileTwentyWait(t, servers[0], first, func(context.Context) {})
 	after, err := client.Get(t.Context(), "/")
 	require.NoError(t, err)
 	assert.Less(t, after.Header.Revision-before.Header.Revision, int64(20), "each lock is written to etcd")
@@ -206,22 +213,8 @@ func TestLostTurnEnds(t *testing.T) {
 
 	// The lost lock is not handed to the requests that wait in the same server: each gets a turn that is not lost.
 	servers[0].hold = time.Minute
-	var requests sync.WaitGroup
-	var waiting atomic.Int32
-	for range 20 {
-		requests.Go(func() {
-			waiting.Add(1)
-			turn, done, err := servers[0].Take(t.Context(), "sidecarsets")
-			if assert.NoError(t, err) {
-				_, err = client.Get(turn, "/")
-				assert.NoError(t, err)
-				done()
-			}
-		})
-	}
-	for waiting.Load() < 20 {
-		runtime.Gosched()
-	}
-	done()
-	requests.Wait()
+	whileTwentyWait(t, servers[0], done, func(turn context.Context) {
+		_, err := client.Get(turn, "/")
+		assert.NoError(t, err)
+	})
 }
