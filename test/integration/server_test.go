@@ -220,25 +220,30 @@ func waitServed(ctx context.Context, name string) error {
 }
 
 func waitAvailable(ctx context.Context, name string) error {
-	message := "no answer"
+	var last error
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		service, err := env.aggregator.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			message = err.Error()
-			service = &apiregistrationv1.APIService{}
+		var service *apiregistrationv1.APIService
+		if service, last = env.aggregator.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{}); last == nil {
+			last = reached(ctx, service)
 		}
-		for _, condition := range service.Status.Conditions {
-			if condition.Type == apiregistrationv1.Available {
-				message = condition.Message
-				return condition.Status == apiregistrationv1.ConditionTrue, nil
-			}
-		}
-		return false, nil
+		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait for APIService %s: %w: %s", name, err, message)
+		return fmt.Errorf("wait for APIService %s: %w: %w", name, err, last)
 	}
 	return nil
+}
+
+// reached returns nil if the APIService is available and kube-apiserver forwards requests. It begins to forward them after the
+// condition has changed.
+func reached(ctx context.Context, service *apiregistrationv1.APIService) error {
+	for _, condition := range service.Status.Conditions {
+		if condition.Type == apiregistrationv1.Available && condition.Status == apiregistrationv1.ConditionTrue {
+			path := "/apis/" + service.Spec.Group + "/" + service.Spec.Version
+			return env.kube.Discovery().RESTClient().Get().AbsPath(path).Do(ctx).Error()
+		}
+	}
+	return fmt.Errorf("it is not available: %v", service.Status.Conditions)
 }
 
 // applyService makes a Service without a selector, and its endpoints: ports of this machine.
