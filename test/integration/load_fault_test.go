@@ -40,6 +40,9 @@ type load struct {
 	acknowledged, seen map[string]bool
 	failures           []error
 	slowest            time.Duration
+	// last is the time of the last acknowledged write, gap the longest time without one.
+	last time.Time
+	gap  time.Duration
 }
 
 // startLoad has that many writers at work until finish.
@@ -91,6 +94,10 @@ func (l *load) write(ctx context.Context, name string) {
 			l.failures = append(l.failures, fmt.Errorf("%s: %w", began.Format(time.StampMilli), err))
 		} else {
 			l.acknowledged[name+"/"+strconv.Itoa(number)] = true
+			if !l.last.IsZero() {
+				l.gap = max(l.gap, time.Since(l.last))
+			}
+			l.last = time.Now()
 		}
 		l.slowest = max(l.slowest, time.Since(began))
 		l.lock.Unlock()
@@ -107,6 +114,15 @@ func (l *load) failed() []error {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	return l.failures
+}
+
+// longestGap returns the longest time without an acknowledged write since the last call.
+func (l *load) longestGap() time.Duration {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	gap := max(l.gap, time.Since(l.last))
+	l.gap = 0
+	return gap.Round(time.Millisecond)
 }
 
 // finish ends the writers, and checks that the watch has shown every acknowledged write.

@@ -32,7 +32,8 @@ func TestReplicaEndsUnderLoad(t *testing.T) {
 		<-time.After(endpointDelay)
 		withdraw(t, ends.port)
 		<-stopped
-		t.Logf("replica %d ended after %s, %d writes failed", i%2, time.Since(began).Round(time.Millisecond), len(l.failed())-before)
+		t.Logf("replica %d ended after %s, %d writes failed, the longest time without an answer was %s", i%2,
+			time.Since(began).Round(time.Millisecond), len(l.failed())-before, l.longestGap())
 		assert.Less(t, time.Since(began), 30*time.Second)
 		require.NoError(t, ends.start(t.Context()))
 		require.NoError(t, applyEndpoint(t.Context(), ends.port))

@@ -302,4 +302,3 @@ func read(t *testing.T, path string) []byte {
 	require.NoError(t, err)
 	return data
 }
-
