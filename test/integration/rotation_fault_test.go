@@ -3,12 +3,14 @@
 package integration
 
 import (
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
 	"math/big"
 	"net"
@@ -24,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
@@ -108,6 +111,16 @@ func published(t *testing.T, key string, count int) {
 	})
 }
 
+// withdrawAuthorities leaves only these authorities of one kind. kube-apiserver never removes one that it has published before.
+func withdrawAuthorities(t *testing.T, key string, left []byte) {
+	t.Helper()
+	data, err := json.Marshal(map[string]any{"data": map[string]string{key: string(left)}})
+	require.NoError(t, err)
+	_, err = env.kube.CoreV1().ConfigMaps("kube-system").Patch(context.WithoutCancel(t.Context()), "extension-apiserver-authentication",
+		types.MergePatchType, data, metav1.PatchOptions{})
+	require.NoError(t, err)
+}
+
 // accepts says whether a server takes a client certificate.
 func (s *server) accepts(t *testing.T, cert, key []byte, headers ...string) bool {
 	t.Helper()
@@ -139,7 +152,7 @@ func TestFrontProxyAuthorityIsRotatedUnderLoad(t *testing.T) {
 	replace(t, certFile, cert)
 	<-time.After(settle)
 	require.NoError(t, os.WriteFile(caFile, pemCert(fresh.cert), 0o600))
-	published(t, "requestheader-client-ca-file", 1)
+	withdrawAuthorities(t, "requestheader-client-ca-file", pemCert(fresh.cert))
 	eventually(t, func() bool { return !env.server.accepts(t, oldCert, oldKey, asAdmin...) })
 	<-time.After(settle)
 	l.finish(t)
@@ -148,6 +161,7 @@ func TestFrontProxyAuthorityIsRotatedUnderLoad(t *testing.T) {
 	// Back, with overlap too, for the tests that follow.
 	require.NoError(t, os.WriteFile(caFile, append(pemCert(fresh.cert), oldCA...), 0o600))
 	eventually(t, func() bool { return env.server.accepts(t, oldCert, oldKey, asAdmin...) })
+	t.Cleanup(func() { withdrawAuthorities(t, "requestheader-client-ca-file", oldCA) })
 }
 
 // TestClusterAuthorityIsRotatedUnderLoad replaces the authority of the cluster's users. Clients change to certificates of the new one
@@ -173,7 +187,7 @@ func TestClusterAuthorityIsRotatedUnderLoad(t *testing.T) {
 		assert.Empty(t, l.failures)
 	}
 	require.NoError(t, os.WriteFile(caFile, oldCA, 0o600))
-	published(t, "client-ca-file", 1)
+	withdrawAuthorities(t, "client-ca-file", oldCA)
 	eventually(t, func() bool { return !env.server.accepts(t, cert, key) })
 }
 
