@@ -139,6 +139,10 @@ func TestFrontProxyAuthorityIsRotatedUnderLoad(t *testing.T) {
 	certFile, keyFile, clusterCA := env.cluster.Credentials("front-proxy")
 	caFile := filepath.Join(filepath.Dir(clusterCA), "front-proxy-ca.crt")
 	oldCA, oldCert, oldKey := read(t, caFile), read(t, certFile), read(t, keyFile)
+	t.Cleanup(func() { // The last cleanup. kube-apiserver takes a moment to read its files again.
+		<-time.After(settle)
+		withdrawAuthorities(t, "requestheader-client-ca-file", oldCA)
+	})
 	fresh := newAuthority(t, "front-proxy-ca-2")
 	cert, key := fresh.client(t, "front-proxy-client")
 	asAdmin := []string{"X-Remote-User", "admin", "X-Remote-Group", "system:masters"}
@@ -161,7 +165,6 @@ func TestFrontProxyAuthorityIsRotatedUnderLoad(t *testing.T) {
 	// Back, with overlap too, for the tests that follow.
 	require.NoError(t, os.WriteFile(caFile, append(pemCert(fresh.cert), oldCA...), 0o600))
 	eventually(t, func() bool { return env.server.accepts(t, oldCert, oldKey, asAdmin...) })
-	t.Cleanup(func() { withdrawAuthorities(t, "requestheader-client-ca-file", oldCA) })
 }
 
 // TestClusterAuthorityIsRotatedUnderLoad replaces the authority of the cluster's users. Clients change to certificates of the new one
