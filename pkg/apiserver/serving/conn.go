@@ -104,9 +104,9 @@ var _ io.Writer = errorLog{}
 // Write implements io.Writer.
 func (errorLog) Write(line []byte) (int, error) {
 	if text := strings.TrimSpace(string(line)); strings.HasPrefix(text, "http: TLS handshake error") {
-		klog.V(5).Info(text) //nolint:forbidigo // The log of net/http has no context.
+		klog.V(5).Info(text)
 	} else {
-		klog.Info(text) //nolint:forbidigo // The log of net/http has no context.
+		klog.Info(text)
 	}
 	return len(line), nil
 }

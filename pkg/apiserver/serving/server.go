@@ -127,6 +127,8 @@ func (s *Server) announce(ctx context.Context, delay time.Duration) {
 }
 
 // configureHTTP2 is what the generic server does, with connections that can announce their end.
+//
+//nolint:staticcheck // The HTTP/2 server of net/http takes no connection of another type.
 func (s *Server) configureHTTP2() error {
 	if s.info.DisableHTTP2 {
 		return nil

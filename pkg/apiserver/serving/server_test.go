@@ -60,7 +60,7 @@ func start(t *testing.T, handler http.Handler, delay time.Duration) *replica {
 // clientOf returns a client that connects to the address that it is told.
 func clientOf(address func() string) *http.Transport {
 	return &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // The certificate is of the test.
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true,
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, address())
 		},
@@ -131,7 +131,7 @@ func TestEndOfAReplicaLosesNoRequest(t *testing.T) {
 // TestRequestOnItsWayIsAnswered sends a request after the server has announced the end, as a client does that has not read this yet.
 func TestRequestOnItsWayIsAnswered(t *testing.T) {
 	r := start(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), time.Second)
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}} //nolint:gosec // The certificate is of the test.
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
 	connection, err := dialer.DialContext(t.Context(), "tcp", r.address)
 	require.NoError(t, err)
 	defer func() { _ = connection.Close() }()
@@ -203,8 +203,8 @@ func TestRunningRequestsAreAnswered(t *testing.T) {
 	go func() { stopped <- r.stop() }()
 	<-time.After(400 * time.Millisecond)
 	select {
-	case <-stopped:
-		t.Fatal("it ended before the last answer")
+	case err := <-stopped:
+		t.Fatal("it ended before the last answer", err)
 	default:
 	}
 	close(finish)
