@@ -11,7 +11,7 @@ help: ## Show this help.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: up
-up: ## Start a real cluster on this machine, install Kruise and run the example (NODES=3, KWOK_NODES=0).
+up: ## Start a real cluster on this machine, install Kruise and run the example (NODES=3, KWOK_NODES=0, K8S_VERSION).
 	@$(LOCAL) up
 
 .PHONY: down
@@ -55,8 +55,12 @@ e2e: binaries ## Test the local cluster itself, then run the e2e suite on it; it
 	go test -tags e2e -count=1 -timeout 15m ./hack/...
 	@hack/test-e2e.sh
 
+.PHONY: versions
+versions: ## Run the integration and e2e tests on Kubernetes 1.30, 1.32, 1.34 and 1.35.
+	@hack/versions.sh
+
 .PHONY: fault
-fault: binaries ## Kill the controller during 50 rollouts on the local cluster, and restart containers 1,000 times; it goes again if it was not up.
+fault: binaries ## Run the long tests in which programs, stores and networks fail. A cluster that this starts is stopped at the end.
 	@hack/fault.sh
 
 .PHONY: bench

@@ -83,7 +83,7 @@ func newCheckout(t *testing.T, tests string) string {
 	return root
 }
 
-func TestTheColumnIsFilledFromComments(t *testing.T) {
+func TestColumnIsFilledFromComments(t *testing.T) {
 	t.Parallel()
 	root := newCheckout(t, `
 // TestStart starts it.

@@ -2,11 +2,9 @@ package localcluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,9 +19,8 @@ type tool struct {
 	module string
 }
 
-const kubernetesModule = "k8s.io/kubernetes"
-
-// tools returns the table of tools. hack/localcluster/binaries/go.mod pins their versions.
+// tools returns the table of tools. hack/localcluster/binaries/go.mod pins their versions. Config can choose another version of
+// Kubernetes.
 func tools() []tool {
 	return []tool{
 		{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", module: "go.etcd.io/etcd/server/v3"},
@@ -41,7 +38,17 @@ func tools() []tool {
 
 // Binary returns the path of a program, for example kubectl, etcd or kube-apiserver. Up creates the programs that run
 // in the cluster, and BuildBinaries any other.
-func (c *Cluster) Binary(name string) string { return filepath.Join(c.cfg.BinDir, name) }
+func (c *Cluster) Binary(name string) string {
+	if version := c.cfg.KubernetesVersion; version != "" && ofKubernetes(name) {
+		name += "@v" + version // The link has the default version, for other clusters of this checkout.
+	}
+	return filepath.Join(c.cfg.BinDir, name)
+}
+
+// ofKubernetes reports whether a program belongs to Kubernetes.
+func ofKubernetes(name string) bool {
+	return slices.ContainsFunc(tools(), func(t tool) bool { return t.name == name && t.module == kubernetesModule })
+}
 
 // initPath is the path of the program that holds the namespaces of the cluster and of its nodes.
 func (c *Cluster) initPath() string { return c.Binary(initProgram) }
@@ -97,11 +104,21 @@ func (c *Cluster) buildTools(ctx context.Context, wanted func(name string) bool)
 	if err != nil {
 		return err
 	}
+	pinned := versions[kubernetesModule]
+	if c.cfg.KubernetesVersion != "" {
+		versions[kubernetesModule] = "v" + c.cfg.KubernetesVersion
+	}
 	for _, tool := range tools() {
 		if !wanted(tool.name) {
 			continue
 		}
-		if err := c.ensureTool(ctx, module, tool, versions[tool.module]); err != nil {
+		from := module
+		if tool.module == kubernetesModule && versions[kubernetesModule] != pinned {
+			if from, err = c.kubernetesTools(ctx); err != nil {
+				return err
+			}
+		}
+		if err := c.ensureTool(ctx, from, tool, versions[tool.module]); err != nil {
 			return err
 		}
 	}
@@ -113,12 +130,16 @@ func (c *Cluster) ensureTool(ctx context.Context, module string, t tool, version
 		return fmt.Errorf("build %s: %s/go.mod does not require %s", t.name, module, t.module)
 	}
 	cached := t.name + "@" + version
-	if !exists(c.Binary(cached)) {
+	path := filepath.Join(c.cfg.BinDir, cached)
+	if !exists(path) {
 		c.progress("building %s", cached)
-		if err := buildTool(ctx, module, t, version, c.Binary(cached)); err != nil {
+		if err := buildTool(ctx, module, t, version, path); err != nil {
 			return err
 		}
 		c.built.Add(1)
+	}
+	if c.Binary(t.name) == path {
+		return nil
 	}
 	if err := link(cached, c.Binary(t.name)); err != nil {
 		return fmt.Errorf("link %s: %w", t.name, err)
@@ -143,15 +164,11 @@ func buildTool(ctx context.Context, module string, t tool, version, out string) 
 
 // toolVersions returns the required versions in a go.mod, by module.
 func toolVersions(ctx context.Context, goMod string) (map[string]string, error) {
-	out, err := exec.CommandContext(ctx, "go", "mod", "edit", "-json", goMod).Output()
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", goMod, err)
-	}
 	var parsed struct {
 		Require []struct{ Path, Version string }
 	}
-	if err := json.Unmarshal(out, &parsed); err != nil {
-		return nil, fmt.Errorf("read %s: %w", goMod, err)
+	if err := goJSON(ctx, "", &parsed, "mod", "edit", "-json", goMod); err != nil {
+		return nil, err
 	}
 	versions := map[string]string{}
 	for _, require := range parsed.Require {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -36,11 +37,17 @@ type Config struct {
 	Storage bool
 	// Images lists archives that every real node imports. A node skips images that it already has.
 	Images []string
+	// KubernetesVersion is the version of the programs of Kubernetes, for example 1.34.4. The default is the version that
+	// hack/localcluster/binaries/go.mod requires.
+	KubernetesVersion string
 	// ExtraArgs are appended to the arguments of control plane components, by component name.
 	ExtraArgs map[string][]string
 	// Out receives progress, one line for each step. The default is no output.
 	Out io.Writer
 }
+
+// VersionVariable is the environment variable with the KubernetesVersion of the clusters of "make up" and of the tests.
+const VersionVariable = "K8S_VERSION"
 
 // MainConfig returns the configuration of the cluster of "make up". All tests that use it share this cluster.
 func MainConfig(moduleRoot string) Config {
@@ -55,6 +62,8 @@ func MainConfig(moduleRoot string) Config {
 		Registry:      true,
 		MetricsServer: true,
 		Storage:       true,
+
+		KubernetesVersion: os.Getenv(VersionVariable),
 	}
 }
 
@@ -90,6 +99,7 @@ func (c Config) validate() error {
 	if c.KWOKNodes < 0 {
 		errs = append(errs, fmt.Errorf("kwokNodes %d: use 0 or more", c.KWOKNodes))
 	}
+	errs = append(errs, checkKubernetesVersion(c.KubernetesVersion))
 	return errors.Join(errs...)
 }
 

@@ -12,11 +12,12 @@ import (
 	"strings"
 )
 
-// inputs returns a digest of the files that a process reads at its start. It covers the version of the program (the
-// target of its link), the files of the cluster in its arguments, and its reads. Files that a component writes are
+// inputs returns a digest of the files that a process reads at its start. It covers the version of the program (in its
+// path or in the target of its link), the files of the cluster in its arguments, and its reads. Files that a component writes are
 // not in its arguments; only their folders or logs are.
 func (c *Cluster) inputs(p process) (string, error) {
 	digest := sha256.New()
+	fmt.Fprintln(digest, p.path) //nolint:errcheck // A digest takes everything.
 	if version, err := os.Readlink(p.path); err == nil {
 		fmt.Fprintln(digest, version) //nolint:errcheck // A digest takes everything.
 	}

@@ -113,6 +113,8 @@ func (c *Cluster) renderNode(i int) error {
 		"NodeIP": c.net.NodeIP(i), "HealthPort": kubeletHealthPort, "Cgroup": "/" + c.cgroup() + "/" + nodeName(i),
 		"CA": p.cert(clusterCA), "Cert": p.cert(nodeName(i)), "Key": p.key(nodeName(i)), "DNSServiceIP": c.net.DNSServiceIP(),
 		"Registry": c.net.RegistryHost(), "StaticPods": c.StaticPods(i),
+		// Older kubelets do not have all fields.
+		"CgroupV1Allowed": c.cfg.since(31), "RestartPeriod": c.cfg.since(32), "RestartGate": !c.cfg.since(35),
 	}
 	if err := os.MkdirAll(c.StaticPods(i), 0o755); err != nil {
 		return fmt.Errorf("make folder of static Pods: %w", err)

@@ -59,6 +59,29 @@ func TestRenderAll(t *testing.T) {
 	assert.Equal(t, "https://10.70.0.1:6443", config.Clusters["local"].Server)
 }
 
+// TestKubeletsGetFieldsThatTheyKnow renders the kubelet's configuration for Kubernetes of several versions.
+func TestKubeletsGetFieldsThatTheyKnow(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]struct{ cgroupV1, restarts, gate bool }{
+		"":        {true, true, false},
+		"1.30.14": {false, false, false},
+		"1.31.0":  {true, false, false},
+		"1.34.4":  {true, true, true},
+		"1.35.0":  {true, true, false},
+	} {
+		cluster := testCluster(t)
+		cluster.cfg.KubernetesVersion = version
+		require.NoError(t, cluster.renderAll())
+		data, err := os.ReadFile(cluster.nodeDir(1, "kubelet.yaml"))
+		require.NoError(t, err)
+		var fields map[string]any
+		require.NoError(t, yaml.Unmarshal(data, &fields), version)
+		assert.Equal(t, want.cgroupV1, fields["failCgroupV1"] != nil, version)
+		assert.Equal(t, want.restarts, fields["crashLoopBackOff"] != nil, version)
+		assert.Equal(t, want.gate, fields["featureGates"] != nil, version)
+	}
+}
+
 // TestManifestsParse parses the objects of every addon.
 func TestManifestsParse(t *testing.T) {
 	t.Parallel()

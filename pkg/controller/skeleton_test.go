@@ -175,7 +175,7 @@ func TestKeptDataIsDroppedWithTheObject(t *testing.T) {
 	})
 }
 
-func TestAGuardThatCannotWorkIsRefused(t *testing.T) {
+func TestGuardThatCannotWorkIsRefused(t *testing.T) {
 	clientfeaturestesting.SetFeatureDuringTest(t, clientfeatures.AtomicFIFO, false)
 	_, err := newFixed(t).Build()
 	assert.ErrorContains(t, err, "remove KUBE_FEATURE_AtomicFIFO=false from the environment")

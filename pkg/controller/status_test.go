@@ -68,7 +68,7 @@ func message(text string) func(*corev1.Pod) error {
 	}
 }
 
-func TestAStatusIsWrittenWhenItDiffers(t *testing.T) {
+func TestStatusIsWrittenWhenItDiffers(t *testing.T) {
 	cached := newPod()
 	server := &pods{stored: newPod()}
 	stored, err := controller.UpdateStatus(t.Context(), server, cached, message("new"))

@@ -19,7 +19,7 @@ func TestTrim(t *testing.T) {
 	assert.Equal(t, &corev1.Node{}, trimmed)
 }
 
-func TestTheDataOfOthersRevisionsIsDropped(t *testing.T) {
+func TestDataOfOtherRevisionsIsDropped(t *testing.T) {
 	for apiVersion, kept := range map[string]bool{
 		"apps/v1": false, "apps.kruise.io/v1beta1": true, "apps.kruise.io/v1alpha1": true, "example.com/v1": false,
 		"notkruise.io/v1": false, "a/b/c": false,

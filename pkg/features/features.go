@@ -17,7 +17,7 @@ func New(legacyKinds string) (featuregate.MutableFeatureGate, error) {
 		if g.stage == beta {
 			spec.PreRelease = featuregate.Beta
 		}
-		if g.name == PodWebhook && legacyKinds != "" && !slices.Contains(strings.Split(legacyKinds, ","), "SidecarSet") {
+		if g.name == PodWebhook && leavesOut(legacyKinds, "SidecarSet") {
 			spec.Default = false
 		}
 		specs[g.name] = spec
@@ -27,6 +27,19 @@ func New(legacyKinds string) (featuregate.MutableFeatureGate, error) {
 		return nil, fmt.Errorf("register feature gates: %w", err)
 	}
 	return gate, nil
+}
+
+// leavesOut returns true if the comma-separated list of kinds is set and does not contain the kind.
+func leavesOut(legacyKinds, kind string) bool {
+	if strings.TrimSpace(legacyKinds) == "" {
+		return false
+	}
+	for one := range strings.SplitSeq(legacyKinds, ",") {
+		if strings.TrimSpace(one) == kind {
+			return false
+		}
+	}
+	return true
 }
 
 // Ignored returns the gates that are on and that came after the baseline, among which effective names those that the

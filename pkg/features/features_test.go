@@ -76,6 +76,8 @@ func TestParsing(t *testing.T) {
 		},
 		"a flag wins":     {legacy: "CloneSet", flag: "PodWebhook=true", want: map[featuregate.Feature]bool{PodWebhook: true}},
 		"with SidecarSet": {legacy: "CloneSet,SidecarSet", want: map[featuregate.Feature]bool{PodWebhook: true}},
+		"with spaces":     {legacy: "CloneSet, SidecarSet ", want: map[featuregate.Feature]bool{PodWebhook: true}},
+		"spaces only":     {legacy: " ", want: map[featuregate.Feature]bool{PodWebhook: true}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -132,7 +132,7 @@ func TestEventsDoNotLengthenTheRetryDelay(t *testing.T) {
 	})
 }
 
-func TestAnOutageDoesNotGrowTheDelay(t *testing.T) {
+func TestOutageDoesNotGrowTheDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin, calls := time.Now(), 0
 		var recovered time.Duration

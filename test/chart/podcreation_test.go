@@ -109,8 +109,8 @@ func TestNoKruiseKindHasAWebhook(t *testing.T) {
 	}
 }
 
-// TestThePodWebhooksAreReachedThroughKubeAPIServer and keep nobody waiting for long.
-func TestThePodWebhooksAreReachedThroughKubeAPIServer(t *testing.T) {
+// TestPodWebhooksAreReachedThroughKubeAPIServer and keep nobody waiting for long.
+func TestPodWebhooksAreReachedThroughKubeAPIServer(t *testing.T) {
 	all := render(t, "--set", "podCreation.timeoutSeconds=3")
 	configuration := read[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration", mutating)
 	names := sets.New[string]()

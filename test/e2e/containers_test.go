@@ -134,10 +134,10 @@ func TestOrderedContainers(t *testing.T) {
 	}
 }
 
-// TestTheNextContainerWaitsForPostStart has a container with a postStart hook of 10 s in front of another one. Only after the
+// TestNextContainerWaitsForPostStart has a container with a postStart hook of 10 s in front of another one. Only after the
 // hook is the first container ready, and only then does the old instance of the second one end.
 // Case inplace-update 11a.
-func TestTheNextContainerWaitsForPostStart(t *testing.T) {
+func TestNextContainerWaitsForPostStart(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	slow := replaced(ordered, "replicas: 2", "replicas: 1", "        readinessProbe:",

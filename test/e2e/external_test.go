@@ -132,6 +132,7 @@ func externalCluster(t *testing.T, root string) (cluster *localcluster.Cluster, 
 	}
 	cluster, err = localcluster.New(localcluster.Config{
 		Name: "external", Dir: filepath.Join(root, ".local", "clusters", "external"), ModuleRoot: root, Nodes: 2, Images: archives,
+		KubernetesVersion: os.Getenv(localcluster.VersionVariable),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, cluster.Down(context.WithoutCancel(t.Context()))) })

@@ -75,10 +75,10 @@ func TestNodeImagesFollowTheirNodes(t *testing.T) {
 	})
 }
 
-// TestAJobKeepsToItsParallelism pulls an image on over a hundred simulated nodes, which answer after random delays, and on the
+// TestPullJobKeepsToItsParallelism pulls an image on over a hundred simulated nodes, which answer after random delays, and on the
 // cluster's own nodes, whose agents find the image. No version of any NodeImage shows more unfinished tags than the job allows.
 // Case image-predownload 9.
-func TestAJobKeepsToItsParallelism(t *testing.T) {
+func TestPullJobKeepsToItsParallelism(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	s := e.simulateNodes(100)
@@ -121,7 +121,7 @@ func TestConcurrentJobsKeepEachOthersTags(t *testing.T) {
 
 // The job ends at its own deadline, and its status names the nodes.
 // Cases image-predownload 18, 23.
-func TestAPullJobEndsByItsDeadline(t *testing.T) {
+func TestPullJobEndsByItsDeadline(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	s := e.simulate(3)
@@ -207,7 +207,7 @@ func TestPullSecretsReachTheirNodeAlone(t *testing.T) {
 }
 
 // Case image-predownload 41.
-func TestAListOfImages(t *testing.T) {
+func TestListOfImagesIsPulled(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	s := e.simulate(2)

@@ -171,7 +171,7 @@ func (l *load) change(ctx context.Context, name, number string) {
 	switch {
 	case err == nil:
 		state = set.Annotations[changeKey]
-	case !apierrors.IsNotFound(err):
+	case !missing(err):
 		l.count(ctx, false)
 		return
 	}
@@ -188,9 +188,15 @@ func (l *load) change(ctx context.Context, name, number string) {
 		metav1.SetMetaDataAnnotation(&set.ObjectMeta, changeKey, number)
 		_, err = l.client.Update(ctx, set, metav1.UpdateOptions{})
 	}
-	refused := apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) // The object changed meanwhile.
+	refused := apierrors.IsConflict(err) || missing(err) || apierrors.IsAlreadyExists(err) // The object changed meanwhile.
 	l.wrote(name, next, err == nil, refused)
 	l.count(ctx, err == nil || refused)
+}
+
+// missing reports whether the apiserver answered that the object does not exist. Without an APIService, kube-apiserver answers that
+// it does not know the path. That says nothing about the object.
+func missing(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 func (l *load) create(ctx context.Context, name, number string) error {

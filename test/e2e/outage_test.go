@@ -121,7 +121,9 @@ func TestFinishedUpdatesServeWhileTheAPIServerIsDown(t *testing.T) {
 			c.True(isReady(&pod), pod.Name)
 		}
 	})
-	assert.Contains(t, e.kubectl("events", "--types=Warning"), "failed calling webhook")
+	e.eventually("an event tells of the refused creation", func(c *require.Assertions, _ context.Context) {
+		c.Contains(e.kubectl("events", "--types=Warning"), "failed calling webhook")
+	})
 	e.scaleAPIServer("1")
 	e.ready("web", 3)
 }

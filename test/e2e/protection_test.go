@@ -89,9 +89,9 @@ func TestCustomResourcesProtectADefinition(t *testing.T) {
 	e.kubectl("delete", "customresourcedefinition", definition)
 }
 
-// TestTheExampleIsProtectedAndGoesWithItsNamespace applies the example and deletes its namespace.
+// TestExampleIsProtectedAndGoesWithItsNamespace applies the example and deletes its namespace.
 // Cases deletion-protection 12, 20.
-func TestTheExampleIsProtectedAndGoesWithItsNamespace(t *testing.T) {
+func TestExampleIsProtectedAndGoesWithItsNamespace(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	text, err := os.ReadFile("../../artifacts/examples/deletion-protection.yaml")

@@ -3,7 +3,10 @@
 package integration
 
 import (
+	"fmt"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
+	typedpolicyv1beta1 "kruise.io/kruise/pkg/generated/clientset/versioned/typed/policy/v1beta1"
 )
 
 // A target has one budget, whatever version of its kind each names.
@@ -27,6 +31,45 @@ func TestBudgetsDoNotConflict(t *testing.T) {
 	assert.ErrorContains(t, err, "PodUnavailableBudget demo already has this target")
 	_, err = client.Get(t.Context(), "second", metav1.GetOptions{})
 	assert.True(t, apierrors.IsNotFound(err), "%v", err)
+}
+
+// Two budgets that conflict are created at the same instant, through two apiservers on one etcd.
+func TestOneOfTwoBudgetsThatClashIsRefused(t *testing.T) {
+	servers, _ := twoServers(t)
+	namespace := newNamespace(t)
+	clients := make([]typedpolicyv1beta1.PodUnavailableBudgetInterface, 0, len(servers))
+	for _, s := range servers {
+		clients = append(clients, s.clientset(t).PolicyV1beta1().PodUnavailableBudgets(namespace))
+	}
+	alone := time.Now()
+	const few = 10
+	for i := range few {
+		_, err := clients[0].Create(t.Context(), newBudget(fmt.Sprintf("alone-%d", i)), metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	t.Logf("a creation takes %s while nobody else writes budgets", time.Since(alone)/few)
+
+	const pairs = 50
+	var requests sync.WaitGroup
+	answers := make([][2]error, pairs)
+	together := time.Now()
+	for pair := range pairs {
+		for side := range 2 {
+			budget := newBudget(fmt.Sprintf("target-%d", pair))
+			budget.Name = fmt.Sprintf("b-%d-%d", pair, side)
+			requests.Go(func() { _, answers[pair][side] = clients[side].Create(t.Context(), budget, metav1.CreateOptions{}) })
+		}
+	}
+	requests.Wait()
+	t.Logf("%d creations at once take %s", 2*pairs, time.Since(together))
+	for pair, answer := range answers {
+		refused := answer[0]
+		if refused == nil {
+			refused = answer[1]
+		}
+		require.True(t, (answer[0] == nil) != (answer[1] == nil), "pair %d: %v", pair, answer)
+		requireInvalid(t, refused, "already has this target")
+	}
 }
 
 // Both versions of a budget by kubectl: what v1alpha1 says in annotations, v1beta1 has as fields.

@@ -156,7 +156,7 @@ func refusals(t *testing.T, requests, everywhere typed.ContainerRecreateRequestI
 
 // The test takes the label off: on the watch of the selection, that is a deletion.
 // Case containerrecreaterequest 35.
-func TestARequestLeavesTheWatchOfItsAgent(t *testing.T) {
+func TestCompletedRequestLeavesTheWatchOfItsAgent(t *testing.T) {
 	const node = "recreate-c"
 	agent, err := versioned.NewForConfig(agentOn(t, node))
 	require.NoError(t, err)

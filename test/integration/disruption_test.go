@@ -59,9 +59,9 @@ func TestParallelDeletionsStayWithinTheBudget(t *testing.T) {
 	assert.Regexp(t, `pod_unavailable_budget\{kind_namespace_name="unknown_`+b.namespace+`_p-[0-9]",username="[^"]+"\} 1`, string(metrics))
 }
 
-// TestABudgetThatIsUsedUp asks in every way.
+// TestUsedUpBudgetRefuses asks in every way.
 // Cases podunavailablebudget 2, 5, 6, 8, 9, 23.
-func TestABudgetThatIsUsedUp(t *testing.T) {
+func TestUsedUpBudgetRefuses(t *testing.T) {
 	b := withBudgets(t)
 	b.budget(4, 0)
 
@@ -106,7 +106,7 @@ func (b *budgeted) unready(name string) error {
 }
 
 // Case podunavailablebudget 4.
-func TestADryRunSpendsNothing(t *testing.T) {
+func TestDryRunSpendsNothing(t *testing.T) {
 	b := withBudgets(t)
 	b.budget(4, 1)
 	before := b.status()
@@ -122,7 +122,7 @@ func TestADryRunSpendsNothing(t *testing.T) {
 }
 
 // Case podunavailablebudget 7.
-func TestABudgetProtectsFromOneOperationAlone(t *testing.T) {
+func TestBudgetProtectsFromOneOperationAlone(t *testing.T) {
 	b := withBudgets(t)
 	b.budget(4, 0, func(b *policyv1beta1.PodUnavailableBudget) {
 		b.Annotations = map[string]string{"kruise.io/pub-protect-operations": "DELETE"}
@@ -133,7 +133,7 @@ func TestABudgetProtectsFromOneOperationAlone(t *testing.T) {
 }
 
 // Case podunavailablebudget 10.
-func TestAnUpdateIsRecordedOnce(t *testing.T) {
+func TestUpdateIsRecordedOnce(t *testing.T) {
 	b := withBudgets(t)
 	b.budget(4, 2)
 	eventually(t, func() bool { return time.Since(mustPod(t, b, "p-0").CreationTimestamp.Time) > 4*time.Second })
@@ -162,7 +162,7 @@ func refuseEvictions(t *testing.T, b *budgeted) {
 
 // The budget grants the deletion, and a PodDisruptionBudget refuses it.
 // Case podunavailablebudget 12.
-func TestAGrantWithoutItsDeletionExpires(t *testing.T) {
+func TestGrantWithoutItsDeletionExpires(t *testing.T) {
 	b := withBudgets(t)
 	b.budget(4, 2)
 	refuseEvictions(t, b)
@@ -207,7 +207,7 @@ func TestGrantsInFlightOutliveTheirBudget(t *testing.T) {
 }
 
 // Case podunavailablebudget 27.
-func TestANewBudgetTakesOverThePods(t *testing.T) {
+func TestNewBudgetTakesOverPods(t *testing.T) {
 	b := withBudgets(t)
 	b.budget(3, 0)
 	budgets := env.kruise.PolicyV1beta1().PodUnavailableBudgets(b.namespace)

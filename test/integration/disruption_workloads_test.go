@@ -188,9 +188,9 @@ func TestPodsOfAnOldReplicaSetStayCounted(t *testing.T) {
 	})
 }
 
-// TestABudgetCoversACustomWorkloadByItsScale covers Pods that the workload selects by its scale but does not own.
+// TestBudgetCoversCustomWorkloadByItsScale covers Pods that the workload selects by its scale but does not own.
 // Case podunavailablebudget 19.
-func TestABudgetCoversACustomWorkloadByItsScale(t *testing.T) {
+func TestBudgetCoversCustomWorkloadByItsScale(t *testing.T) {
 	b := withBudgets(t)
 	plural := "games" + strings.ReplaceAll(b.namespace, "-", "")
 	b.apply(fmt.Sprintf(`

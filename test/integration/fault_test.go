@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 )
 
@@ -40,6 +41,16 @@ func (s *server) client(t *testing.T, namespace string) typed.CloneSetInterface 
 	return clientFor(t, config, namespace)
 }
 
+// clientset speaks to that server alone, without a limit of its own.
+func (s *server) clientset(t *testing.T) versioned.Interface {
+	t.Helper()
+	config := rest.CopyConfig(env.config)
+	config.Host, config.CAFile, config.CAData, config.Insecure, config.QPS = s.url(), "", nil, true, -1
+	client, err := versioned.NewForConfig(config)
+	require.NoError(t, err)
+	return client
+}
+
 func TestDataOutlivesTheProcess(t *testing.T) {
 	namespace := newNamespace(t)
 	s := alone(t, "restart")
@@ -54,6 +65,17 @@ func TestDataOutlivesTheProcess(t *testing.T) {
 		assert.Equal(t, created.UID, got.UID)
 		assert.Equal(t, created.ResourceVersion, got.ResourceVersion)
 	}
+}
+
+// reads waits until the server reads objects from etcd again. Its readiness check has another connection to etcd than its storage,
+// and may have reconnected first. A read that fails has no effect, but a write that fails would end the test.
+func (s *server) reads(t *testing.T, namespace string) {
+	t.Helper()
+	client := s.client(t, namespace)
+	eventually(t, func() bool {
+		_, err := client.List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
 }
 
 // A process that ends tells its watches so and goes: its successor waits for the store.
@@ -117,6 +139,7 @@ func TestStoreComesBackAfterBeingAway(t *testing.T) {
 		_, err := s.get(t.Context(), "/readyz")
 		return err == nil
 	})
+	s.reads(t, namespace)
 	created.Spec.MinReadySeconds = 1
 	updated, err := client.Update(t.Context(), created, metav1.UpdateOptions{})
 	require.NoError(t, err)

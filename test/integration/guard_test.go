@@ -132,6 +132,7 @@ func TestEmptyStoreInAClusterWithPodsLosesNoPod(t *testing.T) {
 		require.NoError(t, os.RemoveAll(data))
 		require.NoError(t, os.Rename(kept, data))
 		require.NoError(t, s.start(context.WithoutCancel(t.Context())))
+		require.NoError(t, allAvailable(context.WithoutCancel(t.Context())))
 	})
 	s.answers(t, "/readyz", "the store is closed: the store is empty, but ")
 	s.alive(t)
@@ -169,6 +170,7 @@ func TestReviewsAreAnsweredWhileTheStoreIsClosed(t *testing.T) {
 	t.Cleanup(func() {
 		expect(object.Data["identity"])
 		require.NoError(t, env.server.waitReady(context.WithoutCancel(t.Context())))
+		require.NoError(t, allAvailable(context.WithoutCancel(t.Context())))
 	})
 	env.server.answers(t, "/readyz", "this is another store")
 	eventually(t, func() bool {
@@ -198,6 +200,7 @@ func TestStoreRolledBackToASnapshotCloses(t *testing.T) {
 	require.NoError(t, os.CopyFS(dir+"-snapshot", os.DirFS(dir)))
 	stop = startEtcd(t, dir, endpoint)
 	require.NoError(t, s.waitReady(t.Context()))
+	s.reads(t, namespace)
 	before := s.generation(t)
 	_, err := s.client(t, namespace).Create(t.Context(), newCloneSet("demo"), metav1.CreateOptions{})
 	require.NoError(t, err)

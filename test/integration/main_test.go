@@ -121,6 +121,7 @@ func startCluster(ctx context.Context) error {
 	}
 	env.cluster, err = localcluster.New(localcluster.Config{
 		Name: "integration", Dir: filepath.Join(root, ".local", "clusters", "integration"), ModuleRoot: root, Out: os.Stdout,
+		KubernetesVersion: os.Getenv(localcluster.VersionVariable),
 	})
 	if err != nil {
 		return err

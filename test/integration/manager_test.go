@@ -60,7 +60,7 @@ func installPolicy(t *testing.T, name string) {
 }
 
 // The controllers may patch every namespace, and the chart's policy leaves them one label of it.
-func TestTheManagerChangesOneLabelOfNamespaces(t *testing.T) {
+func TestManagerChangesOneLabelOfNamespaces(t *testing.T) {
 	installPolicy(t, "kruise-manager-namespaces")
 	name := newNamespace(t)
 	manager, err := kubernetes.NewForConfig(as(t, "kruise-manager"))

@@ -191,8 +191,8 @@ func TestPodsInTheSystemNamespaceAreUnchanged(t *testing.T) {
 	assert.Empty(t, pod.Annotations)
 }
 
-// TestALabelThatKeepsNoPodWaiting is told of when it is written, and only then.
-func TestALabelThatKeepsNoPodWaiting(t *testing.T) {
+// TestLabelThatKeepsNoPodWaiting is told of when it is written, and only then.
+func TestLabelThatKeepsNoPodWaiting(t *testing.T) {
 	namespace := creating(t, env.kruise).namespace
 	const want = "label admission.kruise.io/pod-failure-policy='fail' has no effect: use Fail, or remove the label"
 	write := func(args ...string) string {

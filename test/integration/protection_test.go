@@ -60,7 +60,7 @@ func refusedInEveryWay(t *testing.T, want string, object ...string) {
 }
 
 // Case deletion-protection 1.
-func TestAnEmptyNamespaceIsProtectedAlways(t *testing.T) {
+func TestEmptyNamespaceIsProtectedAlways(t *testing.T) {
 	namespace := protected(t)
 	label(t, "namespace", namespace, "Always")
 	refusedInEveryWay(t, forbiddenAlways, "namespace", namespace)
@@ -305,7 +305,7 @@ func TestTerminatingObjectsMayBeDeletedAgain(t *testing.T) {
 }
 
 // Case deletion-protection 16.
-func TestACollectionKeepsItsProtectedObject(t *testing.T) {
+func TestCollectionKeepsItsProtectedObject(t *testing.T) {
 	client := cloneSets(t)
 	for _, name := range []string{"a", "b", "c"} {
 		cloneSet := newCloneSet(name)
@@ -349,7 +349,7 @@ func TestDryRunsAreRefusedAndNotCounted(t *testing.T) {
 
 // The namespace goes with everything in it, of ours and of the host.
 // Case deletion-protection 20.
-func TestTheNamespaceOfProtectedObjectsGoes(t *testing.T) {
+func TestNamespaceOfProtectedObjectsIsDeleted(t *testing.T) {
 	namespace := protected(t)
 	apply(t, namespace, workload("cloneset.v1beta1.apps.kruise.io", "Always"))
 	apply(t, namespace, "apiVersion: apps/v1\nkind: Deployment"+fmt.Sprintf(workloadSpec, "Cascading"))

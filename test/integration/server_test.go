@@ -187,6 +187,14 @@ func (s *server) publish(ctx context.Context) error {
 		if existsOr(err) != nil {
 			return fmt.Errorf("create APIService: %w", err)
 		}
+	}
+	return allAvailable(ctx)
+}
+
+// allAvailable waits until clients reach the server through kube-apiserver. A test that stops the shared server needs it: in the
+// meantime kube-apiserver may have marked the APIServices as unavailable, and it then refuses requests until its next check.
+func allAvailable(ctx context.Context) error {
+	for _, name := range apiserver.APIServices(env.gate) {
 		if err := waitAvailable(ctx, name); err != nil {
 			return err
 		}

@@ -17,11 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 )
 
@@ -95,11 +93,7 @@ func TestOneOfTwoSidecarSetsThatClashIsRefused(t *testing.T) {
 	namespace := newNamespace(t)
 	clients := make([]typed.SidecarSetInterface, 0, len(servers))
 	for _, s := range servers {
-		config := rest.CopyConfig(env.config)
-		config.Host, config.CAFile, config.CAData, config.Insecure, config.QPS = s.url(), "", nil, true, -1
-		client, err := versioned.NewForConfig(config)
-		require.NoError(t, err)
-		clients = append(clients, client.AppsV1beta1().SidecarSets())
+		clients = append(clients, s.clientset(t).AppsV1beta1().SidecarSets())
 	}
 	const pairs = 50
 	var requests sync.WaitGroup

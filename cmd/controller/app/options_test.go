@@ -137,7 +137,7 @@ func TestOnlyNamedKindsHaveAController(t *testing.T) {
 }
 
 // Case configuration 7.
-func TestTheLeaseIsInTheNamespaceOfThePod(t *testing.T) {
+func TestLeaseIsInTheNamespaceOfThePod(t *testing.T) {
 	o, err := parse(t, map[string]string{"POD_NAMESPACE": "foo", "KRUISE_DAEMON_CONFIG_NS": "secrets"})
 	require.NoError(t, err)
 	assert.Equal(t, "foo", o.Election.Namespace)

@@ -122,7 +122,7 @@ func TestOneOfTwoReplicasLeads(t *testing.T) {
 	})
 }
 
-func TestALostLeaseEndsTheProgram(t *testing.T) {
+func TestLostLeaseEndsTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := lead(t)
 		e.lost.Store(true)

@@ -28,7 +28,7 @@ func (p *plugin) initialized() error {
 	return Initialized("Demo", &p.HostClient, &p.KruiseClient, &p.Features, &p.OwnNamespace, &p.MetadataClient, &p.ProtectionLog)
 }
 
-func TestAPluginSaysWhatItLacks(t *testing.T) {
+func TestPluginReportsMissingDependencies(t *testing.T) {
 	gate, err := features.New("")
 	require.NoError(t, err)
 	p := &plugin{}

@@ -149,7 +149,7 @@ func TestInternalFailureFailsTheCall(t *testing.T) {
 	}
 }
 
-func TestAPluginIsAskedWhatItHandles(t *testing.T) {
+func TestPluginIsAskedWhatItHandles(t *testing.T) {
 	first := &judge{Handler: admission.NewHandler(admission.Create), err: errors.New("no")}
 	response, err := answer(t, Plugins{"first": first}, deletion())
 	require.NoError(t, err)
@@ -249,7 +249,7 @@ func mutation(t *testing.T, plugins Plugins, raw string) (*admissionv1.Admission
 }
 
 // Cases pod-admission 7, 17.
-func TestARouteThatChangesObjectsAnswersWithAPatch(t *testing.T) {
+func TestMutatingRouteAnswersWithPatch(t *testing.T) {
 	const raw = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","next":1},"spec":{"containers":[]}}`
 	handler := admission.NewHandler(admission.Create)
 	judging := &judge{Handler: handler, err: errors.New("no")}

@@ -79,7 +79,7 @@ func TestReplicasShareOneSecret(t *testing.T) {
 	}
 }
 
-func TestALostRaceTakesTheWinners(t *testing.T) {
+func TestLoserOfARaceUsesTheWinnersCertificate(t *testing.T) {
 	c := newCluster()
 	clock := clocktesting.NewFakeClock(start)
 	winner := step(t, material{}, start)

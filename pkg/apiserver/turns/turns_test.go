@@ -90,7 +90,7 @@ func TestKindsDoNotWaitForEachOther(t *testing.T) {
 }
 
 // A request that gives up must not keep the others waiting, whether it waits for its own server or for another one.
-func TestARequestThatGivesUpLeavesTheTurnToOthers(t *testing.T) {
+func TestRequestThatGivesUpLeavesTheTurnToOthers(t *testing.T) {
 	servers, _ := newServers(t, 2)
 	_, done, err := servers[0].Take(t.Context(), "sidecarsets")
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestARequestThatGivesUpLeavesTheTurnToOthers(t *testing.T) {
 }
 
 // The lease of a server that was killed or cut off expires. A lease that was revoked is the same to the others.
-func TestALostTurnEnds(t *testing.T) {
+func TestLostTurnEnds(t *testing.T) {
 	servers, client := newServers(t, 2)
 	turn, done, err := servers[0].Take(t.Context(), "sidecarsets")
 	require.NoError(t, err)

@@ -72,7 +72,7 @@ func (w *world) bounded(budget *policyv1beta1.PodUnavailableBudget) {
 }
 
 // Case podunavailablebudget 28: maxUnavailable lets three Pods go at once, the budget one.
-func TestAnUpdateTakesItsPartOfTheBudget(t *testing.T) {
+func TestUpdateTakesItsPartOfTheBudget(t *testing.T) {
 	w := rolled(t, updatesBounded, newSet(4, inPlaceIfPossible, knobs("", "3", "")))
 	w.bounded(budgetOf(1))
 	w.edit(image("app:2"))
@@ -109,7 +109,7 @@ func TestUpdatesWithoutTheGateReserveNothing(t *testing.T) {
 }
 
 // If the server refuses a deletion because of a budget, the deletion is retried soon and no failure is reported.
-func TestADeletionThatABudgetRefuses(t *testing.T) {
+func TestDeletionThatBudgetRefuses(t *testing.T) {
 	w := rolled(t, "", newSet(2))
 	w.Events()
 	full := true
@@ -157,7 +157,7 @@ func TestConflictingGrantIsDecidedAgain(t *testing.T) {
 }
 
 // Permanent write conflicts on the budget are no failure either.
-func TestABudgetThatIsBusy(t *testing.T) {
+func TestBusyBudgetIsRetried(t *testing.T) {
 	w := rolled(t, updatesBounded, newSet(4, inPlaceIfPossible, knobs("", "1", "")))
 	w.Add(budgetOf(1))
 	busy := true

@@ -116,7 +116,7 @@ func TestInstanceWithATerminatingClaimIsNotReused(t *testing.T) {
 
 // The kubelet evicts a Pod under node pressure. The replacement needs the Pod's name and volume, so the failed Pod is deleted
 // first.
-func TestAFailedPodIsReplacedWithItsVolume(t *testing.T) {
+func TestFailedPodIsReplacedWithItsVolume(t *testing.T) {
 	w := rolled(t, "", newSet(2, withClaims("data")))
 	before := w.names()
 	failed := w.Pods()[0]

@@ -47,7 +47,7 @@ func TestTerminatingClaimDoesNotBlockOtherPods(t *testing.T) {
 }
 
 // Case cloneset 21.
-func TestAClaimWaitsForItsTerminatingPod(t *testing.T) {
+func TestClaimWaitsForItsTerminatingPod(t *testing.T) {
 	for name, reuse := range map[string]bool{"reused": true, "not reused": false} {
 		t.Run(name, func(t *testing.T) {
 			w := rolled(t, "", newSet(2, dataClaims("1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = reuse }))

@@ -67,7 +67,7 @@ func TestNeedsReconcile(t *testing.T) {
 }
 
 // Case lifecycle 4.
-func TestTheFinalizerOfAPodThatWaitsIsSeen(t *testing.T) {
+func TestFinalizerOfWaitingPodIsSeen(t *testing.T) {
 	w := newWorld(t, "CloneSetEventHandlerOptimization=true", newSet(1, func(s *v1beta1.CloneSetSpec) {
 		s.Lifecycle = &pub.Lifecycle{PreNormal: &pub.LifecycleHook{FinalizersHandler: []string{"a/b"}}}
 	}))
@@ -131,7 +131,7 @@ func lag(w *world) {
 
 // The server has the write, so the cache is late.
 // Case lifecycle 21.
-func TestACacheThatNeverShowsAWriteIsWaitedFor(t *testing.T) {
+func TestCacheThatNeverShowsTheWriteIsWaitedFor(t *testing.T) {
 	w := newWorld(t, "", newSet(1))
 	w.guard.Look = func(context.Context, schema.GroupResource, string, string) (string, metav1.Object, error) {
 		return "2", nil, nil
@@ -148,7 +148,7 @@ func TestACacheThatNeverShowsAWriteIsWaitedFor(t *testing.T) {
 }
 
 // Case cloneset 26.
-func TestARestartWithAThousandPodsChangesNone(t *testing.T) {
+func TestRestartWithThousandPodsChangesNone(t *testing.T) {
 	w := rolled(t, "", newSet(1))
 	first := w.Pods()[0]
 	for i := range 999 {

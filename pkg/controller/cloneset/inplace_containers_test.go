@@ -252,7 +252,7 @@ func TestResourcesWithAGracePeriod(t *testing.T) {
 
 // The write that puts a Pod back into service applies only to the version that was judged, and is not retried.
 // Case inplace-update 16.
-func TestANewUpdateWinsOverARelease(t *testing.T) {
+func TestNewUpdateWinsOverRelease(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible))
 	name := w.names()[0]
 	w.edit(image("app:2"))

@@ -15,7 +15,7 @@ import (
 )
 
 // Case inplace-update 1.
-func TestAnImageIsUpdatedInPlace(t *testing.T) {
+func TestImageIsUpdatedInPlace(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "1", "")))
 	before := w.Pods()
 	w.edit(image("app:2"))
@@ -76,7 +76,7 @@ func TestMetadataAloneIsOneWrite(t *testing.T) {
 }
 
 // Case inplace-update 21.
-func TestALostRevisionRecreates(t *testing.T) {
+func TestLostRevisionRecreatesPods(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible))
 	name := w.names()[0]
 	w.change(name, func(p *corev1.Pod) { p.Labels["controller-revision-hash"] = "web-gone" })

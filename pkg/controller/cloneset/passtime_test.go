@@ -32,7 +32,7 @@ func (w *world) pass() time.Duration {
 
 // A pass over many Pods ends after about one second and asks for the next pass. A pause during an update therefore takes effect
 // at once.
-func TestAPassEndsAfterASecond(t *testing.T) {
+func TestPassEndsAfterOneSecond(t *testing.T) {
 	w := newWorld(t, "", newSet(60, inPlaceIfPossible, knobs("", "100%", "")))
 	w.r.engine.Width = 4
 	w.slowServer(80 * time.Millisecond)

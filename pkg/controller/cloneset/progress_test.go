@@ -137,7 +137,7 @@ func TestProgressingUnderOnDelete(t *testing.T) {
 
 // A rollout that exceeded its deadline keeps that condition even if it makes progress, until it is complete.
 // Case cloneset 39.
-func TestAnExceededDeadlineOutlivesProgress(t *testing.T) {
+func TestExceededDeadlineOutlivesProgress(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible, deadline(60), knobs("", "1", "")))
 	w.node.Broken = func(image string) bool { return image == "app:2" }
 	w.edit(image("app:2"))
@@ -168,7 +168,7 @@ func TestAnExceededDeadlineOutlivesProgress(t *testing.T) {
 }
 
 // Case cloneset 39.
-func TestADeadlineRunsWhileAHookHoldsTheOnePodOfAPartition(t *testing.T) {
+func TestDeadlineRunsWhileHookHoldsTheOnlyPodOfPartition(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, deadline(120), knobs("99%", "1", ""), func(s *v1beta1.CloneSetSpec) {
 		s.MinReadySeconds = 10
 		s.Lifecycle = &pub.Lifecycle{InPlaceUpdate: &pub.LifecycleHook{LabelsHandler: map[string]string{"hook": "on"}}}

@@ -128,7 +128,7 @@ func TestFailingDeletionsDoNotBlockOtherWork(t *testing.T) {
 }
 
 // A rejected revision or release does not end the pass. Pods settle, and the status reports the error.
-func TestARefusedRevisionIsReportedAndPodsSettle(t *testing.T) {
+func TestRefusedRevisionIsReportedAndPodsSettle(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "2", "")))
 	w.edit(image("app:2"))
 	w.step()

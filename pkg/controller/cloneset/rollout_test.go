@@ -143,7 +143,7 @@ func TestCreationIsThrottledByMaxUnavailable(t *testing.T) {
 }
 
 // Case cloneset 16.
-func TestAPausedSetReplacesButDoesNotUpdate(t *testing.T) {
+func TestPausedSetReplacesButDoesNotUpdate(t *testing.T) {
 	w := rolled(t, "", newSet(3, inPlaceIfPossible))
 	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.RollingUpdate.Paused = true })
 	w.lose(w.names()[0])
@@ -163,7 +163,7 @@ func TestOnDelete(t *testing.T) {
 }
 
 // Case cloneset 17.
-func TestARollbackUpdatesTheChangedPodsAlone(t *testing.T) {
+func TestRollbackUpdatesTheChangedPodsAlone(t *testing.T) {
 	w := rolled(t, "", newSet(4, inPlaceIfPossible, knobs("2", "1", "")))
 	restarts := func() (all int32) {
 		for _, pod := range w.Pods() {
@@ -182,7 +182,7 @@ func TestARollbackUpdatesTheChangedPodsAlone(t *testing.T) {
 }
 
 // Case cloneset 18.
-func TestARaisedPartitionBringsPodsBack(t *testing.T) {
+func TestRaisedPartitionBringsPodsBack(t *testing.T) {
 	for gate, want := range map[string]map[string]int{
 		"CloneSetPartitionRollback=true":  {"app:1": 4, "app:2": 1},
 		"CloneSetPartitionRollback=false": {"app:1": 2, "app:2": 3},
@@ -213,7 +213,7 @@ func TestLostPodsDoNotEndARollout(t *testing.T) {
 }
 
 // Case cloneset 20.
-func TestAnOldTemplateBumpsItsRevision(t *testing.T) {
+func TestOldTemplateBumpsItsRevision(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible))
 	for _, tag := range []string{"2", "3", "4", "5", "6", "7"} {
 		w.edit(image("app:" + tag))
@@ -230,7 +230,7 @@ func TestAnOldTemplateBumpsItsRevision(t *testing.T) {
 }
 
 // Case cloneset 23.
-func TestALongNameNeedsShortHashes(t *testing.T) {
+func TestLongNameNeedsShortHashes(t *testing.T) {
 	for gate, label := range map[string]func(string) bool{
 		"CloneSetShortHash=true":  func(l string) bool { return len(l) <= 63 },
 		"CloneSetShortHash=false": func(l string) bool { return len(l) > 63 },
@@ -306,7 +306,7 @@ func TestBrokenPodIsDeletedDuringThrottledCreation(t *testing.T) {
 }
 
 // Case cloneset 33.
-func TestASetWithoutReplicasIsUpdatedAtOnce(t *testing.T) {
+func TestSetWithoutReplicasIsUpdatedAtOnce(t *testing.T) {
 	w := rolled(t, "", newSet(0))
 	w.edit(image("app:2"))
 	w.settle()
@@ -379,7 +379,7 @@ func TestScaleDownDeletesClaims(t *testing.T) {
 }
 
 // Case cloneset 27.
-func TestAServingPodWaitsWhileCreationIsThrottled(t *testing.T) {
+func TestServingPodWaitsWhileCreationIsThrottled(t *testing.T) {
 	w := newWorld(t, "", newSet(3, knobs("", "100%", ""), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.MaxUnavailable = value("1") }))
 	w.step()
 	w.kubelet()

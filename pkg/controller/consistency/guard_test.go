@@ -204,7 +204,7 @@ func TestLostWriteDoesNotHideOtherWrites(t *testing.T) {
 }
 
 // A pass may write for longer than the timeout.
-func TestTheTimeoutCountsFromTheLastWrite(t *testing.T) {
+func TestTimeoutCountsFromTheLastWrite(t *testing.T) {
 	w := newWorld(t)
 	w.Wrote(ours, pods, "101")
 	w.after(50 * time.Second)

@@ -20,7 +20,7 @@ import (
 const held = `[{"userAgent":"ContainerRecreateRequest","key":"ns/r"}]`
 
 // Case containerrecreaterequest 17.
-func TestThePodIsTakenOutOfServiceFirst(t *testing.T) {
+func TestPodIsTakenOutOfServiceFirst(t *testing.T) {
 	w := newWorld(t, newPod(), newRequest(unready(3), phase("Pending")))
 	w.nothing("it is not its turn")
 	w.change(phase("Recreating"))
@@ -48,7 +48,7 @@ func TestThePodIsTakenOutOfServiceFirst(t *testing.T) {
 	assert.Equal(t, "[]", message)
 }
 
-func TestTheTimeIsRoundedUp(t *testing.T) {
+func TestRemainingTimeIsRoundedUp(t *testing.T) {
 	for after, want := range map[time.Duration]time.Duration{0: 0, time.Nanosecond: time.Second, 999 * time.Millisecond: time.Second, time.Second: time.Second} {
 		assert.Equal(t, controllertest.Now.Add(want), drainedAt(controllertest.Now.Add(after)).LastTransitionTime.Time)
 	}
@@ -63,7 +63,7 @@ func TestWithoutTheGateThereIsTheTimeAlone(t *testing.T) {
 }
 
 // Case containerrecreaterequest 19.
-func TestARequestDeletedDuringTheDrainPutsThePodBack(t *testing.T) {
+func TestRequestDeletedDuringDrainPutsThePodBack(t *testing.T) {
 	w := newWorld(t, newPod(), newRequest(unready(30)))
 	w.settle()
 	w.change(func(r *request) { r.DeletionTimestamp = new(metav1.Now()) })

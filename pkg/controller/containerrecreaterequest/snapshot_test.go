@@ -57,7 +57,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-func TestTheKubeletBacksOff(t *testing.T) {
+func TestKubeletBackOffIsReported(t *testing.T) {
 	finished := controllertest.Now.Add(-3 * time.Second)
 	const began = "waiting for the kubelet to start container app again: it was restarted too often"
 	tests := map[string]struct {

@@ -176,7 +176,7 @@ func TestCountsOfChildren(t *testing.T) {
 	assert.Empty(t, w.settle(), "what is edited later changes nothing")
 }
 
-func TestAnEndlessListNeverEnds(t *testing.T) {
+func TestEndlessListNeverEnds(t *testing.T) {
 	w := newWorld(t, func(list *v1beta1.ImageListPullJob) {
 		list.Spec.Images, list.Spec.CompletionPolicy.Type = []string{"a"}, v1beta1.CompletionPolicyNever
 	})
@@ -188,7 +188,7 @@ func TestAnEndlessListNeverEnds(t *testing.T) {
 }
 
 // Case image-predownload 48.
-func TestTheListGoesInItsTime(t *testing.T) {
+func TestListIsDeletedAfterItsTTL(t *testing.T) {
 	w := newWorld(t, func(list *v1beta1.ImageListPullJob) {
 		list.Spec.CompletionPolicy.TTLSecondsAfterFinished = ptr.To[int32](5)
 		list.Status.CompletionTime = new(metav1.NewTime(now))
@@ -214,9 +214,9 @@ func TestOneOfTwoJobsForAnImageStays(t *testing.T) {
 	assert.Equal(t, []string{"delete imagepulljobs list-z"}, w.settle())
 }
 
-// TestARefusedTemplateIsRefusedOnce checks that an invalid template is rejected once, and not once per image, and that the user
+// TestRefusedTemplateIsReportedOnce checks that an invalid template is rejected once, and not once per image, and that the user
 // gets the reason.
-func TestARefusedTemplateIsRefusedOnce(t *testing.T) {
+func TestRefusedTemplateIsReportedOnce(t *testing.T) {
 	w := newWorld(t, func(list *v1beta1.ImageListPullJob) {
 		list.Spec.Images = nil
 		for i := range 100 {
@@ -242,9 +242,9 @@ func TestARefusedTemplateIsRefusedOnce(t *testing.T) {
 	assert.EqualValues(t, 100, w.list().Status.Desired, "it reports all the same")
 }
 
-// TestAStaleCacheCreatesNothingTwice checks that the list job waits until the cache shows what it created.
+// TestStaleCacheCreatesNothingTwice checks that the list job waits until the cache shows what it created.
 // Case image-predownload 48.
-func TestAStaleCacheCreatesNothingTwice(t *testing.T) {
+func TestStaleCacheCreatesNothingTwice(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	w.r.guard.Wrote("list", jobs, "7")

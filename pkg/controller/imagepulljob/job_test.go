@@ -71,7 +71,7 @@ func TestProgressMessages(t *testing.T) {
 }
 
 // Case image-predownload 10.
-func TestAFailedNodeIsNamed(t *testing.T) {
+func TestFailedNodeIsNamed(t *testing.T) {
 	w := newWorld(t, append(nodeImages(3), newJob("a", limit("3")))...)
 	w.step("a")
 	w.answer("n1", v1beta1.ImagePhaseSucceeded)
@@ -161,7 +161,7 @@ func TestChosenAsACloneSetUpdates(t *testing.T) {
 }
 
 // Case image-predownload 16.
-func TestANewPodsNodeIsServed(t *testing.T) {
+func TestNodeOfNewPodIsServed(t *testing.T) {
 	w := newWorld(t, append(nodeImages(4), newJob("a", beside(map[string]string{"app": "a"}), limit("9")), pod("p1", "n1"), pod("p2", "n2"))...)
 	w.step("a")
 	assert.Equal(t, []string{"n1", "n2"}, w.unfinished())
@@ -172,7 +172,7 @@ func TestANewPodsNodeIsServed(t *testing.T) {
 }
 
 // Case image-predownload 18.
-func TestAJobBeyondItsDeadlineEnds(t *testing.T) {
+func TestJobBeyondItsDeadlineEnds(t *testing.T) {
 	deadline := func(job *v1beta1.ImagePullJob) { job.Spec.CompletionPolicy.ActiveDeadlineSeconds = ptr.To[int64](60) }
 	w := newWorld(t, append(nodeImages(4), newJob("a", limit("2"), deadline))...)
 	assert.Equal(t, time.Minute, w.step("a"), "it looks again then")
@@ -191,7 +191,7 @@ func TestAJobBeyondItsDeadlineEnds(t *testing.T) {
 }
 
 // Case image-predownload 21.
-func TestAnEndlessJobAsksAgain(t *testing.T) {
+func TestEndlessJobAsksAgain(t *testing.T) {
 	for name, withReport := range map[string]bool{"the report is still there": false, "the report is gone too": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, append(nodeImages(1), newJob("a", never))...)
@@ -215,7 +215,7 @@ func TestAnEndlessJobAsksAgain(t *testing.T) {
 }
 
 // Case image-predownload 22.
-func TestAnEndlessJobServesANewNode(t *testing.T) {
+func TestEndlessJobServesNewNodes(t *testing.T) {
 	w := newWorld(t, newJob("a", never))
 	w.step("a")
 	assert.Equal(t, "job is running, no progress", w.job("a").Status.Message)
@@ -228,7 +228,7 @@ func TestAnEndlessJobServesANewNode(t *testing.T) {
 	assert.Equal(t, []string{"n1"}, w.unfinished())
 }
 
-func TestAJobWithoutNodesIsDoneAtOnce(t *testing.T) {
+func TestJobWithoutNodesIsDoneAtOnce(t *testing.T) {
 	w := newWorld(t, newJob("a"))
 	w.step("a")
 	assert.NotNil(t, w.job("a").Status.CompletionTime)
@@ -236,7 +236,7 @@ func TestAJobWithoutNodesIsDoneAtOnce(t *testing.T) {
 }
 
 // Case image-predownload 23.
-func TestAJobGoesAfterItsTTL(t *testing.T) {
+func TestJobIsDeletedAfterItsTTL(t *testing.T) {
 	w := newWorld(t, newJob("a", func(job *v1beta1.ImagePullJob) { job.Spec.CompletionPolicy.TTLSecondsAfterFinished = ptr.To[int32](5) }))
 	w.step("a")
 	assert.Equal(t, 5*time.Second, w.step("a"))
@@ -311,7 +311,7 @@ func TestTwoNamesOfOneImageAreOneTag(t *testing.T) {
 }
 
 // Case image-predownload 33.
-func TestADigestIsATag(t *testing.T) {
+func TestDigestIsUsedAsTag(t *testing.T) {
 	const digest = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	w := newWorld(t, append(nodeImages(1), newJob("a", func(job *v1beta1.ImagePullJob) { job.Spec.Image = "nginx@" + digest }))...)
 	w.step("a")

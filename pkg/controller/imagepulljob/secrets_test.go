@@ -84,7 +84,7 @@ func TestDeletedJobReleasesItsCopy(t *testing.T) {
 }
 
 // Case image-predownload 45.
-func TestAJobWithSecretsIsHeldUntilTheyAreReleased(t *testing.T) {
+func TestJobWithSecretsIsHeldUntilTheyAreReleased(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s"), func(job *v1beta1.ImagePullJob) { job.Finalizers = nil }), source("one"))...)
 	w.step("a")
 	assert.Equal(t, []string{pub.DeletionProtectionFinalizer}, w.job("a").Finalizers)
@@ -111,7 +111,7 @@ func TestTwoJobsShareOneCopy(t *testing.T) {
 }
 
 // Case image-predownload 30.
-func TestTheCopyFollowsItsSource(t *testing.T) {
+func TestSecretCopyFollowsItsSource(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
 	w.settle("a")
 	changed := source("two")
@@ -129,7 +129,7 @@ func TestTheCopyFollowsItsSource(t *testing.T) {
 }
 
 // The administrator may limit the namespaces whose Secrets the manager reads.
-func TestASecretThatMayNotBeReadHoldsNothingUp(t *testing.T) {
+func TestUnreadableSecretDelaysNothing(t *testing.T) {
 	w := newWorld(t, append(nodeImages(2), newJob("a", with("s")), source("one"))...)
 	w.Kube.PrependReactor("get", "secrets", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		return action.GetNamespace() == "ns", nil, apierrors.NewForbidden(corev1.Resource("secrets"), "s", nil)
@@ -209,7 +209,7 @@ func TestReleaseContinuesAfterAFailure(t *testing.T) {
 	assert.Equal(t, []string{pub.DeletionProtectionFinalizer}, w.job("a").Finalizers)
 }
 
-func TestAMissingNamespaceIsAnErrorToRetry(t *testing.T) {
+func TestMissingNamespaceIsRetried(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
 	w.Kube.PrependReactor("create", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewNotFound(corev1.Resource("namespaces"), pub.DaemonConfigNamespace)

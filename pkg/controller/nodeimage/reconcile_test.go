@@ -267,7 +267,7 @@ func TestTagsStayWhileAJobNeedsThem(t *testing.T) {
 }
 
 // Case image-predownload 10.
-func TestANodeThatDoesNotAnswer(t *testing.T) {
+func TestNodeThatDoesNotAnswer(t *testing.T) {
 	since := func(ago time.Duration) func(*v1beta1.ImageTagSpec) {
 		return func(tag *v1beta1.ImageTagSpec) { tag.CreatedAt = new(metav1.NewTime(now.Add(-ago))) }
 	}

@@ -171,7 +171,7 @@ func TestTotals(t *testing.T) {
 }
 
 // Case podunavailablebudget 19.
-func TestAKindWithAScaleIsCounted(t *testing.T) {
+func TestKindWithScaleIsCounted(t *testing.T) {
 	ofGame := target("example.com/v1", "Game", "g")
 	tests := map[string]struct {
 		pods     []runtime.Object
@@ -218,7 +218,7 @@ func TestPermanentErrorsAreReported(t *testing.T) {
 }
 
 // Case podunavailablebudget 23.
-func TestAMarkedPodIsNotAvailable(t *testing.T) {
+func TestMarkedPodIsNotAvailable(t *testing.T) {
 	w := base(t)
 	w.change("p-0", func(p *corev1.Pod) { p.Labels["unavailable-pod.kruise.io/x"] = "" })
 	assert.Equal(t, counts{10, 7, 9, 2}, countsOf(w.reconcile()))
@@ -289,7 +289,7 @@ func TestReplacementBudgetTakesOverPods(t *testing.T) {
 }
 
 // If two budgets match a Pod, only one of them counts it.
-func TestAPodHasOneBudget(t *testing.T) {
+func TestPodHasOneBudget(t *testing.T) {
 	cloneSet := owner("apps.kruise.io/v1beta1", "CloneSet", "c")
 	w := newWorld(t, append(append(newPods(4, "p", cloneSet), newPods(2, "q")...), newCloneSet(4),
 		newBudget(selecting("app", "web")), newBudget(ofCloneSet, called("z")))...)
@@ -307,7 +307,7 @@ func TestNoPods(t *testing.T) {
 	assert.Equal(t, []string{"Normal NoPods No matching pods found"}, w.Events(), "once is enough")
 }
 
-func TestTheNamespaceOfABudgetIsLabelled(t *testing.T) {
+func TestNamespaceOfBudgetIsLabelled(t *testing.T) {
 	w := newWorld(t, newBudget(ofCloneSet))
 	label := func() (string, bool) {
 		require.NoError(t, w.reconcileBudget(""))

@@ -86,7 +86,7 @@ func TestSinkWritesEventsWhereTheyBelong(t *testing.T) {
 	assert.Equal(t, `PATCH /api/v1/namespaces/ns/events/e application/strategic-merge-patch+json {"count":2}`, asked())
 }
 
-func TestARefusalIsAnError(t *testing.T) {
+func TestRefusalIsReturnedAsError(t *testing.T) {
 	client, _ := server(t, http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
 	_, err := client.PullSecrets(t.Context(), "n")
 	assert.True(t, apierrors.IsForbidden(err), "%v", err)

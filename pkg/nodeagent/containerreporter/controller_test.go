@@ -22,7 +22,7 @@ var (
 )
 
 // Case node-agent 10.
-func TestARestartIsReported(t *testing.T) {
+func TestRestartIsReported(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.start()
 		w.runtime.start("uid-1", "main", "A", 0xff, 0, a)
@@ -142,7 +142,7 @@ func TestNothingRestartsWhileThePodServes(t *testing.T) {
 	}
 }
 
-func TestTheKubeletReplacesWhatHasANewImage(t *testing.T) {
+func TestKubeletReplacesContainerWithNewImage(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.start()
 		for _, name := range []string{"main", "side"} {
@@ -231,7 +231,7 @@ func TestLaterAgentWritesNothing(t *testing.T) {
 
 // An in-place update holds the Pod until the agent reports. So the agent reports on it even if it has not changed
 // since the agent started.
-func TestAHeldPodIsReportedAtStart(t *testing.T) {
+func TestHeldPodIsReportedAtStart(t *testing.T) {
 	pod := newPod("web", "main")
 	runs(pod, "main", "A")
 	hold(pod, corev1.ConditionFalse)
@@ -243,7 +243,7 @@ func TestAHeldPodIsReportedAtStart(t *testing.T) {
 	}, pod)
 }
 
-func TestTheWatchIsOfTheNodeAlone(t *testing.T) {
+func TestOnlyPodsOfTheNodeAreWatched(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.start()
 		require.NotEmpty(w.t, w.client.Actions())

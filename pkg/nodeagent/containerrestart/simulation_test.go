@@ -163,7 +163,7 @@ func (w *world) held() bool {
 }
 
 // Case containerrecreaterequest 19.
-func TestARequestDeletedDuringTheDrainStopsNothing(t *testing.T) {
+func TestRequestDeletedDuringDrainStopsNothing(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.create("r", "p", []string{"app"}, unready(30))
 		w.until("the Pod is out of service", w.held)
@@ -219,7 +219,7 @@ func TestAlreadyRestartedContainerIsNotStopped(t *testing.T) {
 }
 
 // Cases containerrecreaterequest 23, 24.
-func TestAContainerThatCannotBeStoppedFails(t *testing.T) {
+func TestContainerThatCannotBeStoppedFails(t *testing.T) {
 	tests := map[string]struct {
 		edit   func(*request)
 		states []containerState
@@ -250,7 +250,7 @@ func TestAContainerThatCannotBeStoppedFails(t *testing.T) {
 }
 
 // Case containerrecreaterequest 25.
-func TestTheDeadlineEndsARequest(t *testing.T) {
+func TestDeadlineEndsRequest(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.node.hook = 10 * time.Second
 		began := time.Now()
@@ -363,7 +363,7 @@ func TestPodsAreWorkedOnSideBySide(t *testing.T) {
 }
 
 // Case containerrecreaterequest 30.
-func TestAnAgentThatEndsAtAnyMomentRestartsOnce(t *testing.T) {
+func TestAgentThatEndsAtAnyMomentRestartsOnce(t *testing.T) {
 	for name, edit := range map[string]func(*request){"not by force": func(*request) {}, "by force": force} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, func(w *world) {
@@ -403,7 +403,7 @@ func TestAnAgentThatEndsAtAnyMomentRestartsOnce(t *testing.T) {
 }
 
 // Cases containerrecreaterequest 31, 32.
-func TestARequestNeedsOneKnownRuntime(t *testing.T) {
+func TestRequestNeedsOneKnownRuntime(t *testing.T) {
 	tests := map[string]struct {
 		ids  []string
 		want string
@@ -529,8 +529,8 @@ func TestResultSurvivesAConcurrentWrite(t *testing.T) {
 	})
 }
 
-// TestAStaticPod restarts a container that the runtime has under the UID of the static Pod.
-func TestAStaticPod(t *testing.T) {
+// TestStaticPodIsRestarted restarts a container that the runtime has under the UID of the static Pod.
+func TestStaticPodIsRestarted(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.pod("s", func(p *corev1.Pod) {
 			p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "0123", staticUIDKey: "0123"}
@@ -574,7 +574,7 @@ func TestStaticPodOfAnotherMirror(t *testing.T) {
 	}
 }
 
-func TestTheHookGoesToThePod(t *testing.T) {
+func TestHookGoesToThePod(t *testing.T) {
 	simulate(t, func(w *world) {
 		hook := &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{Host: "elsewhere"}}
 		c := &Controller{config: Config{Client: clustertest.New(w.kube, nil)}}
@@ -596,7 +596,7 @@ func TestTheHookGoesToThePod(t *testing.T) {
 }
 
 // Case containerrecreaterequest 35.
-func TestTheAgentSelectsItsRequests(t *testing.T) {
+func TestAgentSelectsItsRequests(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.create("r", "p", []string{"app"})
 		w.completed("r")

@@ -45,7 +45,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-func TestACredentialIsOfferedOnce(t *testing.T) {
+func TestCredentialIsOfferedOnce(t *testing.T) {
 	var keyring credentials.Keyring
 	for range 2 {
 		require.NoError(t, keyring.Add("example.com", credentials.Credential{Username: "jane"}))

@@ -73,7 +73,7 @@ func lookup(t *testing.T, plugins *credentials.Plugins, image string) ([]credent
 }
 
 // Case node-agent 22.
-func TestAPluginGivesCredentials(t *testing.T) {
+func TestPluginReturnsCredentials(t *testing.T) {
 	n := newNode(t)
 	n.program("plain", answer(`"cacheKeyType":"Registry",`+jane))
 	plugins, err := n.load(header + "- {name: plain, matchImages: ['*.example.com'], defaultCacheDuration: 10m, " +
@@ -182,7 +182,7 @@ func TestAnswersExpire(t *testing.T) {
 	}
 }
 
-func TestAPluginEndsWithItsContext(t *testing.T) {
+func TestPluginEndsWithItsContext(t *testing.T) {
 	n := newNode(t)
 	n.program("slow", "exec sleep 60")
 	plugins, err := n.load(header + provider("slow", "example.com"))

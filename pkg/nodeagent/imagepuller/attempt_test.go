@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestTheRuntimeMayNoticeFirst checks that the message is the same if the runtime reports the end of the time first.
-func TestTheRuntimeMayNoticeFirst(t *testing.T) {
+// TestRuntimeMayNoticeFirst checks that the message is the same if the runtime reports the end of the time first.
+func TestRuntimeMayNoticeFirst(t *testing.T) {
 	over, own := status.Error(codes.DeadlineExceeded, "context deadline exceeded"), errors.New("its time is over")
 	for name, test := range map[string]struct {
 		err  error

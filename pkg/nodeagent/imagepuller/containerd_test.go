@@ -168,7 +168,7 @@ func TestRealPulls(t *testing.T) {
 	}
 }
 
-func TestARealDiskThatIsFull(t *testing.T) {
+func TestPullOntoRealFullDisk(t *testing.T) {
 	dir := shortDir(t)
 	images := containerd(t, dir)
 	content := filepath.Join(dir, "root", "io.containerd.content.v1.content")

@@ -55,7 +55,7 @@ func TestPullIsReportedWhenItStarts(t *testing.T) {
 }
 
 // Case image-predownload 26.
-func TestAnAgentThatRestartsPullsNothingAgain(t *testing.T) {
+func TestRestartedAgentPullsNothingAgain(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1.2", always)), func(w *world) {
 		w.start()
 		require.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("nginx", "1.2").Phase)
@@ -149,7 +149,7 @@ func TestPullDeclaredFailedIsCanceled(t *testing.T) {
 }
 
 // Case image-predownload 33.
-func TestADigestIsPulledByItsDigest(t *testing.T) {
+func TestDigestIsPulledByItsDigest(t *testing.T) {
 	inWorld(t, wants("nginx", tag(someDigest)), func(w *world) {
 		w.start()
 		assert.Equal(t, []string{"nginx@" + someDigest}, w.runtime.asked())
@@ -158,7 +158,7 @@ func TestADigestIsPulledByItsDigest(t *testing.T) {
 }
 
 // Case image-predownload 35.
-func TestTheRuntimeGetsTheSandboxConfig(t *testing.T) {
+func TestRuntimeGetsTheSandboxConfig(t *testing.T) {
 	ask := func(n *v1beta1.NodeImage) {
 		n.Spec.Images = map[string]v1beta1.ImageSpec{
 			"with": {Tags: []v1beta1.ImageTagSpec{tag("1")}, SandboxConfig: &v1beta1.SandboxConfig{
@@ -298,7 +298,7 @@ func TestOtherNodesAreNotWatched(t *testing.T) {
 }
 
 // Case node-agent 23: stopped in the middle of a pull, it says nothing and begins it again.
-func TestAPullThatIsStoppedBeginsAgain(t *testing.T) {
+func TestStoppedPullBeginsAgain(t *testing.T) {
 	inWorld(t, wants("nginx", tag("1", version(3))), func(w *world) {
 		w.runtime.answers(hang)
 		w.start()

@@ -83,7 +83,7 @@ func TestFailedAttemptIsReported(t *testing.T) {
 	})
 }
 
-func TestTheDeadlineEndsItAll(t *testing.T) {
+func TestDeadlineEndsAllAttempts(t *testing.T) {
 	deadline := func(t *v1beta1.ImageTagSpec) { t.PullPolicy.ActiveDeadlineSeconds = ptr.To[int64](60) }
 	for name, pull := range map[string]func(context.Context, request) (string, error){"in an attempt": hang, "in a pause": refuse} {
 		t.Run(name, func(t *testing.T) {

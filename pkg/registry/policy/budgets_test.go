@@ -187,7 +187,7 @@ func TestStoreErrorReachesEveryCaller(t *testing.T) {
 	})
 }
 
-func TestAStoreThatIsNotOpen(t *testing.T) {
+func TestUpdatesFailWhileTheStoreIsNotOpen(t *testing.T) {
 	err := NewBudgets().UpdateStatus(t.Context(), "ns", "b", func(*v1beta1.PodUnavailableBudget) error { return nil })
 	assert.True(t, apierrors.IsServiceUnavailable(err))
 }

@@ -22,6 +22,7 @@ func podUnavailableBudget(gate featuregate.FeatureGate, budgets *Budgets) rest.A
 		New: func() *budget { return &budget{} }, NewList: func() runtime.Object { return &policy.PodUnavailableBudgetList{} },
 		Spec: func(b *budget) any { return &b.Spec }, Status: func(b *budget) any { return &b.Status },
 		Controlled: true,
+		Exclusive:  true, // Two budgets must not have the same target.
 		Closed:     bothOff(gate, features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate),
 		Default:    install.AgreeOnProtection, Warnings: validation.WarnPodUnavailableBudget,
 		Validate: validation.ValidatePodUnavailableBudget, ValidateUpdate: validation.ValidatePodUnavailableBudgetUpdate,

@@ -123,7 +123,7 @@ func TestScaleOfTheStore(t *testing.T) {
 	assert.NotContains(t, storagesOf(t, kind, nil), "samples/scale")
 }
 
-func TestAKindExtendsItsStorages(t *testing.T) {
+func TestKindExtendsItsStorages(t *testing.T) {
 	kind := newKind()
 	kind.Extend = func(storages map[string]genericrest.Storage) { storages["samples/copy"] = storages["samples"] }
 	storages := storagesOf(t, kind, nil)

@@ -87,7 +87,7 @@ func TestAdmissionSeesWhatOthersWrote(t *testing.T) {
 	})
 }
 
-func TestAWriteWithoutATurnIsRefused(t *testing.T) {
+func TestWriteWithoutItsTurnIsRefused(t *testing.T) {
 	samples, ctx := exclusive(t, &turnsOf{refused: context.DeadlineExceeded})
 	_, err := samples.Create(ctx, newSample(), nil, &metav1.CreateOptions{})
 	require.True(t, apierrors.IsTimeout(err), "%v", err)
@@ -98,7 +98,7 @@ func TestAWriteWithoutATurnIsRefused(t *testing.T) {
 	assert.True(t, apierrors.IsNotFound(err), "nothing was written, and reads need no turn: %v", err)
 }
 
-func TestALostTurnEndsTheWrite(t *testing.T) {
+func TestLostTurnEndsTheWrite(t *testing.T) {
 	lost := errors.New("lost")
 	samples, ctx := exclusive(t, &turnsOf{lost: lost})
 	_, err := samples.Create(ctx, newSample(), func(ctx context.Context, _ runtime.Object) error {

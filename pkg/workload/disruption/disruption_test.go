@@ -217,7 +217,7 @@ func TestRepeatedReviewOfANewPodSpendsOnce(t *testing.T) {
 
 // A client can retry without end if something else refuses its request. Its Pod must not count as unavailable forever.
 // Case podunavailablebudget 12a.
-func TestAGrantThatIsUsedAgainAndAgainEnds(t *testing.T) {
+func TestGrantThatIsRenewedEndlesslyEnds(t *testing.T) {
 	for name, operations := range map[string][]v1beta1.PubOperation{
 		"a deletion": {"DELETE"}, "an eviction": {"EVICT"}, "an update": {"UPDATE"},
 		"an update, then a deletion": {"UPDATE", "DELETE"}, "both in turn": {"UPDATE", "UPDATE", "EVICT"},
@@ -257,7 +257,7 @@ func TestAGrantThatIsUsedAgainAndAgainEnds(t *testing.T) {
 	}
 }
 
-func TestTheNextPodOfThatNameHasAGrantOfItsOwn(t *testing.T) {
+func TestNextPodOfTheSameNameHasItsOwnGrant(t *testing.T) {
 	budget := newBudget()
 	for _, after := range []time.Duration{0, 6 * time.Second} {
 		require.NoError(t, Spend(budget, &Request{Operation: v1beta1.PubDeleteOperation, Pod: newPod("p")}, now.Add(after)))
@@ -269,7 +269,7 @@ func TestTheNextPodOfThatNameHasAGrantOfItsOwn(t *testing.T) {
 	assert.EqualValues(t, 1, budget.Status.UnavailableAllowed)
 }
 
-func TestADryRunRenewsNothing(t *testing.T) {
+func TestDryRunRenewsNothing(t *testing.T) {
 	budget := newBudget(granted(now))
 	before := budget.DeepCopy()
 	require.NoError(t, Spend(budget, &Request{Operation: v1beta1.PubDeleteOperation, Pod: newPod("p"), DryRun: true}, now.Add(9*time.Second)))

@@ -57,7 +57,7 @@ func servingPod(name string) *corev1.Pod {
 
 // Without the readiness gate, the kubelet reports a Pod as ready until its container ends. The Pod is not available until the
 // update is complete.
-func TestAPodWithoutTheGateIsAvailableOnceItsUpdateIsComplete(t *testing.T) {
+func TestPodWithoutTheGateIsAvailableOnceItsUpdateIsComplete(t *testing.T) {
 	pod := servingPod("a")
 	require.NoError(t, (&inplace.Change{Images: map[string]string{"main": "app:2"}}).Apply(pod, "web-2", now))
 	v := observed(t, nil, pod)

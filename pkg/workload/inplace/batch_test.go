@@ -105,7 +105,7 @@ func TestContainersUpdateByPriority(t *testing.T) {
 }
 
 // Cases inplace-update 9, 11b.
-func TestTheNextTurnWaitsUntilTheLastIsReady(t *testing.T) {
+func TestNextTurnWaitsUntilTheLastIsReady(t *testing.T) {
 	pod := podOf(map[string][]corev1.EnvVar{"side": {barrier("p_5")}, "main": {barrier("p_1")}})
 	change := &Change{Images: map[string]string{"side": "side:2", "main": "main:2"}, Labels: MapChange{Set: map[string]string{"v": "2"}}}
 	require.NoError(t, change.Apply(pod, "rev2", now))

@@ -268,7 +268,7 @@ func TestSecondChangeAfterACrash(t *testing.T) {
 	}
 }
 
-func TestAnInstanceMustBeSeenForLong(t *testing.T) {
+func TestInstanceMustBeSeenForLong(t *testing.T) {
 	pod := runningPod("A")
 	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
 	var seen []string

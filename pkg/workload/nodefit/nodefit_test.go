@@ -92,7 +92,7 @@ func TestHowAPodFitsANode(t *testing.T) {
 	}
 }
 
-func TestAPinnedPodFitsItsNodeAlone(t *testing.T) {
+func TestPinnedPodFitsItsNodeAlone(t *testing.T) {
 	other := newNode()
 	other.Name = "m"
 	for name, pod := range map[string]*corev1.Pod{

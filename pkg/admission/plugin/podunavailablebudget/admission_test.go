@@ -339,7 +339,7 @@ func TestRecreatedBudgetIsNotObservedYet(t *testing.T) {
 	assert.ErrorContains(t, err, "not observed yet")
 }
 
-func TestABudgetThatIsNotObservedYet(t *testing.T) {
+func TestBudgetThatIsNotObservedYet(t *testing.T) {
 	w := newWorld(t, 1, "")
 	w.stored["b"].Status = policyv1beta1.PodUnavailableBudgetStatus{}
 	err := w.ask(deletion(newPod()))
@@ -357,7 +357,7 @@ func TestTerminatingNamespace(t *testing.T) {
 	require.NoError(t, w.ask(deletion(newPod(func(p *corev1.Pod) { p.Namespace = "going" }))))
 }
 
-func TestAPodThatItsWorkloadSelectsByScale(t *testing.T) {
+func TestPodThatItsWorkloadSelectsByScale(t *testing.T) {
 	w := newWorld(t, 0, "")
 	w.known.Spec.TargetRef = &policyv1beta1.TargetReference{APIVersion: "example.com/v1", Kind: "Game", Name: "g"}
 	loose := newPod(func(p *corev1.Pod) { p.OwnerReferences = nil })

@@ -34,7 +34,7 @@ func attributes(obj, old *apps.ResourceDistribution, subresource string) admissi
 		apps.Resource("resourcedistributions").WithVersion("v1alpha1"), subresource, operation, nil, false, nil)
 }
 
-func TestTheHostClusterIsAsked(t *testing.T) {
+func TestHostClusterIsAsked(t *testing.T) {
 	secrets := schema.GroupResource{Resource: "secrets"}
 	tests := map[string]struct {
 		obj, old    *apps.ResourceDistribution

@@ -238,7 +238,7 @@ func TestErrorsInV1alpha1(t *testing.T) {
 const maxInt32 = math.MaxInt32
 
 // A container that is added before the one with the mistake changes its index, and not its name.
-func TestAnOldMistakeMayMoveWithinItsList(t *testing.T) {
+func TestOldMistakeMayMoveWithinItsList(t *testing.T) {
 	containers := func(list ...corev1.Container) *apps.CloneSet {
 		return changed(func(spec *apps.CloneSetSpec, _ *apps.RollingUpdateCloneSetStrategy) {
 			spec.Template.Spec.Containers = list

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Runs the integration and e2e tests on other versions of Kubernetes than the default one.
+# usage: versions.sh [VERSION...]. Without arguments, it runs them on each supported minor version.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [[ -e .local/kubeconfig ]]; then
+  echo 'stop the local cluster with "make down" first: the tests start one for each version' >&2
+  exit 1
+fi
+versions=("$@")
+if ((${#versions[@]} == 0)); then
+  versions=(1.30.14 1.32.13 1.34.4 1.35.4)
+fi
+for version in "${versions[@]}"; do
+  printf '\n== Kubernetes %s (%d s so far)\n' "$version" "$SECONDS"
+  export K8S_VERSION=$version
+  go run ./hack/local binaries
+  go test -tags integration -count=1 -timeout 25m ./test/integration/
+  hack/test-e2e.sh
+done
