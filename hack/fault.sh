@@ -16,7 +16,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 tests='TestBudgetsAreLinearizable|TestAcknowledgedWritesSurviveKills|UnderLoad$|TestEtcdMembersAreLost'
-tests+='|TestTenantFillsEtcd|TestFullEmbeddedStoreRefusesCreationsAndRecovers|TestOneUserDoesNotDelayOthers|TestBadNetworkDelaysNobodyElse'
+tests+='|TestTenantFillsEtcd|TestFullEmbeddedStoreRefusesCreationsAndRecovers|TestOneUserDoesNotBlockOthers|TestBadNetworkDelaysNobodyElse'
 go test -tags 'integration fault' -count=1 -timeout 40m -v -run "$tests" ./test/integration/
 
 if [[ ! -e .local/kubeconfig ]]; then

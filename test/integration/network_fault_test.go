@@ -29,6 +29,8 @@ type network struct {
 	delay atomic.Int64
 	stall atomic.Int64
 	cut   atomic.Bool
+	// carried is the number of connections.
+	carried atomic.Int64
 }
 
 // retransmission is how long a lost packet takes.
@@ -57,6 +59,7 @@ func (n *network) port() int { return n.listener.Addr().(*net.TCPAddr).Port }
 
 func (n *network) carry(near net.Conn) {
 	defer func() { _ = near.Close() }()
+	n.carried.Add(1)
 	far, err := net.Dial("tcp", n.target)
 	if err != nil {
 		return
@@ -143,7 +146,13 @@ func TestBadNetworkDelaysNobodyElse(t *testing.T) {
 	require.NoError(t, applyService(t.Context(), n.port()))
 	t.Cleanup(func() { n.delay.Store(0); n.stall.Store(0); n.cut.Store(false) })
 	serveAgain(t)
+	env.server.stop() // kube-apiserver keeps its connection otherwise.
+	require.NoError(t, env.server.start(t.Context()))
 	namespace := newNamespace(t)
+	eventually(t, func() bool { // kube-apiserver connects through the proxy.
+		_, err := env.kruise.AppsV1beta1().CloneSets(namespace).List(t.Context(), metav1.ListOptions{})
+		return err == nil && n.carried.Load() > 0
+	})
 	l := startLoad(t, env.kruise.AppsV1beta1().CloneSets(newNamespace(t)), 4)
 	request := func(i int) error {
 		name := fmt.Sprintf("c-%d-%d", i, time.Now().UnixNano())
