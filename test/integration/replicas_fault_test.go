@@ -3,7 +3,6 @@
 package integration
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -52,9 +51,6 @@ func twoServersWith(t *testing.T, args ...string) (servers []*server, store etcd
 		s.args = append(s.args, args...)
 		require.NoError(t, s.start(t.Context()))
 	}
-	// kube-apiserver keeps its connection to the shared server otherwise, and none of the two is used.
-	env.server.stop()
-	t.Cleanup(func() { require.NoError(t, env.server.start(context.WithoutCancel(t.Context()))) })
 	namespace := newNamespace(t)
 	kept := create(t, servers[0].client(t, namespace), newCloneSet("kept"))
 	eventually(t, func() bool {
