@@ -94,19 +94,19 @@ func (c *conn) end(kind http2.FrameType, flags http2.Flags) {
 	}
 }
 
-// errorLog returns the log of the HTTP server. Failed handshakes are common, such as those of TCP probes.
-func (*taken) errorLog() *log.Logger { return log.New(errorLog{}, "", 0) }
+// newErrorLog returns the log of the HTTP server. Failed handshakes are common, such as those of TCP probes.
+func newErrorLog(logger klog.Logger) *log.Logger { return log.New(errorLog{logger}, "", 0) }
 
-type errorLog struct{}
+type errorLog struct{ logger klog.Logger }
 
 var _ io.Writer = errorLog{}
 
 // Write implements io.Writer.
-func (errorLog) Write(line []byte) (int, error) {
-	if text := strings.TrimSpace(string(line)); strings.HasPrefix(text, "http: TLS handshake error") {
-		klog.V(5).Info(text)
-	} else {
-		klog.Info(text)
+func (l errorLog) Write(line []byte) (int, error) {
+	text, level := strings.TrimSpace(string(line)), 0
+	if strings.HasPrefix(text, "http: TLS handshake error") {
+		level = 5
 	}
+	l.logger.V(level).Info("The HTTP server reports a problem", "problem", text)
 	return len(line), nil
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/http2"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/klog/v2"
 )
 
 const (
@@ -85,7 +86,7 @@ func (s *Server) Run(ctx context.Context, handler http.Handler, delay time.Durat
 	}
 	s.server = &http.Server{
 		Handler: handler, TLSConfig: config, MaxHeaderBytes: maxHeaderBytes, IdleTimeout: idleTimeout, ReadHeaderTimeout: readHeaderTimeout,
-		ErrorLog: s.taken.errorLog(),
+		ErrorLog: newErrorLog(klog.FromContext(ctx)),
 	}
 	if err := s.configureHTTP2(); err != nil {
 		return err
