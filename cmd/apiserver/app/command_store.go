@@ -33,9 +33,9 @@ func newStoreCommand() *cobra.Command {
 
 // usage prints what a command does, its flags, and its commands.
 func usage(command *cobra.Command, to io.Writer) error {
-	text := fmt.Sprintf("%s\n\nUsage:\n  %s\n", command.Short, command.UseLine())
+	text := fmt.Appendf(nil, "%s\n\nUsage:\n  %s\n", command.Short, command.UseLine())
 	for _, each := range command.Commands() {
-		text += fmt.Sprintf("\n  %-12s %s", each.Name(), each.Short)
+		text = fmt.Appendf(text, "\n  %-12s %s", each.Name(), each.Short)
 	}
 	_, err := fmt.Fprintf(to, "%s\n%s", text, command.Flags().FlagUsages())
 	return err
@@ -137,10 +137,10 @@ func newCopyCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "copy", Short: "Copy the objects of a stopped store, or of a snapshot, to an empty store", Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := from.onlyOne("from-", "from-snapshot, from-data-dir and from-etcd-servers"); err != nil {
+			if err := from.onlyOne("from-snapshot, from-data-dir and from-etcd-servers"); err != nil {
 				return err
 			}
-			if err := to.onlyOne("", "data-dir and etcd-servers"); err != nil {
+			if err := to.onlyOne("data-dir and etcd-servers"); err != nil {
 				return err
 			}
 			source, closeSource, err := from.openStopped(command.Context())
@@ -168,7 +168,7 @@ func newCopyCommand() *cobra.Command {
 }
 
 // onlyOne checks that the flags name one store.
-func (l *location) onlyOne(prefix, flags string) error {
+func (l *location) onlyOne(flags string) error {
 	named := 0
 	for _, given := range []bool{l.snapshot != "", l.dataDir != "", !l.embedded()} {
 		if given {
@@ -283,9 +283,13 @@ func newDefragmentCommand() *cobra.Command {
 				return err
 			}
 			defer closeStore()
-			return operation.Defragment(command.Context(), opened.Client, func(done operation.Defragmented) {
+			resumed, err := operation.Defragment(command.Context(), opened.Client, func(done operation.Defragmented) {
 				_ = say(command.OutOrStdout(), "%s: %d bytes, before %d bytes\n", done.Endpoint, done.After, done.Before)
 			})
+			if err == nil && resumed {
+				err = say(command.OutOrStdout(), "etcd was full, writes are accepted again\n")
+			}
+			return err
 		},
 	}
 	at.addFlags(command.Flags(), "")

@@ -41,7 +41,8 @@ func newLocation() *location {
 
 // addFlags adds the flags, which have the names of the server's flags after a prefix.
 func (l *location) addFlags(fs *pflag.FlagSet, prefix string) {
-	fs.StringSliceVar(&l.transport.ServerList, prefix+"etcd-servers", nil, "Addresses of the etcd cluster. Without them, the embedded store is used.")
+	fs.StringSliceVar(&l.transport.ServerList, prefix+"etcd-servers", nil,
+		"Addresses of the etcd cluster. Without them, the embedded store is used.")
 	fs.StringVar(&l.prefix, prefix+"etcd-prefix", l.prefix, "Prefix of all keys.")
 	fs.StringVar(&l.transport.TrustedCAFile, prefix+"etcd-cafile", "", "CA of the etcd cluster.")
 	fs.StringVar(&l.transport.CertFile, prefix+"etcd-certfile", "", "Client certificate for the etcd cluster.")
