@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 LOCAL := go run ./hack/local
-# Tests are compiled as the programs are, so that Go's build cache holds each package once.
+# Tests and programs are compiled with the same flags, so that Go compiles each package only once.
 export CGO_ENABLED := 0
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
@@ -15,15 +15,15 @@ up: ## Start a real cluster on this machine, install Kruise and run the example 
 	@$(LOCAL) up
 
 .PHONY: down
-down: ## End the cluster of "up" and leave nothing of it.
+down: ## Stop the cluster of "up" and clean up after it.
 	@$(LOCAL) down
 
 .PHONY: deploy
-deploy: ## Install in the cluster of KUBECONFIG; other clusters than ours pull IMAGE_REPOSITORY/<program>:IMAGE_TAG.
+deploy: ## Install in the cluster of KUBECONFIG. Clusters other than that of "up" pull IMAGE_REPOSITORY/<program>:IMAGE_TAG.
 	@$(LOCAL) deploy
 
 .PHONY: images
-images: ## Write the programs' OCI images to .local/images/<program>.tar.
+images: ## Write the OCI images of the programs to .local/images/<program>.tar.
 	@$(LOCAL) images
 
 .PHONY: build
@@ -31,27 +31,27 @@ build: ## Build the three programs into bin.
 	@go run ./hack/release build
 
 .PHONY: release
-release: ## Write programs, images, the chart, dependencies and checksums to .local/release (VERSION, RELEASE_ARCHS=amd64,arm64).
+release: ## Write programs, images, chart, SBOMs and checksums to .local/release (VERSION, RELEASE_ARCHS=amd64,arm64).
 	@go run ./hack/release
 
 .PHONY: binaries
-binaries: ## Build the cluster's programs, kubectl and helm into .local/bin, where they are missing.
+binaries: ## Build missing programs of the cluster, kubectl and helm into .local/bin.
 	@$(LOCAL) binaries
 
 .PHONY: test
-test: ## Install what is needed and pass the tests: unit, API, integration, and e2e on a real cluster.
+test: ## Install what is needed and run the tests: unit, API, integration, and e2e on a real cluster.
 	@hack/test.sh
 
 .PHONY: unit
-unit: ## Run the tests that need no server.
+unit: ## Run the tests that do not need a cluster.
 	go test ./...
 
 .PHONY: integration
-integration: binaries ## Run the apiserver beside a real etcd, kube-apiserver and kube-controller-manager.
+integration: binaries ## Test the apiserver with a real etcd, kube-apiserver and kube-controller-manager.
 	go test -tags integration -count=1 -timeout 20m ./test/integration/
 
 .PHONY: e2e
-e2e: binaries ## Test the local cluster itself, then run the e2e suite on it; it goes again if it was not up.
+e2e: binaries ## Test the local cluster itself, then run the e2e suite on it. A cluster that this starts is stopped at the end.
 	go test -tags e2e -count=1 -timeout 15m ./hack/...
 	@hack/test-e2e.sh
 
@@ -69,11 +69,11 @@ bench: up ## Compare verbs and memory of CloneSets with Deployments and custom r
 	KUBECONFIG=.local/kubeconfig go run -tags bench ./test/benchmark
 
 .PHONY: fuzz
-fuzz: ## Run round trips and simulated rollouts for long, and the fuzz targets for a minute each.
+fuzz: ## Run more round trips and simulations than "unit", and each fuzz target for a minute.
 	@hack/fuzz.sh
 
 .PHONY: race
-race: ## Run the tests of packages that start goroutines under the race detector.
+race: ## Run the tests of packages with goroutines under the race detector.
 	@hack/race.sh
 
 .PHONY: lint
@@ -87,7 +87,7 @@ update: ## Generate code and manifests, and the lists of tests in docs/contract.
 	go run ./hack/contract
 
 .PHONY: verify
-verify: ## Check that what is generated is current, names of folders and tests, and what clients and the node agent link.
+verify: ## Check generated files, names of folders and tests, and the packages that clients and the node agent link.
 	hack/verify-codegen.sh
 	hack/verify-manifests.sh
 	hack/verify-client-deps.sh

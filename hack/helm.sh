@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the path of the helm binary. It is one of the local cluster's programs, and built from the same module when missing.
+# Prints the path of the helm binary. If it is missing, builds it from the module of the local cluster's programs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All that a change must pass, from a fresh clone. What is missing on the machine is installed on the way.
+# Runs the tests that a change must pass. It needs only a fresh clone, and installs what is missing on the machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,12 +10,12 @@ step "programs of the cluster"
 go run ./hack/local binaries
 step "unit and API tests"
 go test -timeout 20m ./...
-step "what clients and the node agent link"
+step "packages that clients and the node agent link"
 hack/verify-client-deps.sh
 hack/verify-agent-deps.sh
 step "integration tests"
 go test -tags integration -count=1 -timeout 20m ./test/integration/
-step "the node agent beside a real containerd"
+step "the node agent with a real containerd"
 go test -tags containerd -count=1 ./pkg/nodeagent/... ./cmd/node-agent/...
 step "e2e tests on the real cluster"
 hack/test-e2e.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Generates all code under pkg/apis and pkg/generated. Run it after a change to a type.
-# A new kind needs nothing here; a new group or version is one line in VERSIONS.
+# A new kind needs no change here. A new group or version needs one line in VERSIONS.
 set -o errexit -o nounset -o pipefail
 
 ROOT="${ROOT:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)}"
@@ -12,7 +12,7 @@ HUBS=(apps policy)
 VERSIONS=(apps/v1alpha1 apps/v1beta1 policy/v1alpha1 policy/v1beta1)
 SHARED=(pub)
 
-# Types of Kubernetes that ours reach: their OpenAPI models are served with ours.
+# Kubernetes packages whose types our types use. Their OpenAPI models are served with ours.
 MODELS=(
   k8s.io/api/apps/v1
   k8s.io/api/autoscaling/v1
@@ -24,7 +24,7 @@ MODELS=(
   k8s.io/apimachinery/pkg/util/intstr
   k8s.io/apimachinery/pkg/version
 )
-# The same for protobuf: "-" says that a package has its messages already.
+# The same for protobuf. "-" means that the package already has its messages.
 MESSAGES=(
   -k8s.io/apimachinery/pkg/util/intstr
   -k8s.io/apimachinery/pkg/api/resource
@@ -36,7 +36,7 @@ MESSAGES=(
   -k8s.io/api/batch/v1
 )
 
-# Fields whose name on the wire breaks a rule of naming, and that programs know by it.
+# Fields whose JSON name violates the API conventions but is part of the contract.
 NAMED_OTHERWISE=(
   "API rule violation: names_match,${MODULE}/pkg/apis/apps/v1alpha1,PodProbe,IP"
 )
@@ -80,7 +80,7 @@ require_protoc() {
       return
     fi
   fi
-  echo "protoc is missing and could not be installed: install protobuf-compiler (Debian) or protobuf (Homebrew) and run this again." >&2
+  echo "protoc is missing and cannot be installed: install protobuf-compiler (Debian) or protobuf (Homebrew), and run this again." >&2
   exit 1
 }
 
@@ -95,7 +95,7 @@ build_generators() {
   export PATH="${BIN}:${PATH}"
 }
 
-# clean removes what no generator would overwrite: files of kinds that are gone.
+# clean removes files that no generator overwrites: those of deleted kinds.
 clean() {
   find pkg/apis -name 'zz_generated.*' -delete
   rm -rf pkg/generated/{applyconfiguration,clientset,informers,listers}
@@ -111,8 +111,8 @@ generate_helpers() {
   defaulter-gen --go-header-file "${HEADER}" --output-file zz_generated.defaults.go "${served[@]}"
 }
 
-# generate_protobuf gives go-to-protobuf the layout that it wants: the checkout, and the
-# .proto files of what it imports, each below a directory that ends in its import path.
+# generate_protobuf creates the layout that go-to-protobuf needs: the checkout and the imported
+# .proto files, each in a directory that ends in its import path.
 generate_protobuf() {
   local checkout="${SCRATCH}/checkout" kubernetes="${SCRATCH}/kubernetes" gogo="${SCRATCH}/gogo" gogo_dir names
   gogo_dir="$(go list -m -f '{{.Dir}}' github.com/gogo/protobuf)"
@@ -138,13 +138,13 @@ generate_openapi() {
     --output-file zz_generated.openapi.go --output-model-name-file zz_generated.model_name.go \
     --report-filename "${SCRATCH}/openapi-report" "${readonly_packages[@]}" "${MODELS[@]}" "${names[@]}"
   if grep "${MODULE}" "${SCRATCH}/openapi-report" | grep -vxF "$(printf '%s\n' "${NAMED_OTHERWISE[@]}")"; then
-    echo "the types above break a rule of API naming or list types: fix their tags and markers." >&2
+    echo "the types above violate the API conventions for names or list types: fix their tags and markers." >&2
     exit 1
   fi
 }
 
-# external_apply_configurations are the flags that say which types of Kubernetes have an apply
-# configuration in client-go: those that ours embed, and all that these reach.
+# external_apply_configurations prints flags for the Kubernetes types that have an apply
+# configuration in client-go: the types that ours use, directly or indirectly.
 external_apply_configurations() {
   local version package
   for version in apps/v1 autoscaling/v1 batch/v1 core/v1; do
@@ -170,7 +170,7 @@ generate_clients() {
   client-gen --go-header-file "${HEADER}" --clientset-name versioned --input-base "${MODULE}/pkg/apis" "${inputs[@]}" \
     --apply-configuration-package "${GENERATED}/applyconfiguration" --prefers-protobuf \
     --output-dir pkg/generated/clientset --output-pkg "${GENERATED}/clientset"
-  # client-gen looks for the apply configuration of Scale beside ours; it is client-go's.
+  # client-gen expects the apply configuration of Scale beside ours, but it is in client-go.
   grep -rl "${GENERATED}/applyconfiguration/autoscaling" pkg/generated/clientset |
     xargs sed -i "s#${GENERATED}/applyconfiguration/autoscaling#k8s.io/client-go/applyconfigurations/autoscaling#"
   lister-gen --go-header-file "${HEADER}" --output-dir pkg/generated/listers --output-pkg "${GENERATED}/listers" "${names[@]}"

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Fails when generated code differs from what update-codegen.sh would write. It generates
-# in a copy, so the checkout stays as it is.
+# Fails if generated code is out of date. It generates in a copy and does not change the checkout.
 set -o errexit -o nounset -o pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
@@ -17,7 +16,7 @@ ROOT="${COPY}" BIN="${ROOT}/.local/bin" "${COPY}/hack/update-codegen.sh"
 
 if ! diff --recursive --brief "${ROOT}/pkg/apis" "${COPY}/pkg/apis" ||
   ! diff --recursive --brief "${ROOT}/pkg/generated" "${COPY}/pkg/generated"; then
-  echo "generated code is not current: run hack/update-codegen.sh and commit the result." >&2
+  echo "generated code is out of date: run hack/update-codegen.sh and commit the result." >&2
   exit 1
 fi
-echo "generated code is current."
+echo "generated code is up to date."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails when artifacts/store.yaml and artifacts/install.yaml are not what the chart renders, or the chart is not sound.
+# Fails if artifacts/store.yaml or artifacts/install.yaml differ from what the chart renders, or if helm lint finds a mistake.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,7 +9,7 @@ trap 'rm -rf "$rendered"' EXIT
 hack/update-manifests.sh "$rendered"
 for file in store.yaml install.yaml; do
   if ! diff -u "artifacts/$file" "$rendered/$file"; then
-    echo "artifacts/$file is not current: run hack/update-manifests.sh" >&2
+    echo "artifacts/$file is out of date: run hack/update-manifests.sh" >&2
     exit 1
   fi
 done

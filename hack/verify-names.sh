@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Fails when a folder is called util, common or helpers, or when docs/contract and the tests do not fit together.
+# Fails if a folder is called util, common or helpers, or if docs/contract does not list the tests correctly.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Generated clients have a folder of that name by the generator's choice.
+# The generator of clients creates a folder with such a name.
 folders=$(git ls-files -- '*.go' ':!pkg/generated' | xargs -n1 dirname | sort -u | grep -E '(^|/)(utils?|common|helpers?)(/|$)' || true)
 if [[ -n "$folders" ]]; then
   printf '%s\n' "$folders" >&2
-  echo "the folders above have no subject: name each for what it owns." >&2
+  echo "rename the folders above: the name must say what the folder contains." >&2
   exit 1
 fi
 go test -count=1 ./hack/contract

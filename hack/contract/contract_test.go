@@ -28,7 +28,7 @@ func TestPagesNameTheTestsOfTheirCases(t *testing.T) {
 		require.NoError(t, err)
 		filled, found := fill(string(content), pageOf(file), tests)
 		problems = append(problems, found...)
-		assert.Equal(t, filled, string(content), "%s is not current: run go run ./hack/contract", file)
+		assert.Equal(t, filled, string(content), "%s is out of date: run go run ./hack/contract", file)
 	}
 	assert.NoError(t, errors.Join(append(problems, unknown(checkout, files, tests)...)...))
 }

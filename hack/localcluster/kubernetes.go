@@ -68,7 +68,7 @@ func (c *Cluster) kubernetesTools(ctx context.Context) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(filepath.Join(partial, "go.mod"), []byte(content), 0o644); err != nil { //nolint:gosec // No secret.
+	if err := os.WriteFile(filepath.Join(partial, "go.mod"), []byte(content), 0o644); err != nil {
 		return "", err
 	}
 	args := []string{"get"}

@@ -16,7 +16,7 @@ const (
 	fromNowhere
 )
 
-var errNotLinux = errors.New("the local cluster runs on Linux alone")
+var errNotLinux = errors.New("the local cluster runs only on Linux")
 
 func startInit(int, *exec.Cmd) error { return errNotLinux }
 

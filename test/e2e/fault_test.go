@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -38,7 +39,10 @@ func (e *env) kill(labels string) {
 	gone := map[string]bool{}
 	for _, pod := range list.Items {
 		gone[string(pod.UID)] = true
-		require.NoError(e.t, pods.Delete(e.t.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
+		err := pods.Delete(e.t.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
+		if !apierrors.IsNotFound(err) { // The Pod may have been terminating already.
+			require.NoError(e.t, err)
+		}
 	}
 	e.eventually(labels+" returns", func(c *require.Assertions, ctx context.Context) {
 		list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: labels})

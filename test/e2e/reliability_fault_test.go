@@ -14,9 +14,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/hack/localcluster"
@@ -209,6 +211,7 @@ func (l *load) deleteAPIServices(t *testing.T) {
 	const selector = "--selector=app.kubernetes.io/name=kruise"
 	saved := e.kubectl("get", "apiservices", selector, "--output=json")
 	e.kubectl("delete", "apiservices", selector)
+	l.addOwned(t)
 	l.stay(t)
 	// Fields that the server sets would make the creation fail.
 	var list unstructured.UnstructuredList
@@ -222,6 +225,23 @@ func (l *load) deleteAPIServices(t *testing.T) {
 	require.NoError(t, err)
 	e.apply(string(manifest))
 	l.back(t)
+	for name := range l.sets {
+		_, err := e.core.CoreV1().ConfigMaps(e.namespace).Get(t.Context(), name, metav1.GetOptions{})
+		require.NoError(t, err, "the garbage collector deletes nothing whose owner exists")
+	}
+}
+
+// addOwned creates ConfigMaps that belong to the CloneSets that nobody changes. The garbage collector does not watch the version in
+// the reference, so it reads each owner, and kube-apiserver answers that it does not exist.
+func (l *load) addOwned(t *testing.T) {
+	t.Helper()
+	for name, uid := range l.sets {
+		_, err := l.e.core.CoreV1().ConfigMaps(l.e.namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Name:            name,
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: name, UID: types.UID(uid)}},
+		}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
 }
 
 func (l *load) uninstall(t *testing.T) {
@@ -234,8 +254,11 @@ func (l *load) uninstall(t *testing.T) {
 }
 
 func (l *load) deleteManifest(t *testing.T) {
-	root, _ := localCluster(t)
-	l.e.kubectl("delete", "--filename="+filepath.Join(root, "artifacts", "install.yaml"), "--ignore-not-found", "--wait=true")
+	root, cluster := localCluster(t)
+	// The file has objects in several namespaces, so kubectl must not get one.
+	out, err := exec.CommandContext(t.Context(), cluster.Binary("kubectl"), "delete", "--ignore-not-found", "--wait=true",
+		"--filename="+filepath.Join(root, "artifacts", "install.yaml")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
 	l.stay(t)
 	install(t, root)
 	l.back(t)

@@ -36,7 +36,7 @@ func TestReplicaEndsUnderLoad(t *testing.T) {
 			time.Since(began).Round(time.Millisecond), len(l.failed())-before, l.longestGap())
 		assert.Less(t, time.Since(began), 30*time.Second)
 		require.NoError(t, ends.start(t.Context()))
-		require.NoError(t, applyEndpoint(t.Context(), ends.port))
+		require.NoError(t, applyEndpointSlice(t.Context(), ends.port))
 	}
 	l.finish(t)
 	assert.Empty(t, l.failures)

@@ -198,30 +198,52 @@ func allAvailable(ctx context.Context) error {
 		if err := waitAvailable(ctx, name); err != nil {
 			return err
 		}
+		if err := waitServed(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitServed waits until kube-apiserver passes requests on. It does so a moment after it has written the condition.
+func waitServed(ctx context.Context, name string) error {
+	version, group, _ := strings.Cut(name, ".")
+	last := errors.New("no answer")
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		last = env.kube.Discovery().RESTClient().Get().AbsPath("/apis", group, version).Do(ctx).Error()
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for answers of %s: %w: %w", name, err, last)
 	}
 	return nil
 }
 
 func waitAvailable(ctx context.Context, name string) error {
-	message := "no answer"
+	var last error
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		service, err := env.aggregator.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			message = err.Error()
-			service = &apiregistrationv1.APIService{}
+		var service *apiregistrationv1.APIService
+		if service, last = env.aggregator.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{}); last == nil {
+			last = reached(ctx, service)
 		}
-		for _, condition := range service.Status.Conditions {
-			if condition.Type == apiregistrationv1.Available {
-				message = condition.Message
-				return condition.Status == apiregistrationv1.ConditionTrue, nil
-			}
-		}
-		return false, nil
+		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait for APIService %s: %w: %s", name, err, message)
+		return fmt.Errorf("wait for APIService %s: %w: %w", name, err, last)
 	}
 	return nil
+}
+
+// reached returns nil if the APIService is available and kube-apiserver forwards requests. It begins to forward them after the
+// condition has changed.
+func reached(ctx context.Context, service *apiregistrationv1.APIService) error {
+	for _, condition := range service.Status.Conditions {
+		if condition.Type == apiregistrationv1.Available && condition.Status == apiregistrationv1.ConditionTrue {
+			path := "/apis/" + service.Spec.Group + "/" + service.Spec.Version
+			return env.kube.Discovery().RESTClient().Get().AbsPath(path).Do(ctx).Error()
+		}
+	}
+	return fmt.Errorf("it is not available: %v", service.Status.Conditions)
 }
 
 // applyService makes a Service without a selector, and its endpoints: ports of this machine.
@@ -237,15 +259,37 @@ func applyService(ctx context.Context, ports ...int) error {
 	if err := slices.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		return err
 	}
+	if err := applyEndpoints(ctx, ports); err != nil {
+		return err
+	}
 	for _, port := range ports {
-		if err := applyEndpoint(ctx, port); err != nil {
+		if err := applyEndpointSlice(ctx, port); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func applyEndpoint(ctx context.Context, port int) error {
+// applyEndpoints writes the endpoints for kube-apiservers that do not read EndpointSlices of APIServices.
+func applyEndpoints(ctx context.Context, ports []int) error {
+	endpoints := env.kube.CoreV1().Endpoints(ownNamespace) //nolint:staticcheck // Old versions of Kubernetes read nothing else.
+	if err := endpoints.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		return err
+	}
+	object := &corev1.Endpoints{ //nolint:staticcheck // See above.
+		ObjectMeta: metav1.ObjectMeta{Name: "kruise-apiserver", Labels: map[string]string{discoveryv1.LabelSkipMirror: "true"}},
+	}
+	for _, port := range ports {
+		object.Subsets = append(object.Subsets, corev1.EndpointSubset{ //nolint:staticcheck // See above.
+			Addresses: []corev1.EndpointAddress{{IP: env.hostIP}},                                              //nolint:staticcheck // See above.
+			Ports:     []corev1.EndpointPort{{Name: "https", Port: int32(port), Protocol: corev1.ProtocolTCP}}, //nolint:staticcheck // See above.
+		})
+	}
+	_, err := endpoints.Create(ctx, object, metav1.CreateOptions{})
+	return err
+}
+
+func applyEndpointSlice(ctx context.Context, port int) error {
 	_, err := env.kube.DiscoveryV1().EndpointSlices(ownNamespace).Create(ctx, &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{GenerateName: "kruise-apiserver-", Labels: map[string]string{discoveryv1.LabelServiceName: "kruise-apiserver"}},
 		AddressType: discoveryv1.AddressTypeIPv4,

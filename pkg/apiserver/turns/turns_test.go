@@ -7,7 +7,9 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,19 +45,34 @@ func withEtcd(run func() int) int {
 // newServers returns the turns of several servers on one etcd, and a client of it.
 func newServers(t *testing.T, count int) (servers []*Turns, client *clientv3.Client) {
 	t.Helper()
-	for range count + 1 {
-		var err error
-		client, err = clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = client.Close() })
-		servers = append(servers, New(client, t.Name()))
+	for range count {
+		servers = append(servers, New(newClient(t), t.Name()))
 	}
-	return servers[:count], client
+	client = newClient(t)
+	t.Cleanup(func() { // The locks are given back before the clients are closed.
+		for _, server := range servers {
+			for _, k := range server.kinds {
+				k.token <- struct{}{}
+			}
+		}
+	})
+	return servers, client
+}
+
+// newClient returns a client that is closed at the end of the test. The member waits seconds for open clients when it stops.
+func newClient(t *testing.T) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
 }
 
 // Each request reads a number and writes the next one. Requests that overlap would write the same number.
 func TestOneTurnAtATime(t *testing.T) {
 	servers, client := newServers(t, 2)
+	_, err := client.Delete(t.Context(), t.Name())
+	require.NoError(t, err)
 	number := func() int {
 		response, err := client.Get(t.Context(), t.Name())
 		if !assert.NoError(t, err) || len(response.Kvs) == 0 {
@@ -77,6 +94,69 @@ func TestOneTurnAtATime(t *testing.T) {
 	}
 	requests.Wait()
 	assert.Equal(t, 50, number())
+}
+
+// whileTwentyWait ends a turn while twenty requests wait in the server, and calls work in the turn of each of them.
+func whileTwentyWait(t *testing.T, server *Turns, end func(), work func(turn context.Context)) {
+	t.Helper()
+	var requests sync.WaitGroup
+	var waiting atomic.Int32
+	for range 20 {
+		requests.Go(func() {
+			waiting.Add(1)
+			turn, done, err := server.Take(t.Context(), "sidecarsets")
+			if assert.NoError(t, err) {
+				work(turn)
+				done()
+			}
+		})
+	}
+	for waiting.Load() < 20 {
+		runtime.Gosched()
+	}
+	end()
+	requests.Wait()
+}
+
+// The requests that wait in one server need the lock in etcd only once.
+func TestWaitingRequestsShareTheLock(t *testing.T) {
+	servers, client := newServers(t, 1)
+	servers[0].hold = time.Minute
+	_, first, err := servers[0].Take(t.Context(), "sidecarsets")
+	require.NoError(t, err)
+	before, err := client.Get(t.Context(), "/")
+	require.NoError(t, err)
+	whileTwentyWait(t, servers[0], first, func(context.Context) {})
+	after, err := client.Get(t.Context(), "/")
+	require.NoError(t, err)
+	assert.Less(t, after.Header.Revision-before.Header.Revision, int64(20), "each lock is written to etcd")
+}
+
+// Requests of one server that never end must not keep another server waiting.
+func TestOtherServersHaveTheirTurn(t *testing.T) {
+	servers, client := newServers(t, 2)
+	servers[0].hold = 10 * time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	var busy sync.WaitGroup
+	for range 4 {
+		busy.Go(func() {
+			for ctx.Err() == nil {
+				if turn, done, err := servers[0].Take(ctx, "sidecarsets"); err == nil {
+					_, _ = client.Get(turn, "/") // The others wait meanwhile.
+					done()
+				}
+			}
+		})
+	}
+	patient, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for range 3 {
+		_, done, err := servers[1].Take(patient, "sidecarsets")
+		require.NoError(t, err)
+		done()
+	}
+	stop()
+	busy.Wait()
 }
 
 func TestKindsDoNotWaitForEachOther(t *testing.T) {
@@ -116,6 +196,7 @@ func TestRequestThatGivesUpLeavesTheTurnToOthers(t *testing.T) {
 // The lease of a server that was killed or cut off expires. A lease that was revoked is the same to the others.
 func TestLostTurnEnds(t *testing.T) {
 	servers, client := newServers(t, 2)
+	servers[0].ttl = 2 * time.Second // The shortest that etcd grants.
 	turn, done, err := servers[0].Take(t.Context(), "sidecarsets")
 	require.NoError(t, err)
 	require.NoError(t, turn.Err())
@@ -129,5 +210,11 @@ func TestLostTurnEnds(t *testing.T) {
 	_, next, err := servers[1].Take(t.Context(), "sidecarsets")
 	require.NoError(t, err)
 	next()
-	done()
+
+	// The lost lock is not handed to the requests that wait in the same server: each gets a turn that is not lost.
+	servers[0].hold = time.Minute
+	whileTwentyWait(t, servers[0], done, func(turn context.Context) {
+		_, err := client.Get(turn, "/")
+		assert.NoError(t, err)
+	})
 }

@@ -78,7 +78,6 @@ type world struct {
 	*controllertest.Fixture
 	t     *testing.T
 	r     *Reconciler
-	c     *reconcile.Controller
 	guard *consistency.Guard
 	node  *controllertest.Node
 	// most and least are the extremes since the last edit: the largest number of Pods, and the smallest number of available Pods.
@@ -89,25 +88,15 @@ func newWorld(t *testing.T, gates string, objects ...runtime.Object) *world {
 	t.Helper()
 	f := controllertest.New(t, gates, objects...)
 	r, of := build(f.Deps, Options{})
-	c, err := of.Build()
-	require.NoError(t, err)
-	return &world{Fixture: f, t: t, r: r, c: c, guard: of.Guard(), node: &controllertest.Node{Now: controllertest.Now}}
+	f.Control(of)
+	return &world{Fixture: f, t: t, r: r, guard: of.Guard(), node: &controllertest.Node{Now: controllertest.Now}}
 }
 
 // reconcile runs one reconcile of a CloneSet with the caches as they are.
-func (w *world) reconcile(name string) (reconcile.Result, error) {
-	w.t.Helper()
-	return w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
-}
+func (w *world) reconcile(name string) (reconcile.Result, error) { return w.Pass("ns", name) }
 
 // step brings the caches up to date and runs one reconcile.
-func (w *world) step() (requeue time.Duration) {
-	w.t.Helper()
-	w.Observe()
-	result, err := w.reconcile("web")
-	require.NoError(w.t, err)
-	return result.RequeueAfter
-}
+func (w *world) step() (requeue time.Duration) { return w.Step("ns", "web") }
 
 // kubelet lets every node carry out the specs of its Pods. The garbage collector then acts on the result.
 func (w *world) kubelet() {

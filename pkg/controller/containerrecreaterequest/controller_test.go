@@ -104,7 +104,7 @@ func TestPodMissingInTheCacheIsNotDeleted(t *testing.T) {
 	w.Kube.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("no route to host")
 	})
-	_, err := w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "r"})
+	_, err := w.Pass("ns", "r")
 	require.ErrorContains(t, err, "no route to host")
 	assert.Nil(t, w.request().Status.CompletionTime, "a server that does not answer says nothing of the Pod")
 }

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -147,7 +146,7 @@ func TestNoTimeBeforeTheKeyIsOnThePod(t *testing.T) {
 			}
 			w.Kube.PrependReactor(refuse.verb, refuse.resource, refused)
 			w.Kruise.PrependReactor(refuse.verb, refuse.resource, refused)
-			_, err := w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "r"})
+			_, err := w.Pass("ns", "r")
 			require.True(t, apierrors.IsConflict(err), "%v", err)
 			assert.Empty(t, w.request().Status.Conditions)
 			status, _ := w.condition()

@@ -8,13 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
-	"kruise.io/kruise/pkg/reconcile"
 )
 
 type (
@@ -26,7 +24,6 @@ type (
 type world struct {
 	*controllertest.Fixture
 	*Reconciler
-	c *reconcile.Controller
 	t *testing.T
 }
 
@@ -40,9 +37,8 @@ func newWorld(t *testing.T, pod *corev1.Pod, requests ...*request) *world {
 		w.Add(r)
 	}
 	r, skeleton := build(w.Deps)
-	c, err := skeleton.Build()
-	w.Reconciler, w.c = r, c
-	require.NoError(t, err)
+	w.Control(skeleton)
+	w.Reconciler = r
 	w.Observe()
 	return w
 }
@@ -50,16 +46,13 @@ func newWorld(t *testing.T, pod *corev1.Pod, requests ...*request) *world {
 // reconcile runs one pass over the request r and returns the delay until the next pass.
 func (w *world) reconcile() time.Duration {
 	w.t.Helper()
-	result, err := w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "r"})
+	result, err := w.Pass("ns", "r")
 	require.NoError(w.t, err)
 	return result.RequeueAfter
 }
 
 // settle reconciles until nothing more is written, and returns the writes.
-func (w *world) settle() []string {
-	w.t.Helper()
-	return w.Settle(func() { w.reconcile() })
-}
+func (w *world) settle() []string { return w.Converge("ns", "r") }
 
 func (w *world) request() *request {
 	w.t.Helper()

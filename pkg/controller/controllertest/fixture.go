@@ -28,6 +28,7 @@ import (
 	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
+	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
@@ -46,10 +47,11 @@ type Fixture struct {
 	Caches *controller.Caches
 	Clock  *clocktesting.FakePassiveClock
 
-	t       testing.TB
-	events  *record.FakeRecorder
-	created int
-	caches  []cached
+	t          testing.TB
+	events     *record.FakeRecorder
+	created    int
+	caches     []cached
+	controller *reconcile.Controller
 }
 
 // cached is a resource that the fixture caches.
@@ -72,9 +74,11 @@ func (c *cached) namespace() string {
 // New returns a fixture with the objects in it. gates is a value of the feature gates flag. Observe fills the caches.
 func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 	t.Helper()
+	// NewClientset tracks the owners of fields, for which it builds a REST mapper at each write. Controllers do not apply objects.
 	f := &Fixture{
-		Kube: kubefake.NewClientset(), Kruise: kruisefake.NewClientset(),
-		Clock: clocktesting.NewFakePassiveClock(Now), t: t, events: record.NewFakeRecorder(eventBuffer),
+		Kube:   kubefake.NewSimpleClientset(),
+		Kruise: kruisefake.NewSimpleClientset(),
+		Clock:  clocktesting.NewFakePassiveClock(Now), t: t, events: record.NewFakeRecorder(eventBuffer),
 	}
 	gate, err := features.New("")
 	require.NoError(t, err)

@@ -19,7 +19,6 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
-	"kruise.io/kruise/pkg/reconcile"
 )
 
 var now = controllertest.Now
@@ -28,7 +27,6 @@ type world struct {
 	*controllertest.Fixture
 	t *testing.T
 	r *Reconciler
-	c *reconcile.Controller
 }
 
 func newWorld(t *testing.T, edits ...func(*v1beta1.ImageListPullJob)) *world {
@@ -52,19 +50,12 @@ func newWorld(t *testing.T, edits ...func(*v1beta1.ImageListPullJob)) *world {
 		return false, nil, nil
 	})
 	r, skeleton := build(f.Deps)
-	c, err := skeleton.Build()
-	require.NoError(t, err)
-	return &world{Fixture: f, t: t, r: r, c: c}
+	f.Control(skeleton)
+	return &world{Fixture: f, t: t, r: r}
 }
 
 // settle reconciles until nothing more is written, and returns the writes.
-func (w *world) settle() []string {
-	w.t.Helper()
-	return w.Settle(func() {
-		_, err := w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})
-		require.NoError(w.t, err)
-	})
-}
+func (w *world) settle() []string { return w.Converge("ns", "list") }
 
 func (w *world) list() *v1beta1.ImageListPullJob {
 	w.t.Helper()
@@ -194,11 +185,11 @@ func TestListIsDeletedAfterItsTTL(t *testing.T) {
 		list.Status.CompletionTime = new(metav1.NewTime(now))
 	})
 	w.Observe()
-	result, err := w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})
+	result, err := w.Pass("ns", "list")
 	require.NoError(t, err)
 	assert.Equal(t, 5*time.Second, result.RequeueAfter)
 	w.Clock.SetTime(now.Add(5 * time.Second))
-	_, err = w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})
+	_, err = w.Pass("ns", "list")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"delete imagelistpulljobs list"}, w.Writes())
 }
@@ -228,12 +219,9 @@ func TestRefusedTemplateIsReportedOnce(t *testing.T) {
 		tries++
 		return true, nil, apierrors.NewInvalid(v1beta1.SchemeGroupVersion.WithKind("ImagePullJob").GroupKind(), "x", nil)
 	})
-	key := types.NamespacedName{Namespace: "ns", Name: "list"}
+	w.Step("ns", "list") // Adds the label.
 	w.Observe()
-	_, err := w.c.Reconcile(t.Context(), key) // Adds the label.
-	require.NoError(t, err)
-	w.Observe()
-	_, err = w.c.Reconcile(t.Context(), key)
+	_, err := w.Pass("ns", "list")
 	require.ErrorContains(t, err, "create ImagePullJob for image image-0")
 	assert.Equal(t, 1, tries)
 	events := w.Events()
@@ -249,7 +237,7 @@ func TestStaleCacheCreatesNothingTwice(t *testing.T) {
 	w.settle()
 	w.r.guard.Wrote("list", jobs, "7")
 	require.NoError(t, w.r.children.Replace(nil, "6"))
-	result, err := w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "list"})
+	result, err := w.Pass("ns", "list")
 	require.NoError(t, err)
 	assert.Equal(t, 5*time.Second, result.RequeueAfter)
 	assert.Empty(t, w.Writes())

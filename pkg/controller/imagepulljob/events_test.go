@@ -131,7 +131,7 @@ func TestConflictsAreSolvedOnTheLiveObject(t *testing.T) {
 		require.NoError(t, w.Kruise.Tracker().Update(v1beta1.SchemeGroupVersion.WithResource("nodeimages"), stored, ""))
 		return true, nil, apierrors.NewConflict(v1beta1.SchemeGroupVersion.WithResource("nodeimages").GroupResource(), "n1", fmt.Errorf("changed"))
 	})
-	_, err := w.c.Reconcile(t.Context(), keys("a")[0])
+	_, err := w.Pass("ns", "a")
 	require.NoError(t, err)
 	images := w.image("n1").Spec.Images
 	assert.Contains(t, images, "redis", "nothing of the other's is lost")
@@ -147,12 +147,12 @@ func TestStaleCacheAsksNoNode(t *testing.T) {
 	w.Observe()
 	w.r.guard.Wrote("uid-a", images, "7")
 	require.NoError(t, w.r.byOwner.Replace(w.r.byOwner.List(), "6"))
-	result, err := w.c.Reconcile(t.Context(), keys("a")[0])
+	result, err := w.Pass("ns", "a")
 	require.NoError(t, err)
 	assert.Equal(t, 5*time.Second, result.RequeueAfter)
 	assert.Empty(t, w.Writes())
 	require.NoError(t, w.r.byOwner.Replace(w.r.byOwner.List(), "7"))
-	_, err = w.c.Reconcile(t.Context(), keys("a")[0])
+	_, err = w.Pass("ns", "a")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"n1"}, w.unfinished())
 }
@@ -167,7 +167,7 @@ func TestFullNodeImageIsReported(t *testing.T) {
 		return false, nil, nil
 	})
 	w.Observe()
-	_, err := w.c.Reconcile(t.Context(), keys("a")[0])
+	_, err := w.Pass("ns", "a")
 	require.Error(t, err, "it is tried again: other tags expire")
 	assert.Equal(t, []string{"n2"}, w.unfinished())
 	events := w.Events()

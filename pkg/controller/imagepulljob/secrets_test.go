@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -166,7 +165,7 @@ func TestSecretsInTheAgentsNamespaceAreNotCopied(t *testing.T) {
 	home := func(job *v1beta1.ImagePullJob) { job.Namespace = pub.DaemonConfigNamespace }
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s"), home))...)
 	w.Observe()
-	_, err := w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: pub.DaemonConfigNamespace, Name: "a"})
+	_, err := w.Pass(pub.DaemonConfigNamespace, "a")
 	require.NoError(t, err)
 	assert.Empty(t, w.copies())
 	assert.Equal(t, []v1beta1.ReferenceObject{{Namespace: "kruise-daemon-config", Name: "s", Mode: "batch"}}, w.refs("n1"))
@@ -203,7 +202,7 @@ func TestReleaseContinuesAfterAFailure(t *testing.T) {
 	})
 	w.edit("a", func(job *v1beta1.ImagePullJob) { job.DeletionTimestamp = &metav1.Time{Time: now} })
 	w.Observe()
-	_, err := w.c.Reconcile(t.Context(), keys("a")[0])
+	_, err := w.Pass("ns", "a")
 	require.ErrorContains(t, err, "update Secret kruise-daemon-config/s-")
 	require.Len(t, w.copies(), 1)
 	assert.Equal(t, []string{pub.DeletionProtectionFinalizer}, w.job("a").Finalizers)
@@ -215,7 +214,7 @@ func TestMissingNamespaceIsRetried(t *testing.T) {
 		return true, nil, apierrors.NewNotFound(corev1.Resource("namespaces"), pub.DaemonConfigNamespace)
 	})
 	w.Observe()
-	_, err := w.c.Reconcile(t.Context(), keys("a")[0])
+	_, err := w.Pass("ns", "a")
 	require.ErrorContains(t, err, "copy Secret ns/s")
 	assert.Empty(t, w.unfinished())
 }

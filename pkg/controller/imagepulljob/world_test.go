@@ -17,7 +17,6 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
-	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
@@ -28,16 +27,14 @@ type world struct {
 	*controllertest.Fixture
 	t *testing.T
 	r *Reconciler
-	c *reconcile.Controller
 }
 
 func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	t.Helper()
 	f := controllertest.New(t, "", objects...)
 	r, skeleton := build(f.Deps, Options{PullSecretsNamespace: pub.DaemonConfigNamespace, TagTTL: 5 * time.Minute})
-	c, err := skeleton.Build()
-	require.NoError(t, err)
-	return &world{Fixture: f, t: t, r: r, c: c}
+	f.Control(skeleton)
+	return &world{Fixture: f, t: t, r: r}
 }
 
 // newJob returns a job with the server's defaults.
@@ -80,19 +77,13 @@ func nodeImages(count int) (images []runtime.Object) {
 }
 
 // step brings the caches up to date and reconciles a job once.
-func (w *world) step(name string) time.Duration {
-	w.t.Helper()
-	w.Observe()
-	result, err := w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
-	require.NoError(w.t, err)
-	return result.RequeueAfter
-}
+func (w *world) step(name string) time.Duration { return w.Step("ns", name) }
 
 // settle reconciles a job until nothing more is written.
 func (w *world) settle(name string) {
 	w.t.Helper()
 	w.Writes()
-	w.Settle(func() { w.step(name) })
+	w.Converge("ns", name)
 }
 
 func (w *world) job(name string) *v1beta1.ImagePullJob {

@@ -15,7 +15,6 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
-	"kruise.io/kruise/pkg/reconcile"
 )
 
 var now = controllertest.Now
@@ -25,31 +24,20 @@ type world struct {
 	*controllertest.Fixture
 	t *testing.T
 	r *Reconciler
-	c *reconcile.Controller
 }
 
 func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	t.Helper()
 	f := controllertest.New(t, "", objects...)
 	r, skeleton := build(f.Deps, Options{CreationDelay: 30 * time.Second})
-	c, err := skeleton.Build()
-	require.NoError(t, err)
-	return &world{Fixture: f, t: t, r: r, c: c}
+	f.Control(skeleton)
+	return &world{Fixture: f, t: t, r: r}
 }
 
-func (w *world) step() time.Duration {
-	w.t.Helper()
-	w.Observe()
-	result, err := w.c.Reconcile(w.t.Context(), types.NamespacedName{Name: "n1"})
-	require.NoError(w.t, err)
-	return result.RequeueAfter
-}
+func (w *world) step() time.Duration { return w.Step("", "n1") }
 
 // settle reconciles until nothing more is written, and returns the writes.
-func (w *world) settle() []string {
-	w.t.Helper()
-	return w.Settle(func() { w.step() })
-}
+func (w *world) settle() []string { return w.Converge("", "n1") }
 
 // image returns the NodeImage, or nil.
 func (w *world) image() *v1beta1.NodeImage {

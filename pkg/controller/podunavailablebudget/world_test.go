@@ -31,7 +31,6 @@ type world struct {
 	*controllertest.Fixture
 	t       *testing.T
 	r       *Reconciler
-	c       *reconcile.Controller
 	dynamic *dynamicfake.FakeDynamicClient
 	// last is the result of the last reconcile.
 	last reconcile.Result
@@ -46,9 +45,8 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	w.Deps.Dynamic, w.Deps.Mapper = w.dynamic, mapper
 	w.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}})
 	r, skeleton := build(w.Deps)
-	c, err := skeleton.Build()
-	require.NoError(t, err)
-	w.r, w.c = r, c
+	w.Control(skeleton)
+	w.r = r
 	w.r.pacer = newPacer(0)
 	return w
 }
@@ -86,7 +84,7 @@ func (w *world) reconcile() policyv1beta1.PodUnavailableBudgetStatus {
 
 func (w *world) reconcileBudget(name string) (err error) {
 	w.Observe()
-	w.last, err = w.c.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
+	w.last, err = w.Pass("ns", name)
 	return err
 }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -74,36 +73,4 @@ func TestListenOnTakenAddress(t *testing.T) {
 	defer func() { assert.NoError(t, first.Close()) }()
 	err := server.New(first.Addr(), nil, nil).Listen(t.Context())
 	assert.ErrorContains(t, err, "address already in use")
-}
-
-func TestRunEndsWithARequestThatHangs(t *testing.T) {
-	asked := make(chan struct{})
-	release := make(chan struct{})
-	defer close(release)
-	hangs := server.Check{Name: "hangs", Run: func(context.Context) error {
-		close(asked)
-		<-release
-		return nil
-	}}
-	s := server.New("127.0.0.1:0", []server.Check{hangs}, nil)
-	require.NoError(t, s.Listen(t.Context()))
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr()+"/healthz", nil)
-	require.NoError(t, err)
-	go func() {
-		response, err := http.DefaultClient.Do(request)
-		if err == nil {
-			_ = response.Body.Close()
-		}
-	}()
-	<-asked
-	cancel()
-	select {
-	case err := <-done:
-		assert.NoError(t, err)
-	case <-time.After(5 * time.Second):
-		assert.Fail(t, "the server did not end")
-	}
 }

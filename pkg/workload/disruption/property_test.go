@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"flag"
 	"fmt"
 	"math/rand"
 	"strconv"
@@ -15,12 +16,14 @@ import (
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 )
 
+var simulations = flag.Int("simulations", 500, "number of simulated budgets")
+
 // TestGrantsNeverExceedTheBudgetInAnyOrder simulates clients that ask, requests that arrive late or never, nodes that
 // act, a cache that lags, and controllers that write counts from old reads. At every moment, enough Pods serve even if every
 // granted disruption happens.
 func TestGrantsNeverExceedTheBudgetInAnyOrder(t *testing.T) {
 	granted := 0
-	for seed := range int64(2000) {
+	for seed := range int64(*simulations) {
 		w := newSimulation(seed)
 		for step := range 400 {
 			w.step()
@@ -28,7 +31,7 @@ func TestGrantsNeverExceedTheBudgetInAnyOrder(t *testing.T) {
 		}
 		granted += w.granted
 	}
-	require.Greater(t, granted, 2000*5, "the budget was spent again and again")
+	require.Greater(t, granted, *simulations*5, "the budget was spent again and again")
 }
 
 // lifeOfARequest is the maximum time from a grant to the disruption.

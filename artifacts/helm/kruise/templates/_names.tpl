@@ -3,7 +3,7 @@
 {{ .Values.installation.namespace }}
 {{- end }}
 
-{{/* The namespace of the Secrets that node agents pull images with. */}}
+{{/* The namespace of the Secrets that node agents use to pull images. */}}
 {{- define "kruise.pullSecretsNamespace" -}}
 kruise-daemon-config
 {{- end }}
@@ -21,12 +21,12 @@ app.kubernetes.io/part-of: kruise
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 {{- end }}
 
-{{/* The node agent's values, where agent wins over daemon. */}}
+{{/* The values of the node agent. agent takes precedence over daemon. */}}
 {{- define "kruise.agent" -}}
 {{ mergeOverwrite (deepCopy .Values.daemon) (deepCopy (.Values.agent | default dict)) | toJson }}
 {{- end }}
 
-{{/* "true" for an image of another Kruise, whose programs are not these. */}}
+{{/* "true" for an image of another Kruise, which contains other programs. */}}
 {{- define "kruise.foreignImage" -}}
 {{- if regexMatch "(^|/)kruise-manager$" (. | default "") }}true{{ end -}}
 {{- end }}
@@ -40,7 +40,7 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 {{- $repository }}{{ hasPrefix "sha256:" $tag | ternary "@" ":" }}{{ $tag -}}
 {{- end }}
 
-{{/* The gates that decide what is rendered, with their defaults in the programs, in JSON. */}}
+{{/* The feature gates that decide what is rendered, with the defaults of the programs, in JSON. */}}
 {{- define "kruise.gates" -}}
 {"KruiseDaemon":{"on":true,"all":"AllBeta"},
 "ResourcesDeletionProtection":{"on":true,"all":"AllAlpha"},
@@ -51,7 +51,7 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 "PodUnavailableBudgetUpdateGate":{"on":false,"all":"AllAlpha"}}
 {{- end }}
 
-{{/* "true" when a gate is on. As for the programs, its last mention counts, and only without one does AllAlpha or AllBeta. Input: dict root, gate. */}}
+{{/* "true" if a gate is on. As in the programs, the last value of a gate counts, and AllAlpha or AllBeta only counts for gates without a value. Input: dict root, gate. */}}
 {{- define "kruise.gateEnabled" -}}
 {{- $gate := .gate -}}
 {{- $known := get (include "kruise.gates" . | fromJson) $gate -}}
@@ -75,12 +75,12 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 {{ include "kruise.gateEnabled" (dict "root" . "gate" "KruiseDaemon") }}
 {{- end }}
 
-{{/* "true" when a gate of budgets is on, which the one for all that concerns Pods may overrule. Input: dict root, gate. */}}
+{{/* "true" if a gate of budgets is on. The gate PodWebhook can turn it off. Input: dict root, gate. */}}
 {{- define "kruise.budgetGate" -}}
 {{- if include "kruise.gateEnabled" (dict "root" .root "gate" "PodWebhook") }}{{ include "kruise.gateEnabled" . }}{{ end -}}
 {{- end }}
 
-{{/* "true" when deletions are protected. */}}
+{{/* "true" if deletion protection is on. */}}
 {{- define "kruise.deletionProtected" -}}
 {{ include "kruise.gateEnabled" (dict "root" . "gate" "ResourcesDeletionProtection") }}
 {{- end }}
@@ -107,7 +107,7 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 - {{ .before }}etcd-keyfile=/etc/kruise/etcd/tls.key
 {{- end }}
 
-{{/* Where the objects are, in words that tell one store from another. */}}
+{{/* The store of the objects, described so that two stores have different descriptions. */}}
 {{- define "kruise.store" -}}
 {{- if include "kruise.embedded" . -}}
 the embedded store in the volume of claim {{ .Values.storage.embedded.persistentVolumeClaim.existingClaim | default "kruise-apiserver-data" }}
@@ -116,7 +116,7 @@ etcd{{ with .Values.storage.etcd.prefix }} below the prefix {{ . }}{{ end }}
 {{- end -}}
 {{- end }}
 
-{{/* The same for what is installed: by the running Deployment, else by the claim that an installation left. Empty for nothing. */}}
+{{/* The same for the installed store, taken from the running Deployment or from the claim of an earlier installation. Empty if there is none. */}}
 {{- define "kruise.installedStore" -}}
 {{- $namespace := include "kruise.namespace" . -}}
 {{- $deployment := lookup "apps/v1" "Deployment" $namespace "kruise-apiserver" -}}
@@ -162,7 +162,7 @@ the embedded store in the volume of claim kruise-apiserver-data
 {{- append $served (dict "group" "admission.kruise.io" "version" "v1") | toJson -}}
 {{- end }}
 
-{{/* How kube-apiserver asks us about objects of its own: it calls itself, and hands the call on. Input: the kind of review. */}}
+{{/* How kube-apiserver sends us reviews of its own objects: through its aggregation layer. Input: the kind of review. */}}
 {{- define "kruise.reviewedBy" -}}
 admissionReviewVersions: [v1]
 clientConfig:
@@ -171,7 +171,7 @@ sideEffects: None
 matchPolicy: Equivalent
 {{- end }}
 
-{{/* Not in the cluster's own namespace nor in ours: what we need to start never waits for us. */}}
+{{/* Excludes kube-system and our namespace. Otherwise our Pods would need our own answer to start. */}}
 {{- define "kruise.otherNamespaces" -}}
 namespaceSelector:
   matchExpressions:

@@ -1,4 +1,4 @@
-{{/* What the Pods of every program have in common. Input: dict root, values. */}}
+{{/* Fields that the Pods of all programs share. Input: dict root, values. */}}
 {{- define "kruise.podCommon" -}}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets:
@@ -25,7 +25,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* A container's securityContext: what the level "restricted" asks for, and a read-only root. */}}
+{{/* The securityContext of a container: the level "restricted" of the Pod Security Standards, with a read-only root file system. */}}
 {{- define "kruise.restricted" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -35,7 +35,7 @@ runAsGroup: 65532
 capabilities: {drop: [ALL]}
 {{- end }}
 
-{{/* The seccomp profile, when there is one. */}}
+{{/* The seccomp profile, if it is set. */}}
 {{- define "kruise.seccomp" -}}
 {{- with .Values.seccompProfile }}
 seccompProfile:
@@ -43,7 +43,7 @@ seccompProfile:
 {{- end }}
 {{- end }}
 
-{{/* Preferably on different nodes. Input: the component. */}}
+{{/* Affinity that prefers different nodes. Input: the component. */}}
 {{- define "kruise.spread" -}}
 podAntiAffinity:
   preferredDuringSchedulingIgnoredDuringExecution:
@@ -55,7 +55,7 @@ podAntiAffinity:
             {{- include "kruise.selector" . | nindent 12 }}
 {{- end }}
 
-{{/* Flags that all three programs have. Input: dict root, values. */}}
+{{/* Flags of all three programs. Input: dict root, values. */}}
 {{- define "kruise.commonArgs" -}}
 - --v={{ .values.log.level }}
 {{- with .values.loggingFormat }}
@@ -66,7 +66,7 @@ podAntiAffinity:
 {{- end }}
 {{- end }}
 
-{{/* Environment that all three programs have. Input: dict root, values. */}}
+{{/* Environment variables of all three programs. Input: dict root, values. */}}
 {{- define "kruise.commonEnv" -}}
 - name: POD_NAME
   valueFrom: {fieldRef: {fieldPath: metadata.name}}

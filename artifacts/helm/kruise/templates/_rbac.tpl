@@ -45,7 +45,7 @@ metadata:
 {{ include "kruise.binding" (merge (dict "kind" "ClusterRole") .) }}
 {{- end }}
 
-{{/* A role in one namespace, the installation's by default, and its binding. Input: dict root, component, name, account, file, namespace. */}}
+{{/* A role in one namespace, by default that of the installation, and its binding. Input: dict root, component, name, account, file, namespace. */}}
 {{- define "kruise.role" -}}
 {{- $namespace := .namespace | default (include "kruise.namespace" .root) -}}
 apiVersion: rbac.authorization.k8s.io/v1
@@ -67,7 +67,7 @@ metadata:
 {{ include "kruise.binding" (merge (dict "kind" "Role") .) }}
 {{- end }}
 
-{{/* A disruption budget that lets one Pod go at a time. Input: dict root, component, name. */}}
+{{/* A PodDisruptionBudget that allows one unavailable Pod. Input: dict root, component, name. */}}
 {{- define "kruise.budget" -}}
 apiVersion: policy/v1
 kind: PodDisruptionBudget

@@ -3,19 +3,18 @@ package validation_test
 import (
 	"math"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func valid() *apps.CloneSet {
@@ -63,28 +62,11 @@ func changed(apply change) *apps.CloneSet {
 	return cloneSet
 }
 
-// requireErrors compares errors to "<path>: <text that the error has>", in any order.
-func requireErrors(t *testing.T, want []string, got field.ErrorList) {
-	t.Helper()
-	require.Len(t, got, len(want), "%v", got)
-	for _, expected := range want {
-		path, detail, _ := strings.Cut(expected, ": ")
-		found := false
-		for _, err := range got {
-			found = found || err.Field == path && strings.Contains(err.Error(), detail)
-		}
-		require.True(t, found, "no error %q in %v", expected, got)
-	}
-}
-
 // Cases cloneset 8, 10, 32.
 func TestCreate(t *testing.T) {
 	for name, test := range specCases {
 		t.Run(name, func(t *testing.T) {
-			cloneSet := changed(test.change)
-			before := cloneSet.DeepCopy()
-			requireErrors(t, test.want, validation.ValidateCloneSet(cloneSet))
-			require.Equal(t, before, cloneSet, "validation must not change what it judges")
+			rulestest.Create(t, changed(test.change), validation.ValidateCloneSet, test.want)
 		})
 	}
 }
@@ -99,12 +81,10 @@ func TestUpdate(t *testing.T) {
 			if !reflect.DeepEqual(cloneSet.Spec.Selector, old.Spec.Selector) {
 				want = append([]string{"spec.selector: Forbidden"}, want...)
 			}
-			requireErrors(t, want, validation.ValidateCloneSetUpdate(cloneSet, old))
+			rulestest.Errors(t, want, validation.ValidateCloneSetUpdate(cloneSet, old))
 		})
 		t.Run("leaves: "+name, func(t *testing.T) {
-			cloneSet := changed(test.change)
-			cloneSet.Labels = map[string]string{"another": "change"}
-			requireErrors(t, nil, validation.ValidateCloneSetUpdate(cloneSet, changed(test.change)))
+			rulestest.UpdateOfLabels(t, changed(test.change), changed(test.change), validation.ValidateCloneSetUpdate)
 		})
 	}
 }
@@ -112,7 +92,7 @@ func TestUpdate(t *testing.T) {
 func TestName(t *testing.T) {
 	cloneSet := valid()
 	cloneSet.Name = "Not_DNS"
-	requireErrors(t, []string{`metadata.name: Invalid value: "Not_DNS"`}, validation.ValidateCloneSet(cloneSet))
+	rulestest.Errors(t, []string{`metadata.name: Invalid value: "Not_DNS"`}, validation.ValidateCloneSet(cloneSet))
 }
 
 func TestAllErrorsAtOnce(t *testing.T) {
@@ -120,7 +100,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 		spec.Replicas, spec.Selector = ptr.To[int32](-1), nil
 		rolling.MaxUnavailable, rolling.Partition = text("abc"), text("1/2")
 	})
-	requireErrors(t, []string{
+	rulestest.Errors(t, []string{
 		"spec.replicas: -1", "spec.selector: Required", `spec.updateStrategy.rollingUpdate.maxUnavailable: "abc"`,
 		`spec.updateStrategy.rollingUpdate.partition: "1/2"`,
 	}, validation.ValidateCloneSet(cloneSet))
@@ -133,12 +113,12 @@ func TestUpdateOfAnOldMistake(t *testing.T) {
 			rolling.Partition = text(value)
 		})
 	}
-	requireErrors(t, nil, validation.ValidateCloneSetUpdate(bad("abc"), bad("abc")))
-	requireErrors(t, []string{`spec.updateStrategy.rollingUpdate.partition: "xyz"`}, validation.ValidateCloneSetUpdate(bad("xyz"), bad("abc")))
+	rulestest.Errors(t, nil, validation.ValidateCloneSetUpdate(bad("abc"), bad("abc")))
+	rulestest.Errors(t, []string{`spec.updateStrategy.rollingUpdate.partition: "xyz"`}, validation.ValidateCloneSetUpdate(bad("xyz"), bad("abc")))
 	both := changed(func(spec *apps.CloneSetSpec, rolling *apps.RollingUpdateCloneSetStrategy) {
 		rolling.Partition, spec.MinReadySeconds = text("abc"), -1
 	})
-	requireErrors(t, []string{"spec.minReadySeconds: -1"}, validation.ValidateCloneSetUpdate(both, bad("abc")))
+	rulestest.Errors(t, []string{"spec.minReadySeconds: -1"}, validation.ValidateCloneSetUpdate(both, bad("abc")))
 }
 
 // Case cloneset 3.
@@ -146,7 +126,7 @@ func TestSelectorCannotBeChanged(t *testing.T) {
 	cloneSet := valid()
 	cloneSet.Spec.Template.Labels = map[string]string{"app": "demo", "tier": "web"}
 	cloneSet.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}
-	requireErrors(t, []string{"spec.selector: Forbidden"}, validation.ValidateCloneSetUpdate(cloneSet, valid()))
+	rulestest.Errors(t, []string{"spec.selector: Forbidden"}, validation.ValidateCloneSetUpdate(cloneSet, valid()))
 }
 
 func TestMutableFields(t *testing.T) {
@@ -159,7 +139,7 @@ func TestMutableFields(t *testing.T) {
 		spec.ProgressDeadlineSeconds = ptr.To[int32](60)
 		rolling.Paused = true
 	})
-	requireErrors(t, nil, validation.ValidateCloneSetUpdate(cloneSet, valid()))
+	rulestest.Errors(t, nil, validation.ValidateCloneSetUpdate(cloneSet, valid()))
 }
 
 func TestStatus(t *testing.T) {
@@ -198,7 +178,7 @@ func TestStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cloneSet, old := valid(), valid()
 			cloneSet.Status, old.Status = test.status, test.old
-			requireErrors(t, test.want, validation.ValidateCloneSetStatusUpdate(cloneSet, old))
+			rulestest.Errors(t, test.want, validation.ValidateCloneSetStatusUpdate(cloneSet, old))
 		})
 	}
 }
@@ -217,7 +197,7 @@ func TestErrorsInV1alpha1(t *testing.T) {
 	require.Contains(t, validation.CloneSetErrorsIn("v1alpha1", errs).ToAggregate().Error(),
 		`spec.updateStrategy.type: Unsupported value: "Maybe": supported values: "ReCreate", "InPlaceIfPossible", "InPlaceOnly", "OnDelete"`)
 	before := errs.ToAggregate().Error()
-	requireErrors(t, []string{
+	rulestest.Errors(t, []string{
 		"spec.minReadySeconds: -1", `spec.updateStrategy.type: "Maybe"`, `spec.updateStrategy.maxUnavailable: "abc"`,
 		"spec.updateStrategy.scatterStrategy[0].key: Required", "spec.updateStrategy.inPlaceUpdateStrategy.gracePeriodSeconds: -1",
 		`metadata.annotations[apps.kruise.io/image-predownload-parallelism]: "5%"`,

@@ -9,6 +9,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func recreateRequest() *apps.ContainerRecreateRequest {
@@ -69,7 +70,7 @@ func TestContainerRecreateRequestCreate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			request := recreateRequest()
 			test.change(&request.Spec)
-			requireErrors(t, test.want, validation.ValidateContainerRecreateRequest(request))
+			rulestest.Errors(t, test.want, validation.ValidateContainerRecreateRequest(request))
 		})
 	}
 }
@@ -145,7 +146,7 @@ func TestContainerRecreateRequestUpdate(t *testing.T) {
 			if test.change != nil {
 				test.change(updated)
 			}
-			requireErrors(t, test.want, validation.ValidateContainerRecreateRequestUpdate(updated, old))
+			rulestest.Errors(t, test.want, validation.ValidateContainerRecreateRequestUpdate(updated, old))
 		})
 	}
 }
@@ -171,8 +172,8 @@ func TestContainerRecreateRequestStatus(t *testing.T) {
 			old, updated := recreateRequest(), recreateRequest()
 			old.Status.Phase = "Recreating"
 			test.change(&updated.Status)
-			requireErrors(t, test.want, validation.ValidateContainerRecreateRequestStatusUpdate(updated, old))
-			requireErrors(t, nil, validation.ValidateContainerRecreateRequestStatusUpdate(updated, updated))
+			rulestest.Errors(t, test.want, validation.ValidateContainerRecreateRequestStatusUpdate(updated, old))
+			rulestest.Errors(t, nil, validation.ValidateContainerRecreateRequestStatusUpdate(updated, updated))
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func validDaemonSet() *apps.DaemonSet {
@@ -167,21 +168,16 @@ func changedDaemonSet(change func(*dsSpec, *dsRolling)) *apps.DaemonSet {
 func TestDaemonSetRules(t *testing.T) {
 	for name, test := range daemonSetCases {
 		t.Run("create: "+name, func(t *testing.T) {
-			set := changedDaemonSet(test.change)
-			before := set.DeepCopy()
-			requireErrors(t, test.want, validation.ValidateDaemonSet(set))
-			require.Equal(t, before, set, "validation must not change what it judges")
+			rulestest.Create(t, changedDaemonSet(test.change), validation.ValidateDaemonSet, test.want)
 		})
 		t.Run("update that sets: "+name, func(t *testing.T) {
 			if name == "selector missing" || name == "selector empty" {
 				return // an update cannot change it at all
 			}
-			requireErrors(t, test.want, validation.ValidateDaemonSetUpdate(changedDaemonSet(test.change), validDaemonSet()))
+			rulestest.Errors(t, test.want, validation.ValidateDaemonSetUpdate(changedDaemonSet(test.change), validDaemonSet()))
 		})
 		t.Run("update that leaves: "+name, func(t *testing.T) {
-			set := changedDaemonSet(test.change)
-			set.Labels = map[string]string{"another": "change"}
-			requireErrors(t, nil, validation.ValidateDaemonSetUpdate(set, changedDaemonSet(test.change)))
+			rulestest.UpdateOfLabels(t, changedDaemonSet(test.change), changedDaemonSet(test.change), validation.ValidateDaemonSetUpdate)
 		})
 	}
 }
@@ -189,7 +185,7 @@ func TestDaemonSetRules(t *testing.T) {
 func TestDaemonSetName(t *testing.T) {
 	set := validDaemonSet()
 	set.Name = "Not_DNS"
-	requireErrors(t, []string{`metadata.name: Invalid value: "Not_DNS"`}, validation.ValidateDaemonSet(set))
+	rulestest.Errors(t, []string{`metadata.name: Invalid value: "Not_DNS"`}, validation.ValidateDaemonSet(set))
 }
 
 // Case daemonset 17.
@@ -197,7 +193,7 @@ func TestDaemonSetSelectorCannotBeChanged(t *testing.T) {
 	set := validDaemonSet()
 	set.Spec.Template.Labels = map[string]string{"app": "demo", "tier": "web"}
 	set.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}
-	requireErrors(t, []string{"spec.selector: selector cannot be changed; put the stored one back, or create another DaemonSet"},
+	rulestest.Errors(t, []string{"spec.selector: selector cannot be changed; put the stored one back, or create another DaemonSet"},
 		validation.ValidateDaemonSetUpdate(set, validDaemonSet()))
 }
 
@@ -208,19 +204,19 @@ func TestDaemonSetCanChange(t *testing.T) {
 		s.Lifecycle = &pub.Lifecycle{PreDelete: &pub.LifecycleHook{FinalizersHandler: []string{"a/b"}}}
 		r.Partition = number(3)
 	})
-	requireErrors(t, nil, validation.ValidateDaemonSetUpdate(set, validDaemonSet()))
+	rulestest.Errors(t, nil, validation.ValidateDaemonSetUpdate(set, validDaemonSet()))
 }
 
 func TestDaemonSetStatus(t *testing.T) {
 	set := validDaemonSet()
 	set.Status = apps.DaemonSetStatus{DesiredNumberScheduled: 3, CollisionCount: ptr.To[int32](1)}
-	requireErrors(t, nil, validation.ValidateDaemonSetStatusUpdate(set, validDaemonSet()))
+	rulestest.Errors(t, nil, validation.ValidateDaemonSetStatusUpdate(set, validDaemonSet()))
 	old := set.DeepCopy()
 	set.Status = apps.DaemonSetStatus{
 		ObservedGeneration: -1, CurrentNumberScheduled: -1, NumberMisscheduled: -1, DesiredNumberScheduled: -1, NumberReady: -1,
 		UpdatedNumberScheduled: -1, NumberAvailable: -1, NumberUnavailable: -1, CollisionCount: ptr.To[int32](0),
 	}
-	requireErrors(t, []string{
+	rulestest.Errors(t, []string{
 		"status.observedGeneration: -1", "status.currentNumberScheduled: -1", "status.numberMisscheduled: -1",
 		"status.desiredNumberScheduled: -1", "status.numberReady: -1", "status.updatedNumberScheduled: -1",
 		"status.numberAvailable: -1", "status.numberUnavailable: -1", "status.collisionCount: must not decrease",

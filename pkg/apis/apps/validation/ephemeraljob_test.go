@@ -3,13 +3,13 @@ package validation_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func job(change func(*apps.EphemeralJobSpec, *corev1.EphemeralContainer)) *apps.EphemeralJob {
@@ -134,36 +134,33 @@ func TestEphemeralJob(t *testing.T) {
 	for name, test := range jobCases {
 		t.Run(name, func(t *testing.T) {
 			created := job(test.change)
-			before := created.DeepCopy()
-			requireErrors(t, test.want, validation.ValidateEphemeralJob(created))
-			require.Equal(t, before, created, "validation must not change what it judges")
-			requireErrors(t, test.want, validation.ValidateEphemeralJobUpdate(created, job(nil)))
-			created.Labels = map[string]string{"another": "change"}
-			requireErrors(t, nil, validation.ValidateEphemeralJobUpdate(created, job(test.change)))
+			rulestest.Create(t, created, validation.ValidateEphemeralJob, test.want)
+			rulestest.Errors(t, test.want, validation.ValidateEphemeralJobUpdate(created, job(nil)))
+			rulestest.UpdateOfLabels(t, created, job(test.change), validation.ValidateEphemeralJobUpdate)
 		})
 	}
 	created := job(nil)
 	created.Name = "Not_DNS"
-	requireErrors(t, []string{"metadata.name: Not_DNS"}, validation.ValidateEphemeralJob(created))
+	rulestest.Errors(t, []string{"metadata.name: Not_DNS"}, validation.ValidateEphemeralJob(created))
 }
 
 func TestEphemeralJobKeepsItsTemplateOnceStarted(t *testing.T) {
 	stored := job(nil)
 	stored.Status.StartTime = new(metav1.Now())
 	changed := job(func(_ *apps.EphemeralJobSpec, c *corev1.EphemeralContainer) { c.Image = "demo:v2" })
-	requireErrors(t, []string{"spec.template: after the job has started"}, validation.ValidateEphemeralJobUpdate(changed, stored))
-	requireErrors(t, nil, validation.ValidateEphemeralJobUpdate(changed, job(nil)))
+	rulestest.Errors(t, []string{"spec.template: after the job has started"}, validation.ValidateEphemeralJobUpdate(changed, stored))
+	rulestest.Errors(t, nil, validation.ValidateEphemeralJobUpdate(changed, job(nil)))
 
 	tuned := job(func(s *apps.EphemeralJobSpec, _ *corev1.EphemeralContainer) {
 		s.Paused, s.Parallelism = true, ptr.To[int32](5)
 	})
-	requireErrors(t, nil, validation.ValidateEphemeralJobUpdate(tuned, stored))
+	rulestest.Errors(t, nil, validation.ValidateEphemeralJobUpdate(tuned, stored))
 }
 
 func TestEphemeralJobStatus(t *testing.T) {
 	written := job(nil)
 	written.Status = apps.EphemeralJobStatus{Match: -1, Succeeded: -1, Failed: -1, Running: -1, Waiting: -1}
-	requireErrors(t, []string{"status.match: -1", "status.succeeded: -1", "status.failed: -1", "status.running: -1", "status.waiting: -1"},
+	rulestest.Errors(t, []string{"status.match: -1", "status.succeeded: -1", "status.failed: -1", "status.running: -1", "status.waiting: -1"},
 		validation.ValidateEphemeralJobStatusUpdate(written, job(nil)))
-	requireErrors(t, nil, validation.ValidateEphemeralJobStatusUpdate(written, written))
+	rulestest.Errors(t, nil, validation.ValidateEphemeralJobStatusUpdate(written, written))
 }

@@ -10,6 +10,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func validTemplate() apps.ImagePullJobTemplate {
@@ -132,16 +133,16 @@ func TestImagePullJobAndList(t *testing.T) {
 			job, list := pullJob(nil), listJob(nil)
 			test.change(&job.Spec.ImagePullJobTemplate)
 			test.change(&list.Spec.ImagePullJobTemplate)
-			requireErrors(t, test.want, validation.ValidateImagePullJob(job))
-			requireErrors(t, test.want, validation.ValidateImageListPullJob(list))
+			rulestest.Errors(t, test.want, validation.ValidateImagePullJob(job))
+			rulestest.Errors(t, test.want, validation.ValidateImageListPullJob(list))
 			oldJob, oldList := pullJob(nil), listJob(nil)
 			oldJob.Spec.PullSecrets = job.Spec.PullSecrets
 			if len(job.Spec.PullSecrets) == 0 {
-				requireErrors(t, test.want, validation.ValidateImagePullJobUpdate(job, oldJob))
+				rulestest.Errors(t, test.want, validation.ValidateImagePullJobUpdate(job, oldJob))
 			}
-			requireErrors(t, test.want, validation.ValidateImageListPullJobUpdate(list, oldList))
-			requireErrors(t, nil, validation.ValidateImagePullJobUpdate(job, job.DeepCopy()))
-			requireErrors(t, nil, validation.ValidateImageListPullJobUpdate(list, list.DeepCopy()))
+			rulestest.Errors(t, test.want, validation.ValidateImageListPullJobUpdate(list, oldList))
+			rulestest.Errors(t, nil, validation.ValidateImagePullJobUpdate(job, job.DeepCopy()))
+			rulestest.Errors(t, nil, validation.ValidateImageListPullJobUpdate(list, list.DeepCopy()))
 		})
 	}
 }
@@ -176,9 +177,9 @@ func TestImagePullJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := pullJob(test.change)
-			requireErrors(t, test.want, validation.ValidateImagePullJob(job))
-			requireErrors(t, test.want, validation.ValidateImagePullJobUpdate(job, pullJob(nil)))
-			requireErrors(t, nil, validation.ValidateImagePullJobUpdate(job, pullJob(test.change)))
+			rulestest.Errors(t, test.want, validation.ValidateImagePullJob(job))
+			rulestest.Errors(t, test.want, validation.ValidateImagePullJobUpdate(job, pullJob(nil)))
+			rulestest.Errors(t, nil, validation.ValidateImagePullJobUpdate(job, pullJob(test.change)))
 		})
 	}
 }
@@ -190,13 +191,13 @@ func TestImagePullJobKeepsItsSecrets(t *testing.T) {
 	for name, secrets := range map[string][]string{"other": {"b"}, "more": {"a", "b"}, "none": nil} {
 		t.Run(name, func(t *testing.T) {
 			job := pullJob(func(s *apps.ImagePullJobSpec) { s.PullSecrets = secrets })
-			requireErrors(t, []string{"spec.pullSecrets: spec.pullSecrets is immutable"}, validation.ValidateImagePullJobUpdate(job, old))
+			rulestest.Errors(t, []string{"spec.pullSecrets: spec.pullSecrets is immutable"}, validation.ValidateImagePullJobUpdate(job, old))
 		})
 	}
 	other := pullJob(func(s *apps.ImagePullJobSpec) {
 		s.PullSecrets, s.Image, s.Parallelism, s.Selector = []string{"a"}, "busybox", number(7), byName("n")
 	})
-	requireErrors(t, nil, validation.ValidateImagePullJobUpdate(other, old))
+	rulestest.Errors(t, nil, validation.ValidateImagePullJobUpdate(other, old))
 }
 
 // Case image-predownload 42.
@@ -223,17 +224,17 @@ func TestImageListPullJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := func(s *apps.ImageListPullJobSpec) { s.Images = test.images }
-			requireErrors(t, test.want, validation.ValidateImageListPullJob(listJob(set)))
-			requireErrors(t, test.want, validation.ValidateImageListPullJobUpdate(listJob(set), listJob(nil)))
-			requireErrors(t, nil, validation.ValidateImageListPullJobUpdate(listJob(set), listJob(set)))
+			rulestest.Errors(t, test.want, validation.ValidateImageListPullJob(listJob(set)))
+			rulestest.Errors(t, test.want, validation.ValidateImageListPullJobUpdate(listJob(set), listJob(nil)))
+			rulestest.Errors(t, nil, validation.ValidateImageListPullJobUpdate(listJob(set), listJob(set)))
 		})
 	}
 	t.Run("a deadline may be shorter than the timeout, and secrets may change", func(t *testing.T) {
 		list := listJob(func(s *apps.ImageListPullJobSpec) {
 			s.CompletionPolicy.ActiveDeadlineSeconds, s.PullSecrets = ptr.To[int64](60), []string{"a"}
 		})
-		requireErrors(t, nil, validation.ValidateImageListPullJob(list))
-		requireErrors(t, nil, validation.ValidateImageListPullJobUpdate(list, listJob(nil)))
+		rulestest.Errors(t, nil, validation.ValidateImageListPullJob(list))
+		rulestest.Errors(t, nil, validation.ValidateImageListPullJobUpdate(list, listJob(nil)))
 	})
 }
 
@@ -306,10 +307,10 @@ func TestNodeImage(t *testing.T) {
 		"pull policy Never": {one(func(t *apps.ImageTagSpec) { t.ImagePullPolicy = "Never" }), []string{first + `imagePullPolicy: "Never"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireErrors(t, test.want, validation.ValidateNodeImage(nodeImage(test.change)))
-			requireErrors(t, test.want, validation.ValidateNodeImageUpdate(nodeImage(test.change), nodeImage(nil)))
+			rulestest.Errors(t, test.want, validation.ValidateNodeImage(nodeImage(test.change)))
+			rulestest.Errors(t, test.want, validation.ValidateNodeImageUpdate(nodeImage(test.change), nodeImage(nil)))
 			stored := nodeImage(test.change)
-			requireErrors(t, nil, validation.ValidateNodeImageUpdate(stored.DeepCopy(), stored))
+			rulestest.Errors(t, nil, validation.ValidateNodeImageUpdate(stored.DeepCopy(), stored))
 		})
 	}
 }
@@ -318,12 +319,12 @@ func TestNamesOfImageKinds(t *testing.T) {
 	image, job, list := nodeImage(nil), pullJob(nil), listJob(nil)
 	image.Name, job.Name, list.Name = "Not_DNS", "Not_DNS", "Not_DNS"
 	want := []string{`metadata.name: Invalid value: "Not_DNS"`}
-	requireErrors(t, want, validation.ValidateNodeImage(image))
-	requireErrors(t, want, validation.ValidateImagePullJob(job))
-	requireErrors(t, want, validation.ValidateImageListPullJob(list))
+	rulestest.Errors(t, want, validation.ValidateNodeImage(image))
+	rulestest.Errors(t, want, validation.ValidateImagePullJob(job))
+	rulestest.Errors(t, want, validation.ValidateImageListPullJob(list))
 	image = nodeImage(nil)
 	image.Namespace = "default"
-	requireErrors(t, []string{"metadata.namespace: Forbidden"}, validation.ValidateNodeImage(image))
+	rulestest.Errors(t, []string{"metadata.namespace: Forbidden"}, validation.ValidateNodeImage(image))
 }
 
 func TestStatusesOfImageKinds(t *testing.T) {
@@ -333,12 +334,12 @@ func TestStatusesOfImageKinds(t *testing.T) {
 	require.Empty(t, validation.ValidateImageListPullJobStatusUpdate(list, list))
 
 	image.Status = apps.NodeImageStatus{Desired: -1, Succeeded: -1, Failed: -1, Pulling: -1, Waiting: -1}
-	requireErrors(t, []string{"status.desired: -1", "status.succeeded: -1", "status.failed: -1", "status.pulling: -1", "status.waiting: -1"},
+	rulestest.Errors(t, []string{"status.desired: -1", "status.succeeded: -1", "status.failed: -1", "status.pulling: -1", "status.waiting: -1"},
 		validation.ValidateNodeImageStatusUpdate(image, nodeImage(nil)))
 	job.Status = apps.ImagePullJobStatus{Desired: -1, Active: -1, Succeeded: -1, Failed: -1}
-	requireErrors(t, []string{"status.desired: -1", "status.active: -1", "status.succeeded: -1", "status.failed: -1"},
+	rulestest.Errors(t, []string{"status.desired: -1", "status.active: -1", "status.succeeded: -1", "status.failed: -1"},
 		validation.ValidateImagePullJobStatusUpdate(job, pullJob(nil)))
 	list.Status = apps.ImageListPullJobStatus{Desired: -1, Active: -1, Completed: -1, Succeeded: -1}
-	requireErrors(t, []string{"status.desired: -1", "status.active: -1", "status.completed: -1", "status.succeeded: -1"},
+	rulestest.Errors(t, []string{"status.desired: -1", "status.active: -1", "status.completed: -1", "status.succeeded: -1"},
 		validation.ValidateImageListPullJobStatusUpdate(list, listJob(nil)))
 }

@@ -8,6 +8,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
@@ -63,7 +64,7 @@ func TestInPlaceOnlyRefusesOtherChanges(t *testing.T) {
 			if test.change != nil {
 				test.change(&cloneSet.Spec, cloneSet.Spec.UpdateStrategy.RollingUpdate)
 			}
-			requireErrors(t, test.want, validation.ValidateCloneSetUpdate(cloneSet, old))
+			rulestest.Errors(t, test.want, validation.ValidateCloneSetUpdate(cloneSet, old))
 		})
 	}
 	t.Run("the policy of the stored object does not count", func(t *testing.T) {
@@ -71,6 +72,6 @@ func TestInPlaceOnlyRefusesOtherChanges(t *testing.T) {
 		cloneSet := changed(func(s *apps.CloneSetSpec, r *rolling) {
 			r.PodUpdatePolicy, s.Template.Spec.HostNetwork = "InPlaceOnly", true
 		})
-		requireErrors(t, []string{templatePath + "hostNetwork: Forbidden"}, validation.ValidateCloneSetUpdate(cloneSet, old))
+		rulestest.Errors(t, []string{templatePath + "hostNetwork: Forbidden"}, validation.ValidateCloneSetUpdate(cloneSet, old))
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func podTemplate(policy corev1.RestartPolicy) corev1.PodTemplateSpec {
@@ -96,15 +97,15 @@ func TestBroadcastJob(t *testing.T) {
 			job := broadcastJob(broadcastSpec(test.change))
 			before := job.DeepCopy()
 			want := below("spec.", test.want)
-			requireErrors(t, want, validation.ValidateBroadcastJob(job))
-			requireErrors(t, want, validation.ValidateBroadcastJobUpdate(job, broadcastJob(broadcastSpec(nil))))
-			requireErrors(t, nil, validation.ValidateBroadcastJobUpdate(job, job.DeepCopy()))
+			rulestest.Errors(t, want, validation.ValidateBroadcastJob(job))
+			rulestest.Errors(t, want, validation.ValidateBroadcastJobUpdate(job, broadcastJob(broadcastSpec(nil))))
+			rulestest.Errors(t, nil, validation.ValidateBroadcastJobUpdate(job, job.DeepCopy()))
 			require.Equal(t, before, job, "validation must not change what it judges")
 		})
 		t.Run("created by an AdvancedCronJob: "+name, func(t *testing.T) {
 			job := cronJob(func(s *apps.AdvancedCronJobSpec) { s.Template = broadcastTemplate(broadcastSpec(test.change)) })
-			requireErrors(t, below("spec.template.broadcastJobTemplate.spec.", test.want), validation.ValidateAdvancedCronJob(job))
-			requireErrors(t, nil, validation.ValidateAdvancedCronJobUpdate(job, job.DeepCopy()))
+			rulestest.Errors(t, below("spec.template.broadcastJobTemplate.spec.", test.want), validation.ValidateAdvancedCronJob(job))
+			rulestest.Errors(t, nil, validation.ValidateAdvancedCronJobUpdate(job, job.DeepCopy()))
 		})
 	}
 }
@@ -122,9 +123,9 @@ func TestNamesOfJobs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			broadcast, cron := broadcastJob(broadcastSpec(nil)), cronJob(nil)
 			broadcast.Name, cron.Name = name, name
-			requireErrors(t, test.broadcast, validation.ValidateBroadcastJob(broadcast))
-			requireErrors(t, test.cron, validation.ValidateAdvancedCronJob(cron))
-			requireErrors(t, nil, validation.ValidateAdvancedCronJobUpdate(cron, cron.DeepCopy()))
+			rulestest.Errors(t, test.broadcast, validation.ValidateBroadcastJob(broadcast))
+			rulestest.Errors(t, test.cron, validation.ValidateAdvancedCronJob(cron))
+			rulestest.Errors(t, nil, validation.ValidateAdvancedCronJobUpdate(cron, cron.DeepCopy()))
 		})
 	}
 }
@@ -133,7 +134,7 @@ func TestBroadcastJobStatus(t *testing.T) {
 	job := broadcastJob(broadcastSpec(nil))
 	require.Empty(t, validation.ValidateBroadcastJobStatusUpdate(job, job))
 	job.Status = apps.BroadcastJobStatus{Active: -1, Succeeded: -1, Failed: -1, Desired: -1}
-	requireErrors(t, []string{"status.active: -1", "status.succeeded: -1", "status.failed: -1", "status.desired: -1"},
+	rulestest.Errors(t, []string{"status.active: -1", "status.succeeded: -1", "status.failed: -1", "status.desired: -1"},
 		validation.ValidateBroadcastJobStatusUpdate(job, broadcastJob(broadcastSpec(nil))))
 }
 
@@ -202,9 +203,9 @@ func TestSchedule(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := cronJob(test.change)
-			requireErrors(t, test.want, validation.ValidateAdvancedCronJob(job))
-			requireErrors(t, test.want, validation.ValidateAdvancedCronJobUpdate(job, cronJob(nil)))
-			requireErrors(t, nil, validation.ValidateAdvancedCronJobUpdate(job, job.DeepCopy()))
+			rulestest.Errors(t, test.want, validation.ValidateAdvancedCronJob(job))
+			rulestest.Errors(t, test.want, validation.ValidateAdvancedCronJobUpdate(job, cronJob(nil)))
+			rulestest.Errors(t, nil, validation.ValidateAdvancedCronJobUpdate(job, job.DeepCopy()))
 		})
 	}
 }
@@ -284,8 +285,8 @@ func TestAdvancedCronJob(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			job := cronJob(test.change)
 			before := job.DeepCopy()
-			requireErrors(t, test.want, validation.ValidateAdvancedCronJob(job))
-			requireErrors(t, nil, validation.ValidateAdvancedCronJobUpdate(job, job.DeepCopy()))
+			rulestest.Errors(t, test.want, validation.ValidateAdvancedCronJob(job))
+			rulestest.Errors(t, nil, validation.ValidateAdvancedCronJobUpdate(job, job.DeepCopy()))
 			require.Equal(t, before, job, "validation must not change what it judges")
 		})
 	}
@@ -339,7 +340,7 @@ func TestTemplatesCannotBeChanged(t *testing.T) {
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireErrors(t, test.want, validation.ValidateAdvancedCronJobUpdate(cronJob(test.after), cronJob(test.before)))
+			rulestest.Errors(t, test.want, validation.ValidateAdvancedCronJobUpdate(cronJob(test.after), cronJob(test.before)))
 		})
 	}
 }
@@ -349,7 +350,7 @@ func TestAdvancedCronJobErrorsInV1alpha1(t *testing.T) {
 		s.Schedule, s.ConcurrencyPolicy = "", apps.ReplaceConcurrent
 		s.Template = pullTemplate(func(l *apps.ImageListPullJobSpec) { l.Images = nil })
 	})
-	requireErrors(t, []string{"spec.schedule: Required", "metadata.annotations[apps.kruise.io/v1beta1-fields].spec.images: Required"},
+	rulestest.Errors(t, []string{"spec.schedule: Required", "metadata.annotations[apps.kruise.io/v1beta1-fields].spec.images: Required"},
 		validation.AdvancedCronJobErrorsIn("v1alpha1", validation.ValidateAdvancedCronJob(job)))
 	require.Empty(t, validation.ValidateAdvancedCronJobStatusUpdate(job, job))
 }

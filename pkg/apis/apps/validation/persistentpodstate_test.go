@@ -7,6 +7,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func podState() *apps.PersistentPodState {
@@ -69,18 +70,16 @@ func TestPersistentPodState(t *testing.T) {
 			return object
 		}
 		t.Run("create: "+name, func(t *testing.T) {
-			requireErrors(t, test.want, validation.ValidatePersistentPodState(changed()))
+			rulestest.Errors(t, test.want, validation.ValidatePersistentPodState(changed()))
 		})
 		t.Run("sets: "+name, func(t *testing.T) {
 			if name == "empty target" {
 				return // an update cannot change it at all
 			}
-			requireErrors(t, test.want, validation.ValidatePersistentPodStateUpdate(changed(), podState()))
+			rulestest.Errors(t, test.want, validation.ValidatePersistentPodStateUpdate(changed(), podState()))
 		})
 		t.Run("leaves: "+name, func(t *testing.T) {
-			updated := changed()
-			updated.Labels = map[string]string{"another": "change"}
-			requireErrors(t, nil, validation.ValidatePersistentPodStateUpdate(updated, changed()))
+			rulestest.UpdateOfLabels(t, changed(), changed(), validation.ValidatePersistentPodStateUpdate)
 		})
 	}
 }
@@ -88,7 +87,7 @@ func TestPersistentPodState(t *testing.T) {
 func TestPersistentPodStateTargetStays(t *testing.T) {
 	updated := podState()
 	updated.Spec.TargetRef.Name = "other"
-	requireErrors(t, []string{"spec.targetRef: Forbidden"}, validation.ValidatePersistentPodStateUpdate(updated, podState()))
+	rulestest.Errors(t, []string{"spec.targetRef: Forbidden"}, validation.ValidatePersistentPodStateUpdate(updated, podState()))
 }
 
 func TestPersistentPodStateErrorsInV1alpha1(t *testing.T) {
@@ -97,7 +96,7 @@ func TestPersistentPodStateErrorsInV1alpha1(t *testing.T) {
 	object.Spec.PreferredPersistentTopology = []apps.PreferredTopologyTerm{
 		{Weight: 1, Preference: apps.NodeTopologyTerm{Keys: []string{"c d"}}},
 	}
-	requireErrors(t, []string{
+	rulestest.Errors(t, []string{
 		"spec.requiredPersistentTopology.nodeTopologyKeys[0]: a b", "spec.preferredPersistentTopology[0].preference.nodeTopologyKeys[0]: c d",
 	}, validation.PersistentPodStateErrorsIn("v1alpha1", validation.ValidatePersistentPodState(object)))
 }
@@ -105,5 +104,5 @@ func TestPersistentPodStateErrorsInV1alpha1(t *testing.T) {
 func TestPersistentPodStateStatus(t *testing.T) {
 	updated := podState()
 	updated.Status.ObservedGeneration = -1
-	requireErrors(t, []string{"status.observedGeneration: -1"}, validation.ValidatePersistentPodStateStatusUpdate(updated, podState()))
+	rulestest.Errors(t, []string{"status.observedGeneration: -1"}, validation.ValidatePersistentPodStateStatusUpdate(updated, podState()))
 }

@@ -3,7 +3,6 @@ package validation_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -11,6 +10,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func execProbe() apps.ContainerProbeSpec {
@@ -189,11 +189,8 @@ func TestPodProbeMarker(t *testing.T) {
 	for name, test := range markerCases {
 		t.Run(name, func(t *testing.T) {
 			created := marker(test.change)
-			before := created.DeepCopy()
-			requireErrors(t, test.want, validation.ValidatePodProbeMarker(created))
-			require.Equal(t, before, created, "validation must not change what it judges")
-			created.Labels = map[string]string{"another": "change"}
-			requireErrors(t, nil, validation.ValidatePodProbeMarkerUpdate(created, marker(test.change)))
+			rulestest.Create(t, created, validation.ValidatePodProbeMarker, test.want)
+			rulestest.UpdateOfLabels(t, created, marker(test.change), validation.ValidatePodProbeMarkerUpdate)
 		})
 	}
 }
@@ -201,34 +198,34 @@ func TestPodProbeMarker(t *testing.T) {
 // Case podprobemarker 7.
 func TestPodProbeMarkerUpdate(t *testing.T) {
 	changed := marker(func(s *apps.PodProbeMarkerSpec, _ *apps.PodContainerProbe) { s.Selector.MatchLabels["app"] = "other" })
-	requireErrors(t, []string{"spec.selector: selector must be immutable"}, validation.ValidatePodProbeMarkerUpdate(changed, marker(nil)))
+	rulestest.Errors(t, []string{"spec.selector: selector must be immutable"}, validation.ValidatePodProbeMarkerUpdate(changed, marker(nil)))
 
 	changed = marker(func(s *apps.PodProbeMarkerSpec, _ *apps.PodContainerProbe) { s.Probes = s.Probes[1:] })
-	requireErrors(t, nil, validation.ValidatePodProbeMarkerUpdate(changed, marker(nil)))
+	rulestest.Errors(t, nil, validation.ValidatePodProbeMarkerUpdate(changed, marker(nil)))
 
 	changed = marker(named("a#b"))
-	requireErrors(t, []string{probePath + "name: '#'"}, validation.ValidatePodProbeMarkerUpdate(changed, marker(nil)))
+	rulestest.Errors(t, []string{probePath + "name: '#'"}, validation.ValidatePodProbeMarkerUpdate(changed, marker(nil)))
 }
 
 func TestPodProbeMarkerNameAndStatus(t *testing.T) {
 	created := marker(nil)
 	created.Name = "Not_DNS"
-	requireErrors(t, []string{"metadata.name: Not_DNS"}, validation.ValidatePodProbeMarker(created))
+	rulestest.Errors(t, []string{"metadata.name: Not_DNS"}, validation.ValidatePodProbeMarker(created))
 
 	written := marker(nil)
 	written.Status = apps.PodProbeMarkerStatus{ObservedGeneration: -1, MatchedPods: -1}
-	requireErrors(t, []string{"status.observedGeneration: -1", "status.matchedPods: -1"},
+	rulestest.Errors(t, []string{"status.observedGeneration: -1", "status.matchedPods: -1"},
 		validation.ValidatePodProbeMarkerStatusUpdate(written, marker(nil)))
-	requireErrors(t, nil, validation.ValidatePodProbeMarkerStatusUpdate(written, written))
+	rulestest.Errors(t, nil, validation.ValidatePodProbeMarkerStatusUpdate(written, written))
 }
 
 func TestNodePodProbe(t *testing.T) {
 	probes := &apps.NodePodProbe{ObjectMeta: metav1.ObjectMeta{Name: "node-a.example", ResourceVersion: "1"}}
-	requireErrors(t, nil, validation.ValidateNodePodProbe(probes))
-	requireErrors(t, nil, validation.ValidateNodePodProbeUpdate(probes, probes))
+	rulestest.Errors(t, nil, validation.ValidateNodePodProbe(probes))
+	rulestest.Errors(t, nil, validation.ValidateNodePodProbeUpdate(probes, probes))
 
 	renamed := probes.DeepCopy()
 	renamed.Name = "Not_DNS"
-	requireErrors(t, []string{"metadata.name: Not_DNS"}, validation.ValidateNodePodProbe(renamed))
-	requireErrors(t, []string{"metadata.name: immutable"}, validation.ValidateNodePodProbeUpdate(renamed, probes))
+	rulestest.Errors(t, []string{"metadata.name: Not_DNS"}, validation.ValidateNodePodProbe(renamed))
+	rulestest.Errors(t, []string{"metadata.name: immutable"}, validation.ValidateNodePodProbeUpdate(renamed, probes))
 }

@@ -9,6 +9,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func distribution(resource string) *apps.ResourceDistribution {
@@ -55,10 +56,8 @@ func TestResourceOfADistribution(t *testing.T) {
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			requireErrors(t, test.want, validation.ValidateResourceDistribution(distribution(test.resource)))
-			updated := distribution(test.resource)
-			updated.Labels = map[string]string{"another": "change"}
-			requireErrors(t, nil, validation.ValidateResourceDistributionUpdate(updated, distribution(test.resource)))
+			rulestest.Errors(t, test.want, validation.ValidateResourceDistribution(distribution(test.resource)))
+			rulestest.UpdateOfLabels(t, distribution(test.resource), distribution(test.resource), validation.ValidateResourceDistributionUpdate)
 		})
 	}
 }
@@ -88,7 +87,7 @@ func TestResourceStays(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireErrors(t, test.want, validation.ValidateResourceDistributionUpdate(distribution(test.resource), distribution(plainConfigMap)))
+			rulestest.Errors(t, test.want, validation.ValidateResourceDistributionUpdate(distribution(test.resource), distribution(plainConfigMap)))
 		})
 	}
 }
@@ -127,9 +126,9 @@ func TestTargetsOfADistribution(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			object := distribution(plainConfigMap)
 			object.Spec.Targets = test.targets
-			requireErrors(t, test.want, validation.ResourceDistributionErrorsIn("v1alpha1", validation.ValidateResourceDistribution(object)))
+			rulestest.Errors(t, test.want, validation.ResourceDistributionErrorsIn("v1alpha1", validation.ValidateResourceDistribution(object)))
 			errs := validation.ValidateResourceDistributionUpdate(object, distribution(plainConfigMap))
-			requireErrors(t, test.want, validation.ResourceDistributionErrorsIn("v1alpha1", errs))
+			rulestest.Errors(t, test.want, validation.ResourceDistributionErrorsIn("v1alpha1", errs))
 		})
 	}
 }
@@ -137,13 +136,13 @@ func TestTargetsOfADistribution(t *testing.T) {
 func TestResourceDistributionName(t *testing.T) {
 	object := distribution(plainConfigMap)
 	object.Name = "Not_DNS"
-	requireErrors(t, []string{"metadata.name: Not_DNS"}, validation.ValidateResourceDistribution(object))
+	rulestest.Errors(t, []string{"metadata.name: Not_DNS"}, validation.ValidateResourceDistribution(object))
 }
 
 func TestResourceDistributionStatus(t *testing.T) {
 	updated := distribution(plainConfigMap)
 	updated.Status = apps.ResourceDistributionStatus{Desired: -1, Succeeded: -1, Failed: -1, ObservedGeneration: -1}
-	requireErrors(t, []string{"status.desired: ", "status.succeeded: ", "status.failed: ", "status.observedGeneration: "},
+	rulestest.Errors(t, []string{"status.desired: ", "status.succeeded: ", "status.failed: ", "status.observedGeneration: "},
 		validation.ValidateResourceDistributionStatusUpdate(updated, distribution(plainConfigMap)))
-	requireErrors(t, nil, validation.ValidateResourceDistributionStatusUpdate(updated, updated))
+	rulestest.Errors(t, nil, validation.ValidateResourceDistributionStatusUpdate(updated, updated))
 }

@@ -12,6 +12,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func selecting(t *testing.T, text string) *metav1.LabelSelector {
@@ -78,7 +79,7 @@ func TestSidecarSetsMeet(t *testing.T) {
 			}
 			errs, err := validation.ValidateSidecarSetConflicts(build("a", test.a), []*apps.SidecarSet{build("b", test.b)}, namespaces)
 			require.NoError(t, err)
-			requireErrors(t, want, errs)
+			rulestest.Errors(t, want, errs)
 			errs, err = validation.ValidateSidecarSetConflicts(build("b", test.b), []*apps.SidecarSet{build("a", test.a)}, namespaces)
 			require.NoError(t, err)
 			require.Len(t, errs, len(want), "the other way round")
@@ -167,7 +168,7 @@ func TestSidecarSetConflicts(t *testing.T) {
 			stored := set.DeepCopy()
 			errs, err := validation.ValidateSidecarSetConflicts(set, []*apps.SidecarSet{stored, other}, namespaces)
 			require.NoError(t, err)
-			requireErrors(t, test.want, errs)
+			rulestest.Errors(t, test.want, errs)
 		})
 	}
 }

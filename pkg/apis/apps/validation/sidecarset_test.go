@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -12,6 +11,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func sidecar(name string) apps.SidecarContainer {
@@ -59,11 +59,8 @@ func TestSidecarSet(t *testing.T) {
 	for name, test := range sidecarCases {
 		t.Run(name, func(t *testing.T) {
 			created := sidecars(test.change)
-			before := created.DeepCopy()
-			requireErrors(t, test.want, validation.ValidateSidecarSet(created))
-			require.Equal(t, before, created, "validation must not change what it judges")
-			created.Labels = map[string]string{"another": "change"}
-			requireErrors(t, nil, validation.ValidateSidecarSetUpdate(created, sidecars(test.change)))
+			rulestest.Create(t, created, validation.ValidateSidecarSet, test.want)
+			rulestest.UpdateOfLabels(t, created, sidecars(test.change), validation.ValidateSidecarSetUpdate)
 		})
 	}
 }
@@ -74,11 +71,11 @@ func TestSidecarSetName(t *testing.T) {
 	} {
 		set := sidecars(nil)
 		set.Name = name
-		requireErrors(t, want, validation.ValidateSidecarSet(set))
+		rulestest.Errors(t, want, validation.ValidateSidecarSet(set))
 	}
 	set := sidecars(nil)
 	set.Namespace = "default"
-	requireErrors(t, []string{"metadata.namespace: Forbidden"}, validation.ValidateSidecarSet(set))
+	rulestest.Errors(t, []string{"metadata.namespace: Forbidden"}, validation.ValidateSidecarSet(set))
 }
 
 // Case sidecarset 26.
@@ -125,7 +122,7 @@ func TestSidecarSetUpdate(t *testing.T) {
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			requireErrors(t, test.want, validation.ValidateSidecarSetUpdate(sidecars(test.change), sidecars(test.old)))
+			rulestest.Errors(t, test.want, validation.ValidateSidecarSetUpdate(sidecars(test.change), sidecars(test.old)))
 		})
 	}
 }
@@ -147,7 +144,7 @@ func TestCanary(t *testing.T) {
 		"no base": {canary("", apps.NotUpdateSidecarSetStrategyType), []string{path + ": Required"}},
 		"rolling": {canary("base", apps.RollingUpdateSidecarSetStrategyType), []string{"spec.updateStrategy.type: must be NotUpdate"}},
 	} {
-		t.Run(name, func(t *testing.T) { requireErrors(t, test.want, validation.ValidateSidecarSet(test.set)) })
+		t.Run(name, func(t *testing.T) { rulestest.Errors(t, test.want, validation.ValidateSidecarSet(test.set)) })
 	}
 	const none, rolling = apps.NotUpdateSidecarSetStrategyType, apps.RollingUpdateSidecarSetStrategyType
 	for name, test := range map[string]struct {
@@ -159,30 +156,30 @@ func TestCanary(t *testing.T) {
 		"stays a wrong one":   {canary("base", rolling), canary("base", rolling), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireErrors(t, test.want, validation.ValidateSidecarSetUpdate(test.set, test.old))
+			rulestest.Errors(t, test.want, validation.ValidateSidecarSetUpdate(test.set, test.old))
 		})
 	}
 	stored := canary("base", apps.NotUpdateSidecarSetStrategyType)
-	requireErrors(t, []string{path + ": cannot be changed"},
+	rulestest.Errors(t, []string{path + ": cannot be changed"},
 		validation.ValidateSidecarSetUpdate(canary("another", apps.NotUpdateSidecarSetStrategyType), stored))
-	requireErrors(t, nil, validation.ValidateSidecarSetUpdate(stored, stored))
+	rulestest.Errors(t, nil, validation.ValidateSidecarSetUpdate(stored, stored))
 }
 
 func TestSidecarSetStatus(t *testing.T) {
 	written := sidecars(nil)
 	written.Status = apps.SidecarSetStatus{ObservedGeneration: -1, MatchedPods: -1, UpdatedPods: -1, ReadyPods: -1, UpdatedReadyPods: -1}
-	requireErrors(t, []string{
+	rulestest.Errors(t, []string{
 		"status.observedGeneration: -1", "status.matchedPods: -1", "status.updatedPods: -1", "status.readyPods: -1", "status.updatedReadyPods: -1",
 	}, validation.ValidateSidecarSetStatusUpdate(written, sidecars(nil)))
-	requireErrors(t, nil, validation.ValidateSidecarSetStatusUpdate(written, written))
+	rulestest.Errors(t, nil, validation.ValidateSidecarSetStatusUpdate(written, written))
 
 	falls, old := sidecars(nil), sidecars(nil)
 	falls.Status.CollisionCount, old.Status.CollisionCount = ptr.To[int32](1), ptr.To[int32](2)
-	requireErrors(t, []string{"status.collisionCount: must not decrease"}, validation.ValidateSidecarSetStatusUpdate(falls, old))
+	rulestest.Errors(t, []string{"status.collisionCount: must not decrease"}, validation.ValidateSidecarSetStatusUpdate(falls, old))
 }
 
 func TestSidecarSetErrorsInV1alpha1(t *testing.T) {
 	errs := validation.ValidateSidecarSet(sidecars(func(s *apps.SidecarSetSpec, _ *apps.SidecarContainer) { s.CustomVersion = "not a label" }))
-	requireErrors(t, []string{"spec.customVersion: not a label"}, validation.SidecarSetErrorsIn("v1beta1", errs))
-	requireErrors(t, []string{"metadata.labels[apps.kruise.io/sidecarset-custom-version]: not a label"}, validation.SidecarSetErrorsIn("v1alpha1", errs))
+	rulestest.Errors(t, []string{"spec.customVersion: not a label"}, validation.SidecarSetErrorsIn("v1beta1", errs))
+	rulestest.Errors(t, []string{"metadata.labels[apps.kruise.io/sidecarset-custom-version]: not a label"}, validation.SidecarSetErrorsIn("v1alpha1", errs))
 }

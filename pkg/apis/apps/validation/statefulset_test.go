@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +13,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func changedStatefulSet(change func(*stsSpec, *stsRolling)) *apps.StatefulSet {
@@ -26,10 +26,7 @@ func changedStatefulSet(change func(*stsSpec, *stsRolling)) *apps.StatefulSet {
 func TestStatefulSetCreate(t *testing.T) {
 	for name, test := range statefulSetCases {
 		t.Run(name, func(t *testing.T) {
-			set := changedStatefulSet(test.change)
-			before := set.DeepCopy()
-			requireErrors(t, test.want, validation.ValidateStatefulSet(set))
-			require.Equal(t, before, set, "validation must not change what it judges")
+			rulestest.Create(t, changedStatefulSet(test.change), validation.ValidateStatefulSet, test.want)
 		})
 	}
 }
@@ -48,12 +45,10 @@ func TestStatefulSetUpdate(t *testing.T) {
 				return expected == "spec.selector: Required" || name == "selector empty" || name == "serviceName no DNS label" ||
 					name == "podManagementPolicy"
 			})
-			requireErrors(t, want, validation.ValidateStatefulSetUpdate(set, old))
+			rulestest.Errors(t, want, validation.ValidateStatefulSetUpdate(set, old))
 		})
 		t.Run("leaves: "+name, func(t *testing.T) {
-			set := changedStatefulSet(test.change)
-			set.Labels = map[string]string{"another": "change"}
-			requireErrors(t, nil, validation.ValidateStatefulSetUpdate(set, changedStatefulSet(test.change)))
+			rulestest.UpdateOfLabels(t, changedStatefulSet(test.change), changedStatefulSet(test.change), validation.ValidateStatefulSetUpdate)
 		})
 	}
 }
@@ -61,9 +56,9 @@ func TestStatefulSetUpdate(t *testing.T) {
 func TestStatefulSetName(t *testing.T) {
 	set := validStatefulSet()
 	set.Name = "Not_DNS"
-	requireErrors(t, []string{`metadata.name: Invalid value: "Not_DNS"`}, validation.ValidateStatefulSet(set))
+	rulestest.Errors(t, []string{`metadata.name: Invalid value: "Not_DNS"`}, validation.ValidateStatefulSet(set))
 	set.Name = "a.b"
-	requireErrors(t, nil, validation.ValidateStatefulSet(set))
+	rulestest.Errors(t, nil, validation.ValidateStatefulSet(set))
 }
 
 // Case statefulset 22.
@@ -73,7 +68,7 @@ func TestStatefulSetCannotChange(t *testing.T) {
 		s.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}
 		s.ServiceName, s.PodManagementPolicy = "web", "OrderedReady"
 	})
-	requireErrors(t, []string{
+	rulestest.Errors(t, []string{
 		"spec.selector: selector cannot be changed; put the stored one back, or create another StatefulSet",
 		"spec.serviceName: serviceName cannot be changed", "spec.podManagementPolicy: podManagementPolicy cannot be changed",
 	}, validation.ValidateStatefulSetUpdate(set, validStatefulSet()))
@@ -92,7 +87,7 @@ func TestStatefulSetCanChange(t *testing.T) {
 		s.PersistentVolumeClaimRetentionPolicy = &apps.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenDeleted: "Delete"}
 		r.Paused = true
 	})
-	requireErrors(t, nil, validation.ValidateStatefulSetUpdate(set, validStatefulSet()))
+	rulestest.Errors(t, nil, validation.ValidateStatefulSetUpdate(set, validStatefulSet()))
 }
 
 func TestStatefulSetInPlaceOnly(t *testing.T) {
@@ -102,14 +97,14 @@ func TestStatefulSetInPlaceOnly(t *testing.T) {
 	})
 	set := old.DeepCopy()
 	set.Spec.Template.Spec.Containers[0].Image = "demo:v2"
-	requireErrors(t, nil, validation.ValidateStatefulSetUpdate(set, old))
+	rulestest.Errors(t, nil, validation.ValidateStatefulSetUpdate(set, old))
 	set.Spec.Template.Spec.HostNetwork = true
 	set.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "i", Image: "demo:v2"}}
-	requireErrors(t, []string{
+	rulestest.Errors(t, []string{
 		templatePath + "hostNetwork: with InPlaceOnly, only container images can change", templatePath + "initContainers: InPlaceOnly",
 	}, validation.ValidateStatefulSetUpdate(set, old))
 	set.Spec.UpdateStrategy.RollingUpdate.PodUpdatePolicy = "InPlaceIfPossible"
-	requireErrors(t, nil, validation.ValidateStatefulSetUpdate(set, old))
+	rulestest.Errors(t, nil, validation.ValidateStatefulSetUpdate(set, old))
 }
 
 func TestClaimGrowth(t *testing.T) {
@@ -153,7 +148,7 @@ func TestClaimGrowth(t *testing.T) {
 			old, set := validStatefulSet(), validStatefulSet()
 			old.Spec.VolumeClaimTemplates, set.Spec.VolumeClaimTemplates = test.old, test.claims
 			set.Spec.VolumeClaimUpdateStrategy.Type = test.strategy
-			requireErrors(t, test.want, validation.ValidateStatefulSetUpdate(set, old))
+			rulestest.Errors(t, test.want, validation.ValidateStatefulSetUpdate(set, old))
 		})
 	}
 }
@@ -161,13 +156,13 @@ func TestClaimGrowth(t *testing.T) {
 func TestStatefulSetStatus(t *testing.T) {
 	set := validStatefulSet()
 	set.Status = apps.StatefulSetStatus{Replicas: 3, VolumeClaims: []apps.VolumeClaimStatus{{CompatibleReplicas: 3}}}
-	requireErrors(t, nil, validation.ValidateStatefulSetStatusUpdate(set, validStatefulSet()))
+	rulestest.Errors(t, nil, validation.ValidateStatefulSetStatusUpdate(set, validStatefulSet()))
 	set.Status = apps.StatefulSetStatus{
 		ObservedGeneration: -1, Replicas: -1, ReadyReplicas: -1, AvailableReplicas: -1, CurrentReplicas: -1, UpdatedReplicas: -1,
 		UpdatedReadyReplicas: -1, UpdatedAvailableReplicas: -1, CollisionCount: ptr.To[int32](-1),
 		VolumeClaims: []apps.VolumeClaimStatus{{CompatibleReplicas: -1, CompatibleReadyReplicas: -1}},
 	}
-	requireErrors(t, []string{
+	rulestest.Errors(t, []string{
 		"status.observedGeneration: -1", "status.replicas: -1", "status.readyReplicas: -1", "status.availableReplicas: -1",
 		"status.currentReplicas: -1", "status.updatedReplicas: -1", "status.updatedReadyReplicas: -1",
 		"status.updatedAvailableReplicas: -1", "status.collisionCount: -1",
@@ -175,5 +170,5 @@ func TestStatefulSetStatus(t *testing.T) {
 	}, validation.ValidateStatefulSetStatusUpdate(set, validStatefulSet()))
 	old := validStatefulSet()
 	old.Status.CollisionCount = ptr.To[int32](2)
-	requireErrors(t, []string{"status.collisionCount: cannot be unset"}, validation.ValidateStatefulSetStatusUpdate(validStatefulSet(), old))
+	rulestest.Errors(t, []string{"status.collisionCount: cannot be unset"}, validation.ValidateStatefulSetStatusUpdate(validStatefulSet(), old))
 }

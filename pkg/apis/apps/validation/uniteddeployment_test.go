@@ -15,6 +15,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func validUnitedDeployment() *apps.UnitedDeployment {
@@ -339,15 +340,10 @@ func changedUnitedDeployment(change func(*udSpec)) *apps.UnitedDeployment {
 func TestUnitedDeploymentRules(t *testing.T) {
 	for name, test := range unitedDeploymentCases {
 		t.Run("create: "+name, func(t *testing.T) {
-			united := changedUnitedDeployment(test.change)
-			before := united.DeepCopy()
-			requireErrors(t, test.want, validation.ValidateUnitedDeployment(united))
-			require.Equal(t, before, united, "validation must not change what it judges")
+			rulestest.Create(t, changedUnitedDeployment(test.change), validation.ValidateUnitedDeployment, test.want)
 		})
 		t.Run("update that leaves: "+name, func(t *testing.T) {
-			united := changedUnitedDeployment(test.change)
-			united.Labels = map[string]string{"another": "change"}
-			requireErrors(t, nil, validation.ValidateUnitedDeploymentUpdate(united, changedUnitedDeployment(test.change)))
+			rulestest.UpdateOfLabels(t, changedUnitedDeployment(test.change), changedUnitedDeployment(test.change), validation.ValidateUnitedDeploymentUpdate)
 		})
 	}
 }
@@ -443,7 +439,7 @@ func TestUnitedDeploymentUpdate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			old, united := validUnitedDeployment(), validUnitedDeployment()
 			test.change(&old.Spec, &united.Spec)
-			requireErrors(t, test.want, validation.ValidateUnitedDeploymentUpdate(united, old))
+			rulestest.Errors(t, test.want, validation.ValidateUnitedDeploymentUpdate(united, old))
 		})
 	}
 }
@@ -451,20 +447,20 @@ func TestUnitedDeploymentUpdate(t *testing.T) {
 func TestUnitedDeploymentName(t *testing.T) {
 	united := validUnitedDeployment()
 	united.Name = "Not_DNS"
-	requireErrors(t, []string{`metadata.name: Invalid value: "Not_DNS"`}, validation.ValidateUnitedDeployment(united))
+	rulestest.Errors(t, []string{`metadata.name: Invalid value: "Not_DNS"`}, validation.ValidateUnitedDeployment(united))
 }
 
 func TestUnitedDeploymentStatus(t *testing.T) {
 	united := validUnitedDeployment()
 	united.Status = apps.UnitedDeploymentStatus{Replicas: 3, CollisionCount: ptr.To[int32](1)}
-	requireErrors(t, nil, validation.ValidateUnitedDeploymentStatusUpdate(united, validUnitedDeployment()))
+	rulestest.Errors(t, nil, validation.ValidateUnitedDeploymentStatusUpdate(united, validUnitedDeployment()))
 	old := united.DeepCopy()
 	united.Status = apps.UnitedDeploymentStatus{
 		ObservedGeneration: -1, Replicas: -1, ReadyReplicas: -1, UpdatedReplicas: -1, UpdatedReadyReplicas: -1, ReservedPods: -1,
 		SubsetStatuses: []apps.UnitedDeploymentSubsetStatus{{Replicas: -1, ReadyReplicas: -1, Partition: -1, ReservedPods: -1}},
 		CollisionCount: ptr.To[int32](0),
 	}
-	requireErrors(t, []string{
+	rulestest.Errors(t, []string{
 		"status.observedGeneration: -1", "status.replicas: -1", "status.readyReplicas: -1", "status.updatedReplicas: -1",
 		"status.updatedReadyReplicas: -1", "status.reservedPods: -1", "status.collisionCount: must not decrease",
 		"status.subsetStatuses[0].replicas: -1", "status.subsetStatuses[0].readyReplicas: -1",
@@ -478,7 +474,7 @@ func TestUnitedDeploymentErrorsInV1alpha1(t *testing.T) {
 		s.Template.CloneSetTemplate.Spec.UpdateStrategy.RollingUpdate = &apps.RollingUpdateCloneSetStrategy{MaxUnavailable: text("abc")}
 	})
 	errs := validation.ValidateUnitedDeployment(united)
-	requireErrors(t, []string{
+	rulestest.Errors(t, []string{
 		"spec.revisionHistoryLimit: -1", udTemplate + `cloneSetTemplate.spec.updateStrategy.maxUnavailable: "abc"`,
 	}, validation.UnitedDeploymentErrorsIn("v1alpha1", errs))
 	require.Equal(t, errs, validation.UnitedDeploymentErrorsIn("v1beta1", errs))

@@ -12,6 +12,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func spread() *apps.WorkloadSpread {
@@ -154,7 +155,7 @@ func TestWorkloadSpread(t *testing.T) {
 			return object
 		}
 		t.Run("create: "+name, func(t *testing.T) {
-			requireErrors(t, test.want, validation.ValidateWorkloadSpread(changed()))
+			rulestest.Errors(t, test.want, validation.ValidateWorkloadSpread(changed()))
 		})
 		t.Run("sets: "+name, func(t *testing.T) {
 			stored := spread()
@@ -162,12 +163,10 @@ func TestWorkloadSpread(t *testing.T) {
 			if slices.ContainsFunc(test.want, func(want string) bool { return strings.HasPrefix(want, "spec.targetRef") }) {
 				return // an update cannot change it at all
 			}
-			requireErrors(t, test.want, validation.ValidateWorkloadSpreadUpdate(changed(), stored))
+			rulestest.Errors(t, test.want, validation.ValidateWorkloadSpreadUpdate(changed(), stored))
 		})
 		t.Run("leaves: "+name, func(t *testing.T) {
-			updated := changed()
-			updated.Labels = map[string]string{"another": "change"}
-			requireErrors(t, nil, validation.ValidateWorkloadSpreadUpdate(updated, changed()))
+			rulestest.UpdateOfLabels(t, changed(), changed(), validation.ValidateWorkloadSpreadUpdate)
 		})
 	}
 }
@@ -190,22 +189,22 @@ func TestWorkloadSpreadTargetStays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			updated := spread()
 			updated.Spec.TargetRef = &test.target
-			requireErrors(t, test.want, validation.ValidateWorkloadSpreadUpdate(updated, spread()))
+			rulestest.Errors(t, test.want, validation.ValidateWorkloadSpreadUpdate(updated, spread()))
 		})
 	}
 	without := spread()
 	without.Spec.TargetRef = nil
-	requireErrors(t, nil, validation.ValidateWorkloadSpreadUpdate(spread(), without))
-	requireErrors(t, []string{"spec.targetRef: Required"}, validation.ValidateWorkloadSpreadUpdate(without, spread()))
+	rulestest.Errors(t, nil, validation.ValidateWorkloadSpreadUpdate(spread(), without))
+	rulestest.Errors(t, []string{"spec.targetRef: Required"}, validation.ValidateWorkloadSpreadUpdate(without, spread()))
 }
 
 func TestWorkloadSpreadErrorsInV1alpha1(t *testing.T) {
 	object := spread()
 	object.Spec.Subsets[1].RequiredNodeSelector = near()
 	errs := validation.ValidateWorkloadSpread(object)
-	requireErrors(t, []string{"spec.subsets[1].requiredNodeSelectorTerm.matchExpressions[0].operator: "},
+	rulestest.Errors(t, []string{"spec.subsets[1].requiredNodeSelectorTerm.matchExpressions[0].operator: "},
 		validation.WorkloadSpreadErrorsIn("v1alpha1", errs))
-	requireErrors(t, []string{"spec.subsets[1].requiredNodeSelector.matchExpressions[0].operator: "},
+	rulestest.Errors(t, []string{"spec.subsets[1].requiredNodeSelector.matchExpressions[0].operator: "},
 		validation.WorkloadSpreadErrorsIn("v1beta1", errs))
 }
 
@@ -215,7 +214,7 @@ func TestWorkloadSpreadStatus(t *testing.T) {
 	updated.Status = apps.WorkloadSpreadStatus{
 		ObservedGeneration: -1, SubsetStatuses: bad, VersionedSubsetStatuses: map[string]apps.WorkloadSpreadSubsetStatuses{"hash": bad},
 	}
-	requireErrors(t, []string{
+	rulestest.Errors(t, []string{
 		"status.observedGeneration: ", "status.subsetStatuses[0].replicas: ", "status.subsetStatuses[0].missingReplicas: ",
 		"status.versionedSubsetStatuses[hash][0].replicas: ", "status.versionedSubsetStatuses[hash][0].missingReplicas: ",
 	}, validation.ValidateWorkloadSpreadStatusUpdate(updated, spread()))

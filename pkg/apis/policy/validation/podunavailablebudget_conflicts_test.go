@@ -8,6 +8,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/policy"
 	"kruise.io/kruise/pkg/apis/policy/validation"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 func needs(key string, operator metav1.LabelSelectorOperator, values ...string) metav1.LabelSelectorRequirement {
@@ -55,9 +56,9 @@ func TestSelectorsThatOverlap(t *testing.T) {
 			if test.conflict {
 				want = []string{"spec.selector: overlaps the selector of PodUnavailableBudget other"}
 			}
-			requireErrors(t, want, validation.ValidatePodUnavailableBudgetConflicts(budget, []*policy.PodUnavailableBudget{other}))
+			rulestest.Errors(t, want, validation.ValidatePodUnavailableBudgetConflicts(budget, []*policy.PodUnavailableBudget{other}))
 			if test.b != nil {
-				requireErrors(t, want, validation.ValidatePodUnavailableBudgetConflicts(named(other, "new"), []*policy.PodUnavailableBudget{named(budget, "other")}))
+				rulestest.Errors(t, want, validation.ValidatePodUnavailableBudgetConflicts(named(other, "new"), []*policy.PodUnavailableBudget{named(budget, "other")}))
 			}
 		})
 	}
@@ -102,7 +103,7 @@ func TestTargetsThatAreTheSame(t *testing.T) {
 			if test.conflict {
 				want = []string{"spec.targetRef: PodUnavailableBudget other already has this target"}
 			}
-			requireErrors(t, want, validation.ValidatePodUnavailableBudgetConflicts(valid(), []*policy.PodUnavailableBudget{other}))
+			rulestest.Errors(t, want, validation.ValidatePodUnavailableBudgetConflicts(valid(), []*policy.PodUnavailableBudget{other}))
 		})
 	}
 }

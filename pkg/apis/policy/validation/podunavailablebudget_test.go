@@ -1,18 +1,17 @@
 package validation_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/policy"
 	"kruise.io/kruise/pkg/apis/policy/validation"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/apis/rules/rulestest"
 )
 
 const (
@@ -35,20 +34,6 @@ func text(value string) *intstr.IntOrString  { return new(intstr.FromString(valu
 
 func matching(labels map[string]string, requirements ...metav1.LabelSelectorRequirement) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: labels, MatchExpressions: requirements}
-}
-
-// requireErrors compares errors to "<path>: <text that the error has>", in any order.
-func requireErrors(t *testing.T, want []string, got field.ErrorList) {
-	t.Helper()
-	require.Len(t, got, len(want), "%v", got)
-	for _, expected := range want {
-		path, detail, _ := strings.Cut(expected, ": ")
-		found := false
-		for _, err := range got {
-			found = found || err.Field == path && strings.Contains(err.Error(), detail)
-		}
-		require.True(t, found, "no error %q in %v", expected, got)
-	}
 }
 
 type change func(budget *policy.PodUnavailableBudget, spec *policy.PodUnavailableBudgetSpec)
@@ -211,10 +196,7 @@ func changed(apply change) *policy.PodUnavailableBudget {
 func TestCreate(t *testing.T) {
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			budget := changed(test.change)
-			before := budget.DeepCopy()
-			requireErrors(t, test.want, validation.ValidatePodUnavailableBudget(budget))
-			require.Equal(t, before, budget, "validation must not change what it judges")
+			rulestest.Create(t, changed(test.change), validation.ValidatePodUnavailableBudget, test.want)
 		})
 	}
 }
@@ -223,9 +205,7 @@ func TestCreate(t *testing.T) {
 func TestUpdateLeavesMistakes(t *testing.T) {
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			budget := changed(test.change)
-			budget.Labels = map[string]string{"another": "change"}
-			requireErrors(t, nil, validation.ValidatePodUnavailableBudgetUpdate(budget, changed(test.change)))
+			rulestest.UpdateOfLabels(t, changed(test.change), changed(test.change), validation.ValidatePodUnavailableBudgetUpdate)
 		})
 	}
 }
@@ -233,7 +213,7 @@ func TestUpdateLeavesMistakes(t *testing.T) {
 func TestUpdateMakesMistakes(t *testing.T) {
 	budget := valid()
 	budget.Spec.MaxUnavailable = text("101%")
-	requireErrors(t, []string{`spec.maxUnavailable: "101%"`}, validation.ValidatePodUnavailableBudgetUpdate(budget, valid()))
+	rulestest.Errors(t, []string{`spec.maxUnavailable: "101%"`}, validation.ValidatePodUnavailableBudgetUpdate(budget, valid()))
 }
 
 // Case podunavailablebudget 20: what a budget protects never changes; how much of it may.
@@ -243,33 +223,33 @@ func TestProtectedPodsCannotBeChanged(t *testing.T) {
 		budget.Spec.TargetRef, budget.Spec.Selector = nil, matching(map[string]string{"app": value})
 		return budget
 	}
-	requireErrors(t, []string{"spec.selector: cannot be modified"}, validation.ValidatePodUnavailableBudgetUpdate(bySelector("a"), bySelector("b")))
+	rulestest.Errors(t, []string{"spec.selector: cannot be modified"}, validation.ValidatePodUnavailableBudgetUpdate(bySelector("a"), bySelector("b")))
 
 	other := valid()
 	other.Spec.TargetRef.APIVersion = "apps.kruise.io/v1beta1"
-	requireErrors(t, []string{"spec.targetRef: cannot be modified"}, validation.ValidatePodUnavailableBudgetUpdate(other, valid()))
+	rulestest.Errors(t, []string{"spec.targetRef: cannot be modified"}, validation.ValidatePodUnavailableBudgetUpdate(other, valid()))
 
 	bounds := valid()
 	bounds.Spec.MaxUnavailable, bounds.Spec.MinAvailable = nil, number(2)
 	bounds.Spec.ProtectOperations = []policy.PubOperation{"DELETE"}
-	requireErrors(t, nil, validation.ValidatePodUnavailableBudgetUpdate(bounds, valid()))
+	rulestest.Errors(t, nil, validation.ValidatePodUnavailableBudgetUpdate(bounds, valid()))
 }
 
 func TestName(t *testing.T) {
 	budget := valid()
 	budget.Name = "Not_DNS"
-	requireErrors(t, []string{`metadata.name: "Not_DNS"`}, validation.ValidatePodUnavailableBudget(budget))
+	rulestest.Errors(t, []string{`metadata.name: "Not_DNS"`}, validation.ValidatePodUnavailableBudget(budget))
 }
 
 func TestStatus(t *testing.T) {
 	budget := valid()
 	budget.Status = policy.PodUnavailableBudgetStatus{DisruptedPods: map[string]metav1.Time{"web-0": {}}, TotalReplicas: 3}
-	requireErrors(t, nil, validation.ValidatePodUnavailableBudgetStatusUpdate(budget, valid()))
+	rulestest.Errors(t, nil, validation.ValidatePodUnavailableBudgetStatusUpdate(budget, valid()))
 	budget.Status = policy.PodUnavailableBudgetStatus{
 		ObservedGeneration: -1, UnavailableAllowed: -1, CurrentAvailable: -1, DesiredAvailable: -1, TotalReplicas: -1,
 		DisruptedPods: map[string]metav1.Time{"Not_DNS": {}}, UnavailablePods: map[string]metav1.Time{"Not_DNS": {}},
 	}
-	requireErrors(t, []string{
+	rulestest.Errors(t, []string{
 		"status.observedGeneration: -1", "status.unavailableAllowed: -1", "status.currentAvailable: -1", "status.desiredAvailable: -1",
 		"status.totalReplicas: -1", "status.disruptedPods[Not_DNS]: Not_DNS", "status.unavailablePods[Not_DNS]: Not_DNS",
 	}, validation.ValidatePodUnavailableBudgetStatusUpdate(budget, valid()))
