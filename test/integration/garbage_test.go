@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// dependent makes a ConfigMap that belongs to the object.
+// dependent creates a ConfigMap that the object owns.
 func (k *kind) dependent(t *testing.T, namespace string, owner *unstructured.Unstructured) {
 	t.Helper()
 	reference := metav1.OwnerReference{
@@ -26,8 +26,8 @@ func (k *kind) dependent(t *testing.T, namespace string, owner *unstructured.Uns
 
 func configMapOf(owner *unstructured.Unstructured) string { return "of-" + string(owner.GetUID()) }
 
-// untilSeen waits until the garbage collector knows every ConfigMap that was made before: it takes
-// them in turn, and the last one has an owner that never was. What it does not know, it does not orphan.
+// untilSeen waits until the garbage collector has seen all earlier ConfigMaps. It processes them in order, and deletes the last one,
+// whose owner does not exist. It would not orphan ConfigMaps that it has not seen.
 func untilSeen(t *testing.T, namespace string) {
 	t.Helper()
 	configMaps := env.kube.CoreV1().ConfigMaps(namespace)
@@ -42,7 +42,7 @@ func untilSeen(t *testing.T, namespace string) {
 	})
 }
 
-// TestConformanceOfGarbageCollection deletes owners of every kind in every way, all at once: the
+// TestConformanceOfGarbageCollection deletes owners of every kind with every propagation policy at the same time, because the
 // collector looks for new kinds only twice a minute.
 func TestConformanceOfGarbageCollection(t *testing.T) {
 	namespace := newNamespace(t)
