@@ -139,7 +139,7 @@ func TestDeletingTheManifestKeepsTheStore(t *testing.T) {
 	}
 	assert.NotContains(t, files["install.yaml"], "PersistentVolumeClaim")
 	assert.NotContains(t, files["install.yaml"]["Namespace"], "/kruise-system")
-	assert.Len(t, files["store.yaml"], 2)
+	assert.Len(t, files["store.yaml"], 3)
 	for kind, named := range render(t) {
 		for name, object := range named {
 			file := "install.yaml"

@@ -91,7 +91,9 @@ func uninstallLeavesNothing(t *testing.T, e *env, cluster *localcluster.Cluster)
 	helm(t, cluster, "uninstall", "kruise")
 	const left = "apiservices,validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies," +
 		"validatingadmissionpolicybindings,clusterroles,clusterrolebindings,deployments,daemonsets"
-	assert.Empty(t, e.kubectl("get", left, "--all-namespaces", "--selector=app.kubernetes.io/name=kruise", "-o", "name"))
+	// The garbage collector may still find Pods whose owner was deleted with the APIServices. This keeps it from deleting others.
+	assert.Equal(t, "validatingwebhookconfiguration.admissionregistration.k8s.io/kruise-garbage-collection",
+		strings.TrimSpace(e.kubectl("get", left, "--all-namespaces", "--selector=app.kubernetes.io/name=kruise", "-o", "name")))
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "plain"}, Spec: corev1.PodSpec{
 		Containers: []corev1.Container{{Name: "main", Image: "kruise.local/demo:v1", ImagePullPolicy: corev1.PullIfNotPresent}},
 	}}

@@ -234,8 +234,11 @@ func (l *load) uninstall(t *testing.T) {
 }
 
 func (l *load) deleteManifest(t *testing.T) {
-	root, _ := localCluster(t)
-	l.e.kubectl("delete", "--filename="+filepath.Join(root, "artifacts", "install.yaml"), "--ignore-not-found", "--wait=true")
+	root, cluster := localCluster(t)
+	// The file has objects in several namespaces, so kubectl must not get one.
+	out, err := exec.CommandContext(t.Context(), cluster.Binary("kubectl"), "delete", "--ignore-not-found", "--wait=true",
+		"--filename="+filepath.Join(root, "artifacts", "install.yaml")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
 	l.stay(t)
 	install(t, root)
 	l.back(t)

@@ -32,8 +32,12 @@ func twoServers(t *testing.T) (servers []*server, store etcd) {
 		servers = append(servers, alone(t, strings.ToLower(t.Name())+"-"+name, append(gates, "--etcd-servers="+strings.Join(endpoints, ","))...))
 	}
 	require.NoError(t, applyService(t.Context(), servers[0].port, servers[1].port))
+	// kube-apiserver keeps its connection to the shared server otherwise, and none of the two is used.
+	env.server.stop()
 	t.Cleanup(func() {
-		require.NoError(t, env.server.publish(context.WithoutCancel(t.Context())))
+		ctx := context.WithoutCancel(t.Context())
+		require.NoError(t, env.server.start(ctx))
+		require.NoError(t, env.server.publish(ctx))
 	})
 	return servers, store
 }

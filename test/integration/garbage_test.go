@@ -3,13 +3,22 @@
 package integration
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apiserver"
 )
 
 // dependent creates a ConfigMap that the object owns.
@@ -25,6 +34,96 @@ func (k *kind) dependent(t *testing.T, namespace string, owner *unstructured.Uns
 }
 
 func configMapOf(owner *unstructured.Unstructured) string { return "of-" + string(owner.GetUID()) }
+
+// asksBeforeCollecting applies the webhook that asks about deletions by the garbage collector, and waits until it is effective.
+func asksBeforeCollecting(t *testing.T, namespace string, owner *v1beta1.CloneSet) {
+	t.Helper()
+	text, err := output(env.cluster.Binary("helm"), "template", "kruise", "../../artifacts/helm/kruise", "--kube-version=1.36.3",
+		"--show-only=templates/apiserver/garbage.yaml")
+	require.NoError(t, err)
+	out, err := kubectl(t, text, "apply", "-f", "-")
+	require.NoError(t, err, out)
+	owned(t, namespace, "probe", owner)
+	config := rest.CopyConfig(env.config)
+	config.Impersonate.UserName = "system:serviceaccount:kube-system:generic-garbage-collector"
+	config.Impersonate.Groups = []string{"system:serviceaccounts", "system:authenticated"}
+	collector, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	eventually(t, func() bool {
+		err := collector.CoreV1().ConfigMaps(namespace).Delete(t.Context(), "probe", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "which owns it, exists")
+	})
+}
+
+// collectorKnowsCloneSets waits until the garbage collector deletes what a CloneSet owned. It looks for new kinds twice a minute.
+func collectorKnowsCloneSets(t *testing.T, namespace string) {
+	t.Helper()
+	set := newCloneSet("known")
+	set.Spec.Replicas = new(int32)
+	created, err := env.kruise.AppsV1beta1().CloneSets(namespace).Create(t.Context(), set, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.NoError(t, env.kruise.AppsV1beta1().CloneSets(namespace).Delete(t.Context(), "known", metav1.DeleteOptions{}))
+	owned(t, namespace, "of-known", created)
+	eventually(t, func() bool {
+		_, err := env.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), "of-known", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+}
+
+// owned creates a ConfigMap that a CloneSet owns. The reference has a version that the garbage collector does not watch, so it reads
+// the owner.
+func owned(t *testing.T, namespace, name string, owner *v1beta1.CloneSet) {
+	t.Helper()
+	_, err := env.kube.CoreV1().ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name:            name,
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: owner.Name, UID: owner.UID}},
+	}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+// TestMissingAPIServicesLoseNoDependents deletes the APIServices. kube-apiserver then answers 404 for every Kruise object, and the
+// garbage collector would delete what they own.
+func TestMissingAPIServicesLoseNoDependents(t *testing.T) {
+	namespace := newNamespace(t)
+	set := newCloneSet("owner")
+	set.Spec.Replicas = new(int32)
+	created, err := env.kruise.AppsV1beta1().CloneSets(namespace).Create(t.Context(), set, metav1.CreateOptions{})
+	require.NoError(t, err)
+	asksBeforeCollecting(t, namespace, created)
+	collectorKnowsCloneSets(t, namespace)
+	names := []string{"probe"}
+	services := env.aggregator.ApiregistrationV1().APIServices()
+	t.Cleanup(func() { require.NoError(t, env.server.publish(context.WithoutCancel(t.Context()))) })
+	for _, name := range apiserver.APIServices(env.gate) {
+		require.NoError(t, services.Delete(t.Context(), name, metav1.DeleteOptions{}))
+	}
+	eventually(t, func() bool {
+		_, err := env.kruise.AppsV1beta1().CloneSets(namespace).Get(t.Context(), "owner", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	for i := range 5 {
+		name := fmt.Sprintf("owned-%d", i)
+		owned(t, namespace, name, created)
+		names = append(names, name)
+		<-time.After(time.Second)
+	}
+	require.NoError(t, env.server.publish(t.Context()))
+	eventually(t, func() bool {
+		_, err := env.kruise.AppsV1beta1().CloneSets(namespace).Get(t.Context(), "owner", metav1.GetOptions{})
+		return err == nil
+	})
+	for _, name := range names {
+		_, err := env.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), name, metav1.GetOptions{})
+		require.NoError(t, err, "the owner exists")
+	}
+	require.NoError(t, env.kruise.AppsV1beta1().CloneSets(namespace).Delete(t.Context(), "owner", metav1.DeleteOptions{}))
+	for _, name := range names {
+		eventually(t, func() bool {
+			_, err := env.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), name, metav1.GetOptions{})
+			return apierrors.IsNotFound(err)
+		})
+	}
+}
 
 // untilSeen waits until the garbage collector has seen all earlier ConfigMaps. It processes them in order, and deletes the last one,
 // whose owner does not exist. It would not orphan ConfigMaps that it has not seen.

@@ -198,6 +198,23 @@ func allAvailable(ctx context.Context) error {
 		if err := waitAvailable(ctx, name); err != nil {
 			return err
 		}
+		if err := waitServed(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitServed waits until kube-apiserver passes requests on. It does so a moment after it has written the condition.
+func waitServed(ctx context.Context, name string) error {
+	version, group, _ := strings.Cut(name, ".")
+	last := errors.New("no answer")
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		last = env.kube.Discovery().RESTClient().Get().AbsPath("/apis", group, version).Do(ctx).Error()
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for answers of %s: %w: %w", name, err, last)
 	}
 	return nil
 }
@@ -242,15 +259,37 @@ func applyService(ctx context.Context, ports ...int) error {
 	if err := slices.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		return err
 	}
+	if err := applyEndpoints(ctx, ports); err != nil {
+		return err
+	}
 	for _, port := range ports {
-		if err := applyEndpoint(ctx, port); err != nil {
+		if err := applyEndpointSlice(ctx, port); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func applyEndpoint(ctx context.Context, port int) error {
+// applyEndpoints writes the endpoints for kube-apiservers that do not read EndpointSlices of APIServices.
+func applyEndpoints(ctx context.Context, ports []int) error {
+	endpoints := env.kube.CoreV1().Endpoints(ownNamespace) //nolint:staticcheck // Old versions of Kubernetes read nothing else.
+	if err := endpoints.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		return err
+	}
+	object := &corev1.Endpoints{ //nolint:staticcheck // See above.
+		ObjectMeta: metav1.ObjectMeta{Name: "kruise-apiserver", Labels: map[string]string{discoveryv1.LabelSkipMirror: "true"}},
+	}
+	for _, port := range ports {
+		object.Subsets = append(object.Subsets, corev1.EndpointSubset{ //nolint:staticcheck // See above.
+			Addresses: []corev1.EndpointAddress{{IP: env.hostIP}},                                              //nolint:staticcheck // See above.
+			Ports:     []corev1.EndpointPort{{Name: "https", Port: int32(port), Protocol: corev1.ProtocolTCP}}, //nolint:staticcheck // See above.
+		})
+	}
+	_, err := endpoints.Create(ctx, object, metav1.CreateOptions{})
+	return err
+}
+
+func applyEndpointSlice(ctx context.Context, port int) error {
 	_, err := env.kube.DiscoveryV1().EndpointSlices(ownNamespace).Create(ctx, &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{GenerateName: "kruise-apiserver-", Labels: map[string]string{discoveryv1.LabelServiceName: "kruise-apiserver"}},
 		AddressType: discoveryv1.AddressTypeIPv4,

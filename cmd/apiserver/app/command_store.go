@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apiserver/pkg/server/options/encryptionconfig"
@@ -34,10 +33,9 @@ func newStoreCommand() *cobra.Command {
 
 // usage prints what a command does, its flags, and its commands.
 func usage(command *cobra.Command, to io.Writer) error {
-	text := &strings.Builder{}
-	fmt.Fprintf(text, "%s\n\nUsage:\n  %s\n", command.Short, command.UseLine())
+	text := fmt.Appendf(nil, "%s\n\nUsage:\n  %s\n", command.Short, command.UseLine())
 	for _, each := range command.Commands() {
-		fmt.Fprintf(text, "\n  %-12s %s", each.Name(), each.Short)
+		text = fmt.Appendf(text, "\n  %-12s %s", each.Name(), each.Short)
 	}
 	_, err := fmt.Fprintf(to, "%s\n%s", text, command.Flags().FlagUsages())
 	return err
@@ -285,9 +283,13 @@ func newDefragmentCommand() *cobra.Command {
 				return err
 			}
 			defer closeStore()
-			return operation.Defragment(command.Context(), opened.Client, func(done operation.Defragmented) {
+			resumed, err := operation.Defragment(command.Context(), opened.Client, func(done operation.Defragmented) {
 				_ = say(command.OutOrStdout(), "%s: %d bytes, before %d bytes\n", done.Endpoint, done.After, done.Before)
 			})
+			if err == nil && resumed {
+				err = say(command.OutOrStdout(), "etcd was full, writes are accepted again\n")
+			}
+			return err
 		},
 	}
 	at.addFlags(command.Flags(), "")

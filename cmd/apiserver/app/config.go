@@ -194,6 +194,10 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	if err != nil {
 		return fmt.Errorf("create a client for this server: %w", err)
 	}
+	owners, err := apiserver.NewOwners(inside, o.Gates.Kruise)
+	if err != nil {
+		return err
+	}
 	metadataClient, err := metadata.NewForConfig(generic.ClientConfig)
 	if err != nil {
 		return fmt.Errorf("create a client for the host cluster: %w", err)
@@ -211,7 +215,7 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	err = o.Admission.ApplyTo(&generic.Config, generic.SharedInformerFactory, client, dynamicClient,
 		generic.FeatureGate, generic.EffectiveVersion,
 		&initializer.Initializer{
-			Kruise: kruise, Features: o.Gates.Kruise, Namespace: o.Certificates.Namespace,
+			Kruise: kruise, Owners: owners, Features: o.Gates.Kruise, Namespace: o.Certificates.Namespace,
 			Metadata: metadataClient, ProtectionLog: protectionlog.Open(ctx, o.Protection.LogPath),
 			ReviewClients: reviewClients(generic.ClientConfig),
 		}, stores, apiserver.NewQuotaInitializer(o.Gates.Kruise))

@@ -11,6 +11,7 @@ import (
 	"kruise.io/kruise/pkg/admission/plugin/claimexpansion"
 	"kruise.io/kruise/pkg/admission/plugin/containerrecreaterequest"
 	"kruise.io/kruise/pkg/admission/plugin/deletionprotection"
+	"kruise.io/kruise/pkg/admission/plugin/garbagecollection"
 	"kruise.io/kruise/pkg/admission/plugin/nodescope"
 	"kruise.io/kruise/pkg/admission/plugin/ownerreferences"
 	"kruise.io/kruise/pkg/admission/plugin/podstodelete"
@@ -33,6 +34,7 @@ func newAdmissionOptions(
 	claimexpansion.Register(admission.Plugins)
 	containerrecreaterequest.Register(admission.Plugins)
 	deletionprotection.Register(admission.Plugins, func() bool { return protection.InTerminatingNamespaces })
+	garbagecollection.Register(admission.Plugins)
 	nodescope.Register(admission.Plugins, accounts.DaemonUser)
 	ownerreferences.Register(admission.Plugins)
 	pod.Register(admission.Plugins)
@@ -47,7 +49,7 @@ func newAdmissionOptions(
 	admission.RecommendedPluginOrder = slices.Insert(admission.RecommendedPluginOrder, first,
 		containerrecreaterequest.PluginName, pod.PluginName)
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
-		deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName, nodescope.PluginName,
+		garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName, nodescope.PluginName,
 		ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
 		workloadtarget.PluginName, claimexpansion.PluginName, resourcequota.PluginName)
 	admission.DefaultOffPlugins.Insert(ownerreferences.PluginName)

@@ -5,6 +5,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 
 	"kruise.io/kruise/pkg/admission/plugin/deletionprotection"
+	"kruise.io/kruise/pkg/admission/plugin/garbagecollection"
 	"kruise.io/kruise/pkg/admission/plugin/podunavailablebudget"
 	"kruise.io/kruise/pkg/admission/pod"
 	"kruise.io/kruise/pkg/admission/review"
@@ -30,6 +31,17 @@ var reviews = []review.Route{
 		Resources:  []schema.GroupResource{{Resource: "pods"}, {Resource: "pods/eviction"}, {Resource: "pods/resize"}},
 		Operations: []admission.Operation{admission.Create, admission.Update, admission.Delete},
 		Plugins:    []string{podunavailablebudget.PluginName},
+	},
+	{
+		Name: "garbagecollectionreviews",
+		// What Kruise objects own. The garbage collector deletes Kruise objects through this server, where the plugin sees them too.
+		Resources: []schema.GroupResource{
+			{Resource: "pods"}, {Resource: "persistentvolumeclaims"}, {Resource: "configmaps"}, {Resource: "secrets"},
+			{Group: "apps", Resource: "controllerrevisions"}, {Group: "apps", Resource: "deployments"},
+			{Group: "apps", Resource: "statefulsets"}, {Group: "batch", Resource: "jobs"},
+		},
+		Operations: []admission.Operation{admission.Delete},
+		Plugins:    []string{garbagecollection.PluginName},
 	},
 	{
 		Name:       "podcreationreviews",

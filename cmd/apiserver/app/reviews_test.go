@@ -22,8 +22,12 @@ import (
 // asked reads the webhooks of the chart. It returns the rules and the kind of webhook configuration for each review.
 func asked(t *testing.T) (rules map[string][]admissionregistrationv1.RuleWithOperations, kinds map[string]string) {
 	t.Helper()
-	data, err := os.ReadFile("../../../artifacts/install.yaml")
-	require.NoError(t, err)
+	var data []byte
+	for _, name := range []string{"store.yaml", "install.yaml"} {
+		file, err := os.ReadFile("../../../artifacts/" + name)
+		require.NoError(t, err)
+		data = append(append(data, file...), "\n---\n"...)
+	}
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
 	rules, kinds = map[string][]admissionregistrationv1.RuleWithOperations{}, map[string]string{}
 	for {

@@ -110,9 +110,11 @@ func TestOneOfTwoReplicasLeads(t *testing.T) {
 		default:
 		}
 		close(first.finish)
+		stopped := time.Now()
 		first.stop(nil)
 		require.NoError(t, <-first.result)
 		<-second.working
+		assert.Less(t, time.Since(stopped), 3*time.Second, "the successor must not wait for the Lease to expire")
 		assert.Equal(t, "other", second.holder(t))
 		close(second.finish)
 		second.stop(nil)

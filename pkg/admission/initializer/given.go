@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
-// Given is a dependency that a plugin requests by embedding its type: HostClient, KruiseClient, MetadataClient,
+// Given is a dependency that a plugin requests by embedding its type: HostClient, KruiseClient, KruiseOwners, MetadataClient,
 // Features, OwnNamespace or ProtectionLog. It is set once the plugin is initialized.
 type Given interface {
 	// missing describes what was not set. It is empty if everything was set.
@@ -21,6 +21,7 @@ type Given interface {
 
 var (
 	_ WantsKruiseClientSet = &KruiseClient{}
+	_ WantsKruiseOwners    = &KruiseOwners{}
 	_ WantsKruiseFeatures  = &Features{}
 	_ WantsOwnNamespace    = &OwnNamespace{}
 	_ WantsMetadataClient  = &MetadataClient{}
@@ -58,6 +59,16 @@ func (k *KruiseClient) SetKruiseClientSet(client versioned.Interface) { k.Kruise
 
 func (k *KruiseClient) missing() string {
 	return unless(k.Kruise != nil, "a client for the Kruise API")
+}
+
+// KruiseOwners is embedded by a plugin that reads Kruise objects of any kind by owner references.
+type KruiseOwners struct{ Owners OwnerReader }
+
+// SetKruiseOwners sets the reader.
+func (k *KruiseOwners) SetKruiseOwners(owners OwnerReader) { k.Owners = owners }
+
+func (k *KruiseOwners) missing() string {
+	return unless(k.Owners != nil, "a reader for Kruise objects of any kind")
 }
 
 // Features is embedded by a plugin that depends on a feature gate.

@@ -1,6 +1,10 @@
 package initializer
 
 import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -14,6 +18,20 @@ import (
 // server, without a proxy, and with the server's own identity.
 type WantsKruiseClientSet interface {
 	SetKruiseClientSet(client versioned.Interface)
+}
+
+// OwnerReader reads the metadata of Kruise objects directly from this server.
+type OwnerReader interface {
+	// Has reports whether a group is one of Kruise.
+	Has(group string) bool
+	// Get returns the metadata of an object of any kind. It ignores the namespace if the kind has none. The error is NotFound only
+	// if the store says so, and never because a kind or version is not served.
+	Get(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*metav1.PartialObjectMetadata, error)
+}
+
+// WantsKruiseOwners is implemented by a plugin that reads Kruise objects of any kind.
+type WantsKruiseOwners interface {
+	SetKruiseOwners(owners OwnerReader)
 }
 
 // WantsKruiseFeatures is implemented by a plugin that depends on a Kruise feature gate.
@@ -46,6 +64,7 @@ type WantsReviewClients interface {
 // Initializer sets the dependencies that plugins request.
 type Initializer struct {
 	Kruise        versioned.Interface
+	Owners        OwnerReader
 	Features      featuregate.FeatureGate
 	Namespace     string
 	Metadata      metadata.Interface
@@ -60,6 +79,9 @@ var _ admission.PluginInitializer = &Initializer{}
 func (i *Initializer) Initialize(plugin admission.Interface) {
 	if wants, ok := plugin.(WantsKruiseClientSet); ok {
 		wants.SetKruiseClientSet(i.Kruise)
+	}
+	if wants, ok := plugin.(WantsKruiseOwners); ok {
+		wants.SetKruiseOwners(i.Owners)
 	}
 	if wants, ok := plugin.(WantsKruiseFeatures); ok {
 		wants.SetKruiseFeatures(i.Features)

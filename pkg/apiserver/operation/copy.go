@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
 
 	"kruise.io/kruise/pkg/apiserver/guard"
 )
@@ -20,7 +20,7 @@ const (
 	// markerName is the last part of a key that exists while a copy is incomplete. No server opens such a store, because the record
 	// is written last.
 	markerName = "store-copy"
-	// writers is the number of concurrent requests that raise the revision.
+	// writers is the number of concurrent requests to the target.
 	writers = 64
 	// MaxRaise limits by how much Copy raises the revision of the target. etcd writes a small value for each step.
 	MaxRaise = 2_000_000
@@ -174,18 +174,23 @@ type copying struct {
 // write writes one page of objects to the target.
 func (c *copying) write(ctx context.Context, page []*mvccpb.KeyValue) error {
 	moved := c.from.root() != c.to.root()
+	writing, ctx := errgroup.WithContext(ctx)
+	writing.SetLimit(writers)
 	for _, kv := range page {
 		if moved && bytes.HasPrefix(kv.Value, encryptedPrefix) {
-			return fmt.Errorf("%s is encrypted, and the ciphertext is bound to its key: use the prefix %s for the target too",
-				kv.Key, c.from.Prefix)
+			return errors.Join(writing.Wait(), fmt.Errorf("%s is encrypted, and the ciphertext is bound to its key: use the prefix %s for "+
+				"the target too", kv.Key, c.from.Prefix))
 		}
 		key := c.to.root() + strings.TrimPrefix(string(kv.Key), c.from.root())
-		if _, err := c.to.Client.Put(ctx, key, string(kv.Value)); err != nil {
-			return fmt.Errorf("write %s: %w", key, err)
-		}
-		c.objects++
+		writing.Go(func() error {
+			if _, err := c.to.Client.Put(ctx, key, string(kv.Value)); err != nil {
+				return fmt.Errorf("write %s: %w", key, err)
+			}
+			return nil
+		})
 	}
-	return nil
+	c.objects += len(page)
+	return writing.Wait()
 }
 
 // unchanged returns an error if anything changed the objects after the revision at which they were read.
@@ -228,32 +233,16 @@ func (s *Store) raise(ctx context.Context, revision int64) error {
 		return nil
 	}
 	value := string(current.Kvs[0].Value)
-	steps, failed := make(chan struct{}), make(chan error, writers)
-	var group sync.WaitGroup
-	for range writers {
-		group.Go(func() {
-			for range steps {
-				if _, err := s.Client.Put(ctx, s.root()+markerName, value); err != nil {
-					failed <- err
-					return
-				}
-			}
+	raising, ctx := errgroup.WithContext(ctx)
+	raising.SetLimit(writers)
+	for step := int64(0); step < missing && ctx.Err() == nil; step++ {
+		raising.Go(func() error {
+			_, err := s.Client.Put(ctx, s.root()+markerName, value)
+			return err
 		})
 	}
-	err = feed(steps, failed, missing)
-	group.Wait()
-	return err
-}
-
-// feed sends a number of steps. It ends early with the first failure.
-func feed(steps chan<- struct{}, failed <-chan error, count int64) error {
-	defer close(steps)
-	for range count {
-		select {
-		case steps <- struct{}{}:
-		case err := <-failed:
-			return fmt.Errorf("raise the revision: %w", err)
-		}
+	if err := raising.Wait(); err != nil {
+		return fmt.Errorf("raise the revision: %w", err)
 	}
 	return nil
 }

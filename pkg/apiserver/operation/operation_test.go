@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,11 +25,16 @@ const group = "apps.kruise.io"
 // newStore starts an empty etcd with one member.
 func newStore(t *testing.T) *Store {
 	t.Helper()
+	return newStoreOf(t, store.DefaultQuotaBytes)
+}
+
+func newStoreOf(t *testing.T, quota int64) *Store {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "op") //nolint:usetesting // t.TempDir is longer than a socket's path may be
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	member, err := store.Start(t.Context(), store.Config{
-		Dir: dir, QuotaBytes: store.DefaultQuotaBytes, MaxRequestBytes: store.DefaultMaxRequestBytes,
+		Dir: dir, QuotaBytes: quota, MaxRequestBytes: store.DefaultMaxRequestBytes,
 	})
 	require.NoError(t, err)
 	t.Cleanup(member.Stop)
@@ -193,6 +199,31 @@ func TestSnapshotIsOlderThanTheStore(t *testing.T) {
 	assert.Equal(t, known, *saved.Record)
 	assert.Equal(t, int64(file.Len()), saved.Bytes)
 	assert.Equal(t, int64(8), s.recorded(t).Generation)
+}
+
+// TestFullEtcdAcceptsWritesAfterDefragment fills an etcd and deletes what is in it.
+func TestFullEtcdAcceptsWritesAfterDefragment(t *testing.T) {
+	s := newStoreOf(t, 4<<20)
+	var err error
+	for i := 0; err == nil; i++ {
+		_, err = s.Client.Put(t.Context(), objectKey(i), strings.Repeat("x", 100<<10))
+	}
+	require.ErrorContains(t, err, "database space exceeded")
+	_, err = s.Client.Delete(t.Context(), s.root(), clientv3.WithPrefix())
+	require.NoError(t, err)
+	_, err = s.Client.Put(t.Context(), objectKey(0), "x")
+	require.ErrorContains(t, err, "database space exceeded")
+
+	var done []Defragmented
+	resumed, err := Defragment(t.Context(), s.Client, func(d Defragmented) { done = append(done, d) })
+	require.NoError(t, err)
+	assert.True(t, resumed)
+	require.Len(t, done, 1)
+	assert.Less(t, done[0].After, done[0].Before/10)
+	s.put(t, objectKey(0), "x")
+	resumed, err = Defragment(t.Context(), s.Client, func(Defragmented) {})
+	require.NoError(t, err)
+	assert.False(t, resumed)
 }
 
 // reversed is a cipher for tests: it marks values that were written with the current key.

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kruise.io/kruise/pkg/apiserver/guard"
@@ -64,21 +67,52 @@ type Defragmented struct {
 }
 
 // Defragment returns the free space of each member to the file system, one member after the other. A member does not answer in the
-// meantime. report is called after each member.
-func Defragment(ctx context.Context, client *clientv3.Client, report func(Defragmented)) error {
-	for _, endpoint := range client.Endpoints() {
-		before, err := client.Status(ctx, endpoint)
-		if err != nil {
-			return fmt.Errorf("read the status of %s: %w", endpoint, err)
-		}
-		if _, err := client.Defragment(ctx, endpoint); err != nil {
-			return fmt.Errorf("defragment %s: %w", endpoint, err)
-		}
-		after, err := client.Status(ctx, endpoint)
-		if err != nil {
-			return fmt.Errorf("read the status of %s: %w", endpoint, err)
-		}
-		report(Defragmented{endpoint, before.DbSize, after.DbSize})
+// meantime. report is called after each member. If etcd refuses writes for lack of space, Defragment also drops old revisions, and
+// lets etcd accept writes again, which it returns as resumed.
+func Defragment(ctx context.Context, client *clientv3.Client, report func(Defragmented)) (resumed bool, err error) {
+	alarms, err := client.AlarmList(ctx)
+	if err != nil {
+		return false, fmt.Errorf("list the alarms: %w", err)
 	}
-	return nil
+	full := slices.ContainsFunc(alarms.Alarms, func(alarm *pb.AlarmMember) bool { return alarm.GetAlarm() == pb.AlarmType_NOSPACE })
+	if full {
+		_, err := client.Compact(ctx, alarms.Header.GetRevision(), clientv3.WithCompactPhysical())
+		if err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+			return false, fmt.Errorf("drop old revisions: %w", err)
+		}
+	}
+	for _, endpoint := range client.Endpoints() {
+		done, err := defragment(ctx, client, endpoint)
+		if err != nil {
+			return false, err
+		}
+		report(done)
+	}
+	if !full {
+		return false, nil
+	}
+	for _, alarm := range alarms.Alarms {
+		if alarm.GetAlarm() != pb.AlarmType_NOSPACE {
+			continue
+		}
+		if _, err := client.AlarmDisarm(ctx, (*clientv3.AlarmMember)(alarm)); err != nil {
+			return false, fmt.Errorf("disarm the alarm: %w", err)
+		}
+	}
+	return true, nil
+}
+
+func defragment(ctx context.Context, client *clientv3.Client, endpoint string) (Defragmented, error) {
+	before, err := client.Status(ctx, endpoint)
+	if err != nil {
+		return Defragmented{}, fmt.Errorf("read the status of %s: %w", endpoint, err)
+	}
+	if _, err := client.Defragment(ctx, endpoint); err != nil {
+		return Defragmented{}, fmt.Errorf("defragment %s: %w", endpoint, err)
+	}
+	after, err := client.Status(ctx, endpoint)
+	if err != nil {
+		return Defragmented{}, fmt.Errorf("read the status of %s: %w", endpoint, err)
+	}
+	return Defragmented{endpoint, before.DbSize, after.DbSize}, nil
 }

@@ -1,0 +1,128 @@
+package garbagecollection
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/admission/initializer"
+)
+
+// PluginName is the plugin's name in flags.
+const PluginName = "GarbageCollectionProtection"
+
+// The users under which the garbage collector of Kubernetes deletes objects: with a service account for each controller, and
+// without. The second one is also that of other controllers.
+const (
+	collector         = "system:serviceaccount:kube-system:generic-garbage-collector"
+	controllerManager = "system:kube-controller-manager"
+)
+
+var refused = metrics.NewCounter(&metrics.CounterOpts{
+	Name:           "kruise_garbage_collection_refused_total",
+	Help:           "Number of refused deletions by the garbage collector of objects whose Kruise owner exists.",
+	StabilityLevel: metrics.ALPHA,
+})
+
+var registerMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(refused) })
+
+// Register adds the plugin to the list.
+func Register(plugins *admission.Plugins) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
+}
+
+// New returns the plugin.
+func New() *Plugin {
+	registerMetrics()
+	return &Plugin{Handler: admission.NewHandler(admission.Delete)}
+}
+
+// Plugin is the admission plugin.
+type Plugin struct {
+	*admission.Handler
+	initializer.KruiseOwners
+}
+
+var (
+	_ admission.ValidationInterface     = &Plugin{}
+	_ admission.InitializationValidator = &Plugin{}
+)
+
+// ValidateInitialization implements admission.InitializationValidator.
+func (p *Plugin) ValidateInitialization() error {
+	return initializer.Initialized(PluginName, &p.KruiseOwners)
+}
+
+// Validate implements admission.ValidationInterface. It returns an internal error if an owner cannot be read.
+func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	if attributes.GetOperation() != admission.Delete || attributes.GetSubresource() != "" || !byCollector(attributes) {
+		return nil
+	}
+	object, err := meta.Accessor(attributes.GetOldObject())
+	if err != nil {
+		return nil //nolint:nilerr // A host that does not say what is deleted has no owners to show.
+	}
+	references := object.GetOwnerReferences()
+	for i := range references {
+		reference := &references[i]
+		exists, err := p.exists(ctx, object.GetNamespace(), reference)
+		if err != nil {
+			return apierrors.NewInternalError(fmt.Errorf("read owner %s %s: %w", reference.Kind, reference.Name, err))
+		}
+		if !exists {
+			continue
+		}
+		refused.Inc()
+		klog.FromContext(ctx).Info("Refused a deletion by the garbage collector, because the owner exists: check the APIServices of Kruise",
+			"resource", attributes.GetResource().Resource, "object", klog.KRef(object.GetNamespace(), object.GetName()),
+			"ownerKind", reference.Kind, "owner", reference.Name)
+		return apierrors.NewForbidden(attributes.GetResource().GroupResource(), object.GetName(), fmt.Errorf(
+			"%s %s, which owns it, exists; to delete it, delete the owner", reference.Kind, reference.Name))
+	}
+	return nil
+}
+
+// byCollector reports whether the garbage collector asks. It deletes an object that it has seen, and says what happens to the
+// dependents. Of the other controllers with the same user, none does both.
+func byCollector(attributes admission.Attributes) bool {
+	switch attributes.GetUserInfo().GetName() {
+	case collector:
+		return true
+	case controllerManager:
+		options, ok := attributes.GetOperationOptions().(*metav1.DeleteOptions)
+		return ok && options.PropagationPolicy != nil && options.Preconditions != nil && options.Preconditions.UID != nil
+	default:
+		return false
+	}
+}
+
+// exists reports whether the owner is a Kruise object that exists and keeps its dependents.
+func (p *Plugin) exists(ctx context.Context, namespace string, reference *metav1.OwnerReference) (bool, error) {
+	version, err := schema.ParseGroupVersion(reference.APIVersion)
+	if err != nil || !p.Owners.Has(version.Group) {
+		return false, nil //nolint:nilerr // A reference that nobody can read is no reference to a Kruise object.
+	}
+	owner, err := p.Owners.Get(ctx, version.WithKind(reference.Kind), namespace, reference.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	case owner.UID != reference.UID:
+		return false, nil
+	}
+	// With this finalizer, the owner waits until the garbage collector has deleted its dependents.
+	foreground := owner.DeletionTimestamp != nil && slices.Contains(owner.Finalizers, metav1.FinalizerDeleteDependents)
+	return !foreground, nil
+}

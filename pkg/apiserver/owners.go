@@ -1,0 +1,64 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/component-base/featuregate"
+)
+
+// Owners reads the metadata of objects of every served kind. It implements initializer.OwnerReader.
+type Owners struct {
+	client metadata.Interface
+	served map[schema.GroupVersionKind]servedKind
+	groups map[string]bool
+}
+
+type servedKind struct {
+	resource      schema.GroupVersionResource
+	clusterScoped bool
+}
+
+// NewOwners returns a reader. The configuration must connect to this server without a proxy.
+func NewOwners(inside *rest.Config, gate featuregate.FeatureGate) (*Owners, error) {
+	client, err := metadata.NewForConfig(inside)
+	if err != nil {
+		return nil, fmt.Errorf("create a metadata client for this server: %w", err)
+	}
+	scheme, err := NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	o := &Owners{client: client, served: map[schema.GroupVersionKind]servedKind{}, groups: map[string]bool{}}
+	for _, kind := range Kinds(gate) {
+		names, _, err := scheme.ObjectKinds(kind.NewObject())
+		if err != nil {
+			return nil, err
+		}
+		resource := kind.Resource()
+		o.groups[resource.Group] = true
+		for _, version := range kind.ServedVersions() {
+			o.served[version.WithKind(names[0].Kind)] = servedKind{resource.WithVersion(version.Version), kind.Describe().ClusterScoped}
+		}
+	}
+	return o, nil
+}
+
+// Has reports whether this server serves a group.
+func (o *Owners) Has(group string) bool { return o.groups[group] }
+
+// Get reads an object from the store. It returns a NotFound error only if the object does not exist.
+func (o *Owners) Get(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*metav1.PartialObjectMetadata, error) {
+	served, known := o.served[kind]
+	if !known {
+		return nil, fmt.Errorf("this server does not serve %s", kind)
+	}
+	if served.clusterScoped {
+		namespace = metav1.NamespaceNone
+	}
+	return o.client.Resource(served.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+}
