@@ -37,10 +37,19 @@ func Fixtures() []Program {
 			Variables: map[string]string{"main.version": version},
 		}
 	}
+	mesh := func(version string) Program {
+		return Program{
+			Name: "mesh", Package: "./test/images/mesh", Path: "/mesh", Tag: version,
+			Variables: map[string]string{"main.version": version},
+		}
+	}
 	return []Program{
 		demo("v1"),
 		demo("v2"),
 		{Name: "pause", Package: "./test/images/pause", Path: "/pause", Tag: "1"},
+		mesh("v1"),
+		mesh("v2"),
+		mesh("empty"),
 	}
 }
 

@@ -36,6 +36,8 @@ type Config struct {
 	Storages *gated.Storages
 	// Turns orders writes of kinds whose objects are written one at a time.
 	Turns rest.Turns
+	// Effects delays the answers to writes of these kinds until the server acts on them. It may be nil.
+	Effects rest.Effects
 
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
@@ -119,6 +121,7 @@ func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo,
 			return nil, err
 		}
 		kind.TakeTurns(storage, c.Turns)
+		kind.AwaitEffects(storage, c.Effects)
 		for _, version := range kind.ServedVersions() {
 			served := info.VersionedResourcesStorageMap[version.Version]
 			if served == nil {

@@ -6,6 +6,7 @@
 //     behind a mutating and a validating webhook;
 //   - the memory that many CloneSets use in their apiserver, and the memory that the same objects as custom resources use in
 //     kube-apiserver;
+//   - the latency of Pod creations without SidecarSets, and with 3 or 500 of them;
 //   - the cost of the controller with many Pods on simulated nodes.
 //
 // It sets no thresholds: figures of a single machine are noisy, and only the ratios within one run are meaningful.
@@ -40,7 +41,7 @@ func main() {
 	flag.IntVar(&l.lists, "lists", 50, "full lists of each kind")
 	flag.IntVar(&l.stored, "stored", 10000, "objects of each kind whose memory is measured; 0 leaves that out")
 	flag.IntVar(&l.watchers, "watchers", 20, "watches open on each kind meanwhile")
-	flag.IntVar(&l.pods, "pods", 300, "Pods that are updated, evicted and deleted, each, without and with budgets; 0 leaves that out")
+	flag.IntVar(&l.pods, "pods", 300, "Pods that are updated, evicted and deleted with budgets, and created with SidecarSets; 0 leaves that out")
 	var shape scaleShape
 	flag.IntVar(&shape.large, "scale-large", 1000, "Pods of the large CloneSet on simulated nodes; 0 measures no scale")
 	flag.IntVar(&shape.several, "scale-several", 3, "CloneSets that share as many Pods and work at the same time")
@@ -86,6 +87,9 @@ func run(ctx context.Context, l limits, shape scaleShape) error {
 	if l.pods > 0 {
 		if err := b.budgets(ctx, kruise); err != nil {
 			return fmt.Errorf("budgets: %w", err)
+		}
+		if err := b.sidecars(ctx, kruise); err != nil {
+			return fmt.Errorf("sidecars: %w", err)
 		}
 	}
 	if shape.large == 0 {

@@ -43,8 +43,10 @@ func TestNamespacesOfPodReviews(t *testing.T) {
 	noBudgets := []string{"--set-string", "featureGates=PodUnavailableBudgetDeleteGate=false"}
 	updates := []string{"--set-string", `featureGates=PodUnavailableBudgetDeleteGate=false\,PodUnavailableBudgetUpdateGate=true`}
 	gates := []string{"--set-string", "featureGates=KruisePodReadinessGate=true"}
-	plain, budgets := labels.Set{"kubernetes.io/metadata.name": "shop"}, labels.Set{"policy.kruise.io/pod-unavailable-budgets": "true"}
-	required := labels.Set{"admission.kruise.io/pod-failure-policy": "Fail"}
+	unselected := labels.Set{"kubernetes.io/metadata.name": "shop", "apps.kruise.io/sidecarsets": "none"}
+	sidecars := labels.Set{"kubernetes.io/metadata.name": "shop"}
+	plain, budgets := unselected, labels.Merge(unselected, labels.Set{"policy.kruise.io/pod-unavailable-budgets": "true"})
+	required := labels.Merge(unselected, labels.Set{"admission.kruise.io/pod-failure-policy": "Fail"})
 	tests := map[string]struct {
 		args   []string
 		set    labels.Set
@@ -54,17 +56,21 @@ func TestNamespacesOfPodReviews(t *testing.T) {
 	}{
 		"no budget":                      {nil, plain, "owned.mpod.kb.io", admissionv1.Ignore, "owned"},
 		"no budget, required":            {nil, required, "required.owned.mpod.kb.io", admissionv1.Fail, "owned"},
-		"budgets":                        {nil, budgets, "mpod.kb.io", admissionv1.Ignore, "any"},
-		"budgets, required":              {nil, labels.Merge(budgets, required), "required.mpod.kb.io", admissionv1.Fail, "any"},
-		"another word than Fail":         {nil, labels.Set{"admission.kruise.io/pod-failure-policy": "fail"}, "owned.mpod.kb.io", admissionv1.Ignore, "owned"},
+		"sidecars":                       {nil, sidecars, "mpod.kb.io", admissionv1.Ignore, "any"},
+		"sidecars and budgets":           {nil, labels.Merge(budgets, labels.Set{"apps.kruise.io/sidecarsets": "other"}), "mpod.kb.io", admissionv1.Ignore, "any"},
+		"sidecars, no gate of budgets":   {noBudgets, sidecars, "mpod.kb.io", admissionv1.Ignore, "any"},
+		"sidecars, required":             {nil, labels.Set{"admission.kruise.io/pod-failure-policy": "Fail"}, "required.mpod.kb.io", admissionv1.Fail, "any"},
+		"budgets":                        {nil, budgets, "budgets.mpod.kb.io", admissionv1.Ignore, "any"},
+		"budgets, required":              {nil, labels.Merge(budgets, required), "required.budgets.mpod.kb.io", admissionv1.Fail, "any"},
+		"another word than Fail":         {nil, labels.Merge(unselected, labels.Set{"admission.kruise.io/pod-failure-policy": "fail"}), "owned.mpod.kb.io", admissionv1.Ignore, "owned"},
 		"ours":                           {nil, labels.Merge(budgets, labels.Set{"kubernetes.io/metadata.name": "kruise-system"}), none, "", ""},
 		"ours, by another name":          {[]string{"--set", "installation.namespace=mine"}, labels.Set{"kubernetes.io/metadata.name": "mine"}, none, "", ""},
 		"kube-system, even if required":  {nil, labels.Merge(required, labels.Set{"kubernetes.io/metadata.name": "kube-system"}), none, "", ""},
 		"of a control plane":             {nil, labels.Merge(budgets, labels.Set{"control-plane": "x"}), none, "", ""},
 		"nothing concerns Pods":          {off, labels.Merge(budgets, required), none, "", ""},
-		"without budgets":                {noBudgets, budgets, "mpod.kb.io", admissionv1.Ignore, "owned"},
-		"without budgets, required":      {noBudgets, required, "required.mpod.kb.io", admissionv1.Fail, "owned"},
-		"budgets of updates alone":       {updates, budgets, "mpod.kb.io", admissionv1.Ignore, "any"},
+		"without budgets":                {noBudgets, budgets, "owned.mpod.kb.io", admissionv1.Ignore, "owned"},
+		"without budgets, required":      {noBudgets, required, "required.owned.mpod.kb.io", admissionv1.Fail, "owned"},
+		"budgets of updates alone":       {updates, budgets, "budgets.mpod.kb.io", admissionv1.Ignore, "any"},
 		"a gate for all":                 {gates, plain, "mpod.kb.io", admissionv1.Ignore, "any"},
 		"a gate for all, with a budget":  {gates, budgets, "mpod.kb.io", admissionv1.Ignore, "any"},
 		"a gate for all, and it must be": {gates, required, "required.mpod.kb.io", admissionv1.Fail, "any"},

@@ -127,7 +127,7 @@ func TestLeastPrivilege(t *testing.T) {
 			// Users name revisions of SidecarSets, which the controllers have made.
 			revisions := slices.Equal(rule.Resources, []string{"controllerrevisions"})
 			for _, verb := range rule.Verbs {
-				read := revisions && (verb == "get" || verb == "list")
+				read := revisions && (verb == "get" || verb == "list" || verb == "watch")
 				assert.True(t, read || verb == "create" || len(rule.ResourceNames) > 0, "%s may %s every object of %v", name, verb, rule.Resources)
 			}
 		}

@@ -59,8 +59,8 @@ func installPolicy(t *testing.T, name string) {
 	})
 }
 
-// The controllers may patch every namespace, and the chart's policy leaves them one label of it.
-func TestManagerChangesOneLabelOfNamespaces(t *testing.T) {
+// The controllers may patch every namespace, and the chart's policy leaves them two labels of it.
+func TestManagerChangesTwoLabelsOfNamespaces(t *testing.T) {
 	installPolicy(t, "kruise-manager-namespaces")
 	name := newNamespace(t)
 	manager, err := kubernetes.NewForConfig(as(t, "kruise-manager"))
@@ -78,6 +78,9 @@ func TestManagerChangesOneLabelOfNamespaces(t *testing.T) {
 		`{"metadata":{"labels":{"policy.kruise.io/pod-unavailable-budgets":null}}}`:                 true,
 		`{"metadata":{"labels":{"policy.kruise.io/pod-unavailable-budgets":"no"}}}`:                 false,
 		`{"metadata":{"labels":{"policy.kruise.io/pod-unavailable-budgets":"true","b":"c"}}}`:       false,
+		`{"metadata":{"labels":{"apps.kruise.io/sidecarsets":"none"}}}`:                             true,
+		`{"metadata":{"labels":{"apps.kruise.io/sidecarsets":null}}}`:                               true,
+		`{"metadata":{"labels":{"apps.kruise.io/sidecarsets":"true"}}}`:                             false,
 		`{"metadata":{"labels":{"mine":null}}}`:                                                     false,
 		`{"metadata":{"labels":{"mine":"b"}}}`:                                                      false,
 		`{"metadata":{"annotations":{"mine":"b"}}}`:                                                 false,

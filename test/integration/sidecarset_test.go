@@ -65,6 +65,7 @@ func requireInvalid(t *testing.T, err error, wants ...string) {
 }
 
 // Two SidecarSets of the same Pods cannot add the same container, nor two volumes of one name.
+// Case sidecarset 27.
 func TestSidecarSetsDoNotClash(t *testing.T) {
 	namespace := newNamespace(t)
 	first := newSidecarSet(namespace, "first", "agent")
@@ -182,6 +183,7 @@ func TestAnnotationsForPodsNeedARule(t *testing.T) {
 }
 
 // New Pods get a revision only where it is stored.
+// Case sidecarset 22.
 func TestRevisionsForPodsMustExist(t *testing.T) {
 	namespace := newNamespace(t)
 	pinned := newSidecarSet(namespace, "pinned", "agent")

@@ -3,6 +3,7 @@ package app
 import (
 	"slices"
 
+	genericadmission "k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
@@ -53,6 +54,7 @@ func newAdmissionOptions(
 		ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
 		workloadtarget.PluginName, claimexpansion.PluginName, resourcequota.PluginName)
 	admission.DefaultOffPlugins.Insert(ownerreferences.PluginName)
-	admission.Decorators = append(admission.Decorators, reviewers)
+	// Reviews need the plugins themselves, without the wrappers of other decorators.
+	admission.Decorators = slices.Insert(admission.Decorators, 0, genericadmission.Decorator(reviewers))
 	return admission
 }

@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/utils/clock"
 
+	"kruise.io/kruise/pkg/admission/pod"
 	"kruise.io/kruise/pkg/admission/review"
 )
 
@@ -76,4 +78,20 @@ func TestReviewsAreThoseThatWebhooksAskFor(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Other decorators of the admission chain wrap plugins, and a wrapper does not patch. A route would then answer without a patch.
+func TestReviewsCallThePluginsThemselves(t *testing.T) {
+	options, err := NewOptions()
+	require.NoError(t, err)
+	options.Admission.Decorators.Decorate(pod.New(clock.RealClock{}), pod.PluginName)
+	for _, route := range reviews {
+		for _, name := range route.Plugins {
+			if plugin, found := options.Reviewers[name]; found {
+				_, patches := plugin.(review.Patcher)
+				assert.Equal(t, route.Mutates, patches, "%s of %s", name, route.Name)
+			}
+		}
+	}
+	assert.Contains(t, options.Reviewers, pod.PluginName)
 }

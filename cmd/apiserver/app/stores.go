@@ -6,11 +6,16 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 
 	"kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/apiserver"
+	"kruise.io/kruise/pkg/apiserver/effects"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 	"kruise.io/kruise/pkg/registry/policy"
@@ -19,12 +24,23 @@ import (
 // openStores gives admission plugins access to the store of this server. The server becomes ready when the caches
 // that the plugins requested have synced, because a budget that is not in the cache protects nothing. The caches sync
 // after the store is open. Until then each plugin follows its own rule for an outage.
-func openStores(config *apiserver.Config, kruise versioned.Interface) (*initializer.Stores, error) {
+func openStores(config *apiserver.Config, kruise versioned.Interface, host kubernetes.Interface, namespace string) (
+	_ *initializer.Stores, err error) {
 	budgets := policy.NewBudgets()
 	config.Backends.Budgets = budgets
-	informers := externalversions.NewSharedInformerFactory(kruise, 0)
+	ours := externalversions.NewSharedInformerFactory(kruise, 0)
+	revisions := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithNamespace(namespace),
+		informers.WithTweakListOptions(func(options *metav1.ListOptions) { options.LabelSelector = pub.SidecarSetNameKey }))
+	stored := revisions.Apps().V1().ControllerRevisions().Informer()
+	config.Effects, err = effects.New(ours.Apps().V1beta1().SidecarSets().Informer(),
+		config.Generic.SharedInformerFactory.Core().V1().Namespaces().Informer(), []string{metav1.NamespaceSystem, namespace})
+	if err != nil {
+		return nil, err
+	}
 	var synced atomic.Bool
-	err := config.Generic.AddPostStartHook("start-kruise-informers", func(context genericapiserver.PostStartHookContext) error {
+	err = config.Generic.AddPostStartHook("start-kruise-informers", func(context genericapiserver.PostStartHookContext) error {
+		// Only Pods that get a stored revision wait for these.
+		revisions.Start(context.Done())
 		// Do not block the hook, because the hook is part of /livez and the store may stay closed for a long time.
 		go func() {
 			select {
@@ -32,8 +48,8 @@ func openStores(config *apiserver.Config, kruise versioned.Interface) (*initiali
 			case <-context.Done():
 				return
 			}
-			informers.Start(context.Done())
-			for _, filled := range informers.WaitForCacheSync(context.Done()) {
+			ours.Start(context.Done())
+			for _, filled := range ours.WaitForCacheSync(context.Done()) {
 				if !filled {
 					return // The server stops.
 				}
@@ -51,5 +67,5 @@ func openStores(config *apiserver.Config, kruise versioned.Interface) (*initiali
 		}
 		return nil
 	}))
-	return &initializer.Stores{Informers: informers, Budgets: budgets, Check: config.Guard.Check}, nil
+	return &initializer.Stores{Informers: ours, Budgets: budgets, Check: config.Guard.Check, SidecarRevisions: stored}, nil
 }

@@ -24,6 +24,7 @@ import (
 
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/consistency"
+	"kruise.io/kruise/pkg/controller/sidecarset"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
 	"kruise.io/kruise/pkg/reconcile"
@@ -129,13 +130,15 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 		}
 	}
 	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx))
-	metrics, consistencyMetrics := reconcile.NewMetrics(), consistency.NewMetrics()
-	if err := errors.Join(metrics.Register(legacyregistry.Register), consistencyMetrics.Register(legacyregistry.Register)); err != nil {
+	metrics, consistencyMetrics, sidecars := reconcile.NewMetrics(), consistency.NewMetrics(), sidecarset.NewMetrics()
+	if err := errors.Join(metrics.Register(legacyregistry.Register), consistencyMetrics.Register(legacyregistry.Register),
+		sidecars.Register(legacyregistry.Register)); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	if c.leader, err = newLeaderMetric(legacyregistry.Register); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
+	o.sidecars = sidecars
 	c.caches = controller.NewCaches(kube, c.kruise, o.Namespace, resync)
 	c.deps = controller.Deps{
 		Kube: kube, Kruise: c.kruise,

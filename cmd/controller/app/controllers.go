@@ -14,6 +14,7 @@ import (
 	"kruise.io/kruise/pkg/controller/nodeimage"
 	"kruise.io/kruise/pkg/controller/podreadiness"
 	"kruise.io/kruise/pkg/controller/podunavailablebudget"
+	"kruise.io/kruise/pkg/controller/sidecarset"
 	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/reconcile"
 )
@@ -49,6 +50,9 @@ var controllers = []descriptor{
 			})
 		}},
 	{"imagelistpulljob", "ImageListPullJob", allOf(features.KruiseDaemon, features.ImagePullJobGate), alone(imagelistpulljob.New)},
+	{"sidecarset", "SidecarSet", nil, func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+		return sidecarset.New(deps, sidecarset.Options{Namespace: o.SystemNamespace, Metrics: o.sidecars})
+	}},
 }
 
 // starts reports whether the feature gates and CUSTOM_RESOURCE_ENABLE let the controller start.

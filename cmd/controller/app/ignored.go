@@ -24,7 +24,6 @@ var ignoredFlags = []struct{ name, value string }{
 	{"broadcastjob-workers", "3"},
 	{"advancedcronjob-workers", "3"},
 	{"uniteddeployment-workers", "3"},
-	{"sidecarset-workers", "3"},
 	{"resourcedistribution-workers", "3"},
 	{"workloadspread-workers", "3"},
 	{"persistentpodstate-workers", "3"},

@@ -12,6 +12,7 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller/sidecarset"
 	"kruise.io/kruise/pkg/features"
 )
 
@@ -36,6 +37,8 @@ type Options struct {
 	Workers                       map[string]*int
 	ScalingExcludePreparingDelete bool
 
+	// SystemNamespace is the namespace of the programs, which has the revisions of SidecarSets.
+	SystemNamespace string
 	// PullSecretsNamespace is the namespace of the copies of pull secrets.
 	PullSecretsNamespace   string
 	NodeImageCreationDelay time.Duration
@@ -46,6 +49,8 @@ type Options struct {
 	Features featuregate.MutableFeatureGate
 	Logging  *logsapi.LoggingConfiguration
 
+	// sidecars are the metrics of SidecarSets. They are nil until they are registered.
+	sidecars *sidecarset.Metrics
 	// ignored lists the given flags that have no effect.
 	ignored []string
 }
@@ -76,6 +81,7 @@ func NewOptions(getenv func(string) string) (*Options, error) {
 		},
 		BaseDelay: 5 * time.Millisecond, MaxDelay: 1000 * time.Second, QueueQPS: 10, BucketSize: 100,
 		ExpectationTimeout:     5 * time.Minute,
+		SystemNamespace:        namespace,
 		PullSecretsNamespace:   cmp.Or(getenv(pub.DaemonConfigNamespaceEnv), pub.DaemonConfigNamespace),
 		NodeImageCreationDelay: 30 * time.Second, NodeImageTagTTLSeconds: 300,
 		Workers: map[string]*int{}, Kinds: listed(legacyKinds), Features: gate, Logging: logsapi.NewLoggingConfiguration(),

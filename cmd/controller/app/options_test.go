@@ -63,7 +63,8 @@ func TestEveryFlagOfExistingManifestsIsAccepted(t *testing.T) {
 	assert.True(t, o.ScalingExcludePreparingDelete)
 	assert.Contains(t, o.ignored, "--allow-privileged")
 	assert.NotContains(t, o.ignored, "--cloneset-workers")
-	assert.Len(t, o.ignored, 21)
+	assert.NotContains(t, o.ignored, "--sidecarset-workers")
+	assert.Len(t, o.ignored, 20)
 }
 
 // Case configuration 2.
@@ -116,7 +117,7 @@ func TestPullControllersNeedTheNodeAgent(t *testing.T) {
 func TestOnlyNamedKindsHaveAController(t *testing.T) {
 	all := []string{
 		"cloneset-controller", "containerrecreaterequest-controller", "podreadiness-controller", "podunavailablebudget-controller",
-		"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller",
+		"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller", "sidecarset-controller",
 	}
 	for value, want := range map[string][]string{
 		"":                                    all,

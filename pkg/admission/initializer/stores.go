@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
@@ -25,6 +26,11 @@ type WantsBudgets interface {
 	SetBudgets(budgets Budgets)
 }
 
+// WantsSidecarRevisions is implemented by a plugin that reads the stored revisions of SidecarSets.
+type WantsSidecarRevisions interface {
+	SetSidecarRevisions(informer cache.SharedIndexInformer)
+}
+
 // WantsStoreCheck is implemented by a plugin that waits for Kruise caches. If the store is closed, the plugin need not wait.
 type WantsStoreCheck interface {
 	SetStoreCheck(check func() error)
@@ -34,6 +40,8 @@ type WantsStoreCheck interface {
 type Stores struct {
 	Informers externalversions.SharedInformerFactory
 	Budgets   Budgets
+	// SidecarRevisions has the ControllerRevisions of the system namespace.
+	SidecarRevisions cache.SharedIndexInformer
 	// Check returns nil if the store is open, else the reason why it is closed.
 	Check func() error
 }
@@ -47,6 +55,9 @@ func (s *Stores) Initialize(plugin admission.Interface) {
 	}
 	if wants, ok := plugin.(WantsBudgets); ok {
 		wants.SetBudgets(s.Budgets)
+	}
+	if wants, ok := plugin.(WantsSidecarRevisions); ok {
+		wants.SetSidecarRevisions(s.SidecarRevisions)
 	}
 	if wants, ok := plugin.(WantsStoreCheck); ok {
 		wants.SetStoreCheck(s.Check)

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	lru "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apiserver/pkg/admission"
@@ -45,19 +44,19 @@ func newBudget(clock clock.PassiveClock) *budget {
 	return &budget{above: lru.NewLRUExpireCacheWithClock(rememberedOwners, clock)}
 }
 
-func (b *budget) mutate(ctx context.Context, pod *corev1.Pod, _ admission.Attributes) error {
+func (b *budget) mutate(ctx context.Context, e *edit, _ admission.Attributes) error {
 	if !b.features.Enabled(features.PodUnavailableBudgetDeleteGate) && !b.features.Enabled(features.PodUnavailableBudgetUpdateGate) {
 		return nil
 	}
-	name, err := b.governing(ctx, pod)
+	name, err := b.governing(ctx, e.pod)
 	if err != nil {
 		return err
 	}
 	for _, key := range []string{pub.RelatedPubKey, pub.RelatedPubKeyNew} {
 		if name == "" {
-			delete(pod.Annotations, key)
+			e.unannotate(key)
 		} else {
-			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, name)
+			e.annotate(key, name)
 		}
 	}
 	return nil

@@ -2,13 +2,17 @@ package pod
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
 	genericinitializer "k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -26,35 +31,42 @@ import (
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 )
 
+// worldTime is the time in each world.
+var worldTime = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
 // world is a chain with its clients and caches.
 type world struct {
 	*Plugin
-	t     *testing.T
-	clock *clocktesting.FakePassiveClock
-	host  *fake.Clientset
+	t         *testing.T
+	clock     *clocktesting.FakePassiveClock
+	host      *fake.Clientset
+	informers informers.SharedInformerFactory
 }
 
 // newWorld creates a chain with objects of the host cluster and Kruise objects. Tests add budgets to the cache themselves.
 func newWorld(t *testing.T, gates string, host []runtime.Object, kruise ...runtime.Object) *world {
 	t.Helper()
-	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	clock := clocktesting.NewFakePassiveClock(worldTime)
 	w := &world{Plugin: New(clock), t: t, clock: clock, host: fake.NewClientset(host...)}
 	require.Error(t, w.ValidateInitialization())
 	gate, err := features.New("")
 	require.NoError(t, err)
 	require.NoError(t, gate.Set(gates))
 	client := kruisefake.NewClientset(kruise...)
+	w.informers = informers.NewSharedInformerFactory(w.host, 0)
+	kruiseInformers := externalversions.NewSharedInformerFactory(client, 0)
 	for _, i := range []admission.PluginInitializer{
-		genericinitializer.New(w.host, nil, nil, nil, nil, nil, nil, meta.NewDefaultRESTMapper(nil)),
+		genericinitializer.New(w.host, nil, w.informers, nil, nil, nil, nil, meta.NewDefaultRESTMapper(nil)),
 		&initializer.Initializer{
-			Kruise: client, Features: gate, Metadata: metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme()),
+			Kruise: client, Features: gate, Namespace: "kruise-system", Metadata: metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme()),
 		},
-		&initializer.Stores{Informers: externalversions.NewSharedInformerFactory(client, 0)},
+		&initializer.Stores{Informers: kruiseInformers, SidecarRevisions: w.informers.Apps().V1().ControllerRevisions().Informer()},
 	} {
 		i.Initialize(w.Plugin)
 	}
 	require.NoError(t, w.ValidateInitialization())
 	w.synced = func() bool { return true }
+	w.sidecars.revisions.synced = w.synced
 	return w
 }
 
@@ -63,14 +75,61 @@ func (w *world) attributes(pod *corev1.Pod) admission.Attributes {
 		corev1.SchemeGroupVersion.WithResource("pods"), "", admission.Create, &metav1.CreateOptions{}, false, nil)
 }
 
-// create runs the chain twice and checks that the second run changes nothing.
+// unknownFields are in every Pod that the tests send: fields of a newer server, which our types do not know.
+const unknownFields = `{"nextTop":[1],"metadata":{"nextMeta":{"a":1}},"spec":{"nextSpec":12345678901234567890}}`
+
+// create runs the chain as kube-apiserver does: it sends the Pod as JSON and applies the patch. It checks that the patch keeps
+// the fields that our types do not know, and that a second call changes nothing.
 func (w *world) create(pod *corev1.Pod) *corev1.Pod {
 	w.t.Helper()
-	require.NoError(w.t, w.Admit(w.t.Context(), w.attributes(pod), nil))
-	again := pod.DeepCopy()
-	require.NoError(w.t, w.Admit(w.t.Context(), w.attributes(again), nil))
-	assert.Equal(w.t, pod, again, "called twice")
+	created, err := w.tryCreate(pod)
+	require.NoError(w.t, err)
+	return created
+}
+
+func (w *world) tryCreate(pod *corev1.Pod) (*corev1.Pod, error) {
+	w.t.Helper()
+	raw, err := json.Marshal(pod)
+	require.NoError(w.t, err)
+	raw, err = jsonpatch.MergePatch(raw, []byte(unknownFields))
+	require.NoError(w.t, err)
+	raw, err = w.patched(raw)
+	if err != nil {
+		return nil, err
+	}
+	again, err := w.patched(raw)
+	require.NoError(w.t, err)
+	assert.JSONEq(w.t, string(raw), string(again), "called twice")
+	assert.Contains(w.t, string(raw), `"nextTop":[1]`)
+	assert.Contains(w.t, string(raw), `"nextMeta":{"a":1}`)
+	assert.Contains(w.t, string(raw), `"nextSpec":12345678901234567890`)
+	return decodePod(w.t, raw), nil
+}
+
+func decodePod(t *testing.T, raw []byte) *corev1.Pod {
+	t.Helper()
+	pod := &corev1.Pod{}
+	require.NoError(t, json.Unmarshal(raw, pod))
 	return pod
+}
+
+// patched returns the JSON of the Pod with the patch of the chain.
+func (w *world) patched(raw []byte) ([]byte, error) {
+	w.t.Helper()
+	pod := decodePod(w.t, raw)
+	before := pod.DeepCopy()
+	operations, err := w.Patch(w.t.Context(), w.attributes(pod))
+	assert.Equal(w.t, before, pod, "the Pod that was sent does not change")
+	if err != nil || len(operations) == 0 {
+		return raw, err
+	}
+	text, err := json.Marshal(operations)
+	require.NoError(w.t, err)
+	patch, err := jsonpatch.DecodePatch(text)
+	require.NoError(w.t, err)
+	applied, err := patch.Apply(raw)
+	require.NoError(w.t, err, "%s", text)
+	return applied, nil
 }
 
 func newPod(edits ...func(*corev1.Pod)) *corev1.Pod {
@@ -90,7 +149,7 @@ func ownedBy(apiVersion, kind, name, uid string) func(*corev1.Pod) {
 	}
 }
 
-// TestTheOrder checks the specified order: 1 readiness gate, 5 budget.
+// TestTheOrder checks the specified order: 1 readiness gate, 3 sidecars, 5 budget.
 // Case pod-admission 7.
 func TestTheOrder(t *testing.T) {
 	w := newWorld(t, "", nil)
@@ -98,13 +157,14 @@ func TestTheOrder(t *testing.T) {
 	for _, m := range w.mutators {
 		names = append(names, m.name)
 	}
-	assert.Equal(t, []string{"readiness gate", "budget"}, names)
+	assert.Equal(t, []string{"readiness gate", "sidecars", "budget"}, names)
 }
 
 func add(key string, err error, optional bool) mutator {
-	return mutator{name: key, optional: optional, mutate: func(_ context.Context, pod *corev1.Pod, _ admission.Attributes) error {
-		seen := pod.Annotations["seen"]
-		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, "seen", seen+key)
+	return mutator{name: key, optional: optional, mutate: func(_ context.Context, e *edit, _ admission.Attributes) error {
+		if seen := e.pod.Annotations["seen"]; !strings.Contains(seen, key) {
+			e.annotate("seen", seen+key)
+		}
 		return err
 	}}
 }
@@ -128,13 +188,13 @@ func TestPodGetsAllChangesOrNone(t *testing.T) {
 			w := newWorld(t, "", nil)
 			w.mutators, w.synced = test.chain, func() bool { return test.synced }
 			pod := newPod()
-			err := w.Admit(t.Context(), w.attributes(pod), nil)
 			if test.err != nil {
+				operations, err := w.Patch(t.Context(), w.attributes(pod))
 				assert.Equal(t, apierrors.ReasonForError(test.err), apierrors.ReasonForError(err))
-				assert.Equal(t, newPod(), pod)
+				assert.Empty(t, operations)
 				return
 			}
-			require.NoError(t, err)
+			pod = w.create(pod)
 			assert.Equal(t, test.want, pod.Annotations["seen"])
 		})
 	}
@@ -166,10 +226,9 @@ func TestOnlyCreationsOfPods(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, test.gates, nil)
 			w.mutators = []mutator{add("a", nil, false)}
-			require.NoError(t, w.Admit(t.Context(), test.asked, nil))
-			if pod, ok := test.asked.GetObject().(*corev1.Pod); ok {
-				assert.Equal(t, test.want, pod.Annotations["seen"] == "a")
-			}
+			operations, err := w.Patch(t.Context(), test.asked)
+			require.NoError(t, err)
+			assert.Equal(t, test.want, len(operations) > 0)
 		})
 	}
 	w := newWorld(t, "", nil)
@@ -182,12 +241,12 @@ func TestOnlyCreationsOfPods(t *testing.T) {
 func TestTheNamespaceIsThatOfTheRequest(t *testing.T) {
 	w := newWorld(t, "", nil)
 	var seen string
-	w.mutators = []mutator{{mutate: func(_ context.Context, pod *corev1.Pod, _ admission.Attributes) error {
-		seen = pod.Namespace
+	w.mutators = []mutator{{mutate: func(_ context.Context, e *edit, _ admission.Attributes) error {
+		seen = e.pod.Namespace
 		return nil
 	}}}
 	pod := newPod(func(p *corev1.Pod) { p.Namespace = "" })
-	w.create(pod)
+	pod = w.create(pod)
 	assert.Equal(t, "ns", seen)
 	assert.Empty(t, pod.Namespace)
 }
@@ -200,5 +259,5 @@ func TestUnaffectedPodKeepsItsEnvironment(t *testing.T) {
 		pod.Spec.InitContainers = []corev1.Container{{Name: "init", Env: env}}
 	})
 	want := pod.DeepCopy()
-	assert.Equal(t, want, newWorld(t, "", nil).create(pod))
+	assert.True(t, apiequality.Semantic.DeepEqual(want, newWorld(t, "", nil).create(pod)))
 }

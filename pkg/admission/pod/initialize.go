@@ -7,44 +7,74 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	genericinitializer "k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/admission/review"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
 // Plugin runs the chain as an admission plugin.
 type Plugin struct {
 	*admission.Handler
 	initializer.Features
+	initializer.OwnNamespace
 	budget   *budget
+	sidecars *sidecars
 	synced   func() bool
 	mutators []mutator
 }
 
 var (
-	_ admission.MutationInterface                   = &Plugin{}
-	_ admission.InitializationValidator             = &Plugin{}
-	_ genericinitializer.WantsExternalKubeClientSet = &Plugin{}
-	_ genericinitializer.WantsRESTMapper            = &Plugin{}
-	_ initializer.WantsKruiseClientSet              = &Plugin{}
-	_ initializer.WantsKruiseFeatures               = &Plugin{}
-	_ initializer.WantsKruiseInformers              = &Plugin{}
-	_ initializer.WantsMetadataClient               = &Plugin{}
-	_ initializer.WantsReviewClients                = &Plugin{}
+	_ review.Patcher                                      = &Plugin{}
+	_ admission.InitializationValidator                   = &Plugin{}
+	_ genericinitializer.WantsExternalKubeInformerFactory = &Plugin{}
+	_ genericinitializer.WantsExternalKubeClientSet       = &Plugin{}
+	_ genericinitializer.WantsRESTMapper                  = &Plugin{}
+	_ initializer.WantsKruiseClientSet                    = &Plugin{}
+	_ initializer.WantsKruiseFeatures                     = &Plugin{}
+	_ initializer.WantsKruiseInformers                    = &Plugin{}
+	_ initializer.WantsMetadataClient                     = &Plugin{}
+	_ initializer.WantsReviewClients                      = &Plugin{}
+	_ initializer.WantsOwnNamespace                       = &Plugin{}
+	_ initializer.WantsSidecarRevisions                   = &Plugin{}
 )
 
 // New returns a plugin. Initializers set its dependencies.
 func New(clock clock.PassiveClock) *Plugin {
-	return &Plugin{Handler: admission.NewHandler(admission.Create), budget: newBudget(clock)}
+	return &Plugin{Handler: admission.NewHandler(admission.Create), budget: newBudget(clock), sidecars: newSidecars(clock)}
 }
 
 // SetExternalKubeClientSet sets the client of the host cluster.
-func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) { p.budget.owners.Host = client }
+func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) {
+	p.budget.owners.Host, p.sidecars.host = client, client
+}
+
+// SetExternalKubeInformerFactory sets the cache of namespaces.
+func (p *Plugin) SetExternalKubeInformerFactory(factory informers.SharedInformerFactory) {
+	namespaces := factory.Core().V1().Namespaces()
+	p.sidecars.namespaces = namespaces.Lister()
+	p.also(namespaces.Informer().HasSynced)
+}
+
+// SetSidecarRevisions sets the cache of the stored revisions of SidecarSets. Only Pods that get such a revision wait for it.
+func (p *Plugin) SetSidecarRevisions(informer cache.SharedIndexInformer) {
+	utilruntime.Must(informer.AddIndexers(cache.Indexers{revisionIndex: revisionsOf}))
+	p.sidecars.revisions.known, p.sidecars.revisions.synced = informer.GetIndexer(), informer.HasSynced
+}
+
+// also adds a cache that new Pods need.
+func (p *Plugin) also(synced func() bool) {
+	before := p.synced
+	p.synced = func() bool { return (before == nil || before()) && synced() }
+}
 
 // SetRESTMapper sets the mapper for kinds of the host cluster.
 func (p *Plugin) SetRESTMapper(mapper meta.RESTMapper) { p.budget.owners.Mapper = mapper }
@@ -57,7 +87,7 @@ func (p *Plugin) SetMetadataClient(client metadata.Interface) { p.budget.owners.
 
 // SetReviewClients sets the clients that read owners of Pods, in place of the shared ones.
 func (p *Plugin) SetReviewClients(host kubernetes.Interface, metadata metadata.Interface) {
-	p.budget.owners.Host, p.budget.owners.Metadata = host, metadata
+	p.budget.owners.Host, p.budget.owners.Metadata, p.sidecars.host = host, metadata, host
 }
 
 // SetKruiseInformers sets the caches that mutators read.
@@ -65,16 +95,21 @@ func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFacto
 	budgets := factory.Policy().V1beta1().PodUnavailableBudgets().Informer()
 	utilruntime.Must(disruption.Index(budgets))
 	p.budget.known = budgets.GetIndexer()
-	p.synced = budgets.HasSynced
+	p.also(budgets.HasSynced)
+	sets := factory.Apps().V1beta1().SidecarSets().Informer()
+	utilruntime.Must(sets.AddIndexers(sidecar.Indexers()))
+	p.sidecars.sets = sets.GetIndexer()
+	p.also(sets.HasSynced)
 }
 
 // ValidateInitialization returns an error if a dependency is missing, and builds the chain. It is called once, after all initializers.
 func (p *Plugin) ValidateInitialization() error {
-	if p.Gate == nil || p.synced == nil || !p.budget.owners.Complete() {
-		return errors.New(PluginName + " needs clients for the host cluster and the Kruise API, caches of Kruise kinds, and the feature " +
-			"gates")
+	if p.Gate == nil || p.Namespace == "" || p.budget.known == nil || p.sidecars.namespaces == nil || p.sidecars.revisions.known == nil ||
+		!p.budget.owners.Complete() {
+		return errors.New(PluginName + " needs clients for the host cluster and the Kruise API, caches of both, the feature gates, and the " +
+			"system namespace")
 	}
-	p.budget.features = p.Gate
+	p.budget.features, p.sidecars.features, p.sidecars.revisions.namespace = p.Gate, p.Gate, p.Namespace
 	p.mutators = p.chain()
 	return nil
 }

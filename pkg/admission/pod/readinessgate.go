@@ -21,11 +21,10 @@ type readinessGate struct {
 	features featuregate.FeatureGate
 }
 
-func (r readinessGate) mutate(_ context.Context, pod *corev1.Pod, _ admission.Attributes) error {
-	if readiness.Gated(pod) || !r.features.Enabled(features.KruisePodReadinessGate) && !ours(pod) {
-		return nil
+func (r readinessGate) mutate(_ context.Context, e *edit, _ admission.Attributes) error {
+	if !readiness.Gated(e.pod) && (r.features.Enabled(features.KruisePodReadinessGate) || ours(e.pod)) {
+		e.addGate(corev1.PodReadinessGate{ConditionType: pub.KruisePodReadyConditionType})
 	}
-	pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: pub.KruisePodReadyConditionType})
 	return nil
 }
 

@@ -1,48 +1,35 @@
 package review
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 
-	"gomodules.xyz/jsonpatch/v2"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
 )
 
-// patch returns the JSON patch that applies to raw the change from before to after, or nil if nothing changed. raw
-// may come from a newer server and contain fields that our types do not know. The patch keeps those fields, and keeps
-// each one with its own list element.
-func patch(raw []byte, before, after runtime.Object) ([]byte, error) {
-	old, err := json.Marshal(before)
-	if err != nil {
-		return nil, fmt.Errorf("encode the object: %w", err)
-	}
-	changed, err := json.Marshal(after)
-	if err != nil {
-		return nil, fmt.Errorf("encode the changed object: %w", err)
-	}
-	if bytes.Equal(old, changed) {
-		return nil, nil
-	}
-	var trees [3]any
-	for i, data := range [][]byte{raw, old, changed} {
-		// UseNumber keeps the notation of numbers.
-		decoder := json.NewDecoder(bytes.NewReader(data))
-		decoder.UseNumber()
-		if err := decoder.Decode(&trees[i]); err != nil {
-			return nil, fmt.Errorf("read the object: %w", err)
-		}
-	}
-	merged, err := json.Marshal(merge(trees[0], trees[1], trees[2]))
-	if err != nil {
-		return nil, fmt.Errorf("encode the merged object: %w", err)
-	}
-	operations, err := jsonpatch.CreatePatch(raw, merged)
-	if err != nil {
-		return nil, fmt.Errorf("compare the objects: %w", err)
-	}
+// Operation is one operation of a JSON patch.
+type Operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// Patcher is a plugin that changes objects of the host cluster. It writes the operations itself: they touch only the fields that
+// the plugin changes, so fields of a newer server that our types do not know stay as they are.
+type Patcher interface {
+	// Patch returns the operations that change the object of the attributes, or none.
+	Patch(ctx context.Context, attributes admission.Attributes) ([]Operation, error)
+}
+
+// encode returns the JSON patch, or nil if there are no operations.
+func encode(operations []Operation) ([]byte, error) {
 	if len(operations) == 0 {
 		return nil, nil
 	}
-	return json.Marshal(operations)
+	text, err := json.Marshal(operations)
+	if err != nil {
+		return nil, fmt.Errorf("encode the patch: %w", err)
+	}
+	return text, nil
 }

@@ -29,7 +29,7 @@ type Route struct {
 	Operations []admission.Operation
 	// Plugins lists the plugins to call, by name and in this order. A disabled plugin is skipped.
 	Plugins []string
-	// Mutates makes the plugins change the object. The answer is then a patch, and validation does not run.
+	// Mutates asks the plugins for a patch, see Patcher. Validation does not run.
 	Mutates bool
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/metrics"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
@@ -24,7 +26,7 @@ func Storage(routes []Route, plugins Plugins) map[string]rest.Storage {
 		served := &reviewREST{route: route}
 		for _, name := range route.Plugins {
 			if plugin, enabled := plugins[name]; enabled {
-				served.plugins = append(served.plugins, plugin)
+				served.plugins = append(served.plugins, named{plugin, name})
 			}
 		}
 		storage[route.Name] = served
@@ -35,7 +37,21 @@ func Storage(routes []Route, plugins Plugins) map[string]rest.Storage {
 // reviewREST serves the reviews of one route.
 type reviewREST struct {
 	route   Route
-	plugins []admission.Interface
+	plugins []named
+}
+
+// named is a plugin with its name in metrics.
+type named struct {
+	admission.Interface
+	name string
+}
+
+// observe counts a call of the plugin as the admission chain would.
+func (n *named) observe(ctx context.Context, attributes admission.Attributes, step string, call func() error) error {
+	start := time.Now()
+	err := call()
+	metrics.Metrics.ObserveAdmissionController(ctx, time.Since(start), err != nil, attributes, step, n.name)
+	return err
 }
 
 var (
@@ -85,7 +101,7 @@ func (r *reviewREST) Create(
 	judge := r.validate
 	if r.route.Mutates {
 		judge = func(ctx context.Context, attributes admission.Attributes) error {
-			return r.mutate(ctx, attributes, request.Object.Raw, response)
+			return r.mutate(ctx, attributes, response)
 		}
 	}
 	if err := judge(ctx, attributes); err != nil {
@@ -104,25 +120,28 @@ func refuses(err error) bool {
 	return errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError
 }
 
-// mutate runs the mutating plugins one after the other. The answer contains all changes, or none after an error.
-func (r *reviewREST) mutate(
-	ctx context.Context, attributes admission.Attributes, raw []byte, response *admissionv1.AdmissionResponse,
-) error {
-	object := attributes.GetObject()
-	if object == nil {
+// mutate answers with the operations of the plugins that patch. After an error, there is no patch.
+func (r *reviewREST) mutate(ctx context.Context, attributes admission.Attributes, response *admissionv1.AdmissionResponse) error {
+	if attributes.GetObject() == nil {
 		return apierrors.NewBadRequest("request.object: must be set")
 	}
-	before := object.DeepCopyObject()
-	for _, plugin := range r.plugins {
-		mutator, ok := plugin.(admission.MutationInterface)
+	var operations []Operation
+	for i := range r.plugins {
+		plugin := &r.plugins[i]
+		patcher, ok := plugin.Interface.(Patcher)
 		if !ok || !plugin.Handles(attributes.GetOperation()) {
 			continue
 		}
-		if err := mutator.Admit(ctx, attributes, interfaces); err != nil {
+		err := plugin.observe(ctx, attributes, "admit", func() error {
+			added, err := patcher.Patch(ctx, attributes)
+			operations = append(operations, added...)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
-	changes, err := patch(raw, before, object)
+	changes, err := encode(operations)
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
@@ -134,12 +153,14 @@ func (r *reviewREST) mutate(
 
 // validate runs the plugins one after the other until one refuses.
 func (r *reviewREST) validate(ctx context.Context, attributes admission.Attributes) error {
-	for _, plugin := range r.plugins {
-		validator, ok := plugin.(admission.ValidationInterface)
+	for i := range r.plugins {
+		plugin := &r.plugins[i]
+		validator, ok := plugin.Interface.(admission.ValidationInterface)
 		if !ok || !plugin.Handles(attributes.GetOperation()) {
 			continue
 		}
-		if err := validator.Validate(ctx, attributes, interfaces); err != nil {
+		err := plugin.observe(ctx, attributes, "validate", func() error { return validator.Validate(ctx, attributes, interfaces) })
+		if err != nil {
 			return err
 		}
 	}

@@ -215,16 +215,16 @@ type annotator struct {
 	err error
 }
 
-func (a *annotator) Admit(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+func (a *annotator) Patch(ctx context.Context, attributes admission.Attributes) ([]Operation, error) {
 	pod, ok := attributes.GetObject().(*corev1.Pod)
 	if !ok {
-		return errors.New("no Pod")
-	}
-	if a.key != "" {
-		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, a.key, "yes")
+		return nil, errors.New("no Pod")
 	}
 	warning.AddWarning(ctx, "", "mind the step")
-	return a.err
+	if a.key == "" || pod.Annotations[a.key] == "yes" {
+		return nil, a.err
+	}
+	return []Operation{{Op: "add", Path: "/metadata/annotations/" + a.key, Value: "yes"}}, a.err
 }
 
 // mutation sends a review to a route that changes Pods.
@@ -263,8 +263,8 @@ func TestMutatingRouteAnswersWithPatch(t *testing.T) {
 		failed        string
 	}{
 		"one after the other": {
-			first: &annotator{handler, "a", nil}, second: &annotator{handler, "b/c", nil},
-			patch: `[{"op":"add","path":"/metadata/annotations","value":{"a":"yes","b/c":"yes"}}]`,
+			first: &annotator{handler, "a", nil}, second: &annotator{handler, "b", nil},
+			patch: `[{"op":"add","path":"/metadata/annotations/a","value":"yes"},{"op":"add","path":"/metadata/annotations/b","value":"yes"}]`,
 		},
 		"nothing":                      {first: &annotator{handler, "", nil}, second: &annotator{handler, "", nil}},
 		"a second call":                {first: &annotator{handler, "a", nil}, raw: `{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"a":"yes"},"next":1}}`},

@@ -54,4 +54,5 @@ type SidecarSetStatus struct {
 	UpdatedReadyPods   int32
 	LatestRevision     string
 	CollisionCount     *int32
+	UninjectedPods     int32
 }

@@ -12,6 +12,22 @@ const (
 	SidecarSetHashKey = "kruise.io/sidecarset-hash"
 	// SidecarSetHashWithoutImageKey is the same hash of the containers without their images.
 	SidecarSetHashWithoutImageKey = "kruise.io/sidecarset-hash-without-image"
+	// SidecarSetWorkingContainersKey, an annotation, contains as JSON which of the two
+	// containers of each hot upgrade works.
+	SidecarSetWorkingContainersKey = "kruise.io/sidecarset-working-hotupgrade-container"
+	// SidecarSetVersionKeyPrefix and SidecarSetVersionAltKeyPrefix, followed by the name of
+	// a container, are annotations with the version of the container and of the other
+	// container of its hot upgrade.
+	SidecarSetVersionKeyPrefix    = "version.sidecarset.kruise.io/"
+	SidecarSetVersionAltKeyPrefix = "versionalt.sidecarset.kruise.io/"
+	// SidecarSetInjectsSinceKey, an annotation, is the time since which a SidecarSet is
+	// injected into all new Pods that it selects now.
+	SidecarSetInjectsSinceKey = "apps.kruise.io/sidecarset-injects-since"
+	// SidecarSetNamespaceKey, a label, is "none" on each namespace whose Pods no SidecarSet
+	// selects. The admission webhook for new Pods skips these namespaces.
+	SidecarSetNamespaceKey = "apps.kruise.io/sidecarsets"
+	// SidecarSetNamespaceNone is the only value of SidecarSetNamespaceKey.
+	SidecarSetNamespaceNone = "none"
 	// SidecarSetCanaryKey, an annotation, makes a SidecarSet the canary of another when "true".
 	SidecarSetCanaryKey = "apps.kruise.io/sidecarset-canary"
 	// SidecarSetBaseKey, an annotation, names the SidecarSet that a canary replaces.
@@ -31,6 +47,10 @@ const (
 const (
 	// SidecarSetUpgradableConditionType is False when a SidecarSet cannot upgrade the Pod in place.
 	SidecarSetUpgradableConditionType = "SidecarSetUpgradable"
+	// SidecarSetUpdateImmutableField is the reason of that condition while it is False.
+	SidecarSetUpdateImmutableField = "UpdateImmutableField"
+	// SidecarSetAllUpgradable is the reason of that condition while it is True.
+	SidecarSetAllUpgradable = "AllSidecarsetUpgradable"
 	// SidecarTerminatedConditionType is True when the sidecars of a finished job were
 	// stopped.
 	SidecarTerminatedConditionType = "SidecarTerminated"

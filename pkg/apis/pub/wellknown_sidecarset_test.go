@@ -11,17 +11,25 @@ import (
 // Stored objects and running Pods contain these names, so they must not change.
 func TestWellKnownNamesOfSidecars(t *testing.T) {
 	for want, got := range map[string]string{
-		"apps.kruise.io/sidecarset-custom-version":   pub.SidecarSetCustomVersionKey,
-		"kruise.io/sidecarset-name":                  pub.SidecarSetNameKey,
-		"kruise.io/sidecarset-hash":                  pub.SidecarSetHashKey,
-		"kruise.io/sidecarset-hash-without-image":    pub.SidecarSetHashWithoutImageKey,
-		"apps.kruise.io/sidecarset-canary":           pub.SidecarSetCanaryKey,
-		"apps.kruise.io/sidecarset-base":             pub.SidecarSetBaseKey,
-		"apps.kruise.io/ephemeralcontainers-cleanup": pub.EphemeralContainersCleanupFinalizer,
-		"kruise.io/node-pod-probe-cleanup":           pub.NodePodProbeCleanupFinalizer,
-		"SidecarSetUpgradable":                       pub.SidecarSetUpgradableConditionType,
-		"SidecarTerminated":                          pub.SidecarTerminatedConditionType,
-		"KRUISE_EJOB_ID":                             pub.EphemeralJobIDEnv,
+		"apps.kruise.io/sidecarset-custom-version":          pub.SidecarSetCustomVersionKey,
+		"kruise.io/sidecarset-name":                         pub.SidecarSetNameKey,
+		"kruise.io/sidecarset-hash":                         pub.SidecarSetHashKey,
+		"kruise.io/sidecarset-hash-without-image":           pub.SidecarSetHashWithoutImageKey,
+		"apps.kruise.io/sidecarset-canary":                  pub.SidecarSetCanaryKey,
+		"apps.kruise.io/sidecarset-base":                    pub.SidecarSetBaseKey,
+		"apps.kruise.io/sidecarset-injects-since":           pub.SidecarSetInjectsSinceKey,
+		"apps.kruise.io/sidecarsets":                        pub.SidecarSetNamespaceKey,
+		"none":                                              pub.SidecarSetNamespaceNone,
+		"kruise.io/sidecarset-working-hotupgrade-container": pub.SidecarSetWorkingContainersKey,
+		"version.sidecarset.kruise.io/":                     pub.SidecarSetVersionKeyPrefix,
+		"versionalt.sidecarset.kruise.io/":                  pub.SidecarSetVersionAltKeyPrefix,
+		"UpdateImmutableField":                              pub.SidecarSetUpdateImmutableField,
+		"AllSidecarsetUpgradable":                           pub.SidecarSetAllUpgradable,
+		"apps.kruise.io/ephemeralcontainers-cleanup":        pub.EphemeralContainersCleanupFinalizer,
+		"kruise.io/node-pod-probe-cleanup":                  pub.NodePodProbeCleanupFinalizer,
+		"SidecarSetUpgradable":                              pub.SidecarSetUpgradableConditionType,
+		"SidecarTerminated":                                 pub.SidecarTerminatedConditionType,
+		"KRUISE_EJOB_ID":                                    pub.EphemeralJobIDEnv,
 	} {
 		require.Equal(t, want, got)
 	}

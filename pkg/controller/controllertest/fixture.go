@@ -60,16 +60,12 @@ type cached struct {
 	gvr     schema.GroupVersionResource
 	kind    string
 	indexer cache.Indexer
+	// namespace is the only namespace that the cache watches, or "".
+	namespace string
 }
 
-// namespace returns the only namespace that the cache watches, or "". Secrets are only cached in one namespace, because no
-// controller may cache the Secrets of users.
-func (c *cached) namespace() string {
-	if c.kind == "Secret" {
-		return pub.DaemonConfigNamespace
-	}
-	return ""
-}
+// SystemNamespace is the namespace of the programs.
+const SystemNamespace = "kruise-system"
 
 // New returns a fixture with the objects in it. gates is a value of the feature gates flag. Observe fills the caches.
 func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
@@ -96,11 +92,14 @@ func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 
 // observed returns the caches that Observe fills: the workload kinds, and everything else that controllers read.
 func (f *Fixture) observed(deps controller.Deps) (all []cached) {
+	kubeIn := func(namespace string, gv schema.GroupVersion, resource, kind string, informer controller.Informer) {
+		all = append(all, cached{f.Kube.Tracker(), gv.WithResource(resource), kind, informer.Informer().GetIndexer(), namespace})
+	}
 	kube := func(gv schema.GroupVersion, resource, kind string, informer controller.Informer) {
-		all = append(all, cached{f.Kube.Tracker(), gv.WithResource(resource), kind, informer.Informer().GetIndexer()})
+		kubeIn("", gv, resource, kind, informer)
 	}
 	ours := func(gv schema.GroupVersion, resource, kind string, informer controller.Informer) {
-		all = append(all, cached{f.Kruise.Tracker(), gv.WithResource(resource), kind, informer.Informer().GetIndexer()})
+		all = append(all, cached{f.Kruise.Tracker(), gv.WithResource(resource), kind, informer.Informer().GetIndexer(), ""})
 	}
 	for kind, informer := range controller.Workloads(deps, func(*kinds.Kind) bool { return true }) {
 		resource, add := kinds.Of(kind).Resource, kube
@@ -114,8 +113,13 @@ func (f *Fixture) observed(deps controller.Deps) (all []cached) {
 	kube(corev1.SchemeGroupVersion, "persistentvolumeclaims", "PersistentVolumeClaim", core.PersistentVolumeClaims())
 	kube(corev1.SchemeGroupVersion, "nodes", "Node", core.Nodes())
 	kube(corev1.SchemeGroupVersion, "namespaces", "Namespace", core.Namespaces())
-	kube(corev1.SchemeGroupVersion, "secrets", "Secret", deps.KubeInformers.InNamespace(pub.DaemonConfigNamespace).Core().V1().Secrets())
+	// Secrets are only cached in one namespace, because no controller may cache the Secrets of users.
+	kubeIn(pub.DaemonConfigNamespace, corev1.SchemeGroupVersion, "secrets", "Secret",
+		deps.KubeInformers.InNamespace(pub.DaemonConfigNamespace).Core().V1().Secrets())
 	kube(appsv1.SchemeGroupVersion, "controllerrevisions", "ControllerRevision", deps.KubeInformers.Apps().V1().ControllerRevisions())
+	kubeIn(SystemNamespace, appsv1.SchemeGroupVersion, "controllerrevisions", "ControllerRevision",
+		deps.KubeInformers.InNamespace(SystemNamespace).Apps().V1().ControllerRevisions())
+	ours(v1beta1.SchemeGroupVersion, "sidecarsets", "SidecarSet", apps.SidecarSets())
 	ours(v1beta1.SchemeGroupVersion, "containerrecreaterequests", "ContainerRecreateRequest", apps.ContainerRecreateRequests())
 	ours(v1beta1.SchemeGroupVersion, "nodeimages", "NodeImage", apps.NodeImages())
 	ours(v1beta1.SchemeGroupVersion, "imagepulljobs", "ImagePullJob", apps.ImagePullJobs())
@@ -164,7 +168,7 @@ func (f *Fixture) Add(objects ...runtime.Object) {
 func (f *Fixture) Observe() {
 	f.t.Helper()
 	for _, c := range f.caches {
-		list, err := c.tracker.List(c.gvr, c.gvr.GroupVersion().WithKind(c.kind), c.namespace())
+		list, err := c.tracker.List(c.gvr, c.gvr.GroupVersion().WithKind(c.kind), c.namespace)
 		require.NoError(f.t, err)
 		items, err := meta.ExtractList(list)
 		require.NoError(f.t, err)

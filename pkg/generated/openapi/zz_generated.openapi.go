@@ -27301,6 +27301,13 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetStatus(ref common.ReferenceCallback
 							Format:      "int32",
 						},
 					},
+					"uninjectedPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "uninjectedPods is the number of Pods that the SidecarSet selects and that were created without its containers, because admission was not available. Recreate them to inject the containers.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
 				},
 				Required: []string{"matchedPods", "updatedPods", "readyPods"},
 			},
@@ -34679,6 +34686,13 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetStatus(ref common.ReferenceCallback)
 					"collisionCount": {
 						SchemaProps: spec.SchemaProps{
 							Description: "collisionCount is the number of collisions of revision names. The controller uses it to create a unique name.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"uninjectedPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "uninjectedPods is the number of Pods that the SidecarSet selects and that were created without its containers, because admission was not available. Recreate them to inject the containers.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},

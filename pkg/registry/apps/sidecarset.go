@@ -1,26 +1,36 @@
 package apps
 
 import (
+	"maps"
+	"time"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/install"
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func sidecarSet() rest.AnyKind {
+func sidecarSet(clock clock.PassiveClock) rest.AnyKind {
 	type set = apps.SidecarSet
 	return &rest.Kind[*set]{
 		Plural: "sidecarsets", Singular: "sidecarset", ClusterScoped: true,
-		Exclusive: true, // Two SidecarSets must not add the same container to a Pod.
-		Stored:    v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
+		Controlled: true,
+		Exclusive:  true, // Two SidecarSets must not add the same container to a Pod.
+		Stored:     v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *set { return &set{} }, NewList: func() runtime.Object { return &apps.SidecarSetList{} },
 		Spec: func(c *set) any { return &c.Spec }, Status: func(c *set) any { return &c.Status },
-		Default:  install.DefaultSidecarSet,
+		Default: func(c, old *set) {
+			install.DefaultSidecarSet(c, old)
+			recordInjection(c, old, clock.Now())
+		},
 		Validate: validation.ValidateSidecarSet, ValidateUpdate: validation.ValidateSidecarSetUpdate,
 		ValidateStatus: validation.ValidateSidecarSetStatusUpdate, ErrorsIn: validation.SidecarSetErrorsIn,
 		Columns: []rest.Column[*set]{
@@ -30,4 +40,24 @@ func sidecarSet() rest.AnyKind {
 			rest.Age[*set](),
 		},
 	}
+}
+
+// recordInjection writes since when all new Pods that the SidecarSet selects get its containers. Pods that are younger and lack
+// them were created while admission was not available. An annotation of the user is replaced.
+func recordInjection(set, old *apps.SidecarSet, now time.Time) {
+	since := now.UTC().Format(time.RFC3339)
+	if old != nil && old.Annotations[pub.SidecarSetInjectsSinceKey] != "" && sameInjection(&set.Spec, &old.Spec) {
+		since = old.Annotations[pub.SidecarSetInjectsSinceKey]
+	}
+	annotations := maps.Clone(set.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[pub.SidecarSetInjectsSinceKey] = since
+	set.Annotations = annotations
+}
+
+func sameInjection(spec, old *apps.SidecarSetSpec) bool {
+	return spec.Namespace == old.Namespace && apiequality.Semantic.DeepEqual(spec.NamespaceSelector, old.NamespaceSelector) &&
+		apiequality.Semantic.DeepEqual(spec.Selector, old.Selector) && (spec.InjectionStrategy.Paused || !old.InjectionStrategy.Paused)
 }

@@ -2,6 +2,7 @@ package apps
 
 import (
 	"k8s.io/component-base/featuregate"
+	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/registry/rest"
 )
@@ -22,7 +23,7 @@ func Kinds(gate featuregate.FeatureGate, secrets *PullSecrets) []rest.AnyKind {
 		persistentPodState(),
 		podProbeMarker(gate),
 		resourceDistribution(gate),
-		sidecarSet(),
+		sidecarSet(clock.RealClock{}),
 		statefulSet(gate),
 		unitedDeployment(gate),
 		workloadSpread(gate),

@@ -15,6 +15,8 @@ type store[T Object] struct {
 	kind *Kind[T]
 	// turns is nil if the kind is not exclusive.
 	turns Turns
+	// effects is nil if the answers to writes wait for nothing.
+	effects Effects
 }
 
 var (

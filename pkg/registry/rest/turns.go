@@ -17,6 +17,20 @@ type Turns interface {
 	Take(ctx context.Context, kind string) (turn context.Context, done func(), err error)
 }
 
+// Effects waits until the other parts of the server act on a write.
+type Effects interface {
+	// Await returns when the server acts on the object as it was written, or when it was deleted. It also returns when ctx ends or
+	// when it takes too long, and then warns the client.
+	Await(ctx context.Context, kind string, written metav1.Object, deleted bool)
+}
+
+// AwaitEffects implements AnyKind.
+func (k *Kind[T]) AwaitEffects(storages map[string]genericrest.Storage, effects Effects) {
+	if main, ok := storages[k.Plural].(*store[T]); ok && k.Exclusive {
+		main.effects = effects
+	}
+}
+
 // TakeTurns implements Row.
 func (k *Kind[T]) TakeTurns(storages map[string]genericrest.Storage, turns Turns) {
 	if main, ok := storages[k.Plural].(*store[T]); ok && k.Exclusive {
@@ -28,12 +42,16 @@ func (k *Kind[T]) TakeTurns(storages map[string]genericrest.Storage, turns Turns
 func (s *store[T]) Create(
 	ctx context.Context, obj runtime.Object, validate genericrest.ValidateObjectFunc, options *metav1.CreateOptions,
 ) (runtime.Object, error) {
-	ctx, done, err := s.turn(ctx)
+	turn, done, err := s.turn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	return s.Store.Create(ctx, obj, validate, options)
+	created, err := s.Store.Create(turn, obj, validate, options)
+	done()
+	if err == nil && len(options.DryRun) == 0 {
+		s.await(ctx, created, false)
+	}
+	return created, err
 }
 
 // Update changes an object, or creates it. Admission runs in the same turn as the write.
@@ -41,12 +59,34 @@ func (s *store[T]) Update(
 	ctx context.Context, name string, objInfo genericrest.UpdatedObjectInfo, validateCreate genericrest.ValidateObjectFunc,
 	validateUpdate genericrest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
-	ctx, done, err := s.turn(ctx)
+	turn, done, err := s.turn(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	defer done()
-	return s.Store.Update(ctx, name, objInfo, validateCreate, validateUpdate, forceAllowCreate, options)
+	updated, isNew, err := s.Store.Update(turn, name, objInfo, validateCreate, validateUpdate, forceAllowCreate, options)
+	done()
+	if err == nil && len(options.DryRun) == 0 {
+		s.await(ctx, updated, false)
+	}
+	return updated, isNew, err
+}
+
+// Delete deletes an object.
+func (s *store[T]) Delete(
+	ctx context.Context, name string, validate genericrest.ValidateObjectFunc, options *metav1.DeleteOptions,
+) (runtime.Object, bool, error) {
+	deleted, immediately, err := s.Store.Delete(ctx, name, validate, options)
+	if err == nil && (options == nil || len(options.DryRun) == 0) && immediately {
+		s.await(ctx, deleted, true)
+	}
+	return deleted, immediately, err
+}
+
+// await waits until the server acts on a write.
+func (s *store[T]) await(ctx context.Context, written runtime.Object, deleted bool) {
+	if object, ok := written.(metav1.Object); ok && s.effects != nil {
+		s.effects.Await(ctx, s.kind.Plural, object, deleted)
+	}
 }
 
 // turn waits for the turn of the kind. It returns at once if the kind is not exclusive.

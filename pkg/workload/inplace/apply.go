@@ -128,19 +128,35 @@ func (c *Change) unfinished(pod *corev1.Pod) map[string]record.ContainerStatus {
 		if !found || Judge(pod, container, recorded, report) == Done {
 			continue
 		}
-		before := Record(pod, container, report)
-		if recorded.ContainerID == before.ContainerID {
-			before.Image, before.PlainHash = recorded.Image, recorded.PlainHash
-		} else if recorded.ContainerID != "" {
-			// A third instance runs. It is unknown whether it was created before or after the node observed the spec.
-			before.Image, before.PlainHash = "", 0
-		}
+		before := recordUnfinished(pod, container, recorded, report)
 		if records == nil {
 			records = map[string]record.ContainerStatus{}
 		}
 		records[container.Name] = before
 	}
 	return records
+}
+
+// RecordAgain is Record for a container that has a record of an earlier write, which the node may not have completed yet.
+func RecordAgain(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus,
+	report *containerreport.Report) record.ContainerStatus {
+	if Judge(pod, container, recorded, report) == Done {
+		return Record(pod, container, report)
+	}
+	return recordUnfinished(pod, container, recorded, report)
+}
+
+// recordUnfinished returns what runs in a container whose last change the node has not completed.
+func recordUnfinished(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus,
+	report *containerreport.Report) record.ContainerStatus {
+	before := Record(pod, container, report)
+	if recorded.ContainerID == before.ContainerID {
+		before.Image, before.PlainHash = recorded.Image, recorded.PlainHash
+	} else if recorded.ContainerID != "" {
+		// A third instance runs. It is unknown whether it was created before or after the node observed the spec.
+		before.Image, before.PlainHash = "", 0
+	}
+	return before
 }
 
 func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {

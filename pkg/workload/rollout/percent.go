@@ -68,3 +68,8 @@ func MaxUnavailable(value *intstr.IntOrString, replicas int) (int, error) {
 	}
 	return resolved, nil
 }
+
+// RoundedUp returns a number, or a percentage of total, rounded up. It returns absent if there is no value.
+func RoundedUp(value *intstr.IntOrString, total, absent int) (int, error) {
+	return scaled(value, total, absent, math.Ceil)
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/signal"
@@ -41,9 +42,16 @@ func ends() []os.Signal {
 	return []os.Signal{syscall.SIGTERM, syscall.SIGINT}
 }
 
-// rest does nothing for the seconds that the arguments say.
+// rest does what the arguments say: it does nothing for some seconds, writes a line into a file each second, or prints the lines of
+// a file as they come.
 func rest(args []string) error {
-	const usage = "use: demo sleep SECONDS"
+	const usage = "use: demo sleep SECONDS, demo write FILE, or demo follow FILE"
+	if len(args) == 2 && args[0] == "write" {
+		return write(args[1])
+	}
+	if len(args) == 2 && args[0] == "follow" {
+		return follow(args[1], os.Stdout)
+	}
 	if len(args) != 2 || args[0] != "sleep" {
 		return fmt.Errorf("arguments %q: %s", args, usage)
 	}
@@ -53,6 +61,33 @@ func rest(args []string) error {
 	}
 	<-time.After(time.Duration(seconds) * time.Second)
 	return nil
+}
+
+func write(name string) error {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		if _, err := fmt.Fprintln(file, time.Now().UTC().Format(time.RFC3339), "order", n); err != nil {
+			return err
+		}
+		<-time.After(time.Second)
+	}
+}
+
+func follow(name string, to io.Writer) error {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(to, "agent", version, "follows", name, "of", cmp.Or(os.Getenv("SHOP"), "no shop")) //nolint:errcheck // Nobody reads.
+	for {
+		if _, err := io.Copy(to, file); err != nil {
+			return err
+		}
+		<-time.After(time.Second)
+	}
 }
 
 // lifetime is how long the text says to run, in seconds. An empty one sets no limit.

@@ -4693,6 +4693,7 @@ func autoConvert_v1alpha1_SidecarSetStatus_To_apps_SidecarSetStatus(in *SidecarS
 	out.UpdatedReadyPods = in.UpdatedReadyPods
 	out.LatestRevision = in.LatestRevision
 	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.UninjectedPods = in.UninjectedPods
 	return nil
 }
 
@@ -4709,6 +4710,7 @@ func autoConvert_apps_SidecarSetStatus_To_v1alpha1_SidecarSetStatus(in *apps.Sid
 	out.UpdatedReadyPods = in.UpdatedReadyPods
 	out.LatestRevision = in.LatestRevision
 	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.UninjectedPods = in.UninjectedPods
 	return nil
 }
 

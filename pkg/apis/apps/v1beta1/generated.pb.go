@@ -5715,6 +5715,9 @@ func (m *SidecarSetStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i = encodeVarintGenerated(dAtA, i, uint64(m.UninjectedPods))
+	i--
+	dAtA[i] = 0x40
 	if m.CollisionCount != nil {
 		i = encodeVarintGenerated(dAtA, i, uint64(*m.CollisionCount))
 		i--
@@ -10001,6 +10004,7 @@ func (m *SidecarSetStatus) Size() (n int) {
 	if m.CollisionCount != nil {
 		n += 1 + sovGenerated(uint64(*m.CollisionCount))
 	}
+	n += 1 + sovGenerated(uint64(m.UninjectedPods))
 	return n
 }
 
@@ -12376,6 +12380,7 @@ func (this *SidecarSetStatus) String() string {
 		`UpdatedReadyPods:` + fmt.Sprintf("%v", this.UpdatedReadyPods) + `,`,
 		`LatestRevision:` + fmt.Sprintf("%v", this.LatestRevision) + `,`,
 		`CollisionCount:` + valueToStringGenerated(this.CollisionCount) + `,`,
+		`UninjectedPods:` + fmt.Sprintf("%v", this.UninjectedPods) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -29672,6 +29677,25 @@ func (m *SidecarSetStatus) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.CollisionCount = &v
+		case 8:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field UninjectedPods", wireType)
+			}
+			m.UninjectedPods = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.UninjectedPods |= int32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

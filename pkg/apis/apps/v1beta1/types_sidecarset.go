@@ -144,4 +144,10 @@ type SidecarSetStatus struct {
 	// to create a unique name.
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty" protobuf:"varint,7,opt,name=collisionCount"`
+
+	// uninjectedPods is the number of Pods that the SidecarSet selects and that were created
+	// without its containers, because admission was not available. Recreate them to inject
+	// the containers.
+	// +optional
+	UninjectedPods int32 `json:"uninjectedPods,omitempty" protobuf:"varint,8,opt,name=uninjectedPods"`
 }

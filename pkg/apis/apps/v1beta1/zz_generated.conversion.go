@@ -4114,6 +4114,7 @@ func autoConvert_v1beta1_SidecarSetStatus_To_apps_SidecarSetStatus(in *SidecarSe
 	out.UpdatedReadyPods = in.UpdatedReadyPods
 	out.LatestRevision = in.LatestRevision
 	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.UninjectedPods = in.UninjectedPods
 	return nil
 }
 
@@ -4130,6 +4131,7 @@ func autoConvert_apps_SidecarSetStatus_To_v1beta1_SidecarSetStatus(in *apps.Side
 	out.UpdatedReadyPods = in.UpdatedReadyPods
 	out.LatestRevision = in.LatestRevision
 	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.UninjectedPods = in.UninjectedPods
 	return nil
 }
 

@@ -46,6 +46,7 @@ func validateSidecarSetStatus(status *apps.SidecarSetStatus, path *field.Path) f
 	errs = append(errs, notNegative(int64(status.MatchedPods), path.Child("matchedPods"))...)
 	errs = append(errs, notNegative(int64(status.UpdatedPods), path.Child("updatedPods"))...)
 	errs = append(errs, notNegative(int64(status.ReadyPods), path.Child("readyPods"))...)
+	errs = append(errs, notNegative(int64(status.UninjectedPods), path.Child("uninjectedPods"))...)
 	return append(errs, notNegative(int64(status.UpdatedReadyPods), path.Child("updatedReadyPods"))...)
 }
 

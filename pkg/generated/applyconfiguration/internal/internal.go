@@ -4857,6 +4857,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 0
+    - name: uninjectedPods
+      type:
+        scalar: numeric
     - name: updatedPods
       type:
         scalar: numeric
@@ -7289,6 +7292,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 0
+    - name: uninjectedPods
+      type:
+        scalar: numeric
     - name: updatedPods
       type:
         scalar: numeric

@@ -90,6 +90,19 @@ func ReadSidecars(pod *corev1.Pod) (map[string]State, error) {
 	return *records, err
 }
 
+// WriteSidecars stores the records of the Pod's sidecars in the given object.
+func WriteSidecars(pod *corev1.Pod, records map[string]State) error {
+	text, err := json.Marshal(records)
+	if err != nil {
+		return fmt.Errorf("encode annotation %q of Pod %q: %w", pub.SidecarSetInPlaceUpdateStateKey, pod.Name, err)
+	}
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
+	}
+	pod.Annotations[pub.SidecarSetInPlaceUpdateStateKey] = string(text)
+	return nil
+}
+
 func read[T any](pod *corev1.Pod, keys ...string) (*T, error) {
 	for _, key := range keys {
 		text, found := pod.Annotations[key]

@@ -22,6 +22,10 @@ type SidecarSetStatusApplyConfiguration struct {
 	// collisionCount is the number of collisions of revision names. The controller uses it
 	// to create a unique name.
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
+	// uninjectedPods is the number of Pods that the SidecarSet selects and that were created
+	// without its containers, because admission was not available. Recreate them to inject
+	// the containers.
+	UninjectedPods *int32 `json:"uninjectedPods,omitempty"`
 }
 
 // SidecarSetStatusApplyConfiguration constructs a declarative configuration of the SidecarSetStatus type for use with
@@ -83,5 +87,13 @@ func (b *SidecarSetStatusApplyConfiguration) WithLatestRevision(value string) *S
 // If called multiple times, the CollisionCount field is set to the value of the last call.
 func (b *SidecarSetStatusApplyConfiguration) WithCollisionCount(value int32) *SidecarSetStatusApplyConfiguration {
 	b.CollisionCount = &value
+	return b
+}
+
+// WithUninjectedPods sets the UninjectedPods field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the UninjectedPods field is set to the value of the last call.
+func (b *SidecarSetStatusApplyConfiguration) WithUninjectedPods(value int32) *SidecarSetStatusApplyConfiguration {
+	b.UninjectedPods = &value
 	return b
 }

@@ -1,0 +1,123 @@
+package pod
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/admission/review"
+)
+
+// edit is a new Pod and the operations that changed it so far. Each method changes the Pod, and adds the operation that makes the
+// same change in the Pod that kube-apiserver has. Operations touch nothing but what changes.
+type edit struct {
+	// pod shows all changes. Mutators must only read it.
+	pod        *corev1.Pod
+	operations []review.Operation
+}
+
+// list is one of the two lists of containers of a Pod.
+type list string
+
+const (
+	containers     list = "/spec/containers"
+	initContainers list = "/spec/initContainers"
+)
+
+func (e *edit) do(op, path string, value any) {
+	e.operations = append(e.operations, review.Operation{Op: op, Path: path, Value: value})
+}
+
+// annotate sets an annotation.
+func (e *edit) annotate(key, value string) {
+	if existing, found := e.pod.Annotations[key]; found && existing == value {
+		return
+	}
+	if len(e.pod.Annotations) == 0 {
+		e.pod.Annotations = map[string]string{}
+		e.do("add", "/metadata/annotations", map[string]string{})
+	}
+	e.pod.Annotations[key] = value
+	e.do("add", "/metadata/annotations/"+pointer(key), value)
+}
+
+// unannotate removes an annotation.
+func (e *edit) unannotate(key string) {
+	if _, found := e.pod.Annotations[key]; !found {
+		return
+	}
+	delete(e.pod.Annotations, key)
+	e.do("remove", "/metadata/annotations/"+pointer(key), nil)
+}
+
+// of returns the containers of a list.
+func (e *edit) of(in list) *[]corev1.Container {
+	if in == initContainers {
+		return &e.pod.Spec.InitContainers
+	}
+	return &e.pod.Spec.Containers
+}
+
+// insert adds a container before the one with the index.
+func (e *edit) insert(in list, index int, container *corev1.Container) {
+	all := e.of(in)
+	e.start(string(in), len(*all))
+	*all = slices.Insert(slices.Clone(*all), index, *container)
+	e.do("add", string(in)+"/"+strconv.Itoa(index), container)
+}
+
+// replace replaces the container with the index.
+func (e *edit) replace(in list, index int, container *corev1.Container) {
+	(*e.of(in))[index] = *container
+	e.do("replace", string(in)+"/"+strconv.Itoa(index), container)
+}
+
+// addVolume appends a volume.
+func (e *edit) addVolume(volume *corev1.Volume) {
+	e.start("/spec/volumes", len(e.pod.Spec.Volumes))
+	e.pod.Spec.Volumes = append(e.pod.Spec.Volumes, *volume)
+	e.do("add", "/spec/volumes/-", volume)
+}
+
+// setPullSecrets replaces the pull secrets.
+func (e *edit) setPullSecrets(secrets []corev1.LocalObjectReference) {
+	if slices.Equal(e.pod.Spec.ImagePullSecrets, secrets) {
+		return
+	}
+	e.pod.Spec.ImagePullSecrets = secrets
+	e.do("add", "/spec/imagePullSecrets", secrets)
+}
+
+// addGate appends a readiness gate.
+func (e *edit) addGate(gate corev1.PodReadinessGate) {
+	e.start("/spec/readinessGates", len(e.pod.Spec.ReadinessGates))
+	e.pod.Spec.ReadinessGates = append(e.pod.Spec.ReadinessGates, gate)
+	e.do("add", "/spec/readinessGates/-", gate)
+}
+
+// start creates a list that has no element yet.
+func (e *edit) start(path string, length int) {
+	if length == 0 {
+		e.do("add", path, []any{})
+	}
+}
+
+// savepoint returns a copy to which the edit can return.
+func (e *edit) savepoint() edit {
+	return edit{pod: e.pod.DeepCopy(), operations: slices.Clone(e.operations)}
+}
+
+// pointer escapes a name for the path of an operation.
+func pointer(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// annotateAll sets annotations in the order of their keys.
+func (e *edit) annotateAll(values map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		e.annotate(key, values[key])
+	}
+}

@@ -1,0 +1,214 @@
+package pod
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/sidecar"
+)
+
+// sidecars injects what SidecarSets add to a Pod: containers, init containers, volumes, pull secrets and annotations.
+type sidecars struct {
+	features   featuregate.FeatureGate
+	sets       cache.Indexer
+	namespaces corelisters.NamespaceLister
+	revisions  revisions
+	host       kubernetes.Interface
+	clock      clock.PassiveClock
+	// random returns a number from 0 to 1, exclusively.
+	random func() float64
+}
+
+func newSidecars(clock clock.PassiveClock) *sidecars {
+	return &sidecars{clock: clock, random: rand.Float64}
+}
+
+func (s *sidecars) mutate(ctx context.Context, e *edit, attributes admission.Attributes) error {
+	if !podstate.Active(e.pod) {
+		return nil
+	}
+	matching, err := sidecar.Matching(s.sets, e.pod.Namespace, e.pod.Labels, func() (labels.Set, bool, error) {
+		return s.namespaceLabels(ctx, e.pod.Namespace)
+	})
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	sets := sidecar.ForNewPods(matching)
+	if len(sets) == 0 {
+		return nil
+	}
+	for i, set := range sets {
+		if sets[i], err = s.chosen(ctx, set, e.pod, attributes); err != nil {
+			return err
+		}
+	}
+	for _, set := range sets {
+		changes, err := sidecar.Annotations(set.Spec.PatchPodMetadata, e.pod.Annotations)
+		if err != nil {
+			return refuseMetadata(e.pod, set, err)
+		}
+		e.annotateAll(changes)
+	}
+	in := &injection{pod: e.pod, sets: sets, sorted: s.features.Enabled(features.EnableSortSidecarContainerByName)}
+	if err := in.build(); err != nil {
+		return invalid(e.pod, err)
+	}
+	if len(in.used) == 0 {
+		return nil
+	}
+	in.apply(ctx, e)
+	return in.record(e, metav1.NewTime(s.clock.Now()))
+}
+
+// namespaceLabels reads a namespace from the cache, or from its server if the cache does not have it: it may be new.
+func (s *sidecars) namespaceLabels(ctx context.Context, name string) (labels.Set, bool, error) {
+	namespace, err := s.namespaces.Get(name)
+	if apierrors.IsNotFound(err) {
+		namespace, err = s.host.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+	}
+	if apierrors.IsNotFound(err) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("get namespace %s: %w", name, err)
+	}
+	return namespace.Labels, true, nil
+}
+
+// chosen returns the SidecarSet as it is injected into the Pod: as it is, or as a stored revision has it.
+func (s *sidecars) chosen(ctx context.Context, set *v1beta1.SidecarSet, pod *corev1.Pod, attributes admission.Attributes) (
+	*v1beta1.SidecarSet, error) {
+	wanted := set.Spec.InjectionStrategy.Revision
+	if wanted == nil || ptr.Deref(wanted.RevisionName, "") == "" && ptr.Deref(wanted.CustomVersion, "") == "" {
+		return set, nil
+	}
+	if wanted.Policy == v1beta1.PartialSidecarSetInjectRevisionPolicy && !s.keepsOld(set, pod) {
+		return set, nil
+	}
+	revision, err := s.revisions.find(ctx, set)
+	if err != nil {
+		return nil, err
+	}
+	if revision == nil {
+		return nil, admission.NewForbidden(attributes, fmt.Errorf(
+			"SidecarSet %s injects a stored revision that does not exist; correct its spec.injectionStrategy.revision", set.Name))
+	}
+	restored, err := sidecar.Restore(set, revision)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	return restored, nil
+}
+
+// keepsOld reports whether the update strategy would keep the Pod at the old version.
+func (s *sidecars) keepsOld(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
+	strategy := &set.Spec.UpdateStrategy
+	if strategy.Paused {
+		return true
+	}
+	if strategy.Selector != nil {
+		selector, err := metav1.LabelSelectorAsSelector(strategy.Selector)
+		return err != nil || !selector.Matches(labels.Set(pod.Labels))
+	}
+	if strategy.Partition == nil || strategy.Partition.Type == intstr.Int {
+		return false
+	}
+	percent, err := intstr.GetScaledValueFromIntOrPercent(strategy.Partition, 100, true)
+	return err == nil && s.random()*100 < float64(percent)
+}
+
+// refuseMetadata says which annotation of the Pod cannot be merged.
+func refuseMetadata(pod *corev1.Pod, set *v1beta1.SidecarSet, err error) error {
+	var unmerged *sidecar.MetadataError
+	if !errors.As(err, &unmerged) {
+		return apierrors.NewInternalError(err)
+	}
+	return invalid(pod, field.Invalid(field.NewPath("metadata", "annotations").Key(unmerged.Key), unmerged.Value,
+		fmt.Sprintf("SidecarSet %s merges JSON into it: %v", set.Name, unmerged.Err)))
+}
+
+// invalid returns a refusal of the Pod, or an internal error if the error is no mistake in the Pod.
+func invalid(pod *corev1.Pod, err error) error {
+	var mistake *field.Error
+	if !errors.As(err, &mistake) {
+		return apierrors.NewInternalError(err)
+	}
+	name := pod.Name
+	if name == "" {
+		name = pod.GenerateName
+	}
+	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), name, field.ErrorList{mistake})
+}
+
+// revisions finds stored revisions of SidecarSets.
+type revisions struct {
+	known     cache.Indexer
+	synced    func() bool
+	namespace string
+}
+
+// find returns the revision that the SidecarSet injects, or nil. It returns an error while the revisions are not loaded.
+func (r *revisions) find(_ context.Context, set *v1beta1.SidecarSet) (*appsv1.ControllerRevision, error) {
+	if !r.synced() {
+		return nil, apierrors.NewServiceUnavailable("the revisions of SidecarSets are not loaded yet; try again in a few seconds")
+	}
+	wanted := set.Spec.InjectionStrategy.Revision
+	if name := ptr.Deref(wanted.RevisionName, ""); name != "" {
+		item, _, err := r.known.GetByKey(r.namespace + "/" + name)
+		revision, ok := item.(*appsv1.ControllerRevision)
+		if err != nil || !ok || revision.Labels[pub.SidecarSetNameKey] != set.Name {
+			return nil, err
+		}
+		return revision, nil
+	}
+	items, err := r.known.ByIndex(revisionIndex, set.Name)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	var newest *appsv1.ControllerRevision
+	for _, item := range items {
+		revision, ok := item.(*appsv1.ControllerRevision)
+		if ok && revision.Labels[pub.SidecarSetCustomVersionKey] == *wanted.CustomVersion &&
+			(newest == nil || newer(revision, newest)) {
+			newest = revision
+		}
+	}
+	return newest, nil
+}
+
+func newer(a, b *appsv1.ControllerRevision) bool {
+	return a.Revision > b.Revision || a.Revision == b.Revision && strings.Compare(a.Name, b.Name) > 0
+}
+
+// revisionIndex finds revisions by the name of their SidecarSet.
+const revisionIndex = "sidecarSet"
+
+// revisionsOf is the index function of revisionIndex.
+func revisionsOf(obj any) ([]string, error) {
+	if revision, ok := obj.(*appsv1.ControllerRevision); ok && revision.Labels[pub.SidecarSetNameKey] != "" {
+		return []string{revision.Labels[pub.SidecarSetNameKey]}, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,118 @@
+package effects
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/generated/informers/externalversions"
+)
+
+func newEffects(t *testing.T) *Effects {
+	t.Helper()
+	sets := externalversions.NewSharedInformerFactory(kruisefake.NewClientset(), 0).Apps().V1beta1().SidecarSets().Informer()
+	namespaces := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Core().V1().Namespaces().Informer()
+	e, err := New(sets, namespaces, []string{"kube-system"})
+	require.NoError(t, err)
+	return e
+}
+
+func setOf(uid, version string) *v1beta1.SidecarSet {
+	return &v1beta1.SidecarSet{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: types.UID(uid), ResourceVersion: version}}
+}
+
+func namespace(name, label string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+		"apps.kruise.io/sidecarsets": label, "kubernetes.io/metadata.name": name,
+	}}}
+}
+
+type warnings []string
+
+func (w *warnings) AddWarning(_, text string) { *w = append(*w, text) }
+
+// An answer waits until new Pods are created according to the write, but not forever.
+func TestAnswersWaitForTheirEffects(t *testing.T) {
+	tests := map[string]struct {
+		cached    *v1beta1.SidecarSet
+		namespace *corev1.Namespace
+		selects   string
+		deleted   bool
+		// then changes the caches after a second.
+		then func(*Effects) error
+		took time.Duration
+		warn string
+	}{
+		"the cache has it":             {cached: setOf("u", "7")},
+		"the cache has a newer one":    {cached: setOf("u", "8")},
+		"the cache has another object": {cached: setOf("v", "3")},
+		"the cache is behind": {
+			cached: setOf("u", "6"), then: func(e *Effects) error { return e.sets.Update(setOf("u", "7")) }, took: time.Second,
+		},
+		"the cache does not have it": {took: patience, warn: "the write has no effect on new Pods yet"},
+		"a namespace is skipped": {
+			cached: setOf("u", "7"), namespace: namespace("ns", "none"), took: time.Second,
+			then: func(e *Effects) error { return e.namespaces.Update(namespace("ns", "")) },
+		},
+		"a namespace stays skipped": {
+			cached: setOf("u", "7"), namespace: namespace("ns", "none"), took: patience, warn: "new Pods in namespace ns do not get",
+		},
+		"a namespace that is not selected": {cached: setOf("u", "7"), namespace: namespace("ns", "none"), selects: "other"},
+		"a namespace without reviews":      {cached: setOf("u", "7"), namespace: namespace("kube-system", "none")},
+		"deleted":                          {deleted: true},
+		"deleted, and still cached": {
+			cached: setOf("u", "7"), deleted: true, then: func(e *Effects) error { return e.sets.Delete(setOf("u", "7")) }, took: time.Second,
+		},
+		"deleted, and created again": {cached: setOf("v", "9"), deleted: true},
+		"deleted, and always cached": {cached: setOf("u", "7"), deleted: true, took: patience, warn: "new Pods may still get"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEffects(t)
+				if test.cached != nil {
+					if test.selects != "" {
+						test.cached.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": test.selects}}
+					}
+					require.NoError(t, e.sets.Add(test.cached))
+				}
+				if test.namespace != nil {
+					require.NoError(t, e.namespaces.Add(test.namespace))
+				}
+				if test.then != nil {
+					time.AfterFunc(time.Second, func() {
+						assert.NoError(t, test.then(e))
+						e.notify()
+					})
+				}
+				given, start := &warnings{}, time.Now()
+				e.Await(warning.WithWarningRecorder(t.Context(), given), "sidecarsets", setOf("u", "7"), test.deleted)
+				assert.Equal(t, test.took, time.Since(start))
+				if test.warn == "" {
+					assert.Empty(t, *given)
+				} else {
+					require.Len(t, *given, 1)
+					assert.Contains(t, (*given)[0], test.warn)
+				}
+			})
+		})
+	}
+}
+
+func TestOtherKindsDoNotWait(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	newEffects(t).Await(ctx, "clonesets", setOf("u", "7"), false)
+}

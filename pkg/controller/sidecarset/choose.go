@@ -1,0 +1,118 @@
+package sidecarset
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/ordering"
+	"kruise.io/kruise/pkg/workload/rollout"
+)
+
+// choice is what a pass decided about the Pods that are not updated.
+type choice struct {
+	// upgrade are the Pods to upgrade now, in this order.
+	upgrade []*corev1.Pod
+	// refused are the Pods in which more than images would have to change.
+	refused []*corev1.Pod
+}
+
+// sorted holds the Pods of a view by what may happen to them.
+type sorted struct {
+	all, eligible, refused []*corev1.Pod
+	// unavailable is how many Pods are updated and do not serve.
+	unavailable int
+	ready       map[*corev1.Pod]bool
+}
+
+// sort sorts the Pods. Pods that the update strategy does not select, or whose last upgrade is in progress, are in no list but all.
+func (v *view) sort() (*sorted, error) {
+	selector := labels.Everything()
+	if strategy := &v.set.Spec.UpdateStrategy; strategy.Selector != nil {
+		var err error
+		if selector, err = metav1.LabelSelectorAsSelector(strategy.Selector); err != nil {
+			return nil, fmt.Errorf("updateStrategy.selector: %w", err)
+		}
+	}
+	s := &sorted{ready: map[*corev1.Pod]bool{}}
+	for i := range v.pods {
+		pod := &v.pods[i]
+		s.all = append(s.all, pod.Pod)
+		s.ready[pod.Pod] = pod.ready
+		switch {
+		case pod.updated:
+			if !pod.ready || !pod.consistent {
+				s.unavailable++
+			}
+		case !selector.Matches(labels.Set(pod.Labels)):
+		case !pod.upgradable:
+			s.refused = append(s.refused, pod.Pod)
+		case !pod.applying:
+			s.eligible = append(s.eligible, pod.Pod)
+		}
+	}
+	return s, nil
+}
+
+// choose decides which Pods are upgraded now. A Pod that is not ready does not wait for others.
+func (v *view) choose() (*choice, error) {
+	strategy := &v.set.Spec.UpdateStrategy
+	s, err := v.sort()
+	if err != nil {
+		return nil, err
+	}
+	scatter := expand(strategy.ScatterStrategy, s.all)
+	ordered, err := ordering.ByStrategy(ordering.ForUpdate(s.eligible), s.all, strategy.PriorityStrategy, scatter)
+	if err != nil {
+		return nil, err
+	}
+	partition, err := rollout.Partition(strategy.Partition, len(s.all))
+	if err != nil {
+		return nil, err
+	}
+	limit, err := rollout.RoundedUp(strategy.MaxUnavailable, len(s.all), 1)
+	if err != nil {
+		return nil, fmt.Errorf("resolve maxUnavailable: %w", err)
+	}
+	chosen := &choice{refused: s.refused}
+	for _, pod := range ordered[:max(0, len(ordered)-partition)] {
+		if s.ready[pod] {
+			if s.unavailable >= limit {
+				break
+			}
+			s.unavailable++
+		}
+		chosen.upgrade = append(chosen.upgrade, pod)
+	}
+	return chosen, nil
+}
+
+// expand replaces each term for any value of a label with one term for each value that a Pod has. Duplicates are dropped.
+func expand(terms []pub.UpdateScatterTerm, pods []*corev1.Pod) (expanded []pub.UpdateScatterTerm) {
+	add := func(term pub.UpdateScatterTerm) {
+		if !slices.Contains(expanded, term) {
+			expanded = append(expanded, term)
+		}
+	}
+	for _, term := range terms {
+		if term.Value != "*" {
+			add(term)
+			continue
+		}
+		var values []string
+		for _, pod := range pods {
+			if value, found := pod.Labels[term.Key]; found {
+				values = append(values, value)
+			}
+		}
+		slices.Sort(values)
+		for _, value := range slices.Compact(values) {
+			add(pub.UpdateScatterTerm{Key: term.Key, Value: value})
+		}
+	}
+	return expanded
+}

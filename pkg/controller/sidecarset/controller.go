@@ -1,0 +1,164 @@
+package sidecarset
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/features"
+	client "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
+	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/selectorindex"
+	"kruise.io/kruise/pkg/workload/sidecar"
+)
+
+// Name is the controller's name in logs, events and metrics.
+const Name = "sidecarset-controller"
+
+const (
+	// podIndex finds the Pods of a SidecarSet by its name.
+	podIndex = "podSidecarSets"
+	// labelIndex finds Pods by their labels.
+	labelIndex = "podLabels"
+	// longestRetry limits the delay after a failure, so that upgrades go on soon after a budget has room.
+	longestRetry = 5 * time.Second
+)
+
+var (
+	kind     = v1beta1.SchemeGroupVersion.WithKind("SidecarSet")
+	resource = v1beta1.SchemeGroupVersion.WithResource("sidecarsets")
+)
+
+// Options are the options of this controller.
+type Options struct {
+	// Namespace is the system namespace, which has the revisions of all SidecarSets.
+	Namespace string
+	// Metrics may be nil.
+	Metrics *Metrics
+}
+
+// Reconciler reconciles SidecarSets, and labels namespaces.
+type Reconciler struct {
+	Options
+	kube       kubernetes.Interface
+	server     engine.Server
+	client     client.SidecarSetInterface
+	sets, pods cache.Indexer
+	revisions  func(owner types.UID) ([]*appsv1.ControllerRevision, error)
+	namespaces corelisters.NamespaceLister
+	guard      engine.Guard
+	recorder   record.EventRecorder
+	clock      clock.PassiveClock
+	pace       *engine.Pace
+	// injects is false if admission does not inject at all.
+	injects bool
+	counts  counts
+	lost    lost
+}
+
+// New returns the controller. It returns an error if an informer rejects an index or a handler.
+func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
+	_, c := build(deps, options)
+	return c.Build()
+}
+
+func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.SidecarSet]) {
+	if deps.Options.MaxDelay == 0 || deps.Options.MaxDelay > longestRetry {
+		deps.Options.MaxDelay = longestRetry
+	}
+	core, sets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().SidecarSets()
+	r := &Reconciler{
+		Options: options, kube: deps.Kube, server: engine.NewServer(deps.Kube), client: deps.Kruise.AppsV1beta1().SidecarSets(),
+		namespaces: core.Namespaces().Lister(), recorder: deps.Recorder(Name), clock: deps.Clock, pace: engine.NewPace(deps.Clock),
+		injects: deps.Features.Enabled(features.PodWebhook), counts: counts{started: deps.Clock.Now()},
+	}
+	c := controller.For(deps, Name, sets, r.Reconcile)
+	c.Absent(r.absent)
+	c.Guards(resource, sets)
+	c.Guards(engine.PodResource, core.Pods())
+	r.guard = c.Guard()
+	for name, values := range sidecar.Indexers() {
+		r.sets = c.Index(sets, name, values)
+	}
+	r.pods = c.Index(core.Pods(), podIndex, podSets)
+	c.Index(core.Pods(), labelIndex, podLabels)
+	revisions := c.Owns(engine.RevisionResource, deps.KubeInformers.InNamespace(options.Namespace).Apps().V1().ControllerRevisions())
+	r.revisions = func(owner types.UID) ([]*appsv1.ControllerRevision, error) {
+		return controller.ByOwner[*appsv1.ControllerRevision](revisions, owner)
+	}
+	c.WatchChanges(core.Pods(), r.changedPod)
+	c.WatchChanges(sets, r.changedScope)
+	c.Watch(core.Namespaces(), namespaceItself, labelsChanged)
+	c.Forget(r.forget)
+	return r, c
+}
+
+func (r *Reconciler) forget(set *v1beta1.SidecarSet) {
+	r.pace.Forget(set.UID)
+	r.counts.forget(set.UID)
+	r.lost.forget(set.UID)
+	r.Metrics.forget(set.Name)
+}
+
+func podSets(obj any) ([]string, error) {
+	if pod, ok := obj.(*corev1.Pod); ok && podstate.Active(pod) {
+		return sidecar.InjectedSets(pod), nil
+	}
+	return nil, nil
+}
+
+func podLabels(obj any) ([]string, error) {
+	if pod, ok := obj.(*corev1.Pod); ok {
+		return selectorindex.Values(pod.Namespace, pod.Labels), nil
+	}
+	return nil, nil
+}
+
+// absent reconciles a namespace: its key has no name.
+func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+	if key.Name != "" {
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{}, r.labelNamespace(ctx, key.Namespace)
+}
+
+// counts remembers which SidecarSets of type NotUpdate must be counted again. Their status shows what the last creation of a Pod or
+// the last change of their spec found, and no later change of a Pod.
+type counts struct {
+	started time.Time
+	lock    sync.Mutex
+	due     map[types.UID]bool
+}
+
+func (c *counts) add(set types.UID) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.due == nil {
+		c.due = map[types.UID]bool{}
+	}
+	c.due[set] = true
+}
+
+// take returns whether the SidecarSet must be counted, and forgets it.
+func (c *counts) take(set types.UID) bool {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	due := c.due[set]
+	delete(c.due, set)
+	return due
+}
+
+func (c *counts) forget(set types.UID) { c.take(set) }

@@ -1,0 +1,140 @@
+package sidecarset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/selectorindex"
+	"kruise.io/kruise/pkg/workload/sidecar"
+)
+
+// view is what a pass observed. Its objects belong to the caches and must not be changed.
+type view struct {
+	set *v1beta1.SidecarSet
+	// pods are the Pods of the SidecarSet, sorted by name.
+	pods []podView
+	// missing are the names of Pods that were created without injection, sorted.
+	missing []string
+}
+
+// podView is what a pass decides from about one Pod.
+type podView struct {
+	*corev1.Pod
+	updated, upgradable bool
+	ready, consistent   bool
+	// applying is true while an earlier upgrade is in progress although the container reports that it is ready.
+	applying bool
+}
+
+func (r *Reconciler) observe(set *v1beta1.SidecarSet) (*view, error) {
+	pods, err := r.matched(set)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{set: set, pods: make([]podView, 0, len(pods))}
+	names := sidecar.PodNames(set)
+	for _, pod := range pods {
+		one := podView{Pod: pod, updated: sidecar.Updated(set, pod), ready: sidecar.Ready(set, pod), consistent: sidecar.Consistent(pod, names)}
+		if !one.updated {
+			one.upgradable, one.applying = sidecar.Upgradable(set, pod), sidecar.Applying(set, pod)
+		}
+		v.pods = append(v.pods, one)
+	}
+	v.missing, err = r.uninjected(set)
+	return v, err
+}
+
+// matched returns the active Pods that the SidecarSet selects and that have its containers, sorted by name.
+func (r *Reconciler) matched(set *v1beta1.SidecarSet) (pods []*corev1.Pod, err error) {
+	items, err := r.pods.ByIndex(podIndex, set.Name)
+	if err != nil {
+		return nil, fmt.Errorf("list Pods of the SidecarSet: %w", err)
+	}
+	for _, item := range items {
+		pod, ok := item.(*corev1.Pod)
+		if ok && podstate.Active(pod) && sidecar.SelectsLabels(set, pod.Labels) && r.selectsNamespaceOf(set, pod.Namespace) &&
+			sidecar.Injected(set, pod) {
+			pods = append(pods, pod)
+		}
+	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(nameOf(a), nameOf(b)) })
+	return pods, nil
+}
+
+func nameOf(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+func (r *Reconciler) selectsNamespaceOf(set *v1beta1.SidecarSet, name string) bool {
+	if set.Spec.NamespaceSelector == nil {
+		return true
+	}
+	namespace, err := r.namespaces.Get(name)
+	return err == nil && sidecar.SelectsNamespace(set, namespace.Labels)
+}
+
+// uninjected returns the Pods that were created without the containers although the SidecarSet selected them.
+func (r *Reconciler) uninjected(set *v1beta1.SidecarSet) (names []string, err error) {
+	since, err := time.Parse(time.RFC3339, set.Annotations[pub.SidecarSetInjectsSinceKey])
+	if err != nil || !r.injects || set.Spec.InjectionStrategy.Paused {
+		return nil, nil //nolint:nilerr // A SidecarSet of an early release has no time yet.
+	}
+	namespaces, err := r.namespaces.List(labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("list Namespaces: %w", err)
+	}
+	selector := selectorindex.Parse(set.Spec.Selector)
+	for _, namespace := range namespaces {
+		if r.skips(namespace) || !sidecar.SelectsNamespace(set, namespace.Labels) {
+			continue
+		}
+		for _, anchor := range selectorindex.Anchors(namespace.Name, selector) {
+			items, err := r.pods.ByIndex(labelIndex, anchor)
+			if err != nil {
+				return nil, fmt.Errorf("list Pods by label: %w", err)
+			}
+			for _, item := range items {
+				pod, ok := item.(*corev1.Pod)
+				// Times of creation have whole seconds.
+				if ok && pod.CreationTimestamp.After(since.Add(time.Second)) && r.lacks(set, pod) {
+					names = append(names, nameOf(pod))
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// lacks reports whether the Pod does not have the SidecarSet although a new Pod with its labels would get it.
+func (r *Reconciler) lacks(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
+	return !slices.Contains(sidecar.InjectedSets(pod), set.Name) && slices.Contains(r.forNewPods(pod), set)
+}
+
+// forNewPods returns the SidecarSets that are injected into new Pods like this one, if it is active.
+func (r *Reconciler) forNewPods(pod *corev1.Pod) []*v1beta1.SidecarSet {
+	if !podstate.Active(pod) {
+		return nil
+	}
+	matching, err := sidecar.Matching(r.sets, pod.Namespace, pod.Labels, func() (labels.Set, bool, error) {
+		namespace, err := r.namespaces.Get(pod.Namespace)
+		if apierrors.IsNotFound(err) {
+			return nil, false, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		return namespace.Labels, true, nil
+	})
+	if err != nil {
+		return nil
+	}
+	return sidecar.ForNewPods(matching)
+}

@@ -1,0 +1,67 @@
+package sidecarset
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/sidecar"
+)
+
+// Reconcile runs a pass over the SidecarSet, unless its pace asks to wait. A change by the user never waits.
+func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (reconcile.Result, error) {
+	if set.DeletionTimestamp != nil {
+		return reconcile.Result{}, nil
+	}
+	if found, err := r.find(ctx, set); found || err != nil {
+		return reconcile.Result{RequeueAfter: 1, KeepFailures: true}, err
+	}
+	if set.Generation == set.Status.ObservedGeneration {
+		if wait := r.pace.PassIn(set.UID, int(set.Status.MatchedPods)); wait > 0 {
+			return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
+		}
+	}
+	v, err := r.observe(set)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	defer r.pace.Passed(set.UID, len(v.pods))
+	return reconcile.Result{}, r.pass(ctx, v)
+}
+
+// pass stores the revision and the status, and then changes Pods.
+func (r *Reconciler) pass(ctx context.Context, v *view) error {
+	set := v.set
+	revisions, collisions, err := r.register(ctx, set)
+	if err != nil {
+		return err
+	}
+	latest := revisions[len(revisions)-1].Name
+	if err := r.trim(ctx, v, revisions); err != nil {
+		return err
+	}
+	if err := r.report(ctx, v, latest, collisions); err != nil {
+		return err
+	}
+	strategy := &set.Spec.UpdateStrategy
+	if strategy.Type == v1beta1.NotUpdateSidecarSetStrategyType || strategy.Paused {
+		return nil
+	}
+	var flips []*corev1.Pod
+	for i := range v.pods {
+		if sidecar.FlipDue(set, v.pods[i].Pod) {
+			flips = append(flips, v.pods[i].Pod)
+		}
+	}
+	if len(flips) > 0 {
+		return r.flip(ctx, v, flips)
+	}
+	chosen, err := v.choose()
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.refuse(ctx, v, chosen.refused), r.upgrade(ctx, v, chosen.upgrade, latest))
+}

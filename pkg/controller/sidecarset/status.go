@@ -1,0 +1,68 @@
+package sidecarset
+
+import (
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+)
+
+// mostNames is how many Pods an event names.
+const mostNames = 5
+
+// report writes the status, and reports Pods that were created without injection.
+func (r *Reconciler) report(ctx context.Context, v *view, latest string, collisions int32) error {
+	set := v.set
+	missing := int32(len(v.missing))
+	r.Metrics.set(set.Name, len(v.missing))
+	if missing > set.Status.UninjectedPods {
+		names := v.missing[:min(len(v.missing), mostNames)]
+		more := ""
+		if len(names) < len(v.missing) {
+			more = ", and more"
+		}
+		r.recorder.Eventf(set, corev1.EventTypeWarning, "PodsNotInjected",
+			"%d Pods were created without the containers of this SidecarSet; recreate them: %s%s", missing, strings.Join(names, ", "), more)
+	}
+	recount := set.Spec.UpdateStrategy.Type != v1beta1.NotUpdateSidecarSetStrategyType ||
+		set.Status.ObservedGeneration != set.Generation || r.counts.take(set.UID)
+	stored, err := controller.UpdateStatus(ctx, r.client, set, func(fresh *v1beta1.SidecarSet) error {
+		status := &fresh.Status
+		if recount {
+			v.count(status)
+		}
+		status.ObservedGeneration = max(status.ObservedGeneration, set.Generation)
+		status.LatestRevision, status.CollisionCount, status.UninjectedPods = latest, &collisions, missing
+		return nil
+	})
+	if err != nil {
+		if recount {
+			r.counts.add(set.UID)
+		}
+		return err
+	}
+	if stored != nil && stored.ResourceVersion != set.ResourceVersion {
+		r.guard.Wrote(set.UID, resource.GroupResource(), stored.ResourceVersion)
+	}
+	return nil
+}
+
+// count counts the Pods.
+func (v *view) count(status *v1beta1.SidecarSetStatus) {
+	status.MatchedPods, status.UpdatedPods, status.ReadyPods, status.UpdatedReadyPods = int32(len(v.pods)), 0, 0, 0
+	for i := range v.pods {
+		ready := v.pods[i].ready && v.pods[i].consistent
+		if v.pods[i].updated {
+			status.UpdatedPods++
+		}
+		if ready {
+			status.ReadyPods++
+		}
+		if ready && v.pods[i].updated {
+			status.UpdatedReadyPods++
+		}
+	}
+}

@@ -1,0 +1,334 @@
+package sidecarset
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/workload/sidecar"
+)
+
+func newConflict() error { return apierrors.NewConflict(corev1.Resource("pods"), "web", nil) }
+
+// Cases sidecarset 32, 34, 35.
+func TestWhichPodsAreCounted(t *testing.T) {
+	tests := map[string]struct {
+		set  func(*v1beta1.SidecarSet)
+		pod  func(*corev1.Pod)
+		want [4]int32
+	}{
+		"a Pod":          {want: [4]int32{1, 1, 1, 1}},
+		"not ready":      {pod: func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }, want: [4]int32{1, 1, 0, 0}},
+		"created before": {pod: func(p *corev1.Pod) { p.Annotations = nil }},
+		"ended":          {pod: func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }},
+		"being deleted": {pod: func(p *corev1.Pod) {
+			p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: controllertest.Now}, []string{"a/b"}
+		}},
+		"of another SidecarSet":     {pod: func(p *corev1.Pod) { p.Annotations["kruise.io/sidecarset-injected-list"] = "other,logs2" }},
+		"of several SidecarSets":    {pod: func(p *corev1.Pod) { p.Annotations["kruise.io/sidecarset-injected-list"] = "a,logs" }, want: [4]int32{1, 1, 1, 1}},
+		"its labels changed":        {pod: func(p *corev1.Pod) { p.Labels["app"] = "db" }},
+		"it lacks a container":      {pod: func(p *corev1.Pod) { p.Spec.Containers = p.Spec.Containers[:1] }},
+		"another namespace":         {set: inNamespace("env", "prod"), want: [4]int32{}},
+		"its namespace":             {set: inNamespace("kubernetes.io/metadata.name", "ns"), want: [4]int32{1, 1, 1, 1}},
+		"with init containers only": {set: func(set *v1beta1.SidecarSet) { set.Spec.InitContainers, set.Spec.Containers = set.Spec.Containers, nil }, want: [4]int32{1, 1, 1, 1}},
+		"hot, and without the annotation": {set: hot, pod: func(p *corev1.Pod) {
+			delete(p.Annotations, "kruise.io/sidecarset-working-hotupgrade-container")
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			edits := []func(*v1beta1.SidecarSet){}
+			if test.set != nil {
+				edits = append(edits, test.set)
+			}
+			w := newWorld(t, edits...)
+			w.start(1, func(pod *corev1.Pod) {
+				if test.pod != nil {
+					test.pod(pod)
+				}
+			})
+			w.pass()
+			assert.Equal(t, test.want, w.counters())
+			assert.Equal(t, int64(1), w.set().Status.ObservedGeneration)
+			require.NotNil(t, w.set().Status.CollisionCount)
+		})
+	}
+}
+
+func inNamespace(key, value string) func(*v1beta1.SidecarSet) {
+	return func(set *v1beta1.SidecarSet) {
+		set.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
+	}
+}
+
+// Case sidecarset 33.
+func TestDigestsDecideByTheImageID(t *testing.T) {
+	digest := func(c string) string {
+		text := ""
+		for range 64 {
+			text += c
+		}
+		return "sha256:" + text
+	}
+	w := newWorld(t, image("s@"+digest("a")))
+	w.start(1)
+	w.settle()
+	assert.Equal(t, [4]int32{1, 1, 1, 1}, w.counters(), "the fake runtime reports the digest in the image ID")
+	w.change(w.Pods()[0], func(pod *corev1.Pod) { pod.Status.ContainerStatuses[1].ImageID = "s@" + digest("b") })
+	w.pass()
+	assert.Equal(t, [4]int32{1, 1, 0, 0}, w.counters())
+}
+
+// watchPod tells the controller about a change of a Pod, as its informer does.
+func (w *world) watchPod(before, after *corev1.Pod) (keys []string) {
+	w.Observe()
+	var old, pod metav1.Object
+	if before != nil {
+		old = before
+	}
+	if after != nil {
+		pod = after
+	}
+	for _, key := range w.r.changedPod(old, pod) {
+		keys = append(keys, key.Name)
+	}
+	return keys
+}
+
+// Cases sidecarset 42, 43.
+func TestCountersWithoutUpdates(t *testing.T) {
+	w := newWorld(t, notUpdate)
+	w.pass()
+	pods := w.start(2, func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionFalse })
+	for _, pod := range pods {
+		require.Equal(t, []string{"logs"}, w.watchPod(nil, pod))
+	}
+	w.pass()
+	assert.Equal(t, [4]int32{2, 2, 0, 0}, w.counters())
+	for _, pod := range pods {
+		before := pod.DeepCopy()
+		w.change(pod, func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionTrue })
+		assert.Empty(t, w.watchPod(before, w.Pods()[0]), "readiness is ignored")
+		assert.Empty(t, w.watchPod(before, before), "a resync is ignored")
+		assert.Empty(t, w.watchPod(before, nil), "a deletion is ignored")
+	}
+	w.pass()
+	assert.Equal(t, [4]int32{2, 2, 0, 0}, w.counters(), "also when something else causes a pass")
+	w.edit(image("s:2"))
+	w.settle()
+	assert.Equal(t, [4]int32{2, 0, 2, 0}, w.counters())
+	assert.Equal(t, 2, w.count("s", "s:1"))
+	old := w.Pods()[0].DeepCopy()
+	old.CreationTimestamp = metav1.NewTime(controllertest.Now.Add(-time.Hour))
+	assert.Empty(t, w.watchPod(nil, old), "a Pod that is older than this process is not new")
+}
+
+// A change of a Pod concerns its SidecarSets only if it may change a status or an upgrade.
+func TestWhichChangesOfPodsMatter(t *testing.T) {
+	tests := map[string]struct {
+		edit func(*corev1.Pod)
+		want bool
+	}{
+		"nothing":       {func(*corev1.Pod) {}, false},
+		"a heartbeat":   {func(p *corev1.Pod) { p.Status.Conditions[0].LastProbeTime = metav1.Now() }, false},
+		"ready":         {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }, true},
+		"an instance":   {func(p *corev1.Pod) { p.Status.ContainerStatuses[1].ContainerID = "x" }, true},
+		"a label":       {func(p *corev1.Pod) { p.Labels["x"] = "y" }, true},
+		"being deleted": {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: controllertest.Now} }, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Observe()
+			before := w.start(1)[0].DeepCopy()
+			after := before.DeepCopy()
+			test.edit(after)
+			assert.Equal(t, test.want, len(w.watchPod(before, after)) > 0)
+		})
+	}
+}
+
+// Cases sidecarset 24, 25, 49.
+func TestHistory(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	first := w.revisions()[0]
+	assert.Equal(t, "logs-"+first.Labels["controller.kubernetes.io/hash"], first.Name)
+	assert.Equal(t, "logs", first.Labels["kruise.io/sidecarset-name"])
+	assert.Equal(t, "a", first.Labels["team"])
+	assert.Equal(t, w.set().Annotations["kruise.io/sidecarset-hash"], first.Annotations["kruise.io/sidecarset-hash"])
+	require.Len(t, first.OwnerReferences, 1)
+	assert.Equal(t, w.set().UID, first.OwnerReferences[0].UID)
+	for _, field := range []string{`"$patch":"replace"`, `"volumes":null`, `"containers":[{`, `"initContainers":null`, `"imagePullSecrets":null`, `"patchPodMetadata":null`} {
+		assert.Contains(t, string(first.Data.Raw), field)
+	}
+	for i := 2; i <= 15; i++ {
+		w.edit(image(fmt.Sprint("s:", i)))
+		w.settle()
+		assert.Equal(t, w.revisions()[len(w.revisions())-1].Name, w.set().Status.LatestRevision)
+	}
+	assert.Equal(t, []int64{6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, w.numbers())
+	w.edit(image("s:12"))
+	w.settle()
+	assert.Equal(t, []int64{6, 7, 8, 9, 10, 11, 13, 14, 15, 16}, w.numbers())
+
+	hash := w.set().Annotations["kruise.io/sidecarset-hash"]
+	w.edit(func(set *v1beta1.SidecarSet) {
+		set.Spec.InitContainers = []v1beta1.SidecarContainer{{Container: corev1.Container{Name: "init", Image: "i:1"}}}
+	})
+	w.settle()
+	assert.Equal(t, hash, w.set().Annotations["kruise.io/sidecarset-hash"])
+	assert.Equal(t, []int64{7, 8, 9, 10, 11, 13, 14, 15, 16, 17}, w.numbers(), "content that no hash covers is a revision too")
+}
+
+// Revisions in use are kept, also beyond the limit.
+func TestRevisionsInUseAreKept(t *testing.T) {
+	w := newWorld(t, notUpdate, func(set *v1beta1.SidecarSet) { set.Spec.RevisionHistoryLimit = new(int32(0)) })
+	w.settle()
+	w.start(1)
+	for i := 2; i <= 4; i++ {
+		w.edit(image(fmt.Sprint("s:", i)), func(set *v1beta1.SidecarSet) { set.Spec.CustomVersion = fmt.Sprint("v", i) })
+		w.settle()
+	}
+	assert.Equal(t, []int64{1, 4}, w.numbers(), "that of the Pod, and the newest")
+	w.edit(image("s:5"), func(set *v1beta1.SidecarSet) {
+		set.Spec.CustomVersion = "v5"
+		set.Spec.InjectionStrategy.Revision = &v1beta1.SidecarSetInjectRevision{CustomVersion: new("v4")}
+	})
+	w.settle()
+	assert.Equal(t, []int64{1, 4, 5}, w.numbers(), "and that for new Pods")
+}
+
+// A custom version alone names the newest revision, and makes no new one.
+func TestCustomVersionIsALabel(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.edit(func(set *v1beta1.SidecarSet) { set.Spec.CustomVersion = "v1" })
+	w.settle()
+	require.Equal(t, []int64{1}, w.numbers())
+	assert.Equal(t, "v1", w.revisions()[0].Labels["apps.kruise.io/sidecarset-custom-version"])
+}
+
+// If the name of a revision is taken by other data, the collision count changes the name.
+func TestNameOfARevisionIsTaken(t *testing.T) {
+	w := newWorld(t)
+	data, err := sidecar.Data(&w.set().Spec)
+	require.NoError(t, err)
+	w.Add(&appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{Name: "logs-" + sidecar.Revisions.Hash(data, nil), Namespace: controllertest.SystemNamespace},
+		Data:       runtime.RawExtension{Raw: []byte(`{}`)},
+	})
+	w.settle()
+	assert.EqualValues(t, 1, *w.set().Status.CollisionCount)
+	assert.Equal(t, "logs-"+sidecar.Revisions.Hash(data, new(int32(1))), w.set().Status.LatestRevision)
+	assert.Equal(t, w.set().Status.LatestRevision, sidecar.RevisionName(w.set()))
+}
+
+// Case sidecarset 52.
+func TestPodsLeftWithoutInjectionAreCountedAndNamed(t *testing.T) {
+	since := func(set *v1beta1.SidecarSet) {
+		set.Annotations = map[string]string{"apps.kruise.io/sidecarset-injects-since": controllertest.Now.Format(time.RFC3339)}
+	}
+	tests := map[string]struct {
+		set  func(*v1beta1.SidecarSet)
+		pod  func(*corev1.Pod)
+		want int32
+	}{
+		"created later, without injection": {want: 1},
+		"created before":                   {pod: func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(controllertest.Now) }},
+		"injected":                         {pod: func(p *corev1.Pod) { p.Annotations = map[string]string{"kruise.io/sidecarset-injected-list": "logs"} }},
+		"with other labels":                {pod: func(p *corev1.Pod) { p.Labels["app"] = "db" }},
+		"ended":                            {pod: func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }},
+		"in another namespace":             {set: inNamespace("env", "prod")},
+		"paused":                           {set: func(set *v1beta1.SidecarSet) { set.Spec.InjectionStrategy.Paused = true }},
+		"in a namespace without reviews":   {pod: func(p *corev1.Pod) { p.Namespace = "kube-system" }},
+		"new Pods only":                    {set: notUpdate, want: 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			edits := []func(*v1beta1.SidecarSet){since}
+			if test.set != nil {
+				edits = append(edits, test.set)
+			}
+			w := newWorld(t, edits...)
+			w.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}})
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+				Name: "web", Namespace: "ns", Labels: map[string]string{"app": "web"}, CreationTimestamp: metav1.NewTime(controllertest.Now.Add(2 * time.Second)),
+			}}
+			if test.pod != nil {
+				test.pod(pod)
+			}
+			w.Add(pod)
+			w.pass()
+			w.pass()
+			assert.Equal(t, test.want, w.set().Status.UninjectedPods)
+			events := w.Events()
+			if test.want == 0 {
+				assert.Empty(t, events)
+				return
+			}
+			assert.Equal(t, []string{"Warning PodsNotInjected 1 Pods were created without the containers of this SidecarSet; recreate them: ns/web"}, events)
+			assert.Equal(t, []string{"logs"}, w.watchPod(nil, pod), "its creation causes a pass")
+			require.NoError(t, w.Kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", "web"))
+			assert.Equal(t, []string{"logs"}, w.watchPod(pod, nil), "and its deletion")
+			w.settle()
+			assert.Zero(t, w.set().Status.UninjectedPods)
+		})
+	}
+}
+
+// The label on namespaces says where no SidecarSet selects Pods.
+func TestLabelOfNamespaces(t *testing.T) {
+	w := newWorld(t, inNamespace("env", "prod"))
+	for _, name := range []string{"prod", "test", "kube-system", controllertest.SystemNamespace, "control"} {
+		labels := map[string]string{"kubernetes.io/metadata.name": name}
+		switch name {
+		case "prod":
+			labels["env"] = "prod"
+		case "control":
+			labels["control-plane"] = "x"
+		}
+		w.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})
+	}
+	label := func(name string) string {
+		w.t.Helper()
+		w.Observe()
+		_, err := w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: name})
+		require.NoError(t, err)
+		namespace, err := w.Kube.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
+		require.NoError(t, err)
+		return namespace.Labels["apps.kruise.io/sidecarsets"]
+	}
+	assert.Empty(t, label("prod"))
+	assert.Equal(t, "none", label("test"))
+	for _, name := range []string{"kube-system", controllertest.SystemNamespace, "control"} {
+		assert.Empty(t, label(name), "no Pod of %s is sent to admission", name)
+	}
+	old := w.set().DeepCopy()
+	w.edit(inNamespace("env", "test"))
+	w.Observe()
+	var names []string
+	for _, key := range w.r.changedScope(old, w.set()) {
+		names = append(names, key.Namespace)
+	}
+	assert.ElementsMatch(t, []string{"prod"}, names, "where the old selector or the new one selects Pods")
+	assert.Equal(t, "none", label("prod"))
+	w.edit(func(set *v1beta1.SidecarSet) { set.Spec.NamespaceSelector = nil })
+	assert.Empty(t, label("prod"))
+	assert.Empty(t, label("test"))
+	w.Writes()
+	assert.Empty(t, label("test"))
+	assert.Empty(t, w.Writes(), "nothing is written twice")
+	assert.Empty(t, w.r.changedScope(w.set(), w.set()), "the namespaces do not change")
+}

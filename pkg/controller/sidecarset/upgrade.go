@@ -1,0 +1,239 @@
+package sidecarset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/sidecar"
+)
+
+const (
+	// width is the maximum number of concurrent writes to Pods.
+	width = 16
+	// passTime is how long a pass starts new writes. It limits how late a pause takes effect.
+	passTime = time.Second
+	// attempts is how often a change of a Pod is decided again at once after a conflict with another writer.
+	attempts = 5
+)
+
+// errLeft says that the Pod does not need the change any more.
+var errLeft = errors.New("the Pod changed")
+
+// upgrade upgrades the Pods of the choice.
+func (r *Reconciler) upgrade(ctx context.Context, v *view, pods []*corev1.Pod, revision string) error {
+	return r.each(pods, func(pod *corev1.Pod) error {
+		upgraded, err := r.change(ctx, v.set, pod, engine.Main, func(fresh *corev1.Pod) error {
+			if sidecar.Updated(v.set, fresh) || !sidecar.Upgradable(v.set, fresh) || !sidecar.Injected(v.set, fresh) {
+				return errLeft
+			}
+			return sidecar.Upgrade(fresh, v.set, revision, metav1.NewTime(r.clock.Now()))
+		})
+		if err != nil || upgraded == nil {
+			return err
+		}
+		return r.setUpgradable(ctx, v.set, upgraded, true)
+	})
+}
+
+// flip ends the hot upgrades of the Pods.
+func (r *Reconciler) flip(ctx context.Context, v *view, pods []*corev1.Pod) error {
+	return r.each(pods, func(pod *corev1.Pod) error {
+		flipped, err := r.change(ctx, v.set, pod, engine.Main, func(fresh *corev1.Pod) error {
+			if !sidecar.FlipDue(v.set, fresh) {
+				return errLeft
+			}
+			return sidecar.Flip(fresh, v.set, metav1.NewTime(r.clock.Now()))
+		})
+		switch {
+		case err != nil:
+			r.recorder.Eventf(pod, corev1.EventTypeWarning, "ResetContainerFailed",
+				"SidecarSet %s cannot set the old container to the empty image: %v", v.set.Name, err)
+		case flipped != nil:
+			r.recorder.Eventf(pod, corev1.EventTypeNormal, "ResetContainerSucceed",
+				"SidecarSet %s has set the old container to the empty image", v.set.Name)
+		}
+		return err
+	})
+}
+
+// refuse reports that more than images would have to change in the Pods.
+func (r *Reconciler) refuse(ctx context.Context, v *view, pods []*corev1.Pod) error {
+	var lock sync.Mutex
+	reported := 0
+	err := r.each(pods, func(pod *corev1.Pod) error {
+		if upgradable, found := upgradableIn(pod)[v.set.Name]; found && !upgradable {
+			return nil
+		}
+		lock.Lock()
+		reported++
+		lock.Unlock()
+		return r.setUpgradable(ctx, v.set, pod, false)
+	})
+	if reported > 0 {
+		r.recorder.Eventf(v.set, corev1.EventTypeNormal, "NotUpgradablePods",
+			"%d Pods cannot be upgraded in place, because more than images changed; they are upgraded when they are recreated", len(pods))
+	}
+	return err
+}
+
+// each calls f for the Pods, some at a time, until passTime is over.
+func (r *Reconciler) each(pods []*corev1.Pod, f func(*corev1.Pod) error) error {
+	end := r.clock.Now().Add(passTime)
+	return podcontrol.Parallel(len(pods), width, func(i int) error {
+		if r.clock.Now().After(end) {
+			return nil
+		}
+		return f(pods[i])
+	})
+}
+
+// change edits a Pod and writes it, if it is still at the version that edit saw. After a conflict, edit runs again on the stored
+// Pod. It returns the stored Pod, or nil if edit returned errLeft or the Pod is gone.
+func (r *Reconciler) change(ctx context.Context, set *v1beta1.SidecarSet, pod *corev1.Pod, part engine.Part,
+	edit func(*corev1.Pod) error) (*corev1.Pod, error) {
+	base := pod
+	for attempt := 1; ; attempt++ {
+		edited := base.DeepCopy()
+		if err := edit(edited); errors.Is(err, errLeft) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+		written, err := r.server.PatchPod(ctx, &engine.Change{Before: base, After: edited, Part: part, Exact: true}, false)
+		switch {
+		case err == nil:
+			r.guard.Wrote(set.UID, engine.PodResource.GroupResource(), written.ResourceVersion)
+			return written, nil
+		case apierrors.IsNotFound(err):
+			return nil, nil
+		case unknown(err):
+			r.lost.add(set.UID, pod)
+			return nil, fmt.Errorf("patch Pod %s: %w", nameOf(pod), err)
+		case !apierrors.IsConflict(err) || attempt == attempts:
+			return nil, fmt.Errorf("patch Pod %s: %w", nameOf(pod), err)
+		}
+		base, err = r.server.GetPod(ctx, pod.Namespace, pod.Name)
+		switch {
+		case apierrors.IsNotFound(err), err == nil && (base.UID != pod.UID || !podstate.Active(base)):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("get Pod %s: %w", nameOf(pod), err)
+		}
+	}
+}
+
+// unknown reports whether a failed write may have succeeded: its answer did not arrive, or it is a server error.
+func unknown(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Code >= http.StatusInternalServerError
+	}
+	return true
+}
+
+// lost remembers Pods whose last write has an unknown outcome.
+type lost struct {
+	lock sync.Mutex
+	pods map[types.UID]map[types.NamespacedName]bool
+}
+
+func (l *lost) add(set types.UID, pod *corev1.Pod) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if l.pods == nil {
+		l.pods = map[types.UID]map[types.NamespacedName]bool{}
+	}
+	if l.pods[set] == nil {
+		l.pods[set] = map[types.NamespacedName]bool{}
+	}
+	l.pods[set][types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = true
+}
+
+func (l *lost) of(set types.UID) (names []types.NamespacedName) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	for name := range l.pods[set] {
+		names = append(names, name)
+	}
+	return names
+}
+
+func (l *lost) forget(set types.UID) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	delete(l.pods, set)
+}
+
+// find reads the Pods whose last write has an unknown outcome. The next pass then waits until the cache shows them.
+func (r *Reconciler) find(ctx context.Context, set *v1beta1.SidecarSet) (found bool, err error) {
+	names := r.lost.of(set.UID)
+	for _, name := range names {
+		pod, err := r.server.GetPod(ctx, name.Namespace, name.Name)
+		switch {
+		case err == nil:
+			r.guard.Wrote(set.UID, engine.PodResource.GroupResource(), pod.ResourceVersion)
+		case !apierrors.IsNotFound(err):
+			return false, fmt.Errorf("get Pod %s after a write without an answer: %w", name, err)
+		}
+	}
+	r.lost.forget(set.UID)
+	return len(names) > 0, nil
+}
+
+// upgradableIn returns what the Pod's condition says about its SidecarSets.
+func upgradableIn(pod *corev1.Pod) map[string]bool {
+	sets := map[string]bool{}
+	if condition := podstate.Condition(pod, pub.SidecarSetUpgradableConditionType); condition != nil {
+		_ = json.Unmarshal([]byte(condition.Message), &sets) // A message that cannot be read is replaced.
+	}
+	return sets
+}
+
+// setUpgradable writes into the Pod's condition whether the SidecarSet can upgrade it. Entries of SidecarSets that are gone are
+// dropped.
+func (r *Reconciler) setUpgradable(ctx context.Context, set *v1beta1.SidecarSet, pod *corev1.Pod, upgradable bool) error {
+	_, err := r.change(ctx, set, pod, engine.Status, func(fresh *corev1.Pod) error {
+		sets := upgradableIn(fresh)
+		if existing, found := sets[set.Name]; found && existing == upgradable {
+			return errLeft
+		}
+		sets[set.Name] = upgradable
+		status, reason := corev1.ConditionTrue, pub.SidecarSetAllUpgradable
+		for name, value := range sets {
+			if name != set.Name && r.set(name) == nil {
+				delete(sets, name)
+			} else if !value {
+				status, reason = corev1.ConditionFalse, pub.SidecarSetUpdateImmutableField
+			}
+		}
+		text, err := json.Marshal(sets)
+		if err != nil {
+			return fmt.Errorf("encode condition %s: %w", pub.SidecarSetUpgradableConditionType, err)
+		}
+		condition := corev1.PodCondition{
+			Type: pub.SidecarSetUpgradableConditionType, Status: status, Reason: reason, Message: string(text),
+			LastTransitionTime: metav1.NewTime(r.clock.Now()),
+		}
+		if existing := podstate.Condition(fresh, condition.Type); existing != nil && existing.Status == status {
+			condition.LastTransitionTime = existing.LastTransitionTime
+		}
+		podstate.SetCondition(fresh, condition)
+		return nil
+	})
+	return err
+}

@@ -1,0 +1,56 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	genericrest "k8s.io/apiserver/pkg/registry/rest"
+)
+
+// awaited records which writes waited for their effects. No turn is held meanwhile.
+type awaited struct {
+	turns  *turnsOf
+	writes []string
+}
+
+func (a *awaited) Await(_ context.Context, kind string, _ metav1.Object, deleted bool) {
+	a.writes = append(a.writes, fmt.Sprintf("%s deleted=%v turns=%d", kind, deleted, len(a.turns.token)))
+}
+
+func TestAnswersOfExclusiveKindsWaitForTheirEffects(t *testing.T) {
+	turns := &turnsOf{token: make(chan struct{}, 1)}
+	effects := &awaited{turns: turns}
+	kind := newKind()
+	kind.Exclusive, kind.Validate = true, func(*sample) field.ErrorList { return nil }
+	kind.ValidateUpdate = func(*sample, *sample) field.ErrorList { return nil }
+	storages := storagesOf(t, kind, nil)
+	kind.TakeTurns(storages, turns)
+	kind.AwaitEffects(storages, effects)
+	samples, ok := storages["samples"].(genericrest.StandardStorage)
+	require.True(t, ok)
+	ctx := genericapirequest.WithNamespace(t.Context(), "")
+	change := genericrest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
+		changed := old.DeepCopyObject().(*sample)
+		changed.Spec.MinReadySeconds++
+		return changed, nil
+	})
+	allow := func(context.Context, runtime.Object, runtime.Object) error { return nil }
+
+	_, err := samples.Create(ctx, newSample(), func(context.Context, runtime.Object) error { return errors.New("no") }, &metav1.CreateOptions{})
+	require.Error(t, err)
+	assert.Empty(t, effects.writes, "nothing was written")
+
+	_, err = samples.Create(ctx, newSample(), nil, &metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, _, err = samples.Update(ctx, "demo", change, nil, allow, false, &metav1.UpdateOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"samples deleted=false turns=0", "samples deleted=false turns=0"}, effects.writes)
+}

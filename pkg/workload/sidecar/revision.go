@@ -1,0 +1,95 @@
+package sidecar
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/history"
+)
+
+// Revisions is how a SidecarSet's revisions are stored.
+var Revisions = history.Format{HashLabel: pub.ControllerRevisionDataHashKey, Hash: history.DataHash, Same: sameContent}
+
+// content is the part of a spec that a revision holds.
+type content struct {
+	Volumes          []corev1.Volume                      `json:"volumes"`
+	Containers       []v1beta1.SidecarContainer           `json:"containers"`
+	InitContainers   []v1beta1.SidecarContainer           `json:"initContainers"`
+	ImagePullSecrets []corev1.LocalObjectReference        `json:"imagePullSecrets"`
+	PatchPodMetadata []v1beta1.SidecarSetPatchPodMetadata `json:"patchPodMetadata"`
+}
+
+// Data returns what a revision stores of the spec. All fields are present, with null for a field that is not set.
+func Data(spec *v1beta1.SidecarSetSpec) ([]byte, error) {
+	data, err := json.Marshal(map[string]any{"spec": struct {
+		Patch string `json:"$patch"`
+		content
+	}{"replace", content{spec.Volumes, spec.Containers, spec.InitContainers, spec.ImagePullSecrets, spec.PatchPodMetadata}}})
+	if err != nil {
+		return nil, fmt.Errorf("encode revision: %w", err)
+	}
+	return data, nil
+}
+
+func read(data []byte) (*content, error) {
+	stored := &struct {
+		Spec content `json:"spec"`
+	}{}
+	if err := json.Unmarshal(data, stored); err != nil {
+		return nil, fmt.Errorf("decode revision: %w", err)
+	}
+	return &stored.Spec, nil
+}
+
+func sameContent(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	one, errOne := read(a)
+	other, errOther := read(b)
+	return errOne == nil && errOther == nil && apiequality.Semantic.DeepEqual(one, other)
+}
+
+// Restore returns the SidecarSet as the revision stored it. What a revision does not hold, such as selectors and strategies, is
+// that of the given SidecarSet, which does not change.
+func Restore(set *v1beta1.SidecarSet, revision *appsv1.ControllerRevision) (*v1beta1.SidecarSet, error) {
+	stored, err := read(revision.Data.Raw)
+	if err != nil {
+		return nil, fmt.Errorf("restore revision %q of SidecarSet %q: %w", revision.Name, set.Name, err)
+	}
+	restored := set.DeepCopy()
+	restored.Spec.Volumes, restored.Spec.Containers, restored.Spec.InitContainers = stored.Volumes, stored.Containers, stored.InitContainers
+	restored.Spec.ImagePullSecrets, restored.Spec.PatchPodMetadata = stored.ImagePullSecrets, stored.PatchPodMetadata
+	restored.Status.LatestRevision, restored.Status.ObservedGeneration = revision.Name, set.Generation
+	full, withoutImage := revision.Annotations[pub.SidecarSetHashKey], revision.Annotations[pub.SidecarSetHashWithoutImageKey]
+	if full == "" || withoutImage == "" {
+		if full, withoutImage, err = restored.Spec.Hashes(); err != nil {
+			return nil, fmt.Errorf("restore revision %q of SidecarSet %q: %w", revision.Name, set.Name, err)
+		}
+	}
+	if restored.Annotations == nil {
+		restored.Annotations = map[string]string{}
+	}
+	restored.Annotations[pub.SidecarSetHashKey], restored.Annotations[pub.SidecarSetHashWithoutImageKey] = full, withoutImage
+	return restored, nil
+}
+
+// RevisionName returns the name of the revision that holds the spec. The status names it once the controller has observed the
+// spec. Before that, the name is computed as the controller will compute it for a spec without an older equal revision.
+func RevisionName(set *v1beta1.SidecarSet) string {
+	if set.Status.ObservedGeneration >= set.Generation && set.Status.LatestRevision != "" {
+		return set.Status.LatestRevision
+	}
+	data, err := Data(&set.Spec)
+	if err != nil {
+		return set.Status.LatestRevision
+	}
+	return set.Name + "-" + Revisions.Hash(data, set.Status.CollisionCount)
+}

@@ -1,0 +1,134 @@
+package sidecar
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/containerreport"
+	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/inplace/record"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// Injected reports whether the SidecarSet was injected into the Pod and the Pod has all of its containers.
+func Injected(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
+	if !slices.Contains(InjectedSets(pod), set.Name) {
+		return false
+	}
+	for _, name := range PodNames(set) {
+		if Container(pod, name) == nil {
+			return false
+		}
+	}
+	working, err := Working(pod)
+	for i := range set.Spec.Containers {
+		container := &set.Spec.Containers[i]
+		if Hot(container) && (err != nil || working[container.Name] == "") {
+			return false
+		}
+	}
+	return true
+}
+
+// Updated reports whether the Pod has the SidecarSet's containers as they are now.
+func Updated(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
+	full, _, err := Hashes(set)
+	records, readErr := ReadRecords(pod.Annotations, pub.SidecarSetHashKey)
+	return err == nil && readErr == nil && records[set.Name].Hash == full
+}
+
+// Upgradable reports whether images are all that differs between the SidecarSet and the containers of the Pod.
+func Upgradable(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
+	_, withoutImage, err := Hashes(set)
+	records, readErr := ReadRecords(pod.Annotations, pub.SidecarSetHashWithoutImageKey)
+	return err == nil && readErr == nil && records[set.Name].Hash == withoutImage
+}
+
+// Ready reports whether the Pod is ready and each of its hot upgrades has ended.
+func Ready(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning && podstate.ConditionReady(pod) &&
+		len(flips(set, pod)) == 0
+}
+
+// Consistent reports whether the node runs the named containers as the Pod's spec says.
+func Consistent(pod *corev1.Pod, names []string) bool {
+	if len(pod.Spec.Containers) != len(pod.Status.ContainerStatuses) {
+		return false
+	}
+	considered := make([]*corev1.Container, 0, len(names))
+	digests := len(names) > 0
+	for i := range pod.Spec.Containers {
+		if container := &pod.Spec.Containers[i]; slices.Contains(names, container.Name) {
+			considered = append(considered, container)
+			digests = digests && strings.Contains(container.Image, "@")
+		}
+	}
+	if digests {
+		return !slices.ContainsFunc(considered, func(c *corev1.Container) bool { return !runsDigest(pod, c) })
+	}
+	records, err := record.ReadSidecars(pod)
+	if err != nil {
+		return len(considered) == 0
+	}
+	report, err := containerreport.Read(pod)
+	if err != nil {
+		report = nil // The agent will replace the report.
+	}
+	for _, container := range considered {
+		for _, state := range records {
+			if recorded, found := state.LastContainerStatuses[container.Name]; found && !done(pod, container, recorded, report) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// done reports whether the node has completed the last change of a container.
+//
+// A runtime may report another tag of the same image. An instance that is not the recorded one counts as the new one then, if the
+// node reports that it has observed the newest spec.
+func done(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus, report *containerreport.Report) bool {
+	switch inplace.Judge(pod, container, recorded, report) {
+	case inplace.Done, inplace.Unreported:
+		return true
+	case inplace.Unnamed:
+		now := status(pod, container.Name)
+		return now != nil && recorded.ContainerID != "" && now.ContainerID != recorded.ContainerID &&
+			(pod.Status.ObservedGeneration > 0 || now.ImageID != recorded.ImageID)
+	default:
+		return false
+	}
+}
+
+func runsDigest(pod *corev1.Pod, container *corev1.Container) bool {
+	_, digest, _ := strings.Cut(container.Image, "@")
+	now := status(pod, container.Name)
+	return now != nil && strings.HasSuffix(now.ImageID, digest)
+}
+
+func status(pod *corev1.Pod, container string) *corev1.ContainerStatus {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Name == container {
+			return &pod.Status.ContainerStatuses[i]
+		}
+	}
+	return nil
+}
+
+// ContainerReady reports whether the node reports the container as ready.
+func ContainerReady(pod *corev1.Pod, container string) bool {
+	now := status(pod, container)
+	return now != nil && now.Ready
+}
+
+// Applying reports whether an earlier upgrade of a container is still in progress although the container reports that it is ready.
+func Applying(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
+	return slices.ContainsFunc(PodNames(set), func(name string) bool {
+		return ContainerReady(pod, name) && !Consistent(pod, []string{name})
+	})
+}

@@ -1,0 +1,268 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+// sidecarSet applies a SidecarSet for Pods of an app in the test's namespace, and deletes it when the test ends. The name of a
+// SidecarSet is unique in the cluster.
+func (e *env) sidecarSet(app, spec string) (name string) {
+	e.t.Helper()
+	name = e.namespace + "-" + app
+	e.apply(strings.NewReplacer("NAMESPACE", e.namespace, "NAME", name, "APP", app).Replace(`apiVersion: apps.kruise.io/v1beta1
+kind: SidecarSet
+metadata:
+  name: NAME
+spec:
+  selector: {matchLabels: {app: APP}}
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
+` + spec))
+	e.t.Cleanup(func() { e.deleteSidecarSet(name) })
+	return name
+}
+
+func (e *env) deleteSidecarSet(name string) {
+	_ = e.kruise.AppsV1beta1().SidecarSets().Delete(context.WithoutCancel(e.t.Context()), name, metav1.DeleteOptions{})
+}
+
+// sidecarImage starts an upgrade to the image.
+func (e *env) sidecarImage(name, image string) {
+	e.t.Helper()
+	_, err := e.kruise.AppsV1beta1().SidecarSets().Patch(e.t.Context(), name, types.JSONPatchType,
+		[]byte(`[{"op":"replace","path":"/spec/containers/0/image","value":"`+image+`"}]`), metav1.PatchOptions{})
+	require.NoError(e.t, err)
+}
+
+// upgraded waits until the Pods of the SidecarSet are updated and ready.
+func (e *env) upgraded(name string, pods int32) *v1beta1.SidecarSet {
+	e.t.Helper()
+	var set *v1beta1.SidecarSet
+	e.eventually("SidecarSet "+name+" is rolled out", func(c *require.Assertions, ctx context.Context) {
+		var err error
+		set, err = e.kruise.AppsV1beta1().SidecarSets().Get(ctx, name, metav1.GetOptions{})
+		c.NoError(err)
+		c.Equal(set.Generation, set.Status.ObservedGeneration)
+		c.Equal(pods, set.Status.MatchedPods, "matchedPods")
+		c.Equal(pods, set.Status.UpdatedPods, "updatedPods")
+		c.Equal(pods, set.Status.UpdatedReadyPods, "updatedReadyPods")
+	})
+	return set
+}
+
+const agentSpec = `  containers:
+  - name: agent
+    image: kruise.local/demo:v1
+    args: [sleep, "36000"]
+  updateStrategy: {maxUnavailable: 1}
+`
+
+// A SidecarSet and the CloneSet that owns its Pods are upgraded at the same time. Both keep the Pods, and each restarts its own
+// container once.
+// Cases sidecarset 1, 11.
+func TestSidecarIsUpgradedBesideItsWorkload(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	name := e.sidecarSet("both", agentSpec)
+	e.apply(manifest("both"))
+	e.ready("both", 3)
+	e.upgraded(name, 3)
+	old := byUID(e.pods("both"))
+	require.Len(t, old, 3)
+	for _, pod := range old {
+		require.Len(t, pod.Spec.Containers, 2)
+		require.Equal(t, "agent", pod.Spec.Containers[0].Name)
+	}
+	e.sidecarImage(name, "kruise.local/demo:v2")
+	e.apply(manifest("both", "demo:v1", "demo:v2"))
+	e.ready("both", 3)
+	e.upgraded(name, 3)
+	e.eventually("both containers of each Pod are new", func(c *require.Assertions, _ context.Context) {
+		pods := byUID(e.pods("both"))
+		c.Len(pods, 3)
+		for uid, pod := range pods {
+			c.Contains(old, uid, "the same Pods")
+			was := old[uid]
+			for _, container := range pod.Spec.Containers {
+				status := statusOf(&pod, container.Name)
+				c.NotNil(status)
+				c.Equal("kruise.local/demo:v2", status.Image, "%s of %s", container.Name, pod.Name)
+				c.Equal(statusOf(&was, container.Name).RestartCount+1, status.RestartCount, "%s of %s", container.Name, pod.Name)
+			}
+		}
+	})
+	assert.Contains(t, e.kubectl("get", "sidecarset", name), "3")
+}
+
+// Pods of a Deployment are injected when they are created directly after the SidecarSet.
+// Case pod-admission 21.
+func TestWorkloadAfterItsSidecarSetIsInjected(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	name := e.sidecarSet("after", agentSpec)
+	e.apply(strings.NewReplacer("apps.kruise.io/v1alpha1", "apps/v1", "CloneSet", "Deployment",
+		"  updateStrategy:\n    type: InPlaceIfPossible\n    maxUnavailable: 1\n", "").Replace(manifest("after")))
+	e.upgraded(name, 3)
+	for _, pod := range e.pods("after") {
+		assert.Len(t, pod.Spec.Containers, 2, pod.Name)
+	}
+}
+
+const meshSpec = `  volumes:
+  - {name: handover, emptyDir: {}}
+  containers:
+  - name: mesh
+    image: kruise.local/mesh:v1
+    upgradeStrategy: {upgradeType: HotUpgrade, hotUpgradeEmptyImage: "kruise.local/mesh:empty"}
+    lifecycle: {postStart: {exec: {command: [/mesh, wait]}}}
+    volumeMounts:
+    - {name: handover, mountPath: /handover}
+`
+
+// clientOf sends a request to the sidecar of a Pod every 10 ms.
+type clientOf struct {
+	address string
+	lock    sync.Mutex
+	sent    int
+	lost    []string
+}
+
+func (c *clientOf) run(ctx context.Context) {
+	var requests sync.WaitGroup
+	defer requests.Wait()
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	ticks := time.NewTicker(10 * time.Millisecond)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+			requests.Go(func() { c.send(context.WithoutCancel(ctx), client) })
+		}
+	}
+}
+
+func (c *clientOf) send(ctx context.Context, client *http.Client) {
+	err := c.request(ctx, client)
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.sent++
+	if err != nil {
+		c.lost = append(c.lost, time.Now().Format(time.RFC3339Nano)+" "+err.Error())
+	}
+}
+
+func (c *clientOf) request(ctx context.Context, client *http.Client) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.address, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
+}
+
+// A client sends a request through the sidecar every 10 ms. It loses none in 20 hot upgrades, one after the other.
+// Case sidecarset 18.
+func TestHotUpgradesLoseNoRequest(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	name := e.sidecarSet("hot", meshSpec)
+	e.apply(manifest("hot", "replicas: 3", "replicas: 1"))
+	e.ready("hot", 1)
+	e.upgraded(name, 1)
+	pod := e.pods("hot")[0]
+	client := &clientOf{address: "http://" + pod.Status.PodIP + ":8081/"}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { client.run(ctx) })
+	for i := range 20 {
+		e.sidecarImage(name, []string{"kruise.local/mesh:v2", "kruise.local/mesh:v1"}[i%2])
+		e.upgraded(name, 1)
+	}
+	cancel()
+	running.Wait()
+	assert.Empty(t, client.lost, "of %d", client.sent)
+	assert.Greater(t, client.sent, 500)
+	after := e.pods("hot")
+	require.Len(t, after, 1)
+	assert.Equal(t, pod.UID, after[0].UID)
+	assert.Contains(t, after[0].Annotations["kruise.io/sidecarset-working-hotupgrade-container"], "mesh-1")
+	assert.Contains(t, e.kubectl("get", "events", "--field-selector", "reason=ResetContainerSucceed"), name)
+}
+
+// The examples work as a newcomer applies them.
+func TestExamplesOfSidecarSetsWork(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	for file, set := range map[string]string{"sidecarset-log-agent.yaml": "log-agent", "sidecarset-mesh.yaml": "mesh"} {
+		text, err := os.ReadFile("../../artifacts/examples/" + file)
+		require.NoError(t, err)
+		name := e.namespace + "-" + set
+		e.t.Cleanup(func() { e.deleteSidecarSet(name) })
+		e.apply(strings.NewReplacer("namespace: default", "namespace: "+e.namespace, "metadata.name: default", "metadata.name: "+e.namespace,
+			"name: "+set+"\nspec:\n  selector:\n    matchLabels: {", "name: "+name+"\nspec:\n  selector:\n    matchLabels: {").Replace(string(text)))
+	}
+	e.kubectl("rollout", "status", "deployment/shop", "--timeout=180s")
+	e.kubectl("rollout", "status", "deployment/booking", "--timeout=180s")
+	e.eventually("the agent follows the log", func(c *require.Assertions, ctx context.Context) {
+		out, err := e.command(ctx, "logs", "deployment/shop", "-c", "log-agent").CombinedOutput()
+		c.NoError(err, "%s", out)
+		c.Contains(string(out), "agent v1 follows /logs/shop.log of books")
+		c.Contains(string(out), "order 1")
+	})
+	for _, pod := range e.pods("booking") {
+		assert.Equal(t, "mesh-init", pod.Spec.InitContainers[0].Name)
+		assert.Equal(t, "mesh-proxy-1", pod.Spec.Containers[0].Name)
+		assert.Equal(t, "10m", pod.Spec.Containers[0].Resources.Requests.Cpu().String(), "at least")
+	}
+	e.sidecarImage(e.namespace+"-mesh", "kruise.local/mesh:v2")
+	e.upgraded(e.namespace+"-mesh", 2)
+	e.sidecarImage(e.namespace+"-log-agent", "kruise.local/demo:v2")
+	e.upgraded(e.namespace+"-log-agent", 3)
+}
+
+// More than images changed: the Pods stay as they are and say so.
+// Case sidecarset 15.
+func TestPodsThatCannotBeUpgradedSaySo(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	name := e.sidecarSet("immutable", agentSpec)
+	e.apply(manifest("immutable", "replicas: 3", "replicas: 1"))
+	e.ready("immutable", 1)
+	e.upgraded(name, 1)
+	e.kubectl("patch", "sidecarset", name, "--type=json", "-p",
+		`[{"op":"add","path":"/spec/containers/0/env","value":[{"name":"A","value":"1"}]}]`)
+	e.eventually("the Pod has the condition", func(c *require.Assertions, _ context.Context) {
+		pods := e.pods("immutable")
+		c.Len(pods, 1)
+		for _, condition := range pods[0].Status.Conditions {
+			if condition.Type == "SidecarSetUpgradable" {
+				c.Equal("False UpdateImmutableField", string(condition.Status)+" "+condition.Reason)
+				return
+			}
+		}
+		c.Fail("no condition")
+	})
+	assert.Contains(t, e.kubectl("get", "events", "-A", "--field-selector", "reason=NotUpgradablePods"), name)
+}
