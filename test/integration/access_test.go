@@ -21,7 +21,7 @@ import (
 
 var reviewed = regexp.MustCompile(`(?m)^apiserver_delegated_authz_request_total\{code="201"\} (\d+)$`)
 
-// reviews is how many SubjectAccessReviews the server has asked for.
+// reviews returns how many SubjectAccessReviews the server has sent.
 func reviews(t *testing.T) int {
 	t.Helper()
 	data, err := env.server.get(t.Context(), "/metrics")
@@ -35,7 +35,7 @@ func reviews(t *testing.T) int {
 	return count
 }
 
-// as is a client in the name of one of our service accounts.
+// as returns the client configuration of one of our service accounts.
 func as(t *testing.T, account string) *rest.Config {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")

@@ -36,7 +36,7 @@ func in(namespace string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
 }
 
-// refused waits until a creation is refused, and checks that nothing was stored.
+// refused waits until a creation is refused, and checks that nothing is stored.
 func refused(t *testing.T, client typed.CloneSetInterface) error {
 	t.Helper()
 	var err error
@@ -132,7 +132,7 @@ func TestWebhooksOfUsersAreHonoured(t *testing.T) {
 	assert.Equal(t, before+1, calls.Load(), "one call for one write")
 }
 
-// serveTLS serves where the cluster reaches this machine.
+// serveTLS serves on the address from which the cluster reaches this machine.
 func serveTLS(t *testing.T, handler http.HandlerFunc) (url string, bundle []byte) {
 	t.Helper()
 	cert, key, err := certutil.GenerateSelfSignedCertKey(env.hostIP, []net.IP{net.ParseIP(env.hostIP)}, nil)

@@ -18,7 +18,7 @@ import (
 	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 )
 
-// owners are the managers of a field of the CloneSet demo, sorted.
+// owners returns the managers of a field of the CloneSet demo, sorted.
 func owners(t *testing.T, client typed.CloneSetInterface, field string) []string {
 	t.Helper()
 	got, err := client.Get(t.Context(), "demo", metav1.GetOptions{})

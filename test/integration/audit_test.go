@@ -52,7 +52,7 @@ func TestAudit(t *testing.T) {
 	assert.Equal(t, int32(http.StatusCreated), events[0].ResponseStatus.Code)
 }
 
-// The cluster's own flow schemas classify requests here too.
+// The flow schemas of the cluster also classify requests to this server.
 func TestPriorityAndFairness(t *testing.T) {
 	namespace := newNamespace(t)
 	schema, err := env.kube.FlowcontrolV1().FlowSchemas().Get(t.Context(), "service-accounts", metav1.GetOptions{})

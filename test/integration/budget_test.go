@@ -18,7 +18,7 @@ import (
 	typedpolicyv1beta1 "kruise.io/kruise/pkg/generated/clientset/versioned/typed/policy/v1beta1"
 )
 
-// A target has one budget, whatever version of its kind each names.
+// A target has only one budget, even if the budgets name different versions of its kind.
 func TestBudgetsDoNotConflict(t *testing.T) {
 	client := env.kruise.PolicyV1beta1().PodUnavailableBudgets(newNamespace(t))
 	_, err := client.Create(t.Context(), newBudget("demo"), metav1.CreateOptions{})
@@ -72,7 +72,7 @@ func TestOneOfTwoBudgetsThatClashIsRefused(t *testing.T) {
 	}
 }
 
-// Both versions of a budget by kubectl: what v1alpha1 says in annotations, v1beta1 has as fields.
+// kubectl writes and reads both versions of a budget. v1alpha1 has annotations where v1beta1 has fields.
 func TestBudgetByKubectl(t *testing.T) {
 	namespace := newNamespace(t)
 	manifest := `{"apiVersion":"policy.kruise.io/v1alpha1","kind":"PodUnavailableBudget","metadata":{"name":"demo","namespace":"` + namespace + `",
@@ -90,7 +90,7 @@ func TestBudgetByKubectl(t *testing.T) {
 	assert.Equal(t, int32(15), *budget.Spec.ProtectTotalReplicas)
 	assert.Regexp(t, `NAME +ALLOWED +CURRENT +DESIRED +TOTAL\ndemo +0 +0 +0 +0`, mustKubectl(t, "get", "pub", "demo", "-n", namespace))
 
-	// The way of the older version works through the newer one, which kubectl prefers.
+	// The annotations of the older version also work in the newer version, which kubectl prefers.
 	mustKubectl(t, "annotate", "pub", "demo", "-n", namespace, "--overwrite", "pub.kruise.io/protect-total-replicas=20")
 	budget, err = client.Get(t.Context(), "demo", metav1.GetOptions{})
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ import (
 
 const certificateSecret = "kruise-apiserver-certs"
 
-// served is the certificate that a server shows to a new connection, or nothing.
+// served returns the certificate that a server presents to a new connection, or "".
 func served(t *testing.T, s *server) string {
 	t.Helper()
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // What it shows is looked at.
@@ -42,7 +42,7 @@ func first(t *testing.T, certs []byte) string {
 	return string(block.Bytes)
 }
 
-// runs says whether the process that was started still is.
+// runs reports whether the process still runs.
 func (s *server) runs() bool {
 	select {
 	case <-s.done:
@@ -70,7 +70,7 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 	assert.True(t, s.runs())
 }
 
-// A lost Secret costs new certificates and no restart.
+// After the loss of its Secret, the server issues new certificates without a restart.
 func TestLostCertificatesAreReplaced(t *testing.T) {
 	services := env.aggregator.ApiregistrationV1().APIServices()
 	before := served(t, env.server)

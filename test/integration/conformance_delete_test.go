@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// checkDelete deletes one object, once, and not for another.
+// checkDelete deletes an object once, and checks that preconditions about another object fail.
 func checkDelete(t *testing.T, k *kind) {
 	created := k.create(t, "deleted")
 	err := k.client().Delete(t.Context(), created.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions("another")})
@@ -31,7 +31,7 @@ func (k *kind) gone(t *testing.T, object *unstructured.Unstructured) bool {
 	return apierrors.IsNotFound(err)
 }
 
-// checkDeleteCollection deletes those that a selector names.
+// checkDeleteCollection deletes the objects that a selector matches.
 func checkDeleteCollection(t *testing.T, k *kind) {
 	batch := "batch=" + k.run
 	for _, name := range []string{"batch-1", "batch-2"} {

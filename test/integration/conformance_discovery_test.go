@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// checkDiscovery compares what each version says of the kind with the registry.
+// checkDiscovery compares the discovery document of each version with the registry.
 func checkDiscovery(t *testing.T, k *kind) {
 	for _, version := range k.ServedVersions() {
 		list, err := env.kube.Discovery().ServerResourcesForGroupVersion(version.String())
@@ -42,7 +42,7 @@ func checkDiscovery(t *testing.T, k *kind) {
 	}
 }
 
-// checkExplain asks kubectl for the kind's documentation in each version.
+// checkExplain runs kubectl explain for the kind in each version.
 func checkExplain(t *testing.T, k *kind) {
 	for _, version := range k.ServedVersions() {
 		explains(t, []string{k.Resource().Resource, "--api-version=" + version.String()},
@@ -50,7 +50,7 @@ func checkExplain(t *testing.T, k *kind) {
 	}
 }
 
-// checkTable reads the kind's table in each version.
+// checkTable reads the table of the kind in each version.
 func checkTable(t *testing.T, k *kind) {
 	created := k.create(t, "table")
 	for _, version := range k.versions() {
@@ -96,7 +96,7 @@ func checkKubectlGet(t *testing.T, k *kind) {
 	}
 }
 
-// header is the first line of a table, with single spaces.
+// header returns the first line of a table, with single spaces.
 func header(table string) string {
 	line, _, _ := strings.Cut(table, "\n")
 	return strings.Join(strings.Fields(line), " ")

@@ -32,7 +32,7 @@ func checkProtobuf(t *testing.T, k *kind) {
 	}
 }
 
-// checkPages lists in two pages.
+// checkPages lists the objects in two pages.
 func checkPages(t *testing.T, k *kind) {
 	k.create(t, "page-1")
 	k.create(t, "page-2")
@@ -47,7 +47,7 @@ func checkPages(t *testing.T, k *kind) {
 	assert.Equal(t, page.GetResourceVersion(), next.GetResourceVersion(), "one moment")
 }
 
-// checkSelectors lists by name and by label, from the store and from the cache.
+// checkSelectors lists objects by name and by label, from the store and from the cache.
 func checkSelectors(t *testing.T, k *kind) {
 	one := withLabel(k.object("selected"), "color", "blue")
 	_, err := k.client().Create(t.Context(), one, metav1.CreateOptions{})
@@ -62,7 +62,7 @@ func checkSelectors(t *testing.T, k *kind) {
 		require.NoError(t, err, name)
 		require.Len(t, list.Items, 1, name)
 		assert.Equal(t, one.GetName(), list.Items[0].GetName(), name)
-		// A cache may be as old as it likes: it has the object at the latest when it says so.
+		// This list may come from the cache, but it must not be older than the first one.
 		options.ResourceVersion, options.ResourceVersionMatch = list.GetResourceVersion(), metav1.ResourceVersionMatchNotOlderThan
 		list, err = k.client().List(t.Context(), options)
 		require.NoError(t, err, name)
@@ -72,7 +72,7 @@ func checkSelectors(t *testing.T, k *kind) {
 	assert.ErrorContains(t, err, "not a known field selector")
 }
 
-// initially are the options of a watch that begins with what there is.
+// initially returns the options of a watch that begins with the existing objects.
 func (k *kind) initially() metav1.ListOptions {
 	return metav1.ListOptions{
 		LabelSelector: "watched=" + k.run, SendInitialEvents: new(true), AllowWatchBookmarks: true,
@@ -80,7 +80,7 @@ func (k *kind) initially() metav1.ListOptions {
 	}
 }
 
-// checkWatchList watches what there is and what comes.
+// checkWatchList watches existing and new objects.
 func checkWatchList(t *testing.T, k *kind) {
 	first := withLabel(k.object("watched-1"), "watched", k.run)
 	_, err := k.client().Create(t.Context(), first, metav1.CreateOptions{})
@@ -90,7 +90,7 @@ func checkWatchList(t *testing.T, k *kind) {
 	k.follow(t, watcher, first.GetName(), "watched-2")
 }
 
-// checkMetadata lists and watches as the garbage collector and quota do.
+// checkMetadata lists and watches metadata only, as the garbage collector and quota do.
 func checkMetadata(t *testing.T, k *kind) {
 	first := withLabel(k.object("metadata-1"), "watched", k.run+"-metadata")
 	_, err := k.client().Create(t.Context(), first, metav1.CreateOptions{})
@@ -111,7 +111,7 @@ func checkMetadata(t *testing.T, k *kind) {
 	}
 }
 
-// follow expects what there was, the end of that, and then the life of another object.
+// follow expects the existing objects, the bookmark after them, and then the events of another object.
 func (k *kind) follow(t *testing.T, watcher watch.Interface, there, second string) {
 	t.Helper()
 	defer watcher.Stop()

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// checkStatus writes the spec by way of the status, and the status by way of the spec.
+// checkStatus checks that a write to /status does not change the spec, and that other writes do not change the status.
 func checkStatus(t *testing.T, k *kind) {
 	probe := k.create(t, "probed")
 	reported := k.status(t, probe)
@@ -56,7 +56,7 @@ func checkStatus(t *testing.T, k *kind) {
 	assert.Equal(t, "spec", after.GetLabels()["through"])
 }
 
-// status is one that a controller might write: a single field, the first that the server takes.
+// status returns a status with one field: the first that the server accepts.
 func (k *kind) status(t *testing.T, object *unstructured.Unstructured) map[string]any {
 	t.Helper()
 	typed, err := k.scheme.New(k.gvk)
@@ -92,7 +92,7 @@ var (
 	writesText = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// sample is some value of a type, or nil for a type with a form of its own. Lists within lists it leaves out.
+// sample returns a value of a type, or nil for types with a special format. It leaves out lists of lists.
 func sample(of reflect.Type) any {
 	if pointer := reflect.PointerTo(of); pointer.Implements(writesJSON) || pointer.Implements(writesText) {
 		return nil
@@ -122,7 +122,7 @@ func sample(of reflect.Type) any {
 	return nil
 }
 
-// checkScale reads and changes the wanted number, where the kind has one.
+// checkScale reads and changes the replicas, if the kind has /scale.
 func checkScale(t *testing.T, k *kind) {
 	created := k.create(t, "scaled")
 	scale, err := k.client().Get(t.Context(), created.GetName(), metav1.GetOptions{}, "scale")

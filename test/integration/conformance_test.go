@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// conformance is what every kind must do, as a built-in one does. A check works with objects of
-// names of its own. A kind that is registered is tested by that.
+// conformance lists the checks that every kind must pass, as built-in kinds do. Each check creates objects with other names. A
+// registered kind is tested automatically.
 var conformance = []struct {
 	name  string
 	check func(t *testing.T, k *kind)
@@ -61,7 +61,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestConformanceOfNamespaceDeletion deletes a namespace that has one object of each kind.
+// TestConformanceOfNamespaceDeletion deletes a namespace that contains an object of each kind.
 func TestConformanceOfNamespaceDeletion(t *testing.T) {
 	namespace := newNamespace(t)
 	var inside []*kind

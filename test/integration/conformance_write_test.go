@@ -16,7 +16,7 @@ import (
 
 var dryRun = []string{metav1.DryRunAll}
 
-// checkCreateAndGet finds all that the example says in what the server keeps.
+// checkCreateAndGet checks that the stored object has all fields of the example.
 func checkCreateAndGet(t *testing.T, k *kind) {
 	written := k.object("created")
 	created := k.create(t, "created")
@@ -43,8 +43,8 @@ func checkCreateAgain(t *testing.T, k *kind) {
 	assert.Equal(t, created, k.get(t, "taken"))
 }
 
-// checkGeneration changes something of the spec, and something that is not. A kind whose spec
-// cannot change says so.
+// checkGeneration changes a field of the spec, and a field outside of it. If the spec of a kind is immutable, the server must
+// refuse the change.
 func checkGeneration(t *testing.T, k *kind) {
 	created := k.create(t, "counted")
 	labelled, err := k.client().Update(t.Context(), withLabel(created, "a", "b"), metav1.UpdateOptions{})
@@ -68,7 +68,7 @@ func checkGeneration(t *testing.T, k *kind) {
 	assert.ErrorContains(t, err, "immutable", "no field of the spec can change")
 }
 
-// checkConflict updates and deletes what has changed meanwhile.
+// checkConflict updates and deletes an object that has changed since it was read.
 func checkConflict(t *testing.T, k *kind) {
 	stale := k.create(t, "contended")
 	fresh, err := k.client().Update(t.Context(), withLabel(stale, "by", "one"), metav1.UpdateOptions{})
@@ -88,7 +88,7 @@ func checkConflict(t *testing.T, k *kind) {
 	assert.Equal(t, "one", k.get(t, "contended").GetLabels()["by"])
 }
 
-// checkPatches patches in each way that a built-in kind knows, server-side apply apart.
+// checkPatches uses each type of patch that built-in kinds support, except server-side apply.
 func checkPatches(t *testing.T, k *kind) {
 	created := k.create(t, "patched")
 	for kind, body := range map[types.PatchType]string{
@@ -111,7 +111,7 @@ func checkPatches(t *testing.T, k *kind) {
 	assert.True(t, apierrors.IsConflict(err), "%v", err)
 }
 
-// checkApply has two managers who want one field, who write in different versions where there are two.
+// checkApply lets two managers apply the same field, in different versions if the kind has two.
 func checkApply(t *testing.T, k *kind) {
 	one := withLabel(withLabel(k.object("applied"), "color", "blue"), "mine", "yes")
 	apply := func(object *unstructured.Unstructured, manager string, force bool) (*unstructured.Unstructured, error) {
@@ -147,7 +147,7 @@ func checkApply(t *testing.T, k *kind) {
 	assert.Equal(t, applied.Object["spec"], after.Object["spec"])
 }
 
-// managers are the owners of a field, whatever it is in.
+// managers returns the owners of a field, regardless of its path.
 func managers(t *testing.T, object *unstructured.Unstructured, field string) []string {
 	t.Helper()
 	var names []string
@@ -192,7 +192,7 @@ func checkDryRun(t *testing.T, k *kind) {
 	assert.Equal(t, created, k.get(t, "unharmed"))
 }
 
-// checkVersions writes in each version what was written in another, and loses nothing.
+// checkVersions writes an object in each version after it was written in another, and checks that no field is lost.
 func checkVersions(t *testing.T, k *kind) {
 	first := k.create(t, "in-"+k.gvk.Version)
 	for _, version := range k.versions() {

@@ -21,7 +21,7 @@ import (
 	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 )
 
-// podOn makes a Pod on a node that no kubelet has, with one container that runs.
+// podOn creates a Pod on a node without a kubelet, with one running container.
 func podOn(t *testing.T, node, name string) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -44,7 +44,7 @@ func podOn(t *testing.T, node, name string) {
 	require.NoError(t, err)
 }
 
-// requestFor makes a request for a Pod's container.
+// requestFor returns a request for a container of the Pod.
 func requestFor(t *testing.T, pod string) *v1beta1.ContainerRecreateRequest {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -64,8 +64,8 @@ func activeOn(node string) metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: "crr.apps.kruise.io/node-name=" + node + ",crr.apps.kruise.io/active=true"}
 }
 
-// TestAgentsReachTheRequestsOfTheirNodeAlone uses a real token, bound to a Pod on one of two nodes, through the aggregation
-// layer and past it.
+// TestAgentsReachTheRequestsOfTheirNodeAlone uses a real token that is bound to a Pod on one of two nodes, through the aggregation
+// layer and without it.
 // Case containerrecreaterequest 36.
 func TestAgentsReachTheRequestsOfTheirNodeAlone(t *testing.T) {
 	const node, other = "recreate-a", "recreate-b"
@@ -90,7 +90,7 @@ func TestAgentsReachTheRequestsOfTheirNodeAlone(t *testing.T) {
 	}
 }
 
-// reportsAndNoMore is what an agent does.
+// reportsAndNoMore checks that an agent can report, and can do nothing else.
 func reportsAndNoMore(t *testing.T, requests, everywhere typed.ContainerRecreateRequestInterface, node string) {
 	t.Helper()
 	list, err := everywhere.List(t.Context(), activeOn(node))
@@ -154,7 +154,7 @@ func refusals(t *testing.T, requests, everywhere typed.ContainerRecreateRequestI
 	return errs
 }
 
-// The test takes the label off: on the watch of the selection, that is a deletion.
+// The test removes the label. For the watch with the label selector, this is a deletion.
 // Case containerrecreaterequest 35.
 func TestCompletedRequestLeavesTheWatchOfItsAgent(t *testing.T) {
 	const node = "recreate-c"

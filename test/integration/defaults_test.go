@@ -24,7 +24,7 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// editStored changes a CloneSet as it is stored, which no rule of today's sees.
+// editStored changes the stored form of a CloneSet, without validation and defaulting.
 func editStored(t *testing.T, namespace, name string, edit func(*v1beta1.CloneSet)) {
 	t.Helper()
 	sockets, err := filepath.Glob(filepath.Join(env.server.dir, "data", "client-*.sock"))
@@ -56,8 +56,8 @@ func editStored(t *testing.T, namespace, name string, edit func(*v1beta1.CloneSe
 	require.Fail(t, "it is not stored", name)
 }
 
-// TestNewDefaultsRecreateNothing plays an upgrade to a release whose Pod templates have a default more than those that are stored.
-// The next change of the image is still one that happens in place, under InPlaceOnly too, and no Pod is recreated for it.
+// TestNewDefaultsRecreateNothing simulates an upgrade to a release whose Pod templates have one more default than the stored ones.
+// The next change of the image still happens in place, also with InPlaceOnly, and no Pod is recreated.
 func TestNewDefaultsRecreateNothing(t *testing.T) {
 	namespace := newNamespace(t)
 	sets, pods := env.kruise.AppsV1beta1().CloneSets(namespace), env.kube.CoreV1().Pods(namespace)
@@ -105,7 +105,7 @@ func TestNewDefaultsRecreateNothing(t *testing.T) {
 			if pod.Spec.Containers[0].Image == "kruise.local/demo:v2" {
 				updated++
 			}
-			// Nothing runs these Pods, so waiting for their containers would never end.
+			// No kubelet runs these Pods, so their containers would never become ready.
 			_, _ = pods.Patch(t.Context(), pod.Name, types.MergePatchType, []byte(`{"status":{"phase":"Running","conditions":[`+
 				`{"type":"Ready","status":"True"}],"containerStatuses":[{"name":"`+pod.Spec.Containers[0].Name+`","ready":true,"restartCount":0,`+
 				`"image":"`+pod.Spec.Containers[0].Image+`","imageID":"x","containerID":"test://`+pod.Spec.Containers[0].Image+`"}]}}`),

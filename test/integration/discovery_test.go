@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/apiserver"
 )
 
-// The version that comes first is the newest of the group, in each form of discovery.
+// In each format of discovery, the first version of a group is the newest.
 // Case install 2.
 func TestGroupsAreDiscovered(t *testing.T) {
 	var list struct {
@@ -51,8 +51,8 @@ func TestExplain(t *testing.T) {
 	explains(t, []string{"cloneset.spec.template.spec.containers.image", "--api-version=apps.kruise.io/v1alpha1"}, "Container image name")
 }
 
-// explains waits until kubectl explain says all that is wanted: the host fetches our schema a moment after the APIService is
-// available.
+// explains waits until the output of kubectl explain contains all wanted texts. kube-apiserver fetches our schema shortly after the
+// APIService is available.
 func explains(t *testing.T, args []string, wanted ...string) {
 	t.Helper()
 	eventually(t, func() bool {
@@ -67,7 +67,7 @@ func explains(t *testing.T, args []string, wanted ...string) {
 	})
 }
 
-// The host fetches each version's schema a moment after its APIService became available, so all are waited for.
+// kube-apiserver fetches the schema of each version shortly after its APIService is available, so the test waits for all of them.
 func TestOpenAPIV2NamesTheKinds(t *testing.T) {
 	eventually(t, func() bool {
 		data, err := env.kube.Discovery().RESTClient().Get().AbsPath("/openapi/v2").DoRaw(t.Context())
@@ -111,7 +111,7 @@ func TestAPIServicesTrustTheServer(t *testing.T) {
 	}
 }
 
-// The bundle is restored after a change, and then the APIService is available again.
+// The server restores the bundle after a change, and the APIService becomes available again.
 func TestBundleIsRepaired(t *testing.T) {
 	services := env.aggregator.ApiregistrationV1().APIServices()
 	const name = "v1alpha1.apps.kruise.io"

@@ -29,19 +29,19 @@ const (
 	unavailable = 8
 )
 
-// history is what clients did.
+// history records what clients did.
 type history struct {
 	lock sync.Mutex
-	// outages are times in which a slot of the workload surely had no Pod to count on: from the answer to a disruption to when its
-	// successor was about to be ready, or a grant expired.
+	// outages are times in which a slot of the workload certainly had no available Pod: from the answer to a disruption until its
+	// replacement was about to be ready, or until the grant expired.
 	outages   []occupancy.Outage
 	asked     atomic.Int64
 	granted   atomic.Int64
 	refused   atomic.Int64
 	unsettled atomic.Int64
-	// enough ends the clients.
+	// enough stops the clients.
 	enough atomic.Bool
-	// waited and refilling are the milliseconds that clients waited for answers and for successors.
+	// waited and refilling are the milliseconds that clients waited for answers and for replacements.
 	waited    atomic.Int64
 	refilling atomic.Int64
 }
@@ -58,9 +58,9 @@ func (h *history) add(outages []occupancy.Outage, until time.Time) {
 	}
 }
 
-// TestBudgetsAreLinearizable has clients that evict, delete and update the Pods of one budget through two apiservers on one
-// etcd, while a controller counts and successors of the Pods come. One apiserver is killed, and the leader of etcd, and both come
-// back. No moment of the recorded history has more Pods disrupted than allowed.
+// TestBudgetsAreLinearizable lets clients evict, delete and update the Pods of one budget through two apiservers on one etcd, while
+// a controller counts and replacement Pods are created. One apiserver is killed and restarted, then the leader of etcd. At no time
+// in the recorded history are more Pods disrupted than allowed.
 func TestBudgetsAreLinearizable(t *testing.T) {
 	servers, store := twoServers(t)
 	b := withBudgets(t)
@@ -75,8 +75,8 @@ func TestBudgetsAreLinearizable(t *testing.T) {
 		require.NoError(t, err)
 		own := *b
 		own.kube = client
-		// kube-apiserver asks about Pods that say so. Successors say so from the start, or would go unasked until the controller
-		// has seen them.
+		// kube-apiserver sends reviews only for Pods with this annotation. Replacement Pods have it from the start. Otherwise,
+		// disruptions would not be reviewed until the controller has annotated them.
 		own.annotations = map[string]string{"kruise.io/related-pub": "b", "pub.kruise.io/related-pub": "b"}
 		clients.Go(func() { disrupt(t, &own, slot, record) })
 	}
@@ -109,8 +109,8 @@ func TestBudgetsAreLinearizable(t *testing.T) {
 	})
 }
 
-// asksOnce takes the header from refusals by which the client library would ask again by itself, after seconds, and ten times: each
-// answer is one of the history.
+// asksOnce removes the header Retry-After from refusals. Otherwise the client library would retry ten times, each time after
+// seconds, and these answers would be missing in the history.
 func asksOnce(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(req)
@@ -121,11 +121,11 @@ func asksOnce(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// disrupt disrupts the Pods of whatever slot, and keeps one slot filled.
+// disrupt disrupts the Pods of one slot, and replaces them.
 func disrupt(t *testing.T, b *budgeted, slot int, record *history) {
 	random := rand.New(rand.NewSource(int64(slot)))
 	name := fmt.Sprintf("p-%d", slot)
-	// updates are those of the slot's Pod. What became of them ends with the Pod, when its successor is there.
+	// updates are the outages by updates of the current Pod. They end when its replacement is available.
 	var updates []occupancy.Outage
 	for generation := 1; !record.enough.Load(); record.asked.Add(1) {
 		began := time.Now()
@@ -150,7 +150,7 @@ func disrupt(t *testing.T, b *budgeted, slot int, record *history) {
 			record.granted.Add(1)
 			name = fmt.Sprintf("p-%d-%d", slot, generation)
 			generation++
-			// The longer it is out, the surer does one grant too many meet all others.
+			// The longer the Pod is missing, the more likely one grant too many overlaps with all others.
 			pause(t.Context(), time.Duration(random.Intn(1000))*time.Millisecond)
 			refill := time.Now()
 			back := b.refill(name)
@@ -168,7 +168,7 @@ func disrupt(t *testing.T, b *budgeted, slot int, record *history) {
 	record.add(updates, time.Now().Add(disruption.UpdateExpiry))
 }
 
-// refill makes the successor of a Pod, and returns when it was about to be ready.
+// refill creates the replacement of a Pod, and returns the time just before it became ready.
 func (b *budgeted) refill(name string) (readied time.Time) {
 	for b.t.Context().Err() == nil {
 		readied = time.Now()
@@ -190,7 +190,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// share waits until the clients have done another share of what they shall, and says how they fare.
+// share waits until the clients have completed another share of the operations, and logs the figures.
 func (h *history) share(t *testing.T, percent int64, with string) {
 	t.Helper()
 	began, before, waited := time.Now(), h.asked.Load(), h.waited.Load()

@@ -19,7 +19,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// twoServers lets two apiservers on one etcd of three members serve the cluster, until the test ends.
+// twoServers lets two apiservers on one etcd with three members serve the cluster until the test ends.
 func twoServers(t *testing.T) (servers []*server, store etcd) {
 	t.Helper()
 	store = startMembers(t, 3)
@@ -42,17 +42,17 @@ func twoServers(t *testing.T) (servers []*server, store etcd) {
 	return servers, store
 }
 
-// etcd is a cluster of several members.
+// etcd is an etcd cluster with several members.
 type etcd []*member
 
-// member is one process of an etcd. Its data outlives it.
+// member is one process of an etcd cluster. Its data is kept when it stops.
 type member struct {
 	name, client, peer string
 	args               []string
 	command            *exec.Cmd
 }
 
-// startMembers starts an etcd of that many members, which end with the test.
+// startMembers starts an etcd cluster with the given number of members, which stop at the end of the test.
 func startMembers(t *testing.T, count int) (all etcd) {
 	t.Helper()
 	var peers []string
@@ -85,7 +85,7 @@ func (m *member) kill() {
 	_ = m.command.Wait()
 }
 
-// leader waits until the members have one, and returns it.
+// leader waits until the members have a leader, and returns it.
 func (all etcd) leader(t *testing.T) (leader *member) {
 	t.Helper()
 	eventually(t, func() bool {

@@ -2,5 +2,5 @@
 
 package integration
 
-// operations is how many disruptions are asked for.
+// operations is the number of requested disruptions.
 const operations = 600

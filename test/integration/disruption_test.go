@@ -22,7 +22,7 @@ import (
 
 const exhausted = "pub unavailable allowed is negative"
 
-// Ten clients delete a Pod each, while the controller counts.
+// Ten clients delete one Pod each while the controller counts.
 // Case podunavailablebudget 3.
 func TestParallelDeletionsStayWithinTheBudget(t *testing.T) {
 	b := withBudgets(t)
@@ -59,7 +59,7 @@ func TestParallelDeletionsStayWithinTheBudget(t *testing.T) {
 	assert.Regexp(t, `pod_unavailable_budget\{kind_namespace_name="unknown_`+b.namespace+`_p-[0-9]",username="[^"]+"\} 1`, string(metrics))
 }
 
-// TestUsedUpBudgetRefuses asks in every way.
+// TestUsedUpBudgetRefuses requests every kind of disruption.
 // Cases podunavailablebudget 2, 5, 6, 8, 9, 23.
 func TestUsedUpBudgetRefuses(t *testing.T) {
 	b := withBudgets(t)
@@ -87,7 +87,7 @@ func TestUsedUpBudgetRefuses(t *testing.T) {
 	require.NoError(t, b.evict("p-2"))
 	assert.Empty(t, b.status().DisruptedPods)
 
-	// What the user takes off is put back.
+	// The controller restores the annotation that the user removes.
 	mustKubectl(t, "--namespace", b.namespace, "annotate", "pod", "p-0", "kruise.io/related-pub-", "pub.kruise.io/related-pub-")
 	eventually(t, func() bool { return mustPod(t, b, "p-0").Annotations["kruise.io/related-pub"] == "b" })
 }
@@ -148,7 +148,7 @@ func TestUpdateIsRecordedOnce(t *testing.T) {
 	})
 }
 
-// refuseEvictions has kube-apiserver refuse every eviction, after the budgets were asked.
+// refuseEvictions makes kube-apiserver refuse every eviction after the review of the budgets.
 func refuseEvictions(t *testing.T, b *budgeted) {
 	t.Helper()
 	_, err := b.kube.PolicyV1().PodDisruptionBudgets(b.namespace).Create(t.Context(), &policyv1.PodDisruptionBudget{
@@ -160,7 +160,7 @@ func refuseEvictions(t *testing.T, b *budgeted) {
 	require.NoError(t, err)
 }
 
-// The budget grants the deletion, and a PodDisruptionBudget refuses it.
+// The budget grants the eviction, but a PodDisruptionBudget refuses it.
 // Case podunavailablebudget 12.
 func TestGrantWithoutItsDeletionExpires(t *testing.T) {
 	b := withBudgets(t)
@@ -174,7 +174,7 @@ func TestGrantWithoutItsDeletionExpires(t *testing.T) {
 	eventually(t, func() bool { return len(b.events("Pod", "NotDeleted")) == 1 })
 }
 
-// The deletion that the budget granted may still be under way when the budget is created again, or another one takes over.
+// A granted deletion may still be in progress when the budget is recreated, or when another budget takes over.
 // Case podunavailablebudget 27a.
 func TestGrantsInFlightOutliveTheirBudget(t *testing.T) {
 	b := withBudgets(t)

@@ -18,10 +18,10 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// counts are a budget's total, desired, current and allowed.
+// counts are the total, desired, current and allowed numbers of a budget.
 type counts [4]int32
 
-// deployment makes one whose Pods no node takes and that are ready all the same.
+// deployment creates a Deployment whose Pods cannot be scheduled, and marks them as ready.
 func (b *budgeted) deployment(name string, replicas int, strategy string) {
 	b.t.Helper()
 	b.apply(fmt.Sprintf(`
@@ -60,7 +60,7 @@ func (b *budgeted) pods(selector string) []corev1.Pod {
 	return list.Items
 }
 
-// bounds makes a budget, and returns when it is counted so and its Pods say that they have it.
+// bounds creates a budget, and waits until it has these counts and its Pods are annotated.
 func (b *budgeted) bounds(name, spec, selector string, want counts) {
 	b.t.Helper()
 	b.apply("apiVersion: policy.kruise.io/v1beta1\nkind: PodUnavailableBudget\nmetadata: {name: " + name + "}\nspec: " + spec + "\n")
@@ -88,7 +88,7 @@ func (b *budgeted) counts(name string, want counts) {
 	})
 }
 
-// Deleting all Pods of a Deployment, one after the other, goes as far as its budget goes.
+// If a client deletes all Pods of a Deployment one after another, only as many are deleted as the budget allows.
 // Cases podunavailablebudget 1, 2, 14, 15, 16.
 func TestBudgetsOfDeployments(t *testing.T) {
 	b := withBudgets(t)
@@ -131,7 +131,7 @@ func TestBudgetsOfDeployments(t *testing.T) {
 	}
 }
 
-// TestOneBudgetCoversTwoDeployments: a selector counts from what both of them want.
+// TestOneBudgetCoversTwoDeployments checks that a budget with a selector counts the replicas of both Deployments.
 // Case podunavailablebudget 17.
 func TestOneBudgetCoversTwoDeployments(t *testing.T) {
 	b := withBudgets(t)
@@ -162,7 +162,7 @@ func ready(pod *corev1.Pod) bool {
 	return false
 }
 
-// TestPodsOfAnOldReplicaSetStayCounted: the Deployment wants none of the old Pods, the budget keeps them, and counts them.
+// TestPodsOfAnOldReplicaSetStayCounted checks that the budget still counts and protects Pods that the Deployment no longer wants.
 // Case podunavailablebudget 18.
 func TestPodsOfAnOldReplicaSetStayCounted(t *testing.T) {
 	b := withBudgets(t)

@@ -37,12 +37,11 @@ type budgeted struct {
 	t         *testing.T
 	namespace string
 	kube      kubernetes.Interface
-	// annotations are those that Pods are created with.
+	// annotations are the annotations of new Pods.
 	annotations map[string]string
 }
 
-// withBudgets has the controller of budgets at work in a new namespace, as the account that it has in a cluster, and the
-// webhooks of the chart.
+// withBudgets runs the controller of budgets in a new namespace, with its service account, and installs the webhooks of the chart.
 func withBudgets(t *testing.T) *budgeted {
 	t.Helper()
 	protected(t)
@@ -56,7 +55,7 @@ func withBudgets(t *testing.T) *budgeted {
 	return b
 }
 
-// runController has a controller at work in a namespace until the test ends, as the account that it has in a cluster.
+// runController runs a controller in a namespace until the test ends, with its service account.
 func runController(t *testing.T, namespace string, construct func(controller.Deps) (*reconcile.Controller, error)) {
 	t.Helper()
 	config := as(t, "kruise-manager")
@@ -97,7 +96,7 @@ func runController(t *testing.T, namespace string, construct func(controller.Dep
 	})
 }
 
-// pod makes a Pod that no node takes and that is ready all the same.
+// pod creates a Pod that cannot be scheduled, and marks it as ready.
 func (b *budgeted) pod(name string) (*corev1.Pod, error) {
 	pods := b.kube.CoreV1().Pods(b.namespace)
 	_, err := pods.Create(b.t.Context(), &corev1.Pod{
@@ -117,7 +116,7 @@ func (b *budgeted) ready(name string) (*corev1.Pod, error) {
 		[]byte(`{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`), metav1.PatchOptions{}, "status")
 }
 
-// budget creates ten Pods and a budget that allows three unavailable Pods, and waits until all of it is observed.
+// budget creates ten Pods and a budget that allows three unavailable Pods, and waits until the controller has counted them.
 func (b *budgeted) budget(pods int, unavailable int, edits ...func(*policyv1beta1.PodUnavailableBudget)) []string {
 	b.t.Helper()
 	names := make([]string, 0, pods)
@@ -149,7 +148,7 @@ func (b *budgeted) budget(pods int, unavailable int, edits ...func(*policyv1beta
 	return names
 }
 
-// governed waits until so many Pods say that they have the budget.
+// governed waits until the given number of Pods is annotated with the budget.
 func (b *budgeted) governed(budget string, pods int) {
 	b.t.Helper()
 	eventually(b.t, func() bool {
@@ -191,7 +190,7 @@ func (b *budgeted) image(name, image string) error {
 	return err
 }
 
-// events are those of a reason about objects of a kind.
+// events returns the events with a reason about objects of a kind.
 func (b *budgeted) events(kind, reason string) (messages []string) {
 	b.t.Helper()
 	list, err := b.kube.CoreV1().Events(b.namespace).List(b.t.Context(), metav1.ListOptions{FieldSelector: "reason=" + reason})

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// readKey reads what is stored under a key.
+// readKey returns the stored value of a key.
 func readKey(t *testing.T, endpoint, name, cert, key, ca string) string {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(cert, key)

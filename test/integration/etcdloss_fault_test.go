@@ -20,12 +20,12 @@ import (
 const (
 	// leaderKills is how often the leader of etcd is killed.
 	leaderKills = 20
-	// etcdWriters are so many that some have no request under way when the leader is killed: etcd answers those that it has lost after
-	// its own timeout of seven seconds.
-	etcdWriters = 16
-	// electionBound is the longest time without an acknowledged write that a lost member may cause: an election takes about a second,
-	// and the client of the server notices and connects again within three.
-	electionBound = 10 * time.Second
+	// A write that reaches a follower before the election is answered after etcd's own timeout of seven seconds, and fails. So the writes
+	// do not wait for each other, and an object is not written again before that.
+	etcdObjects, etcdPeriod = 200, 50 * time.Millisecond
+	// electionBound is the longest time without an acknowledged write that a lost member may cause. An election takes one to two seconds,
+	// and the client of the server may try the lost member first.
+	electionBound = 5 * time.Second
 )
 
 // TestEtcdMembersAreLost kills a member of etcd, deletes its disk and replaces it, and then kills the leader 20 times, while clients
@@ -34,7 +34,7 @@ func TestEtcdMembersAreLost(t *testing.T) {
 	store := startMembers(t, 3)
 	s := alone(t, "members", "--etcd-servers="+strings.Join(store.endpoints(), ","))
 	client := s.client(t, newNamespace(t))
-	l := startLoad(t, client, etcdWriters)
+	l := startOpenLoad(t, client, etcdObjects, etcdPeriod)
 	longest := func(what string) {
 		gap := l.longestGap()
 		t.Logf("%s: %s without an acknowledged write", what, gap)
@@ -45,10 +45,10 @@ func TestEtcdMembersAreLost(t *testing.T) {
 
 	lost := store[slices.Index(store, store.leader(t))]
 	lost.kill()
-	<-time.After(electionBound / 2)
+	<-time.After(electionBound)
 	longest("a member is lost")
 	store.replace(t, lost)
-	<-time.After(electionBound / 2)
+	<-time.After(electionBound)
 	longest("its disk is lost, and it is replaced")
 
 	var gaps []time.Duration
@@ -69,8 +69,7 @@ func TestEtcdMembersAreLost(t *testing.T) {
 	list, err := client.List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	for _, set := range list.Items {
-		number, err := strconv.Atoi(set.Annotations[numbered])
-		require.NoError(t, err)
+		number, _ := strconv.Atoi(set.Annotations[numbered]) // Zero if no write succeeded.
 		assert.GreaterOrEqual(t, number, l.highest(set.Name), "%s lost an acknowledged write", set.Name)
 	}
 }

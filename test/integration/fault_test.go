@@ -24,7 +24,7 @@ import (
 	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 )
 
-// alone starts a server that the aggregation layer does not know.
+// alone starts a server without an APIService.
 func alone(t *testing.T, name string, args ...string) *server {
 	t.Helper()
 	s, err := startServer(t.Context(), name, args...)
@@ -33,7 +33,7 @@ func alone(t *testing.T, name string, args ...string) *server {
 	return s
 }
 
-// client speaks to that server alone.
+// client returns a client of this server, without the aggregation layer.
 func (s *server) client(t *testing.T, namespace string) typed.CloneSetInterface {
 	t.Helper()
 	config := rest.CopyConfig(env.config)
@@ -41,7 +41,7 @@ func (s *server) client(t *testing.T, namespace string) typed.CloneSetInterface 
 	return clientFor(t, config, namespace)
 }
 
-// clientset speaks to that server alone, without a limit of its own.
+// clientset returns a clientset of this server, without the aggregation layer and without a rate limit.
 func (s *server) clientset(t *testing.T) versioned.Interface {
 	t.Helper()
 	config := rest.CopyConfig(env.config)
@@ -78,7 +78,7 @@ func (s *server) reads(t *testing.T, namespace string) {
 	})
 }
 
-// A process that ends tells its watches so and goes: its successor waits for the store.
+// A server that stops closes its watches and exits soon, because the next server waits for the store.
 func TestOpenWatchesDoNotHoldTheProcess(t *testing.T) {
 	namespace := newNamespace(t)
 	s := alone(t, "watched")
@@ -114,7 +114,7 @@ func TestStoreIsProtobufInTheStoredVersion(t *testing.T) {
 	assert.Contains(t, stored, v1beta1.SchemeGroupVersion.String())
 }
 
-// The server says that it is not ready while its etcd is away, and needs no restart afterwards. Nobody else restarts it either.
+// While its etcd is unavailable, the server is not ready but alive, so it is not restarted. It is ready again when etcd returns.
 func TestStoreComesBackAfterBeingAway(t *testing.T) {
 	port, err := freePort(t.Context())
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ import (
 	"kruise.io/kruise/pkg/apiserver"
 )
 
-// dependent makes a ConfigMap that belongs to the object.
+// dependent creates a ConfigMap that the object owns.
 func (k *kind) dependent(t *testing.T, namespace string, owner *unstructured.Unstructured) {
 	t.Helper()
 	reference := metav1.OwnerReference{
@@ -125,8 +125,8 @@ func TestMissingAPIServicesLoseNoDependents(t *testing.T) {
 	}
 }
 
-// untilSeen waits until the garbage collector knows every ConfigMap that was made before: it takes
-// them in turn, and the last one has an owner that never was. What it does not know, it does not orphan.
+// untilSeen waits until the garbage collector has seen all earlier ConfigMaps. It processes them in order, and deletes the last one,
+// whose owner does not exist. It would not orphan ConfigMaps that it has not seen.
 func untilSeen(t *testing.T, namespace string) {
 	t.Helper()
 	configMaps := env.kube.CoreV1().ConfigMaps(namespace)
@@ -141,7 +141,7 @@ func untilSeen(t *testing.T, namespace string) {
 	})
 }
 
-// TestConformanceOfGarbageCollection deletes owners of every kind in every way, all at once: the
+// TestConformanceOfGarbageCollection deletes owners of every kind with every propagation policy at the same time, because the
 // collector looks for new kinds only twice a minute.
 func TestConformanceOfGarbageCollection(t *testing.T) {
 	namespace := newNamespace(t)

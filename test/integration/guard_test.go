@@ -23,7 +23,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// prepared is a server that does not run yet.
+// prepared returns a server that does not run yet.
 func prepared(t *testing.T, name string, args ...string) *server {
 	t.Helper()
 	s, err := newServer(t.Context(), name, args...)
@@ -36,7 +36,7 @@ func prepared(t *testing.T, name string, args ...string) *server {
 	return s
 }
 
-// etcdAt is a directory and an address for an etcd of the test's own.
+// etcdAt returns a directory and an address for a separate etcd.
 func etcdAt(t *testing.T, name string) (dir, endpoint string) {
 	t.Helper()
 	port, err := freePort(t.Context())
@@ -44,7 +44,7 @@ func etcdAt(t *testing.T, name string) (dir, endpoint string) {
 	return filepath.Join(env.dir, name), (&url.URL{Scheme: "http", Host: fmt.Sprintf("127.0.0.1:%d", port)}).String()
 }
 
-// answers waits until a path answers with an error that has this text.
+// answers waits until a path returns an error that contains the text.
 func (s *server) answers(t *testing.T, path, text string) {
 	t.Helper()
 	var last error
@@ -64,7 +64,7 @@ func (s *server) alive(t *testing.T) {
 	})
 }
 
-// refuses checks that objects answer 503 with the reason, to a get and to a list, and that discovery goes on.
+// refuses checks that get and list return 503 with the reason, and that discovery works.
 func (s *server) refuses(t *testing.T, namespace, text string) {
 	t.Helper()
 	client := s.client(t, namespace)
@@ -77,7 +77,7 @@ func (s *server) refuses(t *testing.T, namespace, text string) {
 	assert.NoError(t, err)
 }
 
-// TestServerStartsWithoutEtcd: it waits for as long as it takes, and says for what.
+// TestServerStartsWithoutEtcd checks that the server waits for etcd without a time limit, and reports this.
 func TestServerStartsWithoutEtcd(t *testing.T) {
 	dir, endpoint := etcdAt(t, "late-etcd")
 	s := prepared(t, "late", "--etcd-servers="+endpoint)
@@ -98,7 +98,7 @@ func TestServerStartsWithoutEtcd(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// ownedPod makes a Pod of a CloneSet that no node takes.
+// ownedPod creates a Pod of a CloneSet that cannot be scheduled.
 func ownedPod(t *testing.T, namespace, name string, owner *v1beta1.CloneSet) {
 	t.Helper()
 	_, err := env.kube.CoreV1().Pods(namespace).Create(t.Context(), &corev1.Pod{
@@ -113,8 +113,8 @@ func ownedPod(t *testing.T, namespace, name string, owner *v1beta1.CloneSet) {
 }
 
 // TestEmptyStoreInAClusterWithPodsLosesNoPod empties the store of the server that the cluster uses, and its record in the cluster.
-// The garbage collector asks for the owner of each new Pod at once: the answer must not be 404. In the end the
-// operator agrees to the loss, and the Pods go: so would they have gone before.
+// The garbage collector reads the owner of each new Pod immediately, and the answer must not be 404. At the end, the operator accepts
+// the loss, and the Pods are deleted. This proves that the garbage collector would have deleted them before.
 func TestEmptyStoreInAClusterWithPodsLosesNoPod(t *testing.T) {
 	namespace := newNamespace(t)
 	owner, err := env.kruise.AppsV1beta1().CloneSets(namespace).Create(t.Context(), newCloneSet("demo"), metav1.CreateOptions{})
@@ -152,7 +152,7 @@ func TestEmptyStoreInAClusterWithPodsLosesNoPod(t *testing.T) {
 	})
 }
 
-// TestReviewsAreAnsweredWhileTheStoreIsClosed asks what needs no store.
+// TestReviewsAreAnsweredWhileTheStoreIsClosed sends a review that does not need the store.
 func TestReviewsAreAnsweredWhileTheStoreIsClosed(t *testing.T) {
 	namespace := protected(t)
 	label(t, "namespace", namespace, "Cascading")
@@ -181,7 +181,7 @@ func TestReviewsAreAnsweredWhileTheStoreIsClosed(t *testing.T) {
 	assert.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
 }
 
-// generation is that of the cluster's record.
+// generation returns the generation in the ConfigMap of the store.
 func (s *server) generation(t *testing.T) string {
 	t.Helper()
 	object, err := env.kube.CoreV1().ConfigMaps(ownNamespace).Get(t.Context(), s.configMap, metav1.GetOptions{})
@@ -189,7 +189,7 @@ func (s *server) generation(t *testing.T) string {
 	return object.Data["generation"]
 }
 
-// TestStoreRolledBackToASnapshotCloses puts an older copy below a server that runs, and the operator agrees.
+// TestStoreRolledBackToASnapshotCloses replaces the store of a running server by an older copy. At the end, the operator opens it.
 func TestStoreRolledBackToASnapshotCloses(t *testing.T) {
 	dir, endpoint := etcdAt(t, "rolled-etcd")
 	stop := startEtcd(t, dir, endpoint)
@@ -231,7 +231,7 @@ func TestStoreRolledBackToASnapshotCloses(t *testing.T) {
 	assert.True(t, apierrors.IsNotFound(err), "%v", err)
 }
 
-// TestStoreThatHoldsObjectsIsAdopted is an upgrade from a release without a guard.
+// TestStoreThatHoldsObjectsIsAdopted simulates an upgrade from a release without a guard.
 func TestStoreThatHoldsObjectsIsAdopted(t *testing.T) {
 	dir, endpoint := etcdAt(t, "adopted-etcd")
 	startEtcd(t, dir, endpoint)

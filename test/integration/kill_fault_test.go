@@ -20,8 +20,8 @@ import (
 // kills is how often the server with the embedded store is killed.
 const kills = 100
 
-// TestAcknowledgedWritesSurviveKills kills the server with the embedded store in the middle of writes, 100 times. After each start
-// the store is opened without an operator, and holds every acknowledged write.
+// TestAcknowledgedWritesSurviveKills kills the server with the embedded store 100 times during writes. After each start, the store
+// opens without an operator and contains every acknowledged write.
 func TestAcknowledgedWritesSurviveKills(t *testing.T) {
 	s := alone(t, "killed")
 	namespace := newNamespace(t)
@@ -74,7 +74,7 @@ func TestAcknowledgedWritesSurviveKills(t *testing.T) {
 type counter struct {
 	client typed.CloneSetInterface
 	name   string
-	// tried and stored are the highest values that were sent and that were acknowledged.
+	// tried is the highest value that was sent, stored the highest that was acknowledged.
 	tried, stored atomic.Int64
 }
 

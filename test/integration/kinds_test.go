@@ -29,29 +29,29 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-// runLabel marks what one run of the conformance test made: objects of cluster-scoped kinds share one space.
+// runLabel marks the objects of one run of the conformance test, because cluster-scoped objects of all runs share one space.
 const runLabel = "conformance"
 
-// kind is a kind under test, and a namespace to test it in.
+// kind is a kind under test and its namespace.
 type kind struct {
 	rest.AnyKind
 	about rest.Description
-	// gvk is that of the example, in whose version objects are written.
+	// gvk is that of the example. Objects are written in its version.
 	gvk     schema.GroupVersionKind
 	scheme  *runtime.Scheme
 	example *unstructured.Unstructured
 	// run is the value of runLabel.
 	run string
-	// namespace is empty for kinds without one.
+	// namespace is empty for cluster-scoped kinds.
 	namespace string
 
-	// examples are those of all kinds, ours and others.
+	// examples are the examples of all kinds, including kinds of Kubernetes.
 	examples map[schema.GroupKind]*unstructured.Unstructured
 	clients  dynamic.Interface
 	metadata metadata.Interface
 }
 
-// kinds are all kinds that are registered.
+// kinds returns all registered kinds.
 func kinds(t *testing.T) []*kind {
 	t.Helper()
 	scheme, err := apiserver.NewScheme()
@@ -75,7 +75,7 @@ func kinds(t *testing.T) []*kind {
 	return all
 }
 
-// shortestExamples are the shortest documents of each kind in artifacts/examples.
+// shortestExamples returns the shortest document of each kind in artifacts/examples.
 func shortestExamples(t *testing.T) map[schema.GroupKind]*unstructured.Unstructured {
 	t.Helper()
 	files, err := filepath.Glob("../../artifacts/examples/*.yaml")
@@ -104,12 +104,12 @@ func shortestExamples(t *testing.T) map[schema.GroupKind]*unstructured.Unstructu
 	return found
 }
 
-// resource is the kind's name in a version.
+// resource returns the resource of the kind in a version.
 func (k *kind) resource(version string) schema.GroupVersionResource {
 	return k.Resource().WithVersion(version)
 }
 
-// in is the kind's client in a version.
+// in returns the client of the kind in a version.
 func (k *kind) in(version string) dynamic.ResourceInterface {
 	if k.about.ClusterScoped {
 		return k.clients.Resource(k.resource(version))
@@ -117,10 +117,10 @@ func (k *kind) in(version string) dynamic.ResourceInterface {
 	return k.clients.Resource(k.resource(version)).Namespace(k.namespace)
 }
 
-// client is the one in the example's version.
+// client returns the client of the kind in the version of the example.
 func (k *kind) client() dynamic.ResourceInterface { return k.in(k.gvk.Version) }
 
-// path is the URL of the kind's objects in a version.
+// path returns the URL of the objects of the kind in a version.
 func (k *kind) path(version string) string {
 	path := "/apis/" + k.gvk.Group + "/" + version
 	if !k.about.ClusterScoped {
@@ -129,11 +129,11 @@ func (k *kind) path(version string) string {
 	return path + "/" + k.Resource().Resource
 }
 
-// selector selects the objects of this run.
+// selector returns the label selector of the objects of this run.
 func (k *kind) selector() string { return runLabel + "=" + k.run }
 
-// object is the example under that name. Its selectors and targets have the name too, because
-// several objects with the same ones would be in each other's way.
+// object returns the example with the name. Its selectors and targets also contain the name, because several objects with the same
+// selectors or targets would conflict.
 func (k *kind) object(name string) *unstructured.Unstructured {
 	object := k.example.DeepCopy()
 	object.SetName(k.name(name))
@@ -143,7 +143,7 @@ func (k *kind) object(name string) *unstructured.Unstructured {
 	return object
 }
 
-// name is a unique name in the cluster.
+// name returns a name that is unique in the cluster.
 func (k *kind) name(name string) string {
 	if k.about.ClusterScoped {
 		return k.run + "-" + name
@@ -179,7 +179,7 @@ func distinguish(tree any, suffix string) {
 	}
 }
 
-// converted is what a user would write in another version, whose defaults may be others.
+// converted returns the object as a user would write it in another version, which may have other defaults.
 func (k *kind) converted(t *testing.T, object *unstructured.Unstructured, version string) *unstructured.Unstructured {
 	t.Helper()
 	from, err := k.scheme.New(k.gvk)
@@ -195,7 +195,7 @@ func (k *kind) converted(t *testing.T, object *unstructured.Unstructured, versio
 	return &unstructured.Unstructured{Object: content}
 }
 
-// create makes the example under that name.
+// create creates the example with the name.
 func (k *kind) create(t *testing.T, name string) *unstructured.Unstructured {
 	t.Helper()
 	created, err := k.client().Create(t.Context(), k.object(name), metav1.CreateOptions{})
@@ -203,7 +203,7 @@ func (k *kind) create(t *testing.T, name string) *unstructured.Unstructured {
 	return created
 }
 
-// get reads the object in the example's version.
+// get reads the object in the version of the example.
 func (k *kind) get(t *testing.T, name string) *unstructured.Unstructured {
 	t.Helper()
 	got, err := k.client().Get(t.Context(), k.name(name), metav1.GetOptions{})
@@ -211,7 +211,7 @@ func (k *kind) get(t *testing.T, name string) *unstructured.Unstructured {
 	return got
 }
 
-// versions are the served versions' names.
+// versions returns the names of the served versions.
 func (k *kind) versions() []string {
 	var names []string
 	for _, version := range k.ServedVersions() {
@@ -220,7 +220,7 @@ func (k *kind) versions() []string {
 	return names
 }
 
-// withLabel is a copy of the object with one more label.
+// withLabel returns a copy of the object with one more label.
 func withLabel(object *unstructured.Unstructured, key, value string) *unstructured.Unstructured {
 	object = object.DeepCopy()
 	labels := object.GetLabels()
@@ -232,10 +232,10 @@ func withLabel(object *unstructured.Unstructured, key, value string) *unstructur
 	return object
 }
 
-// leaf is the place of a value in an object.
+// leaf is the path of a value in an object.
 type leaf []any
 
-// get returns the value there.
+// get returns the value at the path.
 func (l leaf) get(tree any) any {
 	for _, step := range l {
 		switch node := tree.(type) {
@@ -248,7 +248,7 @@ func (l leaf) get(tree any) any {
 	return tree
 }
 
-// set changes the value there.
+// set changes the value at the path.
 func (l leaf) set(tree, value any) {
 	last := len(l) - 1
 	switch node := l[:last].get(tree).(type) {
@@ -272,7 +272,7 @@ func (l leaf) String() string {
 	return text.String()
 }
 
-// leaves are the places of all values below one place, in a fixed order.
+// leaves returns the paths of all values below a path, in a fixed order.
 func leaves(tree any, at leaf) []leaf {
 	var found []leaf
 	switch node := tree.(type) {
@@ -290,7 +290,7 @@ func leaves(tree any, at leaf) []leaf {
 	return found
 }
 
-// changed is another value of the same type, and false where it knows none.
+// changed returns another value of the same type, or false if it knows none.
 func changed(value any) (any, bool) {
 	switch value := value.(type) {
 	case int64:

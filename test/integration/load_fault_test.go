@@ -60,6 +60,30 @@ func startLoad(t *testing.T, client typed.CloneSetInterface, writers int) *load 
 	return l
 }
 
+// startOpenLoad has a write begin every period, whether the ones before are answered or not. Each object is written again only when
+// all others were.
+func startOpenLoad(t *testing.T, client typed.CloneSetInterface, objects int, period time.Duration) *load {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	l := &load{client: client, stop: stop, acknowledged: map[string]bool{}, seen: map[string]bool{}}
+	for i := range objects {
+		create(t, client, newCloneSet(fmt.Sprintf("load-%d", i)))
+	}
+	l.watch(ctx, t)
+	l.group.Go(func() {
+		tick := time.NewTicker(period)
+		defer tick.Stop()
+		for count := 0; ctx.Err() == nil; count++ {
+			l.group.Go(func() { l.once(ctx, fmt.Sprintf("load-%d", count%objects), 1+count/objects) })
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+			}
+		}
+	})
+	return l
+}
+
 func (l *load) watch(ctx context.Context, t *testing.T) {
 	t.Helper()
 	list, err := l.client.List(ctx, metav1.ListOptions{})
@@ -82,31 +106,35 @@ func (l *load) watch(ctx context.Context, t *testing.T) {
 }
 
 func (l *load) write(ctx context.Context, name string) {
-	for number := 1; ; number++ {
-		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, numbered, strconv.Itoa(number))
-		began := time.Now()
-		_, err := l.client.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-		if ctx.Err() != nil {
-			return
-		}
-		l.lock.Lock()
-		if err != nil {
-			l.failures = append(l.failures, fmt.Errorf("%s: %w", began.Format(time.StampMilli), err))
-		} else {
-			l.acknowledged[name+"/"+strconv.Itoa(number)] = true
-			if !l.last.IsZero() {
-				l.gap = max(l.gap, time.Since(l.last))
-			}
-			l.last = time.Now()
-		}
-		l.slowest = max(l.slowest, time.Since(began))
-		l.lock.Unlock()
+	for number := 1; ctx.Err() == nil; number++ {
+		l.once(ctx, name, number)
 		select {
 		case <-ctx.Done():
-			return
 		case <-time.After(writePause):
 		}
 	}
+}
+
+// once writes one value.
+func (l *load) once(ctx context.Context, name string, number int) {
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, numbered, strconv.Itoa(number))
+	began := time.Now()
+	_, err := l.client.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if ctx.Err() != nil {
+		return
+	}
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	l.slowest = max(l.slowest, time.Since(began))
+	if err != nil {
+		l.failures = append(l.failures, fmt.Errorf("%s: %w", began.Format(time.StampMilli), err))
+		return
+	}
+	l.acknowledged[name+"/"+strconv.Itoa(number)] = true
+	if !l.last.IsZero() {
+		l.gap = max(l.gap, time.Since(l.last))
+	}
+	l.last = time.Now()
 }
 
 // failed returns the failures so far.

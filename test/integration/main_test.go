@@ -22,18 +22,18 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
-// env is what all tests share.
+// env is shared by all tests.
 var env struct {
 	cluster    *localcluster.Cluster
 	config     *rest.Config
 	kube       kubernetes.Interface
 	kruise     versioned.Interface
 	aggregator aggregator.Interface
-	// gate decides which kinds there are, here as in the shared server. All of them can be written.
+	// gate holds the feature gates of the shared server. With them, all kinds can be written.
 	gate featuregate.MutableFeatureGate
-	// dir is removed at the end, binary is the apiserver.
+	// dir is removed at the end. binary is the path of the apiserver.
 	dir, binary string
-	// hostIP is where the cluster reaches processes of this machine.
+	// hostIP is the address under which the cluster reaches processes of this machine.
 	hostIP string
 	server *server
 }
@@ -53,7 +53,7 @@ func run(m *testing.M) (code int, err error) {
 	if env.gate, err = features.New(""); err != nil {
 		return 1, err
 	}
-	// A socket's path is short, and so is this one.
+	// The path must be short, because the paths of sockets are limited.
 	if env.dir, err = os.MkdirTemp("", "kruise-integration-"); err != nil {
 		return 1, err
 	}
@@ -96,10 +96,9 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// openGates turns those gates on without which objects of some kind cannot be written, and
-// returns the flag that does so for a server.
+// openGates enables all feature gates that kinds require, and returns the flag that enables them in a server.
 func openGates() (string, error) {
-	// Budgets bound updates too.
+	// Budgets also limit updates.
 	opened := []string{"PodUnavailableBudgetUpdateGate=true"}
 	for _, registered := range apiserver.Kinds(env.gate) {
 		name := registered.Describe().Closed

@@ -21,7 +21,7 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 )
 
-// agentOn is a configuration with the token that an agent's Pod on that node has.
+// agentOn returns a client configuration with the token of an agent's Pod on the node.
 func agentOn(t *testing.T, node string) *rest.Config {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -49,14 +49,14 @@ func agentOn(t *testing.T, node string) *rest.Config {
 	return config
 }
 
-// past leads an identity past the aggregation layer.
+// past makes a client connect to the server without the aggregation layer.
 func past(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Host, config.CAFile, config.CAData, config.Insecure = env.server.url(), "", nil, true
 	return config
 }
 
-// newPullSecret creates a Secret where node agents get theirs from.
+// newPullSecret creates a Secret in the namespace of pull Secrets.
 func newPullSecret(t *testing.T, name string) {
 	t.Helper()
 	secrets := env.kube.CoreV1().Secrets(pub.DaemonConfigNamespace)

@@ -35,8 +35,7 @@ func sentNodeImages(t *testing.T) (total int) {
 	return total
 }
 
-// A thousand agents watch, each its own NodeImage, and a
-// change of one is sent to one.
+// A thousand agents watch their own NodeImages, and a change of one NodeImage is sent to one agent.
 // Case node-agent 25.
 func TestOneWatcherOfAThousandIsNotified(t *testing.T) {
 	const agents = 1000
@@ -87,7 +86,8 @@ func TestOneWatcherOfAThousandIsNotified(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, name(0), <-notified)
 	}
-	// Sent to every agent it would be thousands. A few more than three are those of kube-controller-manager, which watches all.
+	// If each change were sent to every agent, the number would be in the thousands. kube-controller-manager watches all NodeImages,
+	// so there can be a few more than three events.
 	assert.Less(t, sentNodeImages(t)-before, agents)
 	assert.Empty(t, notified)
 }

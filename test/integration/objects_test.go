@@ -22,7 +22,7 @@ import (
 
 var plainCodec = scheme.Codecs.WithoutConversion()
 
-// newNamespace makes a namespace that goes with the test.
+// newNamespace creates a namespace that is deleted at the end of the test.
 func newNamespace(t *testing.T) string {
 	t.Helper()
 	namespaces := env.kube.CoreV1().Namespaces()
@@ -34,13 +34,13 @@ func newNamespace(t *testing.T) string {
 	return namespace.Name
 }
 
-// cloneSets is the typed client of a new namespace.
+// cloneSets returns the typed client of a new namespace.
 func cloneSets(t *testing.T) typed.CloneSetInterface {
 	t.Helper()
 	return env.kruise.AppsV1beta1().CloneSets(newNamespace(t))
 }
 
-// newCloneSet is one that is accepted.
+// newCloneSet returns a valid CloneSet.
 func newCloneSet(name string) *v1beta1.CloneSet {
 	labels := map[string]string{"app": name}
 	return &v1beta1.CloneSet{
@@ -63,7 +63,7 @@ func create(t *testing.T, client typed.CloneSetInterface, cloneSet *v1beta1.Clon
 	return created
 }
 
-// kubectl runs the real one and returns what it prints.
+// kubectl runs kubectl and returns its output.
 func kubectl(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), env.cluster.Binary("kubectl"), args...)
@@ -80,7 +80,7 @@ func mustKubectl(t *testing.T, args ...string) string {
 	return out
 }
 
-// eventually waits for something that others do.
+// eventually waits until the function returns true.
 func eventually(t *testing.T, happened func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(context.Context) (bool, error) {

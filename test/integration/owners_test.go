@@ -19,7 +19,7 @@ import (
 	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 )
 
-// editor is a client of that server in the name of an account that may do with CloneSets what the verbs say.
+// editor returns a client of the server for an account that has the verbs on CloneSets.
 func (s *server) editor(t *testing.T, namespace, name string, verbs ...string) typed.CloneSetInterface {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -43,8 +43,8 @@ func (s *server) editor(t *testing.T, namespace, name string, verbs ...string) t
 	}, namespace)
 }
 
-// Where the plugin is switched on, owners are for those who may delete the object, and for those
-// who may finalize the owner.
+// If the plugin is enabled, only users who may delete the object can change its owners, and only users who may finalize the owner
+// can set blockOwnerDeletion.
 func TestOwnersNeedPermission(t *testing.T) {
 	namespace := newNamespace(t)
 	s := alone(t, "owners", "--enable-admission-plugins=OwnerReferencesPermissionEnforcement")

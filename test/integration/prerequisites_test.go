@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// prerequisites are what has to be in a namespace before an object of a kind is admitted.
+// prerequisites are the objects that must exist in a namespace before an object of a kind is admitted.
 var prerequisites = map[string]func(t *testing.T, k *kind, namespace string){
 	"ContainerRecreateRequest": runPod,
 }
 
-// prepare makes what the kind's objects need.
+// prepare creates the prerequisites of the kind.
 func (k *kind) prepare(t *testing.T, namespace string) {
 	t.Helper()
 	if make, ok := prerequisites[k.gvk.Kind]; ok {
@@ -26,8 +26,8 @@ func (k *kind) prepare(t *testing.T, namespace string) {
 	}
 }
 
-// runPod makes the Pod that the example names, on a node, with containers that run. It goes at
-// once when it is deleted: there is no kubelet to confirm it.
+// runPod creates the Pod that the example names, on a node, with running containers. It is deleted without a grace period, because
+// there is no kubelet to confirm the deletion.
 func runPod(t *testing.T, k *kind, namespace string) {
 	t.Helper()
 	const node = "conformance"

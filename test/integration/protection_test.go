@@ -23,7 +23,7 @@ const (
 	forbiddenCascading = "forbidden by ResourcesProtectionDeletion for " + protectionLabel + "=Cascading"
 )
 
-// output runs a program and returns what it prints.
+// output runs a program and returns its output.
 func output(program string, args ...string) (string, error) {
 	out, err := exec.Command(program, args...).CombinedOutput()
 	if err != nil {
@@ -40,7 +40,7 @@ func apply(t *testing.T, namespace, text string) string {
 	return out
 }
 
-// refuses checks that kubectl is refused with 403 and those words.
+// refuses checks that kubectl gets 403 with the text.
 func refuses(t *testing.T, want string, args ...string) {
 	t.Helper()
 	out, err := kubectl(t, "", args...)
@@ -49,7 +49,7 @@ func refuses(t *testing.T, want string, args ...string) {
 	assert.Contains(t, out, want)
 }
 
-// refusedInEveryWay deletes in each of the ways in which users do, and expects each to be refused.
+// refusedInEveryWay uses every way to delete the object, and expects a refusal each time.
 func refusedInEveryWay(t *testing.T, want string, object ...string) {
 	t.Helper()
 	for _, way := range [][]string{
@@ -118,7 +118,7 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: "", volumeName: %[3]s, re
 	mustKubectl(t, "delete", "namespace", namespace, "--wait=false")
 }
 
-// workloads are those of our kinds that are protected, in each version, with two replicas.
+// workloads returns objects of our protected kinds in each version, with two replicas.
 var workloads = map[string]string{
 	"cloneset.v1alpha1.apps.kruise.io":         "apiVersion: apps.kruise.io/v1alpha1\nkind: CloneSet",
 	"cloneset.v1beta1.apps.kruise.io":          "apiVersion: apps.kruise.io/v1beta1\nkind: CloneSet",
@@ -180,7 +180,7 @@ func TestReplicasProtectOurWorkloads(t *testing.T) {
 	}
 }
 
-// The number of replicas is left to the defaults.
+// The manifest does not set replicas, so the default applies.
 // Case deletion-protection 9.
 func TestDefaultedReplicasProtectToo(t *testing.T) {
 	namespace := newNamespace(t)
@@ -324,7 +324,7 @@ func TestCollectionKeepsItsProtectedObject(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// Preconditions do what they do, too.
+// Preconditions also work.
 // Case deletion-protection 17.
 func TestDryRunsAreRefusedAndNotCounted(t *testing.T) {
 	client := cloneSets(t)
@@ -347,7 +347,7 @@ func TestDryRunsAreRefusedAndNotCounted(t *testing.T) {
 	assert.True(t, counted())
 }
 
-// The namespace goes with everything in it, of ours and of the host.
+// The namespace is deleted with all its objects, of Kruise and of Kubernetes.
 // Case deletion-protection 20.
 func TestNamespaceOfProtectedObjectsIsDeleted(t *testing.T) {
 	namespace := protected(t)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// used is the quota's count of a resource, -1 where it has none.
+// used returns the count of a resource in the quota, or -1 if it has none.
 func used(t *testing.T, namespace string, name corev1.ResourceName) int64 {
 	t.Helper()
 	quota, err := env.kube.CoreV1().ResourceQuotas(namespace).Get(t.Context(), "few", metav1.GetOptions{})
@@ -79,7 +79,7 @@ func TestConformanceOfQuota(t *testing.T) {
 	}
 }
 
-// exceed makes one object more than the quota has room for.
+// exceed creates one object more than the quota allows.
 func (k *kind) exceed(t *testing.T, name corev1.ResourceName) {
 	t.Helper()
 	k.create(t, "quota-1")

@@ -18,7 +18,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// valid is accepted in both versions; each case breaks one thing.
+// valid is accepted in both versions. Each case makes one change that is not.
 const valid = `{"apiVersion":"apps.kruise.io/VERSION","kind":"CloneSet","metadata":{"name":"demo"},"spec":{"replicas":1,
 "selector":{"matchLabels":{"app":"demo"}},
 "template":{"metadata":{"labels":{"app":"demo"}},"spec":{"containers":[{"name":"web","image":"demo:v1"}]}}}}`
@@ -87,8 +87,8 @@ func TestBadInputIsNamed(t *testing.T) {
 	}
 }
 
-// TestValuesThatJSONLacksAreNamed sends protobuf, which can hold values that no JSON can. Stored, one of
-// them would keep every client from listing.
+// TestValuesThatJSONLacksAreNamed sends protobuf, which can contain values that JSON cannot. If one were stored, no client could list
+// the kind.
 func TestValuesThatJSONLacksAreNamed(t *testing.T) {
 	odd := &intstr.IntOrString{Type: 7}
 	tests := map[string]struct {

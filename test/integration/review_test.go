@@ -26,7 +26,7 @@ const (
 	reviewPath      = "/apis/admission.kruise.io/v1/namespacereviews"
 )
 
-// rendered is the part of the chart that kube-apiserver enforces or asks by.
+// rendered contains the policies and webhooks of the chart.
 var rendered = sync.OnceValues(func() (string, error) {
 	command := env.cluster.Binary("helm")
 	return output(command, "template", "kruise", "../../artifacts/helm/kruise", "--kube-version=1.36.3",
@@ -35,7 +35,7 @@ var rendered = sync.OnceValues(func() (string, error) {
 		"--show-only=templates/apiserver/podcreation.yaml")
 })
 
-// protected is a namespace where deletions are protected, from the time on when all of it holds.
+// protected installs the policies and webhooks of the chart, waits until they are active, and returns a new namespace.
 func protected(t *testing.T) string {
 	t.Helper()
 	text, err := rendered()
@@ -55,7 +55,7 @@ func protected(t *testing.T) string {
 	return newNamespace(t)
 }
 
-// label protects an object; nothing takes the protection away, and so does the end of the test.
+// label sets the protection of an object. "" removes it, as does the end of the test.
 func label(t *testing.T, resource, name, value string, flags ...string) {
 	t.Helper()
 	args := append([]string{"label", resource, name, "--overwrite"}, flags...)
@@ -67,7 +67,7 @@ func label(t *testing.T, resource, name, value string, flags ...string) {
 	t.Cleanup(func() { _, _ = kubectl(t, "", append(args, protectionLabel+"-")...) })
 }
 
-// pendingPod makes a Pod that no node takes.
+// pendingPod creates a Pod that cannot be scheduled.
 func pendingPod(t *testing.T, namespace string) *corev1.Pod {
 	t.Helper()
 	pod, err := env.kube.CoreV1().Pods(namespace).Create(t.Context(), &corev1.Pod{
@@ -80,8 +80,8 @@ func pendingPod(t *testing.T, namespace string) *corev1.Pod {
 	return pod
 }
 
-// TestOnlyKubeAPIServerCreatesReviews shows that a review of kube-apiserver's is answered, and that no one else's is: not an
-// administrator's, through the aggregation layer or past it, and not in kube-apiserver's name alone.
+// TestOnlyKubeAPIServerCreatesReviews checks that the server answers reviews of kube-apiserver and refuses all others: those of an
+// administrator, with and without the aggregation layer, and those of a client that only impersonates the name of kube-apiserver.
 func TestOnlyKubeAPIServerCreatesReviews(t *testing.T) {
 	namespace := protected(t)
 	label(t, "namespace", namespace, "Cascading")
@@ -106,8 +106,8 @@ func TestOnlyKubeAPIServerCreatesReviews(t *testing.T) {
 	assert.Contains(t, out, "only kube-apiserver can ask for reviews")
 }
 
-// TestWebhooksForEverythingDoNotSeeReviews registers a webhook for every resource in the cluster. It sees the deletion, and not
-// the question about it.
+// TestWebhooksForEverythingDoNotSeeReviews registers a webhook for every resource in the cluster. It sees the deletion, but not the
+// review of the deletion.
 func TestWebhooksForEverythingDoNotSeeReviews(t *testing.T) {
 	namespace := protected(t)
 	var mutex sync.Mutex
@@ -130,7 +130,7 @@ func TestWebhooksForEverythingDoNotSeeReviews(t *testing.T) {
 		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}},
 	}
 	client := admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: bundle}
-	// Failures are ignored: the whole cluster depends on this one while it is there.
+	// Failures are ignored, because this webhook applies to the whole cluster.
 	_, err := env.kube.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
@@ -152,7 +152,7 @@ func TestWebhooksForEverythingDoNotSeeReviews(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = kubectl(t, "", "delete", "mutatingwebhookconfiguration,validatingwebhookconfiguration", name)
 	})
-	// Both servers know it, ours too.
+	// Both servers have seen the webhook.
 	eventually(t, func() bool {
 		_, err := env.kruise.AppsV1beta1().CloneSets(namespace).Create(t.Context(), newCloneSet("probe"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		require.NoError(t, err)
@@ -173,7 +173,7 @@ func TestWebhooksForEverythingDoNotSeeReviews(t *testing.T) {
 	}
 }
 
-// A review kind in the schema would fill the cache of every client with a kind that nobody writes.
+// The schema must not contain the review kind, because clients would cache a kind that nobody writes.
 func TestReviewsAreNotInTheSchema(t *testing.T) {
 	client, err := rest.UnversionedRESTClientFor(direct(env.server, env.config))
 	require.NoError(t, err)

@@ -306,6 +306,7 @@ func TestEtcdClientCertificateIsRotatedUnderLoad(t *testing.T) {
 		_, err := s.get(t.Context(), "/readyz")
 		return err == nil
 	})
+	s.reads(t, namespace)
 	l = startLoad(t, s.client(t, newNamespace(t)), 4)
 	<-time.After(settle / 2)
 	l.finish(t)

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/scale"
 )
 
-// Autoscalers come by the polymorphic client and ask discovery what /scale speaks.
+// Autoscalers use the polymorphic scale client, which reads the version of /scale from discovery.
 // Case cloneset 34.
 func TestAutoscalersReadAndSetScale(t *testing.T) {
 	client := cloneSets(t)
@@ -49,7 +49,7 @@ func TestScaleByKubectl(t *testing.T) {
 	assert.Equal(t, int32(4), *after.Spec.Replicas)
 }
 
-// Whoever writes /scale owns spec.replicas from then on, as with a Deployment.
+// A client that writes /scale becomes the owner of spec.replicas, as with a Deployment.
 func TestScaleTakesOwnership(t *testing.T) {
 	namespace := newNamespace(t)
 	client := env.kruise.AppsV1beta1().CloneSets(namespace)
@@ -73,7 +73,7 @@ func TestScaleTakesOwnership(t *testing.T) {
 	require.NoError(t, err, out)
 	assert.Equal(t, []string{"me"}, owners(t, client, "f:replicas"))
 
-	// /scale can be applied too.
+	// Server-side apply also works with /scale.
 	shown, err := client.GetScale(t.Context(), "demo", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, int32(2), shown.Spec.Replicas)

@@ -33,22 +33,22 @@ import (
 	"kruise.io/kruise/pkg/apiserver/guard"
 )
 
-// patience is how long anything may take on a busy machine.
+// patience limits every wait. It allows for a busy machine.
 const patience = 2 * time.Minute
 
-// server is an apiserver process of ours.
+// server is a process of kruise-apiserver.
 type server struct {
 	command *exec.Cmd
 	done    chan struct{}
 	dir     string
 	port    int
 	args    []string
-	// configMap is the cluster's record of its store.
+	// configMap is the name of the ConfigMap that identifies the store.
 	configMap string
 }
 
-// startServer starts an apiserver with a store of its own, or the store that the directory of that
-// name has from before. It returns when the server is ready.
+// startServer starts an apiserver with its own store. If the directory of the name already has a store, the server uses it.
+// startServer returns when the server is ready.
 func startServer(ctx context.Context, name string, args ...string) (*server, error) {
 	s, err := newServer(ctx, name, args...)
 	if err != nil {
@@ -57,7 +57,7 @@ func startServer(ctx context.Context, name string, args ...string) (*server, err
 	return s, s.start(ctx)
 }
 
-// newServer prepares what startServer starts.
+// newServer prepares a server and does not start it.
 func newServer(ctx context.Context, name string, args ...string) (*server, error) {
 	dir := filepath.Join(env.dir, name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -80,8 +80,8 @@ func newServer(ctx context.Context, name string, args ...string) (*server, error
 
 func (s *server) logPath() string { return filepath.Join(s.dir, "log") }
 
-// start runs the server until it is ready. A store of its own is empty in a cluster that has Pods of other servers' objects:
-// that is agreed to.
+// start starts the server and waits until it is ready. If the guard closes its empty store because the cluster has Pods of objects of
+// other servers, start opens it.
 func (s *server) start(ctx context.Context) error {
 	if err := s.launch(); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *server) start(ctx context.Context) error {
 	return s.waitReady(ctx)
 }
 
-// launch runs the server and does not wait.
+// launch starts the server and does not wait.
 func (s *server) launch() error {
 	log, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *server) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// offered is the token with which an operator would open a closed store.
+// offered returns the token with which an operator can open the closed store, or "".
 func (s *server) offered(ctx context.Context) string {
 	object, err := env.kube.CoreV1().ConfigMaps(ownNamespace).Get(ctx, s.configMap, metav1.GetOptions{})
 	if err != nil || !strings.HasPrefix(object.Data["state"], "closed: ") {
@@ -139,7 +139,7 @@ func (s *server) offered(ctx context.Context) string {
 	return token
 }
 
-// agree is the operator's command.
+// agree opens the store, as an operator does.
 func (s *server) agree(ctx context.Context, token string) error {
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, guard.OpenAnnotation, token)
 	_, err := env.kube.CoreV1().ConfigMaps(ownNamespace).Patch(ctx, s.configMap, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
@@ -148,7 +148,7 @@ func (s *server) agree(ctx context.Context, token string) error {
 
 func (s *server) url() string { return fmt.Sprintf("https://127.0.0.1:%d", s.port) }
 
-// get reads a path without the aggregation layer.
+// get reads a path of the server without the aggregation layer.
 func (s *server) get(ctx context.Context, path string) ([]byte, error) {
 	client, err := rest.UnversionedRESTClientFor(direct(s, env.config))
 	if err != nil {
@@ -157,19 +157,19 @@ func (s *server) get(ctx context.Context, path string) ([]byte, error) {
 	return client.Get().RequestURI(path).DoRaw(ctx)
 }
 
-// stop ends the server as Kubernetes does.
+// stop stops the server with SIGTERM, as Kubernetes does.
 func (s *server) stop() {
 	_ = s.command.Process.Signal(syscall.SIGTERM)
 	<-s.done
 }
 
-// kill ends it as a crash does.
+// kill stops the server with SIGKILL, as in a crash.
 func (s *server) kill() {
 	_ = s.command.Process.Kill()
 	<-s.done
 }
 
-// publish leads the cluster's Service and APIServices to this server and waits until they are available.
+// publish points the Service and the APIServices to this server, and waits until they are available.
 func (s *server) publish(ctx context.Context) error {
 	if err := applyService(ctx, s.port); err != nil {
 		return fmt.Errorf("publish the Service: %w", err)
@@ -246,7 +246,7 @@ func reached(ctx context.Context, service *apiregistrationv1.APIService) error {
 	return fmt.Errorf("it is not available: %v", service.Status.Conditions)
 }
 
-// applyService makes a Service without a selector, and its endpoints: ports of this machine.
+// applyService creates a Service without a selector, with ports of this machine as its endpoints.
 func applyService(ctx context.Context, ports ...int) error {
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "kruise-apiserver"},
@@ -299,14 +299,14 @@ func applyEndpointSlice(ctx context.Context, port int) error {
 	return err
 }
 
-// direct leads an identity past the aggregation layer.
+// direct returns a configuration that connects to the server without the aggregation layer.
 func direct(s *server, config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Host, config.CAFile, config.CAData, config.Insecure = s.url(), "", nil, true
 	return unversioned(config)
 }
 
-// writeKubeconfig writes a kubeconfig that acts as a service account of ours.
+// writeKubeconfig writes a kubeconfig for one of our service accounts.
 func writeKubeconfig(ctx context.Context, path, account string) error {
 	token, err := accountToken(ctx, account)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What was stored under a higher limit may shrink and be deleted.
+// An object that was stored under a higher limit can be made smaller, and deleted.
 func TestLimitIsLowered(t *testing.T) {
 	namespace := newNamespace(t)
 	s := alone(t, "lowered")

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// isFull says that a write was refused for space, with the remedy.
+// isFull reports whether a write was refused because the store is full. The error must contain the remedy.
 func isFull(t *testing.T, err error) bool {
 	t.Helper()
 	var status apierrors.APIStatus
@@ -30,8 +30,8 @@ func isFull(t *testing.T, err error) bool {
 	return true
 }
 
-// TestFullEmbeddedStoreRefusesCreationsAndRecovers has one tenant fill the store. The server stays ready: without it nobody could
-// delete anything.
+// TestFullEmbeddedStoreRefusesCreationsAndRecovers fills the store. The server stays ready, because otherwise nobody could delete
+// objects.
 func TestFullEmbeddedStoreRefusesCreationsAndRecovers(t *testing.T) {
 	namespace := newNamespace(t)
 	s := alone(t, "full", "--data-quota-bytes=33554432")

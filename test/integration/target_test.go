@@ -21,7 +21,7 @@ func newSpread(name string, target v1beta1.TargetReference) *v1beta1.WorkloadSpr
 	}
 }
 
-// A workload has one WorkloadSpread and one PersistentPodState, each of a kind that they know or the
+// A workload can have only one WorkloadSpread and one PersistentPodState. Its kind must be a known kind or one that the
 // administrator allows.
 func TestTargetsOfWorkloads(t *testing.T) {
 	namespace := newNamespace(t)
@@ -57,8 +57,7 @@ func TestTargetsOfWorkloads(t *testing.T) {
 	require.NoError(t, state("third", game))
 }
 
-// A patch of a subset that would make a Pod that nobody takes is refused, of our workloads as of the
-// cluster's.
+// A patch of a subset that would produce an invalid Pod is refused, for workloads of Kruise and of Kubernetes.
 func TestPatchesOfSubsetsMakePods(t *testing.T) {
 	namespace := newNamespace(t)
 	claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
