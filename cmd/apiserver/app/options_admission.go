@@ -50,7 +50,8 @@ func newAdmissionOptions(
 	admission.RecommendedPluginOrder = slices.Insert(admission.RecommendedPluginOrder, first,
 		containerrecreaterequest.PluginName, pod.PluginName)
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
-		garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName, nodescope.PluginName,
+		garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName,
+		nodescope.PluginName,
 		ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
 		workloadtarget.PluginName, claimexpansion.PluginName, resourcequota.PluginName)
 	admission.DefaultOffPlugins.Insert(ownerreferences.PluginName)
