@@ -16,7 +16,6 @@ import (
 	"kruise.io/kruise/pkg/apiserver"
 	"kruise.io/kruise/pkg/apiserver/certificates"
 	"kruise.io/kruise/pkg/apiserver/guard"
-	"kruise.io/kruise/pkg/apiserver/serving"
 	"kruise.io/kruise/pkg/apiserver/store"
 )
 
@@ -61,7 +60,6 @@ func Run(ctx context.Context, options *Options) error {
 			return err
 		}
 	}
-	front := serving.Take(config.Generic.SecureServing)
 	server, err := config.Complete().New()
 	if err != nil {
 		return err
@@ -69,9 +67,7 @@ func Run(ctx context.Context, options *Options) error {
 	if err := guardStore(ctx, options, config, cancel); err != nil {
 		return err
 	}
-	generic := server.PrepareRun()
-	run := front.Beside(generic.RunWithContext, server.Handler, options.Server.ShutdownDelayDuration)
-	if err := serve(ctx, run); err != nil {
+	if err := serve(ctx, server.PrepareRun().RunWithContext); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
