@@ -272,17 +272,17 @@ func applyService(ctx context.Context, ports ...int) error {
 
 // applyEndpoints writes the endpoints for kube-apiservers that do not read EndpointSlices of APIServices.
 func applyEndpoints(ctx context.Context, ports []int) error {
-	endpoints := env.kube.CoreV1().Endpoints(ownNamespace) //nolint:staticcheck // Old versions of Kubernetes read nothing else.
+	endpoints := env.kube.CoreV1().Endpoints(ownNamespace)
 	if err := endpoints.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		return err
 	}
-	object := &corev1.Endpoints{ //nolint:staticcheck // See above.
+	object := &corev1.Endpoints{ //nolint:staticcheck // Old versions of Kubernetes read nothing else.
 		ObjectMeta: metav1.ObjectMeta{Name: "kruise-apiserver", Labels: map[string]string{discoveryv1.LabelSkipMirror: "true"}},
 	}
 	for _, port := range ports {
 		object.Subsets = append(object.Subsets, corev1.EndpointSubset{ //nolint:staticcheck // See above.
-			Addresses: []corev1.EndpointAddress{{IP: env.hostIP}},                                              //nolint:staticcheck // See above.
-			Ports:     []corev1.EndpointPort{{Name: "https", Port: int32(port), Protocol: corev1.ProtocolTCP}}, //nolint:staticcheck // See above.
+			Addresses: []corev1.EndpointAddress{{IP: env.hostIP}},
+			Ports:     []corev1.EndpointPort{{Name: "https", Port: int32(port), Protocol: corev1.ProtocolTCP}},
 		})
 	}
 	_, err := endpoints.Create(ctx, object, metav1.CreateOptions{})

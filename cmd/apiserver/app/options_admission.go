@@ -50,8 +50,8 @@ func newAdmissionOptions(
 	admission.RecommendedPluginOrder = slices.Insert(admission.RecommendedPluginOrder, first,
 		containerrecreaterequest.PluginName, pod.PluginName)
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
-		garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName, nodescope.PluginName,
-		ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
+		garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName,
+		nodescope.PluginName, ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
 		workloadtarget.PluginName, claimexpansion.PluginName, resourcequota.PluginName)
 	admission.DefaultOffPlugins.Insert(ownerreferences.PluginName)
 	// Reviews need the plugins themselves, without the wrappers of other decorators.
