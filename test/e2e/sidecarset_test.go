@@ -14,10 +14,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
 // sidecarSet applies a SidecarSet for Pods of an app in the test's namespace, and deletes it when the test ends. The name of a
@@ -265,4 +267,60 @@ func TestPodsThatCannotBeUpgradedSaySo(t *testing.T) {
 		c.Fail("no condition")
 	})
 	assert.Contains(t, e.kubectl("get", "events", "-A", "--field-selector", "reason=NotUpgradablePods"), name)
+}
+
+// sidecarsDown follows the Pods of an app until stop is called. It returns the largest number of Pods that had the newest hash while
+// their sidecar did not run the newest image, or was not ready.
+func (e *env) sidecarsDown(app, name, container string) (stop func() int) {
+	e.t.Helper()
+	set := func(ctx context.Context) *v1beta1.SidecarSet {
+		stored, err := e.kruise.AppsV1beta1().SidecarSets().Get(ctx, name, metav1.GetOptions{})
+		require.NoError(e.t, err)
+		return stored
+	}
+	newest := set(e.t.Context())
+	ctx, cancel := context.WithCancel(e.t.Context())
+	events, err := e.core.CoreV1().Pods(e.namespace).Watch(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
+	require.NoError(e.t, err)
+	most, done := 0, make(chan struct{})
+	go func() {
+		defer close(done)
+		down := map[string]bool{}
+		for event := range events.ResultChan() {
+			pod, ok := event.Object.(*corev1.Pod)
+			if !ok {
+				continue
+			}
+			if sidecar.Updated(newest, pod) && (!sidecar.ContainerReady(pod, container) || !sidecar.Consistent(pod, []string{container})) {
+				down[pod.Name] = true
+			} else {
+				delete(down, pod.Name)
+			}
+			most = max(most, len(down))
+		}
+	}()
+	return func() int {
+		cancel()
+		<-done
+		return most
+	}
+}
+
+// While the CloneSet of the Pods rolls out too, a watcher never sees more sidecars down than maxUnavailable allows.
+// Case sidecarset 11.
+func TestSidecarsKeepTheirBoundDuringARollout(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	name := e.sidecarSet("bound", strings.Replace(agentSpec, "maxUnavailable: 1", "maxUnavailable: 2", 1))
+	e.apply(manifest("bound", "replicas: 3", "replicas: 9", "maxUnavailable: 1", "maxUnavailable: 3"))
+	e.ready("bound", 9)
+	e.upgraded(name, 9)
+	e.sidecarImage(name, "kruise.local/demo:v2")
+	stop := e.sidecarsDown("bound", name, "agent")
+	e.image("bound", "kruise.local/demo:v2")
+	e.ready("bound", 9)
+	e.upgraded(name, 9)
+	most := stop()
+	assert.LessOrEqual(t, most, 2)
+	assert.Positive(t, most, "the watcher has seen the upgrade")
 }

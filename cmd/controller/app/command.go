@@ -58,7 +58,8 @@ func (o *Options) warn(logger klog.Logger) error {
 		logger.Info("Warning: a feature gate forces another", "gate", f.Gate, "value", f.Value, "by", f.By, "byValue", f.ByValue)
 	}
 	if gates := features.Ignored(o.Features, features.PreparingUpdateAsUpdate,
-		features.RecreatePodWhenChangeVCTInCloneSetGate, features.InPlaceWorkloadVerticalScaling); len(gates) > 0 {
+		features.RecreatePodWhenChangeVCTInCloneSetGate, features.InPlaceWorkloadVerticalScaling,
+		features.EnableSortSidecarContainerByName); len(gates) > 0 {
 		logger.Info("Warning: feature gates have no effect in this release", "gates", gates)
 	}
 	if len(o.ignored) > 0 {

@@ -95,7 +95,8 @@ func (in *injection) add(set *v1beta1.SidecarSet, from *v1beta1.SidecarContainer
 	if to == initContainers {
 		queue = &in.initContainers
 	}
-	before := from.PodInjectPolicy == v1beta1.BeforeAppContainerType
+	// Revisions of early releases have no policy for init containers.
+	before := from.PodInjectPolicy == v1beta1.BeforeAppContainerType || from.PodInjectPolicy == "" && to == containers
 	if !sidecar.Hot(from) || to == initContainers && !sidecar.KeepsRunning(from) {
 		*queue = append(*queue, placed{*built, before})
 		return nil

@@ -116,11 +116,13 @@ func TestPodNamesTheRevisionThatItHas(t *testing.T) {
 // Cases sidecarset 2, 3, 4.
 func TestPlacesOfContainers(t *testing.T) {
 	after := first(func(c *v1beta1.SidecarContainer) { c.PodInjectPolicy = v1beta1.AfterAppContainerType })
+	unset := first(func(c *v1beta1.SidecarContainer) { c.PodInjectPolicy = "" })
 	tests := map[string]struct {
 		own  []string
 		sets []*v1beta1.SidecarSet
 		want []string
 	}{
+		"by default, before":        {[]string{"main"}, []*v1beta1.SidecarSet{newSet("a", []string{"s"}, unset)}, []string{"s", "main"}},
 		"after":                     {[]string{"main"}, []*v1beta1.SidecarSet{newSet("a", []string{"s"}, after)}, []string{"main", "s"}},
 		"in place of the Pod's own": {[]string{"x", "s"}, []*v1beta1.SidecarSet{newSet("a", []string{"s"})}, []string{"x", "s"}},
 		"in the order of the names": {

@@ -17,8 +17,8 @@ import (
 var version = "unknown"
 
 func main() {
-	if len(os.Args) > 1 {
-		if err := rest(os.Args[1:]); err != nil {
+	if len(os.Args) == 3 && os.Args[1] == "sleep" {
+		if err := rest(os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, "demo:", err)
 			os.Exit(1)
 		}
@@ -26,9 +26,16 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends()...)
 	defer stop()
+	if len(os.Args) > 1 {
+		if err := logs(ctx, os.Args[1:], os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "demo:", err)
+			os.Exit(1) //nolint:gocritic // Nothing is left to undo.
+		}
+		return
+	}
 	if err := run(ctx, cmp.Or(os.Getenv("ADDRESS"), ":8080"), os.Getenv("RUN_SECONDS"), os.Getenv("BURN_MILLICORES")); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
-		os.Exit(1) //nolint:gocritic // Nothing is left to undo.
+		os.Exit(1)
 	}
 }
 
@@ -42,51 +49,43 @@ func ends() []os.Signal {
 	return []os.Signal{syscall.SIGTERM, syscall.SIGINT}
 }
 
-// rest does what the arguments say: it does nothing for some seconds, writes a line into a file each second, or prints the lines of
-// a file as they come.
-func rest(args []string) error {
-	const usage = "use: demo sleep SECONDS, demo write FILE, or demo follow FILE"
-	if len(args) == 2 && args[0] == "write" {
-		return write(args[1])
-	}
-	if len(args) == 2 && args[0] == "follow" {
-		return follow(args[1], os.Stdout)
-	}
-	if len(args) != 2 || args[0] != "sleep" {
-		return fmt.Errorf("arguments %q: %s", args, usage)
-	}
-	seconds, err := strconv.ParseUint(args[1], 10, 16)
+// rest does nothing for some seconds.
+func rest(text string) error {
+	seconds, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return fmt.Errorf("seconds %q: %s", args[1], usage)
+		return fmt.Errorf("seconds %q: use: demo sleep SECONDS", text)
 	}
 	<-time.After(time.Duration(seconds) * time.Second)
 	return nil
 }
 
-func write(name string) error {
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+// logs writes a line into a file each second, or prints the lines of a file as they come, until ctx ends.
+func logs(ctx context.Context, args []string, to io.Writer) error {
+	if len(args) != 2 || args[0] != "write" && args[0] != "follow" {
+		return fmt.Errorf("arguments %q: use: demo sleep SECONDS, demo write FILE, or demo follow FILE", args)
+	}
+	file, err := os.OpenFile(args[1], os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
+	}
+	defer func() { _ = file.Close() }()
+	if args[0] == "follow" {
+		fmt.Fprintln(to, "agent", version, "follows", args[1], "of", cmp.Or(os.Getenv("SHOP"), "no shop")) //nolint:errcheck // Nobody reads.
 	}
 	for n := 1; ; n++ {
-		if _, err := fmt.Fprintln(file, time.Now().UTC().Format(time.RFC3339), "order", n); err != nil {
+		if args[0] == "write" {
+			_, err = fmt.Fprintln(file, time.Now().UTC().Format(time.RFC3339), "order", n)
+		} else {
+			_, err = io.Copy(to, file)
+		}
+		if err != nil {
 			return err
 		}
-		<-time.After(time.Second)
-	}
-}
-
-func follow(name string, to io.Writer) error {
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(to, "agent", version, "follows", name, "of", cmp.Or(os.Getenv("SHOP"), "no shop")) //nolint:errcheck // Nobody reads.
-	for {
-		if _, err := io.Copy(to, file); err != nil {
-			return err
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
 		}
-		<-time.After(time.Second)
 	}
 }
 
