@@ -51,7 +51,8 @@ func newAdmissionOptions(
 		containerrecreaterequest.PluginName, pod.PluginName)
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
 		garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName,
-		nodescope.PluginName, ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
+		nodescope.PluginName,
+		ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
 		workloadtarget.PluginName, claimexpansion.PluginName, resourcequota.PluginName)
 	admission.DefaultOffPlugins.Insert(ownerreferences.PluginName)
 	// Reviews need the plugins themselves, without the wrappers of other decorators.

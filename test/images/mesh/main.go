@@ -18,8 +18,9 @@ import (
 var version = "unknown"
 
 const (
-	// servingFile exists in the container once it serves.
-	servingFile = "/serving"
+	// servingSocket accepts connections while the container serves. It is not in the file system, which the program may not write. Both
+	// containers of a Pod have the same network, so the version of the container is added.
+	servingSocket = "@mesh-serving-"
 	// waitPatience limits the wait of the hook.
 	waitPatience = 30 * time.Second
 )
@@ -36,6 +37,7 @@ func main() {
 
 func start(ctx context.Context) error {
 	waits := len(os.Args) == 2 && os.Args[1] == "wait"
+	serving := servingSocket + os.Getenv("SIDECARSET_VERSION")
 	switch {
 	case version == "empty" && waits:
 		return nil
@@ -43,20 +45,19 @@ func start(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	case waits:
-		return wait(ctx, servingFile)
+		return wait(ctx, serving)
 	default:
-		_ = os.Remove(servingFile) // It is of an earlier instance, if the runtime kept it.
-		return run(ctx, cmp.Or(os.Getenv("ADDRESS"), ":8081"), cmp.Or(os.Getenv("HANDOVER"), "/handover/mesh.sock"), servingFile)
+		return run(ctx, cmp.Or(os.Getenv("ADDRESS"), ":8081"), cmp.Or(os.Getenv("HANDOVER"), "/handover/mesh.sock"), serving)
 	}
 }
 
-// wait returns once the file exists.
-func wait(ctx context.Context, file string) error {
+// wait returns once something accepts connections on the socket.
+func wait(ctx context.Context, socket string) error {
 	ctx, cancel := context.WithTimeout(ctx, waitPatience)
 	defer cancel()
 	for {
-		if _, err := os.Stat(file); err == nil {
-			return nil
+		if connection, err := (&net.Dialer{}).DialContext(ctx, "unix", socket); err == nil {
+			return connection.Close()
 		}
 		select {
 		case <-ctx.Done():
@@ -84,9 +85,11 @@ func run(ctx context.Context, address, handover, serving string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(serving, nil, 0o600); err != nil {
+	ready, err := (&net.ListenConfig{}).Listen(ctx, "unix", serving)
+	if err != nil {
 		return err
 	}
+	defer func() { _ = ready.Close() }()
 	handedOver := make(chan error, 1)
 	go func() { handedOver <- giveTo(next, listener) }()
 	select {
