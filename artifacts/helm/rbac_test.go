@@ -41,6 +41,7 @@ func TestRulesGrantExactlyTheUsedVerbs(t *testing.T) {
 		ManagerRules: {
 			"get list watch patch clonesets", "update clonesets/status", "update clonesets/finalizers",
 			"get list watch patch delete containerrecreaterequests", "update containerrecreaterequests/status",
+			"get list watch sidecarsets", "update sidecarsets/status", "update sidecarsets/finalizers",
 			"get list watch create patch delete pods", "patch pods/status", "patch pods/resize",
 			"list watch create patch delete persistentvolumeclaims", "list watch nodes",
 			"get list watch create update delete controllerrevisions", "create patch events",
@@ -70,7 +71,7 @@ func TestRulesGrantExactlyTheUsedVerbs(t *testing.T) {
 		"manager-pullsecrets":   {"get list watch create update delete secrets"},
 		"apiserver-namespaced": {
 			"create secrets", "get list watch update secrets", "get configmaps", "create configmaps", "get update configmaps",
-			"get list controllerrevisions",
+			"get list watch controllerrevisions",
 		},
 	}
 	for name, want := range tests {
