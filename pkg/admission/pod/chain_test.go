@@ -151,7 +151,7 @@ func ownedBy(apiVersion, kind, name, uid string) func(*corev1.Pod) {
 
 // TestTheOrder checks the specified order: 1 readiness gate, 3 sidecars, 5 budget.
 // Case pod-admission 7.
-func TestTheOrder(t *testing.T) {
+func TestOrderOfMutators(t *testing.T) {
 	w := newWorld(t, "", nil)
 	names := make([]string, 0, len(w.mutators))
 	for _, m := range w.mutators {
@@ -238,7 +238,7 @@ func TestOnlyCreationsOfPods(t *testing.T) {
 
 // TestTheNamespaceIsThatOfTheRequest checks that mutators see the namespace of the request, and that the namespace in
 // the Pod stays unchanged.
-func TestTheNamespaceIsThatOfTheRequest(t *testing.T) {
+func TestNamespaceIsThatOfTheRequest(t *testing.T) {
 	w := newWorld(t, "", nil)
 	var seen string
 	w.mutators = []mutator{{mutate: func(_ context.Context, e *edit, _ admission.Attributes) error {
