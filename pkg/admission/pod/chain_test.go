@@ -149,7 +149,7 @@ func ownedBy(apiVersion, kind, name, uid string) func(*corev1.Pod) {
 	}
 }
 
-// TestTheOrder checks the specified order: 1 readiness gate, 3 sidecars, 5 budget.
+// TestOrderOfMutators checks the specified order: 1 readiness gate, 3 sidecars, 5 budget.
 // Case pod-admission 7.
 func TestOrderOfMutators(t *testing.T) {
 	w := newWorld(t, "", nil)
@@ -236,7 +236,7 @@ func TestOnlyCreationsOfPods(t *testing.T) {
 	assert.False(t, w.Handles(admission.Update))
 }
 
-// TestTheNamespaceIsThatOfTheRequest checks that mutators see the namespace of the request, and that the namespace in
+// TestNamespaceIsThatOfTheRequest checks that mutators see the namespace of the request, and that the namespace in
 // the Pod stays unchanged.
 func TestNamespaceIsThatOfTheRequest(t *testing.T) {
 	w := newWorld(t, "", nil)
