@@ -36,7 +36,8 @@ func TestReplicasRestartOneByOne(t *testing.T) {
 	require.NoError(t, err)
 	cluster, values := externalCluster(t, root)
 	e := environment(t, cluster)
-	installExternal(t, e, cluster, filepath.Join(root, "artifacts", "helm", "kruise"), values)
+	set := externalValues(t, e, cluster, values)
+	installExternal(t, e, cluster, filepath.Join(root, "artifacts", "helm", "kruise"), set)
 	e.apply(manifest("counted", "replicas: 3", "replicas: 0"))
 
 	ctx, stop := context.WithCancel(t.Context())
