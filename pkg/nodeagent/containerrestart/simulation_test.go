@@ -133,6 +133,7 @@ func TestNothingIsStoppedDuringTheDrain(t *testing.T) {
 					w.node.edit(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "uid-p"}}, func(p *corev1.Pod) {
 						p.Spec.ReadinessGates = nil
 					})
+					agenttest.Pass(time.Second) // Let the caches see it.
 				}
 				began := time.Now()
 				w.create("r", "p", []string{"app"}, unready(3))
