@@ -41,12 +41,7 @@ func main() {
 	flag.IntVar(&l.lists, "lists", 50, "full lists of each kind")
 	flag.IntVar(&l.stored, "stored", 10000, "objects of each kind whose memory is measured; 0 leaves that out")
 	flag.IntVar(&l.watchers, "watchers", 20, "watches open on each kind meanwhile")
-<<<<<<< HEAD
-	flag.IntVar(&l.pods, "pods", 300,
-		"Pods that are updated, evicted and deleted with budgets, and created with SidecarSets; 0 leaves that out")
-=======
 	flag.IntVar(&l.pods, "pods", 300, "Pods that are updated, evicted and deleted with budgets, and created with SidecarSets; 0 leaves it out")
->>>>>>> main
 	var shape scaleShape
 	flag.IntVar(&shape.large, "scale-large", 1000, "Pods of the large CloneSet on simulated nodes; 0 measures no scale")
 	flag.IntVar(&shape.several, "scale-several", 3, "CloneSets that share as many Pods and work at the same time")
