@@ -29,8 +29,8 @@ type shop struct {
 	remove          func()
 }
 
-// sidecars compares the latency of Pod creations by the SidecarSets of their namespace: no SidecarSet, 500 of which none selects
-// the Pods, three that select them, and 500 of which three select them.
+// sidecars compares the latency of Pod creations by the SidecarSets of their namespace: no SidecarSet, 500 that do not select
+// the Pods, three that select them, and 500 in total if three of them select the Pods.
 func (b *bench) sidecars(ctx context.Context, kruise versioned.Interface) error {
 	shops := []*shop{
 		{name: "none"}, {name: "0 of 500", sets: 500}, {name: "3 of 3", sets: injected, matching: injected},

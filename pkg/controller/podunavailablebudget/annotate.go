@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
@@ -93,21 +94,9 @@ func (r *Reconciler) labelNamespace(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("list budgets: %w", err)
 	}
-	value, labelled := namespace.Labels[pub.BudgetNamespaceKey]
-	if labelled == (len(budgets) > 0) && (!labelled || value == "true") {
-		return nil
-	}
-	var want any
+	value := ""
 	if len(budgets) > 0 {
-		want = "true"
+		value = "true"
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{pub.BudgetNamespaceKey: want}}})
-	if err != nil {
-		return fmt.Errorf("encode label: %w", err)
-	}
-	_, err = r.kube.CoreV1().Namespaces().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("label Namespace: %w", err)
-	}
-	return nil
+	return controller.LabelNamespace(ctx, r.kube, namespace, pub.BudgetNamespaceKey, value)
 }

@@ -2,16 +2,15 @@ package sidecarset
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
@@ -27,24 +26,11 @@ func (r *Reconciler) labelNamespace(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("get Namespace: %w", err)
 	}
-	value, labelled := namespace.Labels[pub.SidecarSetNamespaceKey]
-	none := !r.selected(namespace)
-	if labelled == none && (!labelled || value == pub.SidecarSetNamespaceNone) {
-		return nil
+	value := pub.SidecarSetNamespaceNone
+	if r.selected(namespace) {
+		value = ""
 	}
-	var want any
-	if none {
-		want = pub.SidecarSetNamespaceNone
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{pub.SidecarSetNamespaceKey: want}}})
-	if err != nil {
-		return fmt.Errorf("encode label: %w", err)
-	}
-	_, err = r.kube.CoreV1().Namespaces().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("label Namespace: %w", err)
-	}
-	return nil
+	return controller.LabelNamespace(ctx, r.kube, namespace, pub.SidecarSetNamespaceKey, value)
 }
 
 // skips reports whether the webhook for new Pods leaves the namespace out.

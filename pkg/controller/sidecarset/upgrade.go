@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -121,7 +120,7 @@ func (r *Reconciler) change(ctx context.Context, set *v1beta1.SidecarSet, pod *c
 			return written, nil
 		case apierrors.IsNotFound(err):
 			return nil, nil
-		case unknown(err):
+		case engine.Lost(err):
 			r.lost.add(set.UID, pod)
 			return nil, fmt.Errorf("patch Pod %s: %w", nameOf(pod), err)
 		case !apierrors.IsConflict(err) || attempt == attempts:
@@ -135,15 +134,6 @@ func (r *Reconciler) change(ctx context.Context, set *v1beta1.SidecarSet, pod *c
 			return nil, fmt.Errorf("get Pod %s: %w", nameOf(pod), err)
 		}
 	}
-}
-
-// unknown reports whether a failed write may have succeeded: its answer did not arrive, or it is a server error.
-func unknown(err error) bool {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		return status.Status().Code >= http.StatusInternalServerError
-	}
-	return true
 }
 
 // lost remembers Pods whose last write has an unknown outcome.
@@ -204,7 +194,7 @@ func upgradableIn(pod *corev1.Pod) map[string]bool {
 	return sets
 }
 
-// setUpgradable writes into the Pod's condition whether the SidecarSet can upgrade it. Entries of SidecarSets that are gone are
+// setUpgradable writes into the Pod's condition whether the SidecarSet can upgrade it. Entries of deleted SidecarSets are
 // dropped.
 func (r *Reconciler) setUpgradable(ctx context.Context, set *v1beta1.SidecarSet, pod *corev1.Pod, upgradable bool) error {
 	_, err := r.change(ctx, set, pod, engine.Status, func(fresh *corev1.Pod) error {

@@ -202,7 +202,7 @@ func TestOtherChangesThanImagesAreReported(t *testing.T) {
 	assert.Equal(t, `True AllSidecarsetUpgradable {"logs":true}`, conditionOf(w.Pods()[0]))
 }
 
-// Each SidecarSet has its entry in the condition of a Pod. Entries of SidecarSets that are gone are dropped.
+// Each SidecarSet has its entry in the condition of a Pod. Entries of deleted SidecarSets are dropped.
 // Case sidecarset 45.
 func TestConditionOfSeveralSidecarSets(t *testing.T) {
 	w := newWorld(t)

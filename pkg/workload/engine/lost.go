@@ -14,8 +14,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// lost reports whether a failed write may have succeeded: its answer did not arrive, or it is a server error.
-func lost(err error) bool {
+// Lost reports whether a failed write may have succeeded: its answer did not arrive, or it is a server error.
+func Lost(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		return status.Status().Code >= http.StatusInternalServerError
@@ -25,14 +25,14 @@ func lost(err error) bool {
 
 // createdAfterAll looks for the Pod of a failed creation. If the workload's Pod is not found, it returns the failure.
 func (x *execution) createdAfterAll(ctx context.Context, pod *corev1.Pod, id string, failure error) (*corev1.Pod, error) {
-	if !lost(failure) && !apierrors.IsAlreadyExists(failure) {
+	if !Lost(failure) && !apierrors.IsAlreadyExists(failure) {
 		return nil, failure
 	}
 	found, err := x.find(ctx, pod)
 	if err == nil && metav1.IsControlledBy(found, x.view.Object) && podstate.Active(found) {
 		return found, nil
 	}
-	if err != nil && lost(failure) {
+	if err != nil && Lost(failure) {
 		x.lock.Lock()
 		defer x.lock.Unlock()
 		x.attempted[id] = x.view.Now
@@ -45,7 +45,7 @@ func (x *execution) deletedAfterAll(ctx context.Context, pod *corev1.Pod, failur
 	if apierrors.IsNotFound(failure) {
 		return nil
 	}
-	if !lost(failure) {
+	if !Lost(failure) {
 		return failure
 	}
 	found, err := x.find(ctx, pod)
@@ -61,7 +61,7 @@ func (x *execution) patchedAfterAll(ctx context.Context, change *Change, failure
 	if apierrors.IsNotFound(failure) || apierrors.IsConflict(failure) && change.Exact {
 		return nil
 	}
-	if !lost(failure) {
+	if !Lost(failure) {
 		return failure
 	}
 	found, err := x.find(ctx, change.Before)
@@ -73,7 +73,7 @@ func (x *execution) patchedAfterAll(ctx context.Context, change *Change, failure
 
 // lookUp makes sure that the next pass sees the outcome of a failed write to the Pod. It returns the failure.
 func (x *execution) lookUp(ctx context.Context, pod *corev1.Pod, failure error) error {
-	if lost(failure) {
+	if Lost(failure) {
 		_, _ = x.find(ctx, pod)
 	}
 	return failure
@@ -121,7 +121,7 @@ func (x *execution) resolve(ctx context.Context) error {
 func (x *execution) claimAfterAll(
 	ctx context.Context, claim *corev1.PersistentVolumeClaim, failure error,
 ) (*corev1.PersistentVolumeClaim, error) {
-	if !lost(failure) && !apierrors.IsAlreadyExists(failure) {
+	if !Lost(failure) && !apierrors.IsAlreadyExists(failure) {
 		return nil, failure
 	}
 	found, err := x.Server.GetClaim(ctx, claim.Namespace, claim.Name)
