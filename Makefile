@@ -8,7 +8,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
 .PHONY: help
 help: ## Show this help.
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: up
 up: ## Start a real cluster on this machine, install Kruise and run the example (NODES=3, KWOK_NODES=0, K8S_VERSION).
@@ -27,12 +27,16 @@ images: ## Write the OCI images of the programs to .local/images/<program>.tar.
 	@$(LOCAL) images
 
 .PHONY: build
-build: ## Build the three programs into bin.
+build: ## Build the three programs and the plugin of kubectl into bin.
 	@go run ./hack/release build
 
 .PHONY: release
 release: ## Write programs, images, chart, SBOMs and checksums to .local/release (VERSION, RELEASE_ARCHS=amd64,arm64).
 	@go run ./hack/release
+
+.PHONY: test-release
+test-release: release ## Write the release, and install its chart and images in a local cluster with Helm.
+	go test -tags 'e2e release' -count=1 -timeout 15m -v -run TestReleaseIsInstalled ./hack/local/
 
 .PHONY: binaries
 binaries: ## Build missing programs of the cluster, kubectl and helm into .local/bin.
@@ -48,7 +52,7 @@ unit: ## Run the tests that do not need a cluster.
 
 .PHONY: integration
 integration: binaries ## Test the apiserver with a real etcd, kube-apiserver and kube-controller-manager.
-	go test -tags integration -count=1 -timeout 20m ./test/integration/
+	@hack/test-integration.sh
 
 .PHONY: e2e
 e2e: binaries ## Test the local cluster itself, then run the e2e suite on it. A cluster that this starts is stopped at the end.
@@ -59,14 +63,18 @@ e2e: binaries ## Test the local cluster itself, then run the e2e suite on it. A 
 versions: ## Run the integration and e2e tests on Kubernetes 1.30, 1.32, 1.34 and 1.35.
 	@hack/versions.sh
 
+.PHONY: skew
+skew: binaries ## Run the apiserver of another revision with the controller of this one, and the other way round (REVISION).
+	@hack/skew.sh $(REVISION)
+
 .PHONY: fault
 fault: binaries ## Run the long tests in which programs, stores and networks fail. A cluster that this starts is stopped at the end.
 	@hack/fault.sh
 
 .PHONY: bench
 bench: export KWOK_NODES ?= 5
-bench: up ## Compare verbs and memory of CloneSets with Deployments and custom resources, then measure the controller at scale.
-	KUBECONFIG=.local/kubeconfig go run -tags bench ./test/benchmark
+bench: up ## Compare with built-in kinds and custom resources, and measure the controller at scale (FLAGS, such as "-parts statefulset").
+	KUBECONFIG=.local/kubeconfig go run -tags bench ./test/benchmark $(FLAGS)
 
 .PHONY: fuzz
 fuzz: ## Run more round trips and simulations than "unit", and each fuzz target for a minute.

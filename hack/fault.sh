@@ -1,23 +1,36 @@
 #!/usr/bin/env bash
 # Runs the long tests in which something fails:
+#   - 2,000 Pods of a WorkloadSpread are created while an apiserver is killed;
 #   - one budget is asked for 10,000 disruptions, while an apiserver and the leader of etcd stop and return;
 #   - the embedded store is killed 100 times in the middle of writes;
 #   - one of two apiservers ends, 8 times, while clients write and watch;
-#   - certificates and their authorities are rotated while clients write: front proxy, users, serving certificate, client of etcd;
+#   - certificates and their authorities are rotated while clients write: front proxy, users, serving certificates, client of etcd;
+#   - the keys of service accounts are rotated while clients write;
+#   - Pods that a SidecarSet selects are created while the apiserver is slow, cut off and stopped;
+#   - the operator's commands are run: snapshot, restore, and the move to an external etcd and back;
 #   - one of three members of etcd is lost, then its disk, and the leader is killed 20 times;
 #   - one tenant fills etcd, or the embedded store; one user creates 10,000 objects, and objects of a megabyte;
 #   - the network between kube-apiserver and the apiserver is slow, lossy and cut;
 #   - the controller is killed at random times during 50 rollouts, on the local cluster with simulated Pods;
+#   - controllers are killed while an AdvancedCronJob starts Jobs, while the time limits of BroadcastJobs run, while Pods of a DaemonSet
+#     are created, and while an EphemeralJob adds containers;
 #   - containers are restarted 1,000 times, also while servers stop and a node reboots;
 #   - the store, all programs, the APIServices and the installation are taken away from 200 Pods;
-#   - two apiservers restart one after the other, 20 times.
+#   - two apiservers restart one after the other, 20 times;
+#   - a node reboots with Pods of a StatefulSet, also during an update, and while a DaemonSet is updated and another node is drained;
+#   - a DaemonSet is updated while a node is lost, and nodes with its Pods and those of BroadcastJobs are tainted;
+#   - StatefulSets and DaemonSets use feature gates that are off by default;
+#   - the sidecars of 1,000 simulated Pods are upgraded while their CloneSets roll out;
+#   - one node runs three probes for each of 110 Pods, 500 Pods start five containers in order, the sidecars of 200 Jobs end, and
+#     a tenant's restarts and probes never end. NODE_LOAD_PODS sets smaller numbers.
 # The script stops the local cluster at the end, unless the cluster ran before. usage: fault.sh [go test flags]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 tests='TestBudgetsAreLinearizable|TestAcknowledgedWritesSurviveKills|UnderLoad$|TestEtcdMembersAreLost'
 tests+='|TestTenantFillsEtcd|TestFullEmbeddedStoreRefusesCreationsAndRecovers|TestOneUserDoesNotBlockOthers|TestBadNetworkDelaysNobodyElse'
-go test -tags 'integration fault' -count=1 -timeout 40m -v -run "$tests" ./test/integration/
+tests+='|TestPodsWithSidecarsWhileTheAPIServerIsSlowOrDown'
+hack/gotest.sh -tags 'integration fault' -count=1 -timeout 55m -v -run "$tests" ./test/integration/
 
 if [[ ! -e .local/kubeconfig ]]; then
   trap 'go run ./hack/local down' EXIT
@@ -25,5 +38,10 @@ fi
 KWOK_NODES=${KWOK_NODES:-3} go run ./hack/local up
 export KUBECONFIG=$PWD/.local/kubeconfig KUBECTL=$PWD/.local/bin/kubectl
 tests='TestControllerIsKilledDuringRollouts|TestThousandRestarts|TestRestartsOutliveTheirServers|TestRestartsUnderTheStockBackOff'
-tests+='|TestRestartOnANodeThatReboots|TestOutages|TestReplicasRestartOneByOne'
-go test -tags 'e2e fault' -count=1 -timeout 90m -v -run "$tests" "$@" ./test/e2e/
+tests+='|TestDaemonSetIsUpdatedWhileANodeRebootsAndAnotherIsDrained|TestVolumesOutliveAReboot'
+tests+='|TestStatefulSetIsUpdatedWhileANodeReboots|TestDaemonSetIsUpdatedWhileANodeIsLost|TestTaintsMoveThePodsOfNodes'
+tests+='|TestWorkloadsWithTheirFeatureGates|TestCronJobsOutliveTheirController|TestBroadcastJobsOutliveTheirController'
+tests+='|TestDaemonSetsOutliveTheirController|TestEphemeralJobsOutliveTheirController'
+tests+='|TestRestartOnANodeThatReboots|TestOutages|TestReplicasRestartOneByOne|TestSidecarsOfThousandPodsKeepTheirBound|TestOperatorsCommands'
+tests+='|TestProbesOfAFullNode|TestContainersOfManyPodsStartInOrder|TestSidecarsOfManyJobsEndSoon|TestHostileTenantDelaysNobodyElse'
+hack/gotest.sh -tags 'e2e fault' -count=1 -timeout 130m -v -run "$tests" "$@" ./test/e2e/

@@ -10,4 +10,4 @@ if [[ ! -e .local/kubeconfig ]]; then
 fi
 KWOK_NODES=${KWOK_NODES:-1} go run ./hack/local up
 export KUBECONFIG=$PWD/.local/kubeconfig KUBECTL=$PWD/.local/bin/kubectl
-go test -tags e2e -count=1 -timeout 25m -parallel 6 "$@" ./test/e2e/
+hack/gotest.sh -tags e2e -count=1 -timeout 25m -parallel 6 "$@" ./test/e2e/

@@ -13,8 +13,10 @@ go test -timeout 20m ./...
 step "packages that clients and the node agent link"
 hack/verify-client-deps.sh
 hack/verify-agent-deps.sh
+step "alert rules and dashboards"
+hack/test-monitoring.sh
 step "integration tests"
-go test -tags integration -count=1 -timeout 20m ./test/integration/
+hack/test-integration.sh
 step "the node agent with a real containerd"
 go test -tags containerd -count=1 ./pkg/nodeagent/... ./cmd/node-agent/...
 step "e2e tests on the real cluster"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Renders artifacts/store.yaml (what outlives the installation: the namespace, the volume claim, and the webhook for the garbage
-# collector) and artifacts/install.yaml (everything else) from the chart with its default values.
+# collector), artifacts/install.yaml (everything else) and artifacts/monitoring.yaml (what Prometheus and Grafana need) from the chart
+# with its default values.
 # usage: update-manifests.sh [folder, default artifacts]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,3 +25,10 @@ render() {
     --set storage.embedded.persistentVolumeClaim.existingClaim=kruise-apiserver-data \
     --set storage.garbageCollectionProtection=false
 } >"$out/install.yaml"
+{
+  echo "# Code generated from artifacts/helm/kruise by hack/update-manifests.sh. DO NOT EDIT."
+  echo "# For the operator of Prometheus and the sidecar of Grafana: what to scrape, alerts and dashboards. It is optional."
+  render --set monitoring.monitors.enabled=true --set monitoring.rules.enabled=true --set monitoring.dashboards.enabled=true \
+    --show-only templates/monitoring/monitors.yaml --show-only templates/monitoring/rules.yaml \
+    --show-only templates/monitoring/dashboards.yaml
+} >"$out/monitoring.yaml"

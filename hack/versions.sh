@@ -16,6 +16,6 @@ for version in "${versions[@]}"; do
   printf '\n== Kubernetes %s (%d s so far)\n' "$version" "$SECONDS"
   export K8S_VERSION=$version
   go run ./hack/local binaries
-  go test -tags integration -count=1 -timeout 25m ./test/integration/
+  hack/test-integration.sh
   hack/test-e2e.sh
 done

@@ -11,7 +11,7 @@ import (
 func TestRulesAreExplicit(t *testing.T) {
 	entries, err := rbacFiles.ReadDir("kruise/files/rbac")
 	require.NoError(t, err)
-	require.Len(t, entries, 8)
+	require.Len(t, entries, 9)
 	for _, entry := range entries {
 		name := entry.Name()[:len(entry.Name())-len(".yaml")]
 		t.Run(name, func(t *testing.T) {
@@ -39,21 +39,33 @@ func TestRulesOfUnknownListFail(t *testing.T) {
 func TestRulesGrantExactlyTheUsedVerbs(t *testing.T) {
 	tests := map[string][]string{
 		ManagerRules: {
-			"get list watch patch clonesets", "update clonesets/status", "update clonesets/finalizers",
-			"get list watch patch delete containerrecreaterequests", "update containerrecreaterequests/status",
+			"get list watch create patch delete clonesets", "update clonesets/status", "update clonesets/finalizers",
+			"get list watch create patch delete statefulsets", "update statefulsets/status", "update statefulsets/finalizers",
+			"get list watch daemonsets", "update daemonsets/status", "update daemonsets/finalizers",
+			"get list watch create patch delete broadcastjobs", "update broadcastjobs/status", "update broadcastjobs/finalizers",
+			"get list watch advancedcronjobs", "update advancedcronjobs/status", "update advancedcronjobs/finalizers",
+			"get list watch create delete jobs",
+			"get list watch create patch delete containerrecreaterequests", "update containerrecreaterequests/status",
+			"get list watch update delete ephemeraljobs", "update ephemeraljobs/status",
+			"get list watch patch podprobemarkers", "update podprobemarkers/status", "list watch create patch delete nodepodprobes",
 			"get list watch sidecarsets", "update sidecarsets/status", "update sidecarsets/finalizers",
-			"get list watch create patch delete pods", "patch pods/status", "patch pods/resize",
-			"list watch create patch delete persistentvolumeclaims", "list watch nodes",
-			"get list watch create update delete controllerrevisions", "create patch events",
-			"get list watch podunavailablebudgets", "update podunavailablebudgets/status", "list watch statefulsets", "get daemonsets",
-			"get uniteddeployments", "get uniteddeployments/scale", "list watch deployments", "list watch replicasets",
-			"list watch statefulsets", "get daemonsets", "get jobs", "get replicationcontrollers", "get replicationcontrollers/scale",
+			"get list watch create patch delete persistentpodstates", "update persistentpodstates/status",
+			"get list watch workloadspreads", "update workloadspreads/status",
+			"get list watch resourcedistributions", "update resourcedistributions/status", "update resourcedistributions/finalizers",
+			"get list watch create patch delete pods", "update pods/finalizers", "get create patch delete configmaps", "patch pods/status", "patch pods/resize", "patch pods/ephemeralcontainers",
+			"get list watch create patch delete persistentvolumeclaims", "list watch storageclasses", "list watch nodes",
+			"get list watch create update patch delete controllerrevisions", "create patch events",
+			"get list watch podunavailablebudgets", "update podunavailablebudgets/status",
+			"get list watch uniteddeployments", "update uniteddeployments/status", "update uniteddeployments/finalizers",
+			"get uniteddeployments/scale", "list watch create patch delete deployments", "list watch replicasets",
+			"list watch create patch delete statefulsets", "get daemonsets", "get replicationcontrollers", "get replicationcontrollers/scale",
 			"list watch patch namespaces",
 			"get list watch create update delete nodeimages", "get list watch create update delete imagepulljobs",
-			"list watch patch delete imagelistpulljobs", "update nodeimages/status", "update imagepulljobs/status",
+			"get list watch create patch delete imagelistpulljobs", "update nodeimages/status", "update imagepulljobs/status",
 			"update imagelistpulljobs/status", "update imagelistpulljobs/finalizers",
 		},
 		"manager-secrets":    {"get secrets"},
+		"manager-copies":     {"get list watch create update delete secrets", "get list watch create update delete configmaps"},
 		"manager-namespaced": {"create leases", "get update leases"},
 		DaemonRules: {
 			"create patch events", "get list watch pods", "patch pods/status",

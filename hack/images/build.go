@@ -45,6 +45,11 @@ func (b Builder) Build(ctx context.Context, programs ...Program) ([]Image, error
 
 // Compile builds one program for Linux, with the same flags as in its image.
 func (b Builder) Compile(ctx context.Context, program Program, out string) error {
+	return b.CompileFor(ctx, "linux", program, out)
+}
+
+// CompileFor is Compile for another operating system, in Go's notation.
+func (b Builder) CompileFor(ctx context.Context, system string, program Program, out string) error {
 	variables := program.Variables
 	if program.Tag == "" || b.Version != "" {
 		stamp, err := b.versionVariables(ctx)
@@ -54,7 +59,7 @@ func (b Builder) Compile(ctx context.Context, program Program, out string) error
 		variables = stamp
 	}
 	return Compile(ctx, Compilation{
-		Dir: b.ModuleRoot, Package: program.Package, Out: out, Variables: variables, Tags: program.BuildTags, GOOS: "linux", GOARCH: b.arch(),
+		Dir: b.ModuleRoot, Package: program.Package, Out: out, Variables: variables, Tags: program.BuildTags, GOOS: system, GOARCH: b.arch(),
 	})
 }
 

@@ -29,6 +29,9 @@ func Programs() []Program {
 	}
 }
 
+// Plugin returns the plugin of kubectl. Users run it: it has no image.
+func Plugin() Program { return Program{Name: "kubectl-kruise", Package: "./cmd/kubectl-kruise"} }
+
 // Fixtures returns the images that examples and tests use, and the sandbox image of local Pods.
 func Fixtures() []Program {
 	demo := func(version string) Program {
@@ -50,6 +53,7 @@ func Fixtures() []Program {
 		mesh("v1"),
 		mesh("v2"),
 		mesh("empty"),
+		{Name: "game", Package: "./test/images/game", Path: "/game", Tag: "v1"},
 	}
 }
 

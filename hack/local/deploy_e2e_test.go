@@ -40,9 +40,8 @@ func TestDeployElsewhere(t *testing.T) {
 	builder := images.Builder{ModuleRoot: root, Dir: filepath.Join(root, ".local", "images")}
 	fixtures, err := builder.Build(t.Context(), images.Fixtures()...)
 	require.NoError(t, err)
-	config := localcluster.Config{
-		Name: "elsewhere", Dir: filepath.Join(root, ".local", "clusters", "elsewhere"), ModuleRoot: root, Nodes: 2, Registry: true, Storage: true,
-	}
+	config := localcluster.OwnedConfig(root, "elsewhere")
+	config.Nodes, config.Registry, config.Storage = 2, true, true
 	for _, image := range fixtures {
 		config.Images = append(config.Images, image.Archive)
 	}

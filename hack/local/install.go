@@ -81,12 +81,14 @@ func (l *local) installLocal(ctx context.Context, programs []images.Image) error
 	if err != nil {
 		return err
 	}
-	// A local cluster contains nothing secret, so the apiserver may list all groups, and every
-	// CustomResourceDefinition can be protected. PodUnavailableBudgets also limit updates. Simulated nodes run no
-	// agent, because they have no container runtime.
+	// A local cluster contains nothing secret, so the apiserver may list all groups, and every CustomResourceDefinition can be
+	// protected. PodUnavailableBudgets also limit updates, StatefulSets resize claims, and sidecars of jobs are ended. Simulated nodes
+	// run no agent, because they have no container runtime. The real nodes have different addresses but one loopback device.
 	const nodes = "daemon.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]"
 	return l.install(ctx, l.cluster.Kubeconfig(), append(values, "installation.roleListGroups[0]=*",
-		"featureGates=PodUnavailableBudgetUpdateGate=true", nodes+".key=type", nodes+".operator=NotIn", nodes+".values[0]=kwok"))
+		`featureGates=PodUnavailableBudgetUpdateGate=true\,StatefulSetAutoResizePVCGate=true\,SidecarTerminator=true`,
+		nodes+".key=type", nodes+".operator=NotIn", nodes+".values[0]=kwok",
+		"daemon.bindAddress=$(NODE_ADDRESS)"))
 }
 
 // imageValues returns the chart values that select the images.

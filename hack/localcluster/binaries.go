@@ -63,7 +63,7 @@ func (c *Cluster) Built() int { return int(c.built.Load()) }
 // BuildBinaries builds the named programs, or all programs. It skips a program whose pinned version is in the cache.
 // It also updates the links without a version.
 func (c *Cluster) BuildBinaries(ctx context.Context, names ...string) error {
-	unlock, err := c.lockBinaries()
+	unlock, err := c.lockBinaries(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,13 +71,13 @@ func (c *Cluster) BuildBinaries(ctx context.Context, names ...string) error {
 	return c.buildTools(ctx, func(name string) bool { return len(names) == 0 || slices.Contains(names, name) })
 }
 
-func (c *Cluster) lockBinaries() (unlock func(), err error) {
-	return lockFile(filepath.Join(c.cfg.BinDir, ".lock"))
+func (c *Cluster) lockBinaries(ctx context.Context) (unlock func(), err error) {
+	return lockFile(ctx, filepath.Join(c.cfg.BinDir, ".lock"))
 }
 
 // buildNeeded builds the programs that run in this cluster.
 func (c *Cluster) buildNeeded(ctx context.Context) error {
-	unlock, err := c.lockBinaries()
+	unlock, err := c.lockBinaries(ctx)
 	if err != nil {
 		return err
 	}

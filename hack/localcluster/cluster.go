@@ -23,6 +23,8 @@ type Cluster struct {
 	// now and began give the times in progress lines.
 	now   func() time.Time
 	began time.Time
+	// owned are the ends of pipes that are open for as long as this process runs.
+	owned []*os.File
 }
 
 // New validates the configuration. It changes nothing.
@@ -38,7 +40,7 @@ func (c *Cluster) Up(ctx context.Context) error {
 	if err := c.Prepare(ctx); err != nil {
 		return err
 	}
-	unlock, err := c.lock()
+	unlock, err := c.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,7 +62,7 @@ func (c *Cluster) Up(ctx context.Context) error {
 
 // Stop stops all processes of the cluster and keeps its state. Up continues from that state.
 func (c *Cluster) Stop(ctx context.Context) error {
-	unlock, err := c.lock()
+	unlock, err := c.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 
 // Down stops all processes of the cluster and removes its state. It succeeds if there is no cluster.
 func (c *Cluster) Down(ctx context.Context) error {
-	unlock, err := c.lock()
+	unlock, err := c.lock(ctx)
 	if err != nil {
 		return err
 	}

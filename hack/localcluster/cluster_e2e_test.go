@@ -52,10 +52,8 @@ func TestCluster(t *testing.T) {
 	builder := images.Builder{ModuleRoot: root, Dir: filepath.Join(root, ".local", "images")}
 	fixtures, err := builder.Build(t.Context(), images.Fixtures()...)
 	require.NoError(t, err)
-	config := Config{
-		Name: "lifecycle", Dir: filepath.Join(root, ".local", "clusters", "lifecycle"), ModuleRoot: root,
-		Nodes: 1, KWOKNodes: 1, Registry: true, Storage: true, MetricsServer: true, Out: testWriter{t},
-	}
+	config := OwnedConfig(root, "lifecycle")
+	config.Nodes, config.KWOKNodes, config.Registry, config.Storage, config.MetricsServer, config.Out = 1, 1, true, true, true, testWriter{t}
 	for _, image := range fixtures {
 		config.Images = append(config.Images, image.Archive)
 	}

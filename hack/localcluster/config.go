@@ -42,6 +42,9 @@ type Config struct {
 	KubernetesVersion string
 	// ExtraArgs are appended to the arguments of control plane components, by component name.
 	ExtraArgs map[string][]string
+	// Owned ends the processes of the cluster with this process, however it ends. Tests set it, so that no cluster outlives a test that
+	// was killed or has timed out. The state stays, and the next Up or Down cleans up.
+	Owned bool
 	// Out receives progress, one line for each step. The default is no output.
 	Out io.Writer
 }
@@ -53,7 +56,7 @@ const VersionVariable = "K8S_VERSION"
 func MainConfig(moduleRoot string) Config {
 	local := filepath.Join(moduleRoot, ".local")
 	return Config{
-		Name:          mainName(moduleRoot),
+		Name:          nameOf("main", moduleRoot),
 		Dir:           filepath.Join(local, "clusters", "main"),
 		ModuleRoot:    moduleRoot,
 		LogDir:        filepath.Join(local, "log"),
@@ -67,11 +70,18 @@ func MainConfig(moduleRoot string) Config {
 	}
 }
 
-// mainName returns a different name for each checkout on a machine, because their clusters may run at the same time.
-func mainName(moduleRoot string) string {
+// OwnedConfig returns the configuration of a cluster that belongs to a test. Its processes end with those of the test.
+func OwnedConfig(moduleRoot, name string) Config {
+	return Config{
+		Name: nameOf(name, moduleRoot), Dir: filepath.Join(moduleRoot, ".local", "clusters", name), ModuleRoot: moduleRoot, Owned: true,
+	}
+}
+
+// nameOf returns a different name for each checkout on a machine, because their clusters may run at the same time.
+func nameOf(name, moduleRoot string) string {
 	hash := fnv.New32a()
 	hash.Write([]byte(moduleRoot))
-	return fmt.Sprintf("main-%08x", hash.Sum32())
+	return fmt.Sprintf("%s-%08x", name, hash.Sum32())
 }
 
 var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)

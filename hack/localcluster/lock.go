@@ -1,6 +1,7 @@
 package localcluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,24 +10,29 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 )
 
+// lockPoll is how often a lock that another program holds is tried again.
+const lockPoll = 20 * time.Millisecond
+
 // lock waits until no other program changes the cluster.
-func (c *Cluster) lock() (unlock func(), err error) {
+func (c *Cluster) lock(ctx context.Context) (unlock func(), err error) {
 	if err := checkMachine(runtime.GOOS, os.Geteuid()); err != nil {
 		return nil, err
 	}
-	return lockFile(c.lockPath())
+	return lockFile(ctx, c.lockPath())
 }
 
 // lockPath returns a path outside of the state folder, because Down removes that folder while it holds the lock.
 func (c *Cluster) lockPath() string { return c.cfg.Dir + ".lock" }
 
-// lockFile locks a file that the holder of the lock may remove. A waiting caller then has locked a deleted file, so it tries again.
-func lockFile(path string) (unlock func(), err error) {
+// lockFile locks a file that the holder of the lock may remove. A waiting caller then has locked a deleted file, so it tries again. It
+// gives up when ctx ends.
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	const attempts = 10000
 	for attempt := 1; ; attempt++ {
-		file, err := openLock(path)
+		file, err := openLock(ctx, path)
 		if attempt < attempts && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist)) {
 			continue // Another process has removed the folder or the file.
 		}
@@ -42,7 +48,7 @@ func lockFile(path string) (unlock func(), err error) {
 	}
 }
 
-func openLock(path string) (*os.File, error) {
+func openLock(ctx context.Context, path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
@@ -50,10 +56,20 @@ func openLock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, errors.Join(err, file.Close())
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return file, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(err, file.Close())
+		}
+		select { // A call that waits would not end with ctx.
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), file.Close())
+		case <-time.After(lockPoll):
+		}
 	}
-	return file, nil
 }
 
 func isFile(file *os.File, path string) bool {

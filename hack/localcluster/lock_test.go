@@ -1,6 +1,7 @@
 package localcluster
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"sync"
@@ -22,7 +23,7 @@ func TestLock(t *testing.T) {
 	for range 20 {
 		group.Go(func() {
 			for range 50 {
-				unlock, err := lockFile(cluster.lockPath())
+				unlock, err := lockFile(t.Context(), cluster.lockPath())
 				if !assert.NoError(t, err) {
 					return
 				}
@@ -50,7 +51,7 @@ func TestRemoveLockKeepsWhatOthersNeed(t *testing.T) {
 			cluster, err := New(Config{Name: "a", Dir: filepath.Join(root, test.dir), ModuleRoot: root})
 			require.NoError(t, err)
 			require.NoError(t, writeFile(filepath.Join(root, test.other), nil, 0o600))
-			unlock, err := lockFile(cluster.lockPath())
+			unlock, err := lockFile(t.Context(), cluster.lockPath())
 			require.NoError(t, err)
 			defer unlock()
 			if test.kept == "mine" {
@@ -62,4 +63,24 @@ func TestRemoveLockKeepsWhatOthersNeed(t *testing.T) {
 			assert.NoError(t, err)
 		})
 	}
+}
+
+// Ctrl-C must end a program that waits for another one.
+func TestWaitForALockEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.lock")
+	unlock, err := lockFile(t.Context(), path)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := lockFile(ctx, path)
+		ended <- err
+	}()
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	unlock()
+	unlock, err = lockFile(t.Context(), path)
+	require.NoError(t, err)
+	unlock()
 }

@@ -27,6 +27,7 @@ func hostTools() []hostTool {
 		{"ip", "iproute2"},
 		{"mount", "mount"},
 		{"docker-registry", "docker-registry"},
+		{"tmux", "tmux"}, // Tests show programs on a terminal with it.
 	}
 }
 

@@ -57,6 +57,9 @@ func (c *Cluster) ensure(ctx context.Context, init int, p process) (bool, error)
 
 // start runs the init program inside the namespaces of the process init, which starts p. It waits until p has started.
 func (c *Cluster) start(ctx context.Context, init int, p process, inputs string) error {
+	if err := killOrphans(ctx, init, p.path); err != nil {
+		return err
+	}
 	spawn := p
 	spawn.path, spawn.args = c.initPath(), append([]string{"spawn", p.path}, p.args...)
 	cmd, logFile, err := c.command(ctx, spawn)
@@ -98,15 +101,61 @@ func childOf(parent int, command []string) (int, error) {
 	return 0, errors.New("it ended at once")
 }
 
+// killOrphans kills the children of a process that run a program and have no pid file: this program was killed after it had started
+// them. They would hold the ports and locks that the next one needs.
+func killOrphans(ctx context.Context, parent int, program string) error {
+	pids, err := processes()
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		stat, err := readStat(pid)
+		command := commandLine(pid)
+		if err != nil || stat.parent != parent || len(command) == 0 || command[0] != program {
+			continue
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("kill %s, process %d: %w", program, pid, err)
+		}
+		err = await(ctx, time.Minute, func(context.Context) error {
+			if now, err := readStat(pid); err == nil && now.start == stat.start && now.running() {
+				return fmt.Errorf("%s, process %d, still runs after SIGKILL", program, pid)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// longestLog is from which size on the log of a process is set aside when the process starts. One older log is kept.
+const longestLog = 32 << 20
+
+// openLog opens a log file to append to it.
+func openLog(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() >= longestLog {
+		if err := os.Rename(path, path+".old"); err != nil {
+			return nil, fmt.Errorf("set log aside: %w", err)
+		}
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	return file, nil
+}
+
 func (c *Cluster) command(ctx context.Context, p process) (*exec.Cmd, *os.File, error) {
 	for _, dir := range []string{c.cfg.Dir, c.cfg.LogDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, nil, fmt.Errorf("create folder: %w", err)
 		}
 	}
-	logFile, err := os.OpenFile(c.logFile(p.name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	logFile, err := openLog(c.logFile(p.name))
 	if err != nil {
-		return nil, nil, fmt.Errorf("open log: %w", err)
+		return nil, nil, err
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.path, p.args...)
 	cmd.Dir = p.dir

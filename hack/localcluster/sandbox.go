@@ -2,6 +2,7 @@ package localcluster
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,8 +10,12 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 )
+
+// OwnedVariable is the environment variable of an init process that ends when its file descriptor 3 is closed.
+const OwnedVariable = "KRUISE_LOCAL_OWNED"
 
 // bridge connects the Pods and nodes inside the network namespace of the cluster.
 const bridge = "pods0"
@@ -112,6 +117,13 @@ func (c *Cluster) startInitProcess(ctx context.Context, name string, clusterInit
 		return record{}, err
 	}
 	defer logFile.Close() //nolint:errcheck // The process has its own descriptor.
+	if c.cfg.Owned {
+		closeOurs, err := c.own(cmd)
+		if err != nil {
+			return record{}, err
+		}
+		defer closeOurs()
+	}
 	if err := startInit(clusterInit, cmd); err != nil {
 		return record{}, fmt.Errorf("create the namespaces of %s: %w", name, err)
 	}
@@ -120,6 +132,19 @@ func (c *Cluster) startInitProcess(ctx context.Context, name string, clusterInit
 		return record{}, err
 	}
 	return readRecord(c.pidFile(name))
+}
+
+// own passes the reading end of a pipe to an init process. Its other end closes when this process ends, and then the init process
+// ends too.
+func (c *Cluster) own(cmd *exec.Cmd) (closeOurs func(), err error) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("create pipe: %w", err)
+	}
+	c.owned = append(c.owned, writer) // A file that nothing refers to would be closed.
+	cmd.ExtraFiles = []*os.File{reader}
+	cmd.Env = append(cmd.Env, OwnedVariable+"=true")
+	return func() { _ = reader.Close() }, nil
 }
 
 // claimNetwork creates the veth pair. The name of the host's end is the claim of the index, because the kernel allows
@@ -140,6 +165,11 @@ func (c *Cluster) claimNetwork(ctx context.Context, init int, fresh bool) error 
 	if err != nil {
 		return fmt.Errorf("read the host's addresses: %w", err)
 	}
+	routed, err := hostRoutes()
+	if err != nil {
+		return err
+	}
+	used = append(used, routed...)
 	var last error
 	for index := range maxIndex + 1 {
 		n := Network{Index: index}
@@ -154,7 +184,40 @@ func (c *Cluster) claimNetwork(ctx context.Context, init int, fresh bool) error 
 	return fmt.Errorf("no free network for the cluster: %w", last)
 }
 
-// overlaps returns true if an address of the host is in a network of the cluster.
+// hostRoutes returns the networks to which the host has routes and which would hide a network of a cluster, because they are as small.
+func hostRoutes() ([]net.Addr, error) {
+	table, err := os.ReadFile("/proc/net/route")
+	if err != nil {
+		return nil, fmt.Errorf("read the host's routes: %w", err)
+	}
+	return parseRoutes(string(table)), nil
+}
+
+// parseRoutes reads the table of routes, see proc(5): addresses are hexadecimal numbers in the byte order of the machine. Larger
+// networks than that of a cluster, such as that of the default route, do not matter: the smaller network counts.
+func parseRoutes(table string) (routes []net.Addr) {
+	const destinationField, maskField, clusterBits = 1, 7, 16
+	for line := range strings.Lines(table) {
+		fields := strings.Fields(line)
+		if len(fields) <= maskField {
+			continue
+		}
+		destination, err := strconv.ParseUint(fields[destinationField], 16, 32)
+		mask, maskErr := strconv.ParseUint(fields[maskField], 16, 32)
+		if err != nil || maskErr != nil {
+			continue // The header.
+		}
+		route := &net.IPNet{IP: make(net.IP, net.IPv4len), Mask: make(net.IPMask, net.IPv4len)}
+		binary.NativeEndian.PutUint32(route.IP, uint32(destination))
+		binary.NativeEndian.PutUint32(route.Mask, uint32(mask))
+		if bits, _ := route.Mask.Size(); bits >= clusterBits {
+			routes = append(routes, route)
+		}
+	}
+	return routes
+}
+
+// overlaps returns true if an address of the host, or a network that it routes, is in a network of the cluster.
 func (n Network) overlaps(addresses []net.Addr) bool {
 	for _, address := range addresses {
 		prefix, ok := address.(*net.IPNet)

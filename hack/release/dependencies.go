@@ -46,7 +46,7 @@ func writeDependencies(binary, out, name, version string) error {
 func dependencies(info *debug.BuildInfo, name, version string) bom {
 	doc := bom{
 		Format: "CycloneDX", SpecVersion: "1.6", Version: 1,
-		Metadata: metadata{component{Type: "application", Ref: "program", Name: "kruise-" + name, Version: version}},
+		Metadata: metadata{component{Type: "application", Ref: "program", Name: name, Version: version}},
 	}
 	doc.Components = append(doc.Components, library("stdlib", strings.TrimPrefix(info.GoVersion, "go")))
 	for _, module := range info.Deps {

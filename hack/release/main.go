@@ -32,7 +32,7 @@ func run(ctx context.Context, root string, args []string) error {
 // build compiles the programs for the architecture of this machine, as in their images.
 func build(ctx context.Context, root string) error {
 	builder := images.Builder{ModuleRoot: root}
-	for _, program := range images.Programs() {
+	for _, program := range append(images.Programs(), images.Plugin()) {
 		out := filepath.Join("bin", program.Name)
 		if err := builder.Compile(ctx, program, filepath.Join(root, out)); err != nil {
 			return err
@@ -65,6 +65,9 @@ func release(ctx context.Context, root string) error {
 	if err := chart(ctx, root, dir, version); err != nil {
 		return err
 	}
+	if err := krew(dir, version, os.Getenv("RELEASE_URL")); err != nil {
+		return fmt.Errorf("write the manifest of the plugin: %w", err)
+	}
 	if err := sums(dir); err != nil {
 		return fmt.Errorf("write checksums: %w", err)
 	}
@@ -84,6 +87,11 @@ func programs(ctx context.Context, root, dir, version, arch string) error {
 	}
 	defer os.RemoveAll(work) //nolint:errcheck // Nobody reads it again.
 	builder := images.Builder{ModuleRoot: root, Dir: work, Arch: arch, Version: version}
+	for _, system := range systems() {
+		if err := plugin(ctx, builder, root, dir, version, system); err != nil {
+			return err
+		}
+	}
 	for _, program := range images.Programs() {
 		program.Tag = imageTag(version)
 		built, err := builder.Build(ctx, program)
@@ -91,7 +99,7 @@ func programs(ctx context.Context, root, dir, version, arch string) error {
 			return err
 		}
 		name := filepath.Join(dir, fmt.Sprintf("kruise-%s-linux-%s", program.Name, arch))
-		if err := writeDependencies(builder.Binary(program), name+".cdx.json", program.Name, version); err != nil {
+		if err := writeDependencies(builder.Binary(program), name+".cdx.json", "kruise-"+program.Name, version); err != nil {
 			return err
 		}
 		if err := errors.Join(os.Rename(builder.Binary(program), name), os.Rename(builder.Archive(program), name+".oci.tar")); err != nil {

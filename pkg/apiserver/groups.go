@@ -11,8 +11,10 @@ import (
 	"kruise.io/kruise/pkg/admission/review"
 	"kruise.io/kruise/pkg/apis/apps"
 	appsinstall "kruise.io/kruise/pkg/apis/apps/install"
+	appsv1beta1 "kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/policy"
 	policyinstall "kruise.io/kruise/pkg/apis/policy/install"
+	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
 	appsregistry "kruise.io/kruise/pkg/registry/apps"
 	policyregistry "kruise.io/kruise/pkg/registry/policy"
 	"kruise.io/kruise/pkg/registry/rest"
@@ -30,7 +32,7 @@ var groups = []group{
 	{
 		name: apps.GroupName, install: appsinstall.Install,
 		kinds: func(gate featuregate.FeatureGate, b Backends) []rest.AnyKind {
-			return appsregistry.Kinds(gate, b.PullSecrets)
+			return appsregistry.Kinds(gate, b.PullSecrets, b.Spreads)
 		},
 	},
 	{
@@ -45,8 +47,10 @@ var groups = []group{
 type Backends struct {
 	// PullSecrets serves nodeimages/pullsecrets.
 	PullSecrets *appsregistry.PullSecrets
+	// Spreads lets admission update the status of WorkloadSpreads.
+	Spreads *rest.Statuses[apps.WorkloadSpread, appsv1beta1.WorkloadSpread]
 	// Budgets lets admission update the status of PodUnavailableBudgets.
-	Budgets *policyregistry.Budgets
+	Budgets *rest.Statuses[policy.PodUnavailableBudget, policyv1beta1.PodUnavailableBudget]
 }
 
 // Kinds returns the kinds of all groups, without their backends.

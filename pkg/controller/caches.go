@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 )
 
@@ -22,10 +23,12 @@ import (
 type Caches struct {
 	namespace string
 	kruise    externalversions.SharedInformerFactory
-	newKube   func(namespace string) informers.SharedInformerFactory
+	newKube   func(scope scope, transform cache.TransformFunc) informers.SharedInformerFactory
+	// outages are the outages of this project's API server, under true, and of the host cluster's.
+	outages map[bool]*outage
 
 	lock    sync.Mutex
-	kube    map[string]informers.SharedInformerFactory
+	kube    map[scope]informers.SharedInformerFactory
 	started map[cache.SharedIndexInformer]bool
 	running sync.WaitGroup
 }
@@ -34,12 +37,16 @@ type Caches struct {
 // resync period. Zero disables this.
 func NewCaches(kube kubernetes.Interface, kruise versioned.Interface, namespace string, resync time.Duration) *Caches {
 	return &Caches{
-		namespace: namespace, kube: map[string]informers.SharedInformerFactory{}, started: map[cache.SharedIndexInformer]bool{},
+		namespace: namespace, kube: map[scope]informers.SharedInformerFactory{}, started: map[cache.SharedIndexInformer]bool{},
 		kruise: externalversions.NewSharedInformerFactoryWithOptions(kruise, resync,
 			externalversions.WithNamespace(namespace), externalversions.WithTransform(Trim)),
-		newKube: func(namespace string) informers.SharedInformerFactory {
+		newKube: func(s scope, transform cache.TransformFunc) informers.SharedInformerFactory {
 			return informers.NewSharedInformerFactoryWithOptions(kube, resync,
-				informers.WithNamespace(namespace), informers.WithTransform(Trim))
+				informers.WithNamespace(s.namespace), informers.WithTransform(transform))
+		},
+		outages: map[bool]*outage{
+			true:  {probe: probing(kruise.Discovery().RESTClient(), "/apis/apps.kruise.io/v1beta1/clonesets?limit=1")},
+			false: {probe: probing(kube.Discovery().RESTClient(), "/readyz")},
 		},
 	}
 }
@@ -48,14 +55,17 @@ func NewCaches(kube kubernetes.Interface, kruise versioned.Interface, namespace 
 type Need struct {
 	Informer cache.SharedIndexInformer
 	Kind     schema.GroupVersionKind
-	// Namespace is the only namespace that the informer watches, or empty for all.
-	Namespace string
+	// Namespace is the only namespace that the informer watches, or empty for all. Label is the label of all objects that it watches,
+	// or empty.
+	Namespace, Label string
+	// Kruise is true if this project's API server serves the kind, and false if the host cluster's does.
+	Kruise bool
 }
 
 // For returns the Deps for one controller.
 func (c *Caches) For(deps Deps) Deps {
 	deps.needs = &needs{}
-	deps.KubeInformers = &kubeInformers{caches: c, needs: deps.needs, namespace: c.namespace}
+	deps.KubeInformers = &kubeInformers{caches: c, needs: deps.needs, scope: scope{namespace: c.namespace}, transform: Trim}
 	deps.KruiseInformers = &kruiseInformers{caches: c, needs: deps.needs}
 	deps.Options.Informers = deps.needs.synced
 	return deps
@@ -68,6 +78,8 @@ func (c *Caches) Start(ctx context.Context, needs []Need) {
 	for _, need := range needs {
 		if !c.started[need.Informer] {
 			c.started[need.Informer] = true
+			// The informer does not run yet, so this returns no error.
+			_ = need.Informer.SetWatchErrorHandlerWithContext(c.outages[need.Kruise].handle)
 			c.running.Go(func() { need.Informer.RunWithContext(ctx) })
 		}
 	}
@@ -76,13 +88,13 @@ func (c *Caches) Start(ctx context.Context, needs []Need) {
 // Wait blocks until the informers have stopped.
 func (c *Caches) Wait() { c.running.Wait() }
 
-func (c *Caches) kubeFactory(namespace string) informers.SharedInformerFactory {
+func (c *Caches) kubeFactory(s scope, transform cache.TransformFunc) informers.SharedInformerFactory {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	if c.kube[namespace] == nil {
-		c.kube[namespace] = c.newKube(namespace)
+	if c.kube[s] == nil {
+		c.kube[s] = c.newKube(s, transform)
 	}
-	return c.kube[namespace]
+	return c.kube[s]
 }
 
 // needs holds what one controller asked for, without duplicates.
@@ -91,13 +103,13 @@ type needs struct {
 	all  []Need
 }
 
-func (n *needs) add(scheme *runtime.Scheme, obj runtime.Object, namespace string, informer cache.SharedIndexInformer) {
+func (n *needs) add(scheme *runtime.Scheme, obj runtime.Object, s scope, informer cache.SharedIndexInformer) {
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	if slices.ContainsFunc(n.all, func(need Need) bool { return need.Informer == informer }) {
 		return
 	}
-	need := Need{Informer: informer, Namespace: namespace}
+	need := Need{Informer: informer, Namespace: s.namespace, Label: s.label, Kruise: scheme == kruisescheme.Scheme}
 	if kinds, _, err := scheme.ObjectKinds(obj); err == nil {
 		need.Kind = kinds[0]
 	}

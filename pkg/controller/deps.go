@@ -11,8 +11,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/controller/consistency"
+	"kruise.io/kruise/pkg/controller/rolloutprogress"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/refusals"
 )
 
 // Deps is what the program passes to each controller's constructor. Caches.For makes the Deps of one controller. What only one
@@ -35,6 +37,12 @@ type Deps struct {
 	ExpectationTimeout time.Duration
 	// Consistency counts the writes that guards wait for. It may be nil.
 	Consistency *consistency.Metrics
+	// BudgetRefusals counts updates that a PodUnavailableBudget did not allow. It may be nil.
+	BudgetRefusals *refusals.Counter
+	// AgentMetrics count the node agents. They may be nil.
+	AgentMetrics *AgentMetrics
+	// Rollouts shows how far rollouts are. It may be nil.
+	Rollouts *rolloutprogress.Metrics
 
 	needs *needs
 }

@@ -20,15 +20,16 @@ func NewGuard(deps Deps, name string, kind schema.GroupKind) *consistency.Guard 
 }
 
 // look reads the version of a resource from the server. If a name is given, it also reads the object. It lists in the same
-// namespace as the informer, so it needs no other permission than the informer.
+// namespace and with the same label as the informer, so it needs no other permission than the informer.
 func (d *Deps) look(ctx context.Context, resource schema.GroupResource, namespace, name string) (string, metav1.Object, error) {
 	mapping, err := d.mapping(resource)
 	if err != nil {
 		return "", nil, fmt.Errorf("find %s: %w", resource, err)
 	}
-	options := metav1.ListOptions{Limit: 1}
+	watched := d.scopeOf(mapping.GroupVersionKind.GroupKind())
+	options := metav1.ListOptions{Limit: 1, LabelSelector: watched.label}
 	if name == "" {
-		namespace = d.namespaceOf(mapping.GroupVersionKind.GroupKind())
+		namespace = watched.namespace
 	} else {
 		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	}
@@ -53,12 +54,12 @@ func (d *Deps) mapping(resource schema.GroupResource) (*meta.RESTMapping, error)
 	return d.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 }
 
-// namespaceOf returns the namespace that the controller's informer of a kind watches, or "".
-func (d *Deps) namespaceOf(kind schema.GroupKind) string {
+// scopeOf returns what the controller's informer of a kind watches.
+func (d *Deps) scopeOf(kind schema.GroupKind) scope {
 	for _, need := range d.Needs() {
 		if need.Kind.GroupKind() == kind {
-			return need.Namespace
+			return scope{need.Namespace, need.Label}
 		}
 	}
-	return ""
+	return scope{}
 }

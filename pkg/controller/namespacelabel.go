@@ -12,20 +12,34 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// LabelNamespace sets a label of a namespace to a value, or removes the label if the value is empty. It writes nothing if the label
-// is already correct. A namespace that no longer exists is no error.
-func LabelNamespace(ctx context.Context, kube kubernetes.Interface, namespace *corev1.Namespace, key, value string) error {
-	current, labelled := namespace.Labels[key]
-	if labelled == (value != "") && current == value {
+// controlPlaneKey is a label of namespaces whose Pods are never sent to admission.
+const controlPlaneKey = "control-plane"
+
+// SendsNewPods reports whether the new Pods of a namespace can be sent to admission. The webhook leaves out the namespaces of control
+// planes and the system namespace.
+func SendsNewPods(namespace *corev1.Namespace, system string) bool {
+	_, controlPlane := namespace.Labels[controlPlaneKey]
+	return !controlPlane && namespace.Name != metav1.NamespaceSystem && namespace.Name != system
+}
+
+// LabelNamespace sets labels of a namespace. An empty value removes the label. It writes nothing if the labels are already correct. A
+// namespace that no longer exists is no error.
+func LabelNamespace(ctx context.Context, kube kubernetes.Interface, namespace *corev1.Namespace, want map[string]string) error {
+	changes := map[string]any{}
+	for key, value := range want {
+		switch current, labelled := namespace.Labels[key]; {
+		case value == "" && labelled:
+			changes[key] = nil
+		case value != "" && current != value:
+			changes[key] = value
+		}
+	}
+	if len(changes) == 0 {
 		return nil
 	}
-	var want any
-	if value != "" {
-		want = value
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{key: want}}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": changes}})
 	if err != nil {
-		return fmt.Errorf("encode label: %w", err)
+		return fmt.Errorf("encode labels: %w", err)
 	}
 	_, err = kube.CoreV1().Namespaces().Patch(ctx, namespace.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -151,6 +151,7 @@ func (c *Of[T]) gone(before, after metav1.Object) []types.NamespacedName {
 		return nil
 	}
 	c.guard.Forget(before.GetUID())
+	c.deps.Rollouts.Forget(before)
 	if typed, ok := before.(T); ok {
 		for _, forget := range c.forget {
 			forget(typed)
@@ -172,6 +173,7 @@ func (c *Of[T]) next(ctx context.Context, key types.NamespacedName) (reconcile.R
 	case !found, !ok, !c.worth(object):
 		return reconcile.Result{}, nil
 	}
+	c.deps.Rollouts.Observe(object)
 	if wait := c.guard.Wait(ctx, object); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
 	}

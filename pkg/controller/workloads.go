@@ -13,6 +13,8 @@ var workloadInformers = map[schema.GroupKind]func(Deps) Informer{
 	kinds.StatefulSet:         func(d Deps) Informer { return d.KubeInformers.Apps().V1().StatefulSets() },
 	kinds.CloneSet:            func(d Deps) Informer { return d.KruiseInformers.Apps().V1beta1().CloneSets() },
 	kinds.AdvancedStatefulSet: func(d Deps) Informer { return d.KruiseInformers.Apps().V1beta1().StatefulSets() },
+	kinds.AdvancedDaemonSet:   func(d Deps) Informer { return d.KruiseInformers.Apps().V1beta1().DaemonSets() },
+	kinds.BroadcastJob:        func(d Deps) Informer { return d.KruiseInformers.Apps().V1beta1().BroadcastJobs() },
 }
 
 // Workloads returns the informers of the watched workload kinds for which holds returns true.

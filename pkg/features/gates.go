@@ -96,7 +96,7 @@ var gates = []gate{
 	{StatefulSetAutoResizePVCGate, false, alpha, false},
 	{ForceDeleteTimeoutExpectationGate, true, alpha, false},
 	{InPlaceWorkloadVerticalScaling, false, alpha, false},
-	{EnablePodProbeMarkerOnServerless, false, alpha, false},
+	{EnablePodProbeMarkerOnServerless, false, alpha, true},
 	{EnableSortSidecarContainerByName, false, alpha, false},
 	{InPlacePodVerticalScaling, false, alpha, false},
 	{DefaultHostNetworkHostPortsInTemplates, false, alpha, false},

@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,8 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// bench runs every verb over the same number of objects of each kind. It interleaves the kinds call by call, so that other load
-// on the machine affects all kinds equally.
+// bench runs every verb over the same number of objects of each kind.
 type bench struct {
 	limits
 	config *rest.Config
@@ -47,83 +44,20 @@ func (b *bench) namespace(ctx context.Context) (name string, remove func(), err 
 	}, nil
 }
 
-// verbs compares the latency of the first workload with that of the others. The others include the custom resource with its
-// webhooks.
-func (b *bench) verbs(ctx context.Context, custom *custom, first workload, others ...workload) error {
-	namespace, remove, err := b.namespace(ctx)
-	if err != nil {
-		return err
-	}
-	defer remove()
-	if err := custom.addWebhooks(ctx, namespace); err != nil {
-		return err
-	}
-	all := append([]workload{first}, append(others, custom.workload())...)
-	before, err := b.reviews(ctx)
-	if err != nil {
-		return err
-	}
-	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprint(out, "ms\t")
-	for i, w := range all {
-		_, _ = fmt.Fprintf(out, "%s p50\tp99\t", w.kind)
-		if i > 0 {
-			_, _ = fmt.Fprint(out, "ratio p50\tp99\t")
-		}
-	}
-	_, _ = fmt.Fprintln(out)
-	for _, row := range []struct {
-		name  string
-		count int
-		of    func(workload) verb
-	}{
-		{"create", b.objects, func(w workload) verb { return w.create }},
-		{"get", b.objects, func(w workload) verb { return w.get }},
-		{"patch", b.objects, func(w workload) verb { return w.patch }},
-		{"list", b.lists, func(w workload) verb { return w.list }},
-		{"delete", b.objects, func(w workload) verb { return w.remove }},
-	} {
-		times, err := b.time(ctx, all, namespace, row.count, row.of)
-		if err != nil {
-			return fmt.Errorf("%s: %w", row.name, err)
-		}
-		_, _ = fmt.Fprintf(out, "%s\t", row.name)
-		for i, t := range times {
-			_, _ = fmt.Fprintf(out, "%.1f\t%.1f\t", at(t, 50), at(t, 99))
-			if i > 0 {
-				_, _ = fmt.Fprintf(out, "%.2f\t%.2f\t", at(times[0], 50)/at(t, 50), at(times[0], 99)/at(t, 99))
-			}
-		}
-		_, _ = fmt.Fprintln(out)
-	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	after, err := b.reviews(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%d objects of each kind, %d clients, %d lists; a ratio is %s's time over the other's; %d webhook calls;\n"+
-		"subject access reviews per %s request: %.3f\n",
-		b.objects, b.clients, b.lists, first.kind, custom.calls.Load(), first.kind, (after-before)/float64(4*b.objects+b.lists))
-	return nil
-}
-
-// time runs a verb on count objects of each workload. It returns the sorted latencies in milliseconds, by workload.
-func (b *bench) time(ctx context.Context, all []workload, namespace string, count int, of func(workload) verb) ([][]float64, error) {
-	var calls []call
+// calls returns the calls of a verb on count objects of each workload, interleaved.
+func calls(all []workload, namespace string, count int, of func(workload) verb) (list []call) {
 	for i := range count {
 		for side, w := range all {
-			calls = append(calls, call{side, func(ctx context.Context) error {
+			list = append(list, call{side, func(ctx context.Context) error {
 				return of(w)(ctx, namespace, fmt.Sprintf("bench-%05d", i))
 			}})
 		}
 	}
-	return b.run(ctx, len(all), calls)
+	return list
 }
 
-// run runs the calls with the configured number of clients. It returns the sorted latencies in milliseconds, by workload.
-func (b *bench) run(ctx context.Context, workloads int, calls []call) ([][]float64, error) {
+// run runs the calls with a number of clients. It returns the sorted latencies in milliseconds, by workload.
+func (b *bench) run(ctx context.Context, clients, workloads int, calls []call) ([][]float64, error) {
 	var (
 		group  sync.WaitGroup
 		mu     sync.Mutex
@@ -133,7 +67,7 @@ func (b *bench) run(ctx context.Context, workloads int, calls []call) ([][]float
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	work := make(chan call)
-	for range b.clients {
+	for range clients {
 		group.Go(func() {
 			for c := range work {
 				begin := time.Now()
@@ -170,3 +104,12 @@ func (b *bench) run(ctx context.Context, workloads int, calls []call) ([][]float
 
 // at returns the percentile p of sorted values.
 func at(sorted []float64, p int) float64 { return sorted[min(len(sorted)*p/100, len(sorted)-1)] }
+
+// sorted returns the sorted latencies of a workload in all rounds.
+func sorted(rounds []measured, workload int) (all []float64) {
+	for _, m := range rounds {
+		all = append(all, m.latencies[workload]...)
+	}
+	slices.Sort(all)
+	return all
+}

@@ -70,7 +70,7 @@ func (b *bench) budgets(ctx context.Context, kruise versioned.Interface) error {
 				calls = append(calls, call{at, func(ctx context.Context) error { return b.disrupt(ctx, verb, p.namespace, name) }})
 			}
 		}
-		times, err := b.run(ctx, len(places), calls)
+		times, err := b.run(ctx, b.clients, len(places), calls)
 		if err != nil {
 			return fmt.Errorf("%s: %w", verb, err)
 		}
@@ -113,7 +113,7 @@ func (b *bench) fill(ctx context.Context, kruise versioned.Interface, p *place) 
 		}
 	}
 	calls = append(calls, call{0, func(ctx context.Context) error { return b.ready(ctx, p.namespace, "stays") }})
-	if _, err := b.run(ctx, 1, calls); err != nil || p.budgets == 0 {
+	if _, err := b.run(ctx, b.clients, 1, calls); err != nil || p.budgets == 0 {
 		return err
 	}
 	want := int32(len(disruptions)*b.pods + 1)

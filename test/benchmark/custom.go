@@ -28,11 +28,14 @@ const (
 	customName                            = customPlural + "." + customGroup
 )
 
+var customVersion = schema.GroupVersion{Group: customGroup, Version: "v1beta1"}
+
 // custom is a CustomResourceDefinition with the schema of a CloneSet, and its webhooks.
 type custom struct {
 	core        kubernetes.Interface
 	definitions dynamic.ResourceInterface
 	objects     dynamic.NamespaceableResourceInterface
+	client      dynamic.Interface
 	url         string
 	bundle      []byte
 	webhooks    *http.Server
@@ -50,14 +53,14 @@ func newCustom(ctx context.Context, config *rest.Config) (*custom, error) {
 	if err != nil {
 		return nil, err
 	}
-	version := schema.GroupVersion{Group: customGroup, Version: "v1beta1"}
 	extensions := schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1"}
 	c := &custom{
 		core:        core,
 		definitions: clients.Resource(extensions.WithResource("customresourcedefinitions")),
-		objects:     clients.Resource(version.WithResource(customPlural)),
+		client:      clients,
+		objects:     clients.Resource(customVersion.WithResource(customPlural)),
 	}
-	if _, err := c.definitions.Create(ctx, definition(version), metav1.CreateOptions{}); err != nil {
+	if _, err := c.definitions.Create(ctx, definition(customVersion), metav1.CreateOptions{}); err != nil {
 		return nil, fmt.Errorf("create the CustomResourceDefinition: %w", err)
 	}
 	err = wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -100,9 +103,10 @@ func (c *custom) remove(ctx context.Context) {
 	}
 }
 
-// workload returns the custom resource's workload. Its client uses JSON, because custom resources have no other encoding. It
+// customSets returns the custom resource's workload. Its client uses JSON, because custom resources have no other encoding. It
 // decodes into the type that a CloneSet client uses.
-func (c *custom) workload() workload {
+func customSets(client dynamic.Interface) workload {
+	objects := client.Resource(customVersion.WithResource(customPlural))
 	typed := func(object *unstructured.Unstructured, err error) (*v1beta1.CloneSet, error) {
 		if err != nil {
 			return nil, err
@@ -117,18 +121,18 @@ func (c *custom) workload() workload {
 			if err != nil {
 				return err
 			}
-			_, err = typed(c.objects.Namespace(namespace).Create(ctx, object, metav1.CreateOptions{}))
+			_, err = typed(objects.Namespace(namespace).Create(ctx, object, metav1.CreateOptions{}))
 			return err
 		},
 		read: func(ctx context.Context, namespace, name string) (runtime.Object, error) {
-			return typed(c.objects.Namespace(namespace).Get(ctx, name, metav1.GetOptions{}))
+			return typed(objects.Namespace(namespace).Get(ctx, name, metav1.GetOptions{}))
 		},
 		patch: func(ctx context.Context, namespace, name string) error {
-			_, err := typed(c.objects.Namespace(namespace).Patch(ctx, name, types.JSONPatchType, []byte(imagePatch), metav1.PatchOptions{}))
+			_, err := typed(objects.Namespace(namespace).Patch(ctx, name, types.JSONPatchType, []byte(imagePatch), metav1.PatchOptions{}))
 			return err
 		},
 		list: func(ctx context.Context, namespace, _ string) error {
-			list, err := c.objects.Namespace(namespace).List(ctx, metav1.ListOptions{})
+			list, err := objects.Namespace(namespace).List(ctx, metav1.ListOptions{})
 			if err != nil {
 				return err
 			}
@@ -138,13 +142,13 @@ func (c *custom) workload() workload {
 			})
 		},
 		remove: func(ctx context.Context, namespace, name string) error {
-			return c.objects.Namespace(namespace).Delete(ctx, name, metav1.DeleteOptions{})
+			return objects.Namespace(namespace).Delete(ctx, name, metav1.DeleteOptions{})
 		},
 		clear: func(ctx context.Context, namespace string) error {
-			return c.objects.Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+			return objects.Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 		},
 		watch: func(ctx context.Context, namespace string, options metav1.ListOptions) (watch.Interface, error) {
-			return c.objects.Namespace(namespace).Watch(ctx, options)
+			return objects.Namespace(namespace).Watch(ctx, options)
 		},
 	}
 }

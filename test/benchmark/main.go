@@ -2,12 +2,17 @@
 
 // Command benchmark measures one cluster in one run and prints:
 //
-//   - the latency of each verb for CloneSets, for apps/v1 Deployments, and for a custom resource with the CloneSet's schema
-//     behind a mutating and a validating webhook;
+//   - the latency and the CPU time of each verb for CloneSets, for apps/v1 Deployments, and for a custom resource with the CloneSet's
+//     schema behind a mutating and a validating webhook, with one client and with several, for an ordinary user and an admin;
 //   - the memory that many CloneSets use in their apiserver, and the memory that the same objects as custom resources use in
 //     kube-apiserver;
 //   - the latency of Pod creations without SidecarSets, and with 3 or 500 of them;
-//   - the cost of the controller with many Pods on simulated nodes.
+//   - the cost of the controller with many Pods on simulated nodes;
+//   - StatefulSets and DaemonSets beside those of Kubernetes on simulated nodes, and a BroadcastJob whose controller is killed;
+//   - many UnitedDeployments of CloneSets;
+//   - a ResourceDistribution to many namespaces, and the controller's memory beside many Secrets of others.
+//
+// The flag -parts selects some of them, for example -parts statefulset.
 //
 // It sets no thresholds: figures of a single machine are noisy, and only the ratios within one run are meaningful.
 package main
@@ -18,10 +23,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
@@ -32,12 +38,14 @@ type limits struct {
 	clients, objects, lists int
 	stored, watchers        int
 	pods                    int
+	rounds                  int
 }
 
 func main() {
 	var l limits
 	flag.IntVar(&l.objects, "objects", 1000, "objects of each kind whose verbs are timed; 0 leaves that out")
 	flag.IntVar(&l.clients, "clients", 10, "concurrent clients")
+	flag.IntVar(&l.rounds, "rounds", 3, "how often the verbs are timed")
 	flag.IntVar(&l.lists, "lists", 50, "full lists of each kind")
 	flag.IntVar(&l.stored, "stored", 10000, "objects of each kind whose memory is measured; 0 leaves that out")
 	flag.IntVar(&l.watchers, "watchers", 20, "watches open on each kind meanwhile")
@@ -47,55 +55,99 @@ func main() {
 	flag.IntVar(&shape.several, "scale-several", 3, "CloneSets that share as many Pods and work at the same time")
 	flag.IntVar(&shape.sets, "scale-sets", 200, "small CloneSets on simulated nodes")
 	flag.IntVar(&shape.each, "scale-each", 5, "Pods of each small CloneSet")
-	timeout := flag.Duration("timeout", 40*time.Minute, "when to give up")
+	var parts string
+	flag.StringVar(&parts, "parts", strings.Join(allParts, ","), "what to measure")
+	var fleet fleetShape
+	flag.IntVar(&fleet.parallel, "statefulset-parallel", 500, "Pods of the StatefulSets whose Pods are managed in parallel")
+	flag.IntVar(&fleet.ordered, "statefulset-ordered", 50, "Pods of the StatefulSets whose Pods are managed in order")
+	flag.IntVar(&fleet.nodes, "nodes", 1000, "simulated nodes of the DaemonSets and of the BroadcastJob")
+	flag.IntVar(&fleet.kills, "kills", 10, "how often the controller is killed while the BroadcastJob runs")
+	flag.IntVar(&fleet.united, "united", 200, "UnitedDeployments with three subsets")
+	flag.IntVar(&fleet.namespaces, "namespaces", 1000, "namespaces to which a ResourceDistribution copies a Secret")
+	flag.IntVar(&fleet.secrets, "secrets", 10000, "Secrets of others that exist while the controller's memory is measured")
+	timeout := flag.Duration("timeout", time.Hour, "when to give up")
 	flag.Parse()
-	if l.clients < 1 || l.lists < 1 || l.watchers < 1 {
-		fmt.Fprintf(os.Stderr, "benchmark: -clients %d, -lists %d, -watchers %d: each is 1 or more\n", l.clients, l.lists, l.watchers)
+	if min(l.clients, l.lists, l.watchers, l.rounds) < 1 {
+		fmt.Fprintf(os.Stderr, "benchmark: -clients %d, -lists %d, -watchers %d, -rounds %d: each is 1 or more\n",
+			l.clients, l.lists, l.watchers, l.rounds)
+		os.Exit(2)
+	}
+	chosen, err := choose(parts)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "benchmark:", err)
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
-	if err := run(ctx, l, shape); err != nil {
+	if err := run(ctx, chosen, l, shape, fleet); err != nil {
 		fmt.Fprintln(os.Stderr, "benchmark:", err)
 		os.Exit(1) //nolint:gocritic // Nothing is left to undo.
 	}
 }
 
-func run(ctx context.Context, l limits, shape scaleShape) error {
+// The names of the parts, in the order in which they run.
+const (
+	apiPart, budgetsPart, sidecarsPart, scalePart    = "api", "budgets", "sidecars", "scale"
+	statefulSetPart, daemonSetPart, broadcastJobPart = "statefulset", "daemonset", "broadcastjob"
+	unitedPart, distributionPart                     = "uniteddeployment", "resourcedistribution"
+)
+
+var allParts = []string{
+	apiPart, budgetsPart, sidecarsPart, scalePart, statefulSetPart, daemonSetPart, broadcastJobPart, unitedPart, distributionPart,
+}
+
+// choose returns the parts in a text such as "api,scale".
+func choose(text string) (chosen map[string]bool, err error) {
+	chosen = map[string]bool{}
+	for name := range strings.SplitSeq(text, ",") {
+		if !slices.Contains(allParts, name) {
+			return nil, fmt.Errorf("-parts %s: %q is not one of %s", text, name, strings.Join(allParts, ", "))
+		}
+		chosen[name] = true
+	}
+	return chosen, nil
+}
+
+func run(ctx context.Context, chosen map[string]bool, l limits, shape scaleShape, fleet fleetShape) error {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err != nil {
 		return fmt.Errorf("read KUBECONFIG: %w", err)
 	}
 	config.QPS = -1
-	protobuf := rest.CopyConfig(config)
-	protobuf.ContentType = "application/vnd.kubernetes.protobuf"
-	protobuf.AcceptContentTypes = protobuf.ContentType + ",application/json"
-	core, err := kubernetes.NewForConfig(protobuf)
+	core, err := kubernetes.NewForConfig(inProtobuf(config))
 	if err != nil {
 		return err
 	}
-	kruise, err := versioned.NewForConfig(protobuf)
+	kruise, err := versioned.NewForConfig(inProtobuf(config))
 	if err != nil {
 		return err
 	}
 	b := &bench{limits: l, config: config, core: core}
-	if err := b.api(ctx, kruise); err != nil {
-		return err
-	}
-	if l.pods > 0 {
-		if err := b.budgets(ctx, kruise); err != nil {
-			return fmt.Errorf("budgets: %w", err)
+	for _, part := range []struct {
+		name   string
+		wanted bool
+		do     func() error
+	}{
+		{apiPart, true, func() error { return b.api(ctx, kruise) }},
+		{budgetsPart, l.pods > 0, func() error { return b.budgets(ctx, kruise) }},
+		{sidecarsPart, l.pods > 0, func() error { return b.sidecars(ctx, kruise) }},
+		{scalePart, shape.large > 0, func() error { return measureScale(ctx, core, kruise, shape) }},
+		{statefulSetPart, true, func() error { return measureStatefulSets(ctx, config, core, fleet) }},
+		{daemonSetPart, fleet.nodes > 0, func() error { return measureNodes(ctx, config, core, fleet, false) }},
+		{broadcastJobPart, fleet.nodes > 0, func() error { return measureNodes(ctx, config, core, fleet, true) }},
+		{unitedPart, fleet.united > 0, func() error { return measureUnitedDeployments(ctx, config, core, fleet) }},
+		{distributionPart, fleet.namespaces > 0, func() error { return measureDistributions(ctx, config, core, fleet) }},
+	} {
+		if !chosen[part.name] || !part.wanted {
+			continue
 		}
-		if err := b.sidecars(ctx, kruise); err != nil {
-			return fmt.Errorf("sidecars: %w", err)
+		if err := part.do(); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
 		}
 	}
-	if shape.large == 0 {
-		return nil
-	}
-	return measureScale(ctx, core, kruise, shape)
+	return nil
 }
 
 // api measures the servers: the latency of verbs, and the memory that objects use.
@@ -109,12 +161,12 @@ func (b *bench) api(ctx context.Context, kruise versioned.Interface) error {
 	}
 	defer func() { custom.remove(context.WithoutCancel(ctx)) }()
 	if b.stored > 0 { // Runs first, while the servers' heaps are small.
-		if err := b.memory(ctx, cloneSets(kruise), custom.workload()); err != nil {
+		if err := b.memory(ctx, cloneSets(kruise), customSets(custom.client)); err != nil {
 			return err
 		}
 	}
 	if b.objects == 0 {
 		return nil
 	}
-	return b.verbs(ctx, custom, cloneSets(kruise), deployments(b.core))
+	return b.verbs(ctx, custom)
 }

@@ -98,7 +98,8 @@ func (b *bench) store(ctx context.Context, w workload, s server) (result stored,
 		go func() { seen <- w.shown(watches, namespace, events, b.stored) }()
 	}
 	begin := time.Now()
-	if _, err := b.time(ctx, []workload{w}, namespace, b.stored, func(w workload) verb { return w.create }); err != nil {
+	creations := calls([]workload{w}, namespace, b.stored, func(w workload) verb { return w.create })
+	if _, err := b.run(ctx, b.clients, 1, creations); err != nil {
 		return result, err
 	}
 	for range b.watchers {

@@ -66,7 +66,7 @@ func (b *bench) sidecars(ctx context.Context, kruise versioned.Interface) error 
 			calls = append(calls, call{at, func(ctx context.Context) error { return b.inject(ctx, s) }})
 		}
 	}
-	times, err := b.run(ctx, len(shops), calls)
+	times, err := b.run(ctx, b.clients, len(shops), calls)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (b *bench) settled(ctx context.Context, s *shop) error {
 		if err != nil {
 			return false, err
 		}
-		if (namespace.Labels[pub.SidecarSetNamespaceKey] == pub.SidecarSetNamespaceNone) != (s.sets == 0) {
+		if (namespace.Labels[pub.PodCreationKey] == pub.PodCreationIgnored) != (s.sets == 0) {
 			return false, nil
 		}
 		return b.inject(ctx, s) == nil, nil

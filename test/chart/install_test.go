@@ -90,7 +90,7 @@ func TestDefinitionsPresent(t *testing.T) {
 		}
 	}
 	_, err := install(t, cluster(t, definition("clonesets.apps.kruise.io", "apps.kruise.io")))
-	for _, want := range []string{"clonesets.apps.kruise.io", "deletes all their objects", "Export the objects"} {
+	for _, want := range []string{"clonesets.apps.kruise.io", "deletes all their objects", "run kubectl kruise takeover"} {
 		assert.ErrorContains(t, err, want)
 	}
 	_, err = install(t, cluster(t, definition("podunavailablebudgets.policy.kruise.io", "policy.kruise.io")))

@@ -28,7 +28,7 @@ func TestNetworkPolicies(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			all := render(t, append([]string{"--set", "networkPolicy.enabled=true"}, test.args...)...)
+			all := render(t, append([]string{"--set", "networkPolicy.enabled=true,daemon.hostNetwork=false"}, test.args...)...)
 			specs := pods(t, all)
 			for program, port := range map[string]int32{"kruise-apiserver": 6443, "kruise-controller-manager": 8080, "kruise-daemon": 10221} {
 				policy := read[networkingv1.NetworkPolicy](t, all, "NetworkPolicy", "kruise-system/"+program)
@@ -50,4 +50,11 @@ func TestNetworkPolicies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Network policies do not apply in the network of the node, so one for the agent would promise what it cannot keep.
+func TestAgentInTheNetworkOfTheNodeHasNoNetworkPolicy(t *testing.T) {
+	all := render(t, "--set", "networkPolicy.enabled=true")
+	assert.Contains(t, all["NetworkPolicy"], "kruise-system/kruise-apiserver")
+	assert.NotContains(t, all["NetworkPolicy"], "kruise-system/kruise-daemon")
 }

@@ -16,7 +16,7 @@ import (
 
 const mutating = "/kruise-mutating-webhook-configuration"
 
-// askedAbout are the webhooks that match Pods of a namespace with these labels, by what they are for Pods of: "owned" or "any".
+// askedAbout returns the webhooks that match Pods of a namespace with these labels. pods says which of them: "owned" or "any".
 func askedAbout(t *testing.T, all objects, set labels.Set) (names []string, policy admissionv1.FailurePolicyType, pods string) {
 	t.Helper()
 	if all["MutatingWebhookConfiguration"][mutating] == nil {
@@ -35,7 +35,7 @@ func askedAbout(t *testing.T, all objects, set labels.Set) (names []string, poli
 	return names, policy, pods
 }
 
-// TestNamespacesOfPodReviews, by one webhook at most.
+// Each Pod is reviewed by at most one webhook, which depends on the labels of its namespace.
 // Case pod-admission 14.
 func TestNamespacesOfPodReviews(t *testing.T) {
 	const none = ""
@@ -43,7 +43,7 @@ func TestNamespacesOfPodReviews(t *testing.T) {
 	noBudgets := []string{"--set-string", "featureGates=PodUnavailableBudgetDeleteGate=false"}
 	updates := []string{"--set-string", `featureGates=PodUnavailableBudgetDeleteGate=false\,PodUnavailableBudgetUpdateGate=true`}
 	gates := []string{"--set-string", "featureGates=KruisePodReadinessGate=true"}
-	unselected := labels.Set{"kubernetes.io/metadata.name": "shop", "apps.kruise.io/sidecarsets": "none"}
+	unselected := labels.Set{"kubernetes.io/metadata.name": "shop", "apps.kruise.io/pod-creation": "ignored"}
 	sidecars := labels.Set{"kubernetes.io/metadata.name": "shop"}
 	plain, budgets := unselected, labels.Merge(unselected, labels.Set{"policy.kruise.io/pod-unavailable-budgets": "true"})
 	required := labels.Merge(unselected, labels.Set{"admission.kruise.io/pod-failure-policy": "Fail"})
@@ -57,7 +57,7 @@ func TestNamespacesOfPodReviews(t *testing.T) {
 		"no budget":                      {nil, plain, "owned.mpod.kb.io", admissionv1.Ignore, "owned"},
 		"no budget, required":            {nil, required, "required.owned.mpod.kb.io", admissionv1.Fail, "owned"},
 		"sidecars":                       {nil, sidecars, "mpod.kb.io", admissionv1.Ignore, "any"},
-		"sidecars and budgets":           {nil, labels.Merge(budgets, labels.Set{"apps.kruise.io/sidecarsets": "other"}), "mpod.kb.io", admissionv1.Ignore, "any"},
+		"sidecars and budgets":           {nil, labels.Merge(budgets, labels.Set{"apps.kruise.io/pod-creation": "other"}), "mpod.kb.io", admissionv1.Ignore, "any"},
 		"sidecars, no gate of budgets":   {noBudgets, sidecars, "mpod.kb.io", admissionv1.Ignore, "any"},
 		"sidecars, required":             {nil, labels.Set{"admission.kruise.io/pod-failure-policy": "Fail"}, "required.mpod.kb.io", admissionv1.Fail, "any"},
 		"budgets":                        {nil, budgets, "budgets.mpod.kb.io", admissionv1.Ignore, "any"},
@@ -89,7 +89,7 @@ func TestNamespacesOfPodReviews(t *testing.T) {
 	}
 }
 
-// No Kruise kind has a webhook of ours: they are admitted in process.
+// The chart has no webhook for Kruise kinds, because the apiserver admits them in process.
 // Case pod-admission 20.
 func TestNoKruiseKindHasAWebhook(t *testing.T) {
 	for _, args := range [][]string{nil, everything(), {"--set-string", "featureGates=KruisePodReadinessGate=true"}} {
@@ -115,7 +115,7 @@ func TestNoKruiseKindHasAWebhook(t *testing.T) {
 	}
 }
 
-// TestPodWebhooksAreReachedThroughKubeAPIServer and keep nobody waiting for long.
+// The webhooks of Pods are reached through kube-apiserver, and their timeouts are short.
 func TestPodWebhooksAreReachedThroughKubeAPIServer(t *testing.T) {
 	all := render(t, "--set", "podCreation.timeoutSeconds=3")
 	configuration := read[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration", mutating)
@@ -139,4 +139,33 @@ func TestPodWebhooksAreReachedThroughKubeAPIServer(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, gate.Enabled(features.KruisePodReadinessGate), "as the chart believes")
 	assert.True(t, gate.Enabled(features.PodWebhook))
+}
+
+// A Pod of a WorkloadSpread is reviewed once when it is deleted or evicted, and nothing waits for an answer that does not come.
+func TestDeletionsOfSpreadPodsAreReviewed(t *testing.T) {
+	const pods, evictions = "spread.vpod.kb.io", "spread.vpodeviction.kb.io"
+	for name, tc := range map[string]struct {
+		gates string
+		want  bool
+	}{
+		"by default": {"", true}, "without budgets": {"PodUnavailableBudgetDeleteGate=false", true}, "gate off": {"WorkloadSpread=false", false},
+		"no admission of Pods": {"PodWebhook=false", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := render(t, "--set-string", "featureGates="+tc.gates)
+			configuration := read[admissionv1.ValidatingWebhookConfiguration](t, all, "ValidatingWebhookConfiguration", webhooks)
+			found := map[string]admissionv1.ValidatingWebhook{}
+			for _, webhook := range configuration.Webhooks {
+				found[webhook.Name] = webhook
+			}
+			for _, name := range []string{pods, evictions} {
+				webhook, there := found[name]
+				require.Equal(t, tc.want, there, name)
+				if there {
+					assert.Equal(t, admissionv1.Ignore, *webhook.FailurePolicy)
+					assert.Equal(t, "/apis/admission.kruise.io/v1/podreviews", *webhook.ClientConfig.Service.Path)
+				}
+			}
+		})
+	}
 }

@@ -40,6 +40,10 @@ func TestPodSecurity(t *testing.T) {
 			"kruise-apiserver":          nil,
 			"kruise-controller-manager": nil,
 			// The stated exception: the user that owns the runtime's socket, and the folder that the socket is in.
+			// Its hooks reach Pods from the node, as the kubelet's do.
+			"kruise-daemon": {"host namespaces", "probe or lifecycle host", "restricted volume types", "runAsNonRoot != true", "runAsUser=0"},
+		}},
+		"in the Pod network": {[]string{"--set", "daemon.hostNetwork=false"}, map[string][]string{
 			"kruise-daemon": {"restricted volume types", "runAsNonRoot != true", "runAsUser=0"},
 		}},
 		"external etcd, cert-manager and audit": {
@@ -47,7 +51,7 @@ func TestPodSecurity(t *testing.T) {
 			map[string][]string{
 				"kruise-apiserver":          nil,
 				"kruise-controller-manager": nil,
-				"kruise-daemon":             {"restricted volume types", "runAsNonRoot != true", "runAsUser=0"},
+				"kruise-daemon":             {"host namespaces", "probe or lifecycle host", "restricted volume types", "runAsNonRoot != true", "runAsUser=0"},
 			},
 		},
 	}
@@ -67,7 +71,7 @@ func TestPodSecurity(t *testing.T) {
 					assert.NotNil(t, container.ReadinessProbe, name)
 				}
 				assert.Equal(t, corev1.SeccompProfileTypeRuntimeDefault, spec.SecurityContext.SeccompProfile.Type, name)
-				assert.False(t, spec.HostNetwork || spec.HostPID || spec.HostIPC, name)
+				assert.False(t, spec.HostPID || spec.HostIPC, name)
 			}
 		})
 	}
@@ -109,7 +113,7 @@ func rules(t *testing.T, all objects) (cluster, namespaced map[string][]rbacv1.P
 
 func TestLeastPrivilege(t *testing.T) {
 	cluster, namespaced := rules(t, render(t))
-	assert.Len(t, cluster, 9)
+	assert.Len(t, cluster, 10)
 	// The sums of the operator's roles: nothing by default.
 	for _, sum := range []string{"/kruise-apiserver-custom-resource-reader", "/kruise-workloads-role"} {
 		require.Empty(t, cluster[sum])
@@ -134,14 +138,17 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 }
 
-// requireNames refuses the list of Secrets, and changes of every object where the programs change their own.
+// requireNames refuses the list of Secrets, except to watch the copies of ResourceDistributions, and changes of every object where the
+// programs change their own.
 func requireNames(t *testing.T, cluster map[string][]rbacv1.PolicyRule) {
 	t.Helper()
 	for name, list := range cluster {
 		for _, rule := range list {
 			// The controllers read a Secret that a job names, and may never ask which there are.
 			named := name == "/kruise-manager-secrets-role" && slices.Equal(rule.Resources, []string{"secrets"}) && slices.Equal(rule.Verbs, []string{"get"})
-			assert.True(t, named || !slices.Contains(rule.Resources, "secrets"), name)
+			// RBAC knows no labels, so the role for copies is more than the controllers use. A policy limits its writes.
+			copies := name == "/kruise-manager-copies-role"
+			assert.True(t, named || copies || !slices.Contains(rule.Resources, "secrets"), name)
 			for _, resource := range []string{"apiservices", "validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
 				if slices.Contains(rule.Resources, resource) && slices.Contains(rule.Verbs, "patch") {
 					assert.NotEmpty(t, rule.ResourceNames, "%s may change every object of %s", name, resource)
@@ -206,6 +213,16 @@ func TestSecretsThatTheManagerMayRead(t *testing.T) {
 	}
 }
 
+// TestWithoutDistributionsNoSecretsAreListed checks the role for copies of ResourceDistributions.
+func TestWithoutDistributionsNoSecretsAreListed(t *testing.T) {
+	const role = "/kruise-manager-copies-role"
+	on, off := render(t), render(t, "--set", "featureGates=ResourceDistributionGate=false")
+	for kind, name := range map[string]string{"ClusterRole": role, "ClusterRoleBinding": role + "binding"} {
+		assert.NotNil(t, on[kind][name], kind)
+		assert.Nil(t, off[kind][name], kind)
+	}
+}
+
 // TestAPIServicesThatTheServerMayChange are those that the chart makes.
 func TestAPIServicesThatTheServerMayChange(t *testing.T) {
 	all := render(t)
@@ -241,7 +258,7 @@ func TestEveryAccountIsBound(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, map[string]int{"kruise-apiserver": 7, "kruise-manager": 5, "kruise-daemon": 1}, bound)
+	assert.Equal(t, map[string]int{"kruise-apiserver": 7, "kruise-manager": 6, "kruise-daemon": 1}, bound)
 }
 
 // A job of images reaches every node, so the role edit of one namespace is not enough.

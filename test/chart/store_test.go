@@ -225,8 +225,8 @@ func TestTrust(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all := render(t, test.args...)
 			priorities := map[string]int32{
-				"/v1alpha1.apps.kruise.io": 10, "/v1beta1.apps.kruise.io": 15, "/v1alpha1.policy.kruise.io": 10, "/v1beta1.policy.kruise.io": 15,
-				"/v1.admission.kruise.io": 15,
+				"/v1alpha1.apps.kruise.io": 210, "/v1beta1.apps.kruise.io": 220, "/v1alpha1.policy.kruise.io": 210,
+				"/v1beta1.policy.kruise.io": 220, "/v1.admission.kruise.io": 220,
 			}
 			assert.Len(t, all["APIService"], len(priorities))
 			for name, priority := range priorities {

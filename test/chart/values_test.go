@@ -239,3 +239,49 @@ func TestReusedValues(t *testing.T) {
 	assert.Contains(t, args, "--rest-config-qps=-1")
 	assert.Contains(t, args, "--rest-config-burst=0")
 }
+
+// TestAddressOfTheAgent is where the agent listens, and where the kubelet asks. Both must be the same.
+func TestAddressOfTheAgent(t *testing.T) {
+	tests := map[string]struct {
+		values      string
+		hostNetwork bool
+		addr, probe string
+	}{
+		"defaults":                 {"daemon.port=10221", true, "127.0.0.1:10221", "127.0.0.1"},
+		"every address":            {"daemon.bindAddress=0.0.0.0", true, "0.0.0.0:10221", ""},
+		"every address, IPv6":      {"daemon.bindAddress=::", true, "[::]:10221", ""},
+		"loopback, IPv6":           {"daemon.bindAddress=::1", true, "[::1]:10221", "::1"},
+		"the address of the node":  {"daemon.bindAddress=$(NODE_ADDRESS)", true, "$(NODE_ADDRESS):10221", ""},
+		"the same, IPv6":           {"daemon.bindAddress=[$(NODE_ADDRESS)]", true, "[$(NODE_ADDRESS)]:10221", ""},
+		"in the Pod network":       {"daemon.hostNetwork=false", false, ":10221", ""},
+		"in the Pod network, port": {"daemon.hostNetwork=false,daemon.port=1", false, ":1", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			spec := pods(t, render(t, "--set", test.values))["kruise-daemon"]
+			assert.Equal(t, test.hostNetwork, spec.HostNetwork)
+			container := spec.Containers[0]
+			assert.Contains(t, container.Args, "--addr="+test.addr)
+			for _, probe := range []*corev1.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe} {
+				assert.Equal(t, test.probe, probe.HTTPGet.Host)
+			}
+			address := slices.IndexFunc(container.Env, func(env corev1.EnvVar) bool { return env.Name == "NODE_ADDRESS" })
+			require.GreaterOrEqual(t, address, 0)
+			assert.Equal(t, "status.hostIP", container.Env[address].ValueFrom.FieldRef.FieldPath)
+			if test.hostNetwork {
+				assert.Equal(t, corev1.DNSClusterFirstWithHostNet, spec.DNSPolicy)
+			}
+		})
+	}
+	_, err := template(t, "--set", "daemon.hostNetwork=false,daemon.bindAddress=127.0.0.1")
+	require.ErrorContains(t, err, "leave bindAddress empty")
+	_, err = template(t, "--set", "daemon.bindAddress=a b")
+	require.ErrorContains(t, err, "bindAddress")
+}
+
+// Windows nodes have no agent, so they must not count in the rollout of the agents.
+func TestAgentRunsOnLinuxOnly(t *testing.T) {
+	for _, values := range []string{"daemon.port=10221", "daemon.affinity.nodeAffinity=null"} {
+		assert.Equal(t, "linux", pods(t, render(t, "--set", values))["kruise-daemon"].NodeSelector["kubernetes.io/os"])
+	}
+}

@@ -136,7 +136,8 @@ spec:
 func TestHorizontalPodAutoscaler(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.apply(manifest("web", "replicas: 3", "replicas: 1"))
+	// With a larger request, the Pods get the CPU for the load although other programs of the machine need it too.
+	e.apply(manifest("web", "replicas: 3", "replicas: 1", "cpu: 10m", "cpu: 250m"))
 	e.ready("web", 1)
 	e.kubectl("run", "stranger", "--image=kruise.local/demo:v1", "--labels=app=stranger", "--image-pull-policy=IfNotPresent",
 		"--env=BURN_MILLICORES=400")

@@ -51,7 +51,7 @@ func TestEnvFromMetadata(t *testing.T) {
 				assert.Equal(t, pod.Status.ContainerStatuses[0].ContainerID, entry.ContainerID)
 				assert.Equal(t, containerreport.Expected(variables, map[string]string{"level": "two"}, nil), entry.Hashes.ExtractedEnvFromMetadataHash)
 			}
-			assert.Contains(t, e.kubectl("get", "events", "--field-selector", "reason=Killing"), "by container meta restarter")
+			e.said("Killing", "by container meta restarter")
 
 			pod := e.pods("web")[0]
 			e.kubectl("label", "pod", pod.Name, "level=three", "--overwrite")

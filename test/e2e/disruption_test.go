@@ -157,13 +157,7 @@ func TestBudgetsWhileTheServerIsDown(t *testing.T) {
 	plain(free, "a", "b")
 	plain(e, "a", "b")
 
-	e.kubectl("-n", "kruise-system", "scale", "deployment", "kruise-apiserver", "--replicas=0")
-	t.Cleanup(func() {
-		e := *e
-		_ = e.command(context.WithoutCancel(t.Context()), "-n", "kruise-system", "scale", "deployment", "kruise-apiserver", "--replicas=1").Run()
-		_ = e.command(context.WithoutCancel(t.Context()), "-n", "kruise-system", "rollout", "status", "deployment", "kruise-apiserver", "--timeout=120s").Run()
-	})
-	e.kubectl("-n", "kruise-system", "wait", "pod", "-l", "control-plane=apiserver", "--for=delete", "--timeout=60s")
+	e.stopAPIServer()
 
 	began := time.Now()
 	require.NoError(t, remove(free, "a"))
@@ -179,8 +173,7 @@ func TestBudgetsWhileTheServerIsDown(t *testing.T) {
 		require.Error(t, err, what)
 		assert.True(t, apierrors.IsInternalError(err), "%s: %v", what, err)
 	}
-	e.kubectl("-n", "kruise-system", "scale", "deployment", "kruise-apiserver", "--replicas=1")
-	e.kubectl("-n", "kruise-system", "rollout", "status", "deployment", "kruise-apiserver", "--timeout=120s")
+	e.serveAgain()
 	e.eventually("the budget lets a Pod go again", func(c *require.Assertions, _ context.Context) { c.NoError(remove(e, held)) })
 	e.ready("held", 3)
 }

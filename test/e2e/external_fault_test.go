@@ -66,7 +66,7 @@ func TestReplicasRestartOneByOne(t *testing.T) {
 	w.report(t)
 }
 
-// writes is a client that raises an annotation, and a watch that collects the values.
+// writes is a client that increases the value of an annotation, and a watch that collects the values.
 type writes struct {
 	e    *env
 	lock sync.Mutex

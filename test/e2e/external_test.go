@@ -132,10 +132,9 @@ func externalCluster(t *testing.T, root string) (cluster *localcluster.Cluster, 
 		require.NotEmpty(t, key, image.Ref)
 		values = append(values, key+".image.repository="+image.Repository, key+".image.tag="+image.Tag)
 	}
-	cluster, err = localcluster.New(localcluster.Config{
-		Name: "external", Dir: filepath.Join(root, ".local", "clusters", "external"), ModuleRoot: root, Nodes: 2, Images: archives,
-		KubernetesVersion: os.Getenv(localcluster.VersionVariable),
-	})
+	config := localcluster.OwnedConfig(root, "external")
+	config.Nodes, config.Images, config.KubernetesVersion = 2, archives, os.Getenv(localcluster.VersionVariable)
+	cluster, err = localcluster.New(config)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, cluster.Down(context.WithoutCancel(t.Context()))) })
 	require.NoError(t, cluster.Up(t.Context()))

@@ -20,6 +20,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 // patience limits every wait for the cluster to reach a state. It is a safety net, not a performance figure.
@@ -40,11 +41,7 @@ func newEnv(t *testing.T) *env {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	require.NoError(t, err, "KUBECONFIG must name the cluster under test")
 	config.QPS, config.Burst = 100, 200
-	e := &env{t: t, config: config}
-	e.core, err = kubernetes.NewForConfig(config)
-	require.NoError(t, err)
-	e.kruise, err = versioned.NewForConfig(config)
-	require.NoError(t, err)
+	e := (&env{t: t, config: config}).clients()
 	namespace, err := e.core.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -55,6 +52,17 @@ func newEnv(t *testing.T) *env {
 		}
 		_ = e.core.CoreV1().Namespaces().Delete(context.WithoutCancel(t.Context()), e.namespace, metav1.DeleteOptions{})
 	})
+	return e
+}
+
+// clients creates the clients of the environment.
+func (e *env) clients() *env {
+	e.t.Helper()
+	var err error
+	e.core, err = kubernetes.NewForConfig(e.config)
+	require.NoError(e.t, err)
+	e.kruise, err = versioned.NewForConfig(e.config)
+	require.NoError(e.t, err)
 	return e
 }
 
@@ -122,6 +130,14 @@ func (e *env) eventually(what string, check func(c *require.Assertions, ctx cont
 	}
 }
 
+// said waits for an event with a reason whose line contains text. Events are sent after the changes that they report.
+// Events of objects without a namespace need the flag -A.
+func (e *env) said(reason, text string, flags ...string) {
+	e.t.Helper()
+	args := append([]string{"get", "events", "--field-selector", "reason=" + reason}, flags...)
+	e.eventually("event "+reason, func(c *require.Assertions, _ context.Context) { c.Contains(e.kubectl(args...), text) })
+}
+
 // failureRecorder is a require.TestingT that records the first failure of an attempt.
 type failureRecorder struct {
 	failed bool
@@ -182,6 +198,21 @@ func (e *env) ready(name string, replicas int32) *v1beta1.CloneSet {
 		c.Equal(replicas, set.Status.Replicas, "replicas")
 		c.Equal(replicas, set.Status.UpdatedReplicas, "updatedReplicas")
 		c.Equal(replicas, set.Status.UpdatedAvailableReplicas, "updatedAvailableReplicas")
+		e.serve(ctx, c, set, set.Spec.Selector, replicas)
 	})
 	return set
+}
+
+// serve checks that a number of live Pods of a workload are ready. The status of the workload can be older than the last deletion of
+// a Pod.
+func (e *env) serve(ctx context.Context, c *require.Assertions, owner metav1.Object, selector *metav1.LabelSelector, number int32) {
+	list, err := e.core.CoreV1().Pods(e.namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(selector)})
+	c.NoError(err)
+	ready := int32(0)
+	for i := range list.Items {
+		if pod := &list.Items[i]; pod.DeletionTimestamp == nil && metav1.IsControlledBy(pod, owner) && podstate.Ready(pod) {
+			ready++
+		}
+	}
+	c.Equal(number, ready, "live Pods that are ready")
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // seenPod is a version of a Pod and the time when it was seen.
@@ -20,24 +22,46 @@ type seenPod struct {
 	at time.Time
 }
 
-// watchPods records every version of the namespace's Pods from now on. The returned function stops the watch and returns the
-// versions.
+// watchPods records every version of the namespace's Pods from now on. The returned function waits until the watch has shown the Pods as
+// they are, stops the watch and returns the versions.
 func (e *env) watchPods() func() []seenPod {
 	e.t.Helper()
 	ctx, cancel := context.WithCancel(e.t.Context())
-	watch, err := e.core.CoreV1().Pods(e.namespace).Watch(ctx, metav1.ListOptions{})
+	pods := e.core.CoreV1().Pods(e.namespace)
+	watcher, err := pods.Watch(ctx, metav1.ListOptions{})
 	require.NoError(e.t, err)
+	var lock sync.Mutex
 	var seen []seenPod
+	newest := map[types.UID]string{} // The versions of the Pods that exist.
 	var group sync.WaitGroup
 	group.Go(func() {
-		for event := range watch.ResultChan() {
-			if pod, ok := event.Object.(*corev1.Pod); ok {
-				seen = append(seen, seenPod{*pod, time.Now()})
+		for event := range watcher.ResultChan() {
+			pod, ok := event.Object.(*corev1.Pod)
+			if !ok {
+				continue
 			}
+			lock.Lock()
+			seen = append(seen, seenPod{*pod, time.Now()})
+			newest[pod.UID] = pod.ResourceVersion
+			if event.Type == watch.Deleted {
+				delete(newest, pod.UID)
+			}
+			lock.Unlock()
 		}
 	})
 	return func() []seenPod {
-		watch.Stop()
+		e.eventually("the watch shows the Pods as they are", func(c *require.Assertions, ctx context.Context) {
+			list, err := pods.List(ctx, metav1.ListOptions{})
+			c.NoError(err)
+			versions := map[types.UID]string{}
+			for i := range list.Items {
+				versions[list.Items[i].UID] = list.Items[i].ResourceVersion
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			c.Equal(versions, newest)
+		})
+		watcher.Stop()
 		cancel()
 		group.Wait()
 		return seen

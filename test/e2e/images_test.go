@@ -254,7 +254,12 @@ func TestOneStatusOfAThousandWakesItsJobsAlone(t *testing.T) {
 			c.EqualValues(1, job.Status.Active)
 		}
 	})
-	before := e.reconciles("imagepulljob-controller")
+	var before float64
+	e.eventually("no reconcile is left to do", func(c *require.Assertions, _ context.Context) {
+		last := before
+		before = e.reconciles("imagepulljob-controller")
+		c.Equal(last, before)
+	})
 	image, err := e.kruise.AppsV1beta1().NodeImages().Get(t.Context(), first, metav1.GetOptions{})
 	require.NoError(t, err)
 	image.Status.Pulling = 1

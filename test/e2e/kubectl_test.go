@@ -69,10 +69,12 @@ func diff(t *testing.T, e *env) {
 	out := e.refused(manifest("web", "demo:v1", "demo:v2"), "diff", "-f", "-")
 	assert.Contains(t, out, "-      - image: kruise.local/demo:v1")
 	assert.Contains(t, out, "+      - image: kruise.local/demo:v2")
-	command := e.command(t.Context(), "diff", "-f", "-")
-	command.Stdin = strings.NewReader(manifest("web"))
-	same, err := command.CombinedOutput()
-	assert.NoError(t, err, "no difference means exit 0: %s", same)
+	e.eventually("no difference, also in the status", func(c *require.Assertions, ctx context.Context) {
+		command := e.command(ctx, "diff", "-f", "-")
+		command.Stdin = strings.NewReader(manifest("web"))
+		same, err := command.CombinedOutput()
+		c.NoError(err, "no difference means exit 0: %s", same)
+	})
 }
 
 // patchStrategic changes one container by its name and leaves the other container unchanged.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 // refuseNewPods makes kube-apiserver answer each creation of a Pod in the test's namespace with 500, as if a webhook with the
@@ -99,16 +100,7 @@ func TestFinishedUpdatesServeWhileTheAPIServerIsDown(t *testing.T) {
 			c.Contains(pod.Annotations, pub.InPlaceUpdateGraceKey)
 		}
 	})
-	e.scaleAPIServer("0")
-	t.Cleanup(func() {
-		e := *e
-		kruise := func(args ...string) {
-			_ = e.command(context.WithoutCancel(t.Context()), append([]string{"--namespace=kruise-system"}, args...)...).Run()
-		}
-		kruise("scale", "deployment", "kruise-apiserver", "--replicas=1")
-		kruise("rollout", "status", "deployment", "kruise-apiserver", "--timeout=120s")
-	})
-	e.kubectl("--namespace=kruise-system", "wait", "pod", "--for=delete", "--selector=control-plane=apiserver", "--timeout=120s")
+	e.stopAPIServer()
 	lost := e.pods("web")[0].Name
 	e.kubectl("delete", "pod", lost, "--wait=true")
 	e.eventually("the Pods that are left run the new image and serve", func(c *require.Assertions, _ context.Context) {
@@ -118,13 +110,13 @@ func TestFinishedUpdatesServeWhileTheAPIServerIsDown(t *testing.T) {
 			_, same := before[string(pod.UID)]
 			c.True(same, pod.Name)
 			c.Equal("kruise.local/demo:v2", pod.Spec.Containers[0].Image)
-			c.True(isReady(&pod), pod.Name)
+			c.True(podstate.Ready(&pod), pod.Name)
 		}
 	})
 	e.eventually("an event tells of the refused creation", func(c *require.Assertions, _ context.Context) {
 		c.Contains(e.kubectl("events", "--types=Warning"), "failed calling webhook")
 	})
-	e.scaleAPIServer("1")
+	e.serveAgain()
 	e.ready("web", 3)
 }
 

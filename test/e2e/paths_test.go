@@ -235,3 +235,22 @@ func TestMetadataAlone(t *testing.T) {
 		assert.False(t, held(&seen.Pod), "it serves all the time")
 	}
 }
+
+// TestNamedPodIsDeleted checks that the Pod in podsToDelete goes in a scale-in, and that its name is removed from the list. A policy of
+// the chart limits what else the controller may change.
+func TestNamedPodIsDeleted(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.apply(manifest("web"))
+	e.ready("web", 3)
+	name := e.pods("web")[1].Name
+	e.kubectl("patch", "cloneset", "web", "--type=merge", "--patch",
+		`{"spec":{"replicas":2,"scaleStrategy":{"podsToDelete":["`+name+`"]}}}`)
+	e.eventually("the list is empty", func(c *require.Assertions, _ context.Context) {
+		c.Empty(e.cloneSet("web").Spec.ScaleStrategy.PodsToDelete)
+	})
+	e.ready("web", 2)
+	for _, pod := range e.pods("web") {
+		assert.NotEqual(t, name, pod.Name)
+	}
+}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// created returns the next Pods of an app as they were created, before any client changed them.
+// created returns the next Pods of an app in the state of their creation, before any client changed them.
 func (e *env) created(app string, count int, change func()) (pods []*corev1.Pod) {
 	e.t.Helper()
 	list, err := e.core.CoreV1().Pods(e.namespace).List(e.t.Context(), metav1.ListOptions{LabelSelector: "app=" + app})

@@ -16,6 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 const (
@@ -113,12 +115,6 @@ func (e *env) reviewed(ctx context.Context) (bool, error) {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "active pods"), err
 }
 
-func (e *env) scaleAPIServer(replicas string) {
-	e.t.Helper()
-	e.kubectl("--namespace=kruise-system", "scale", "deployment", "kruise-apiserver", "--replicas="+replicas)
-	e.kubectl("--namespace=kruise-system", "rollout", "status", "deployment", "kruise-apiserver", "--timeout=170s")
-}
-
 // TestProtectionWithoutTheAPIServer checks which deletions are still rejected and which wait while kruise-apiserver is
 // unavailable.
 // Case deletion-protection 18.
@@ -133,11 +129,7 @@ func TestProtectionWithoutTheAPIServer(t *testing.T) {
 	e.kubectl("create", "service", "clusterip", "web", "--tcp=80")
 	e.protect("service", "web", "Always")
 
-	e.scaleAPIServer("0")
-	t.Cleanup(func() {
-		_ = e.command(context.WithoutCancel(t.Context()), "--namespace=kruise-system", "scale", "deployment", "kruise-apiserver", "--replicas=1").Run()
-	})
-	e.kubectl("--namespace=kruise-system", "wait", "pod", "--for=delete", "--selector=control-plane=apiserver", "--timeout=120s")
+	e.stopAPIServer()
 	e.eventually("reviews fail", func(c *require.Assertions, ctx context.Context) {
 		reviewed, err := cascading.reviewed(ctx)
 		c.False(reviewed)
@@ -152,7 +144,7 @@ func TestProtectionWithoutTheAPIServer(t *testing.T) {
 	e.kubectl("label", "namespace", cascading.namespace, protection+"-")
 	e.kubectl("delete", "namespace", cascading.namespace, "--wait=false")
 
-	e.scaleAPIServer("1")
+	e.serveAgain()
 	for _, gone := range []*env{unlabelled, cascading} {
 		e.eventually("the namespaces go", func(c *require.Assertions, ctx context.Context) {
 			_, err := e.core.CoreV1().Namespaces().Get(ctx, gone.namespace, metav1.GetOptions{})
@@ -162,7 +154,7 @@ func TestProtectionWithoutTheAPIServer(t *testing.T) {
 }
 
 // TestFirstReviewAfterARestart logs how long kube-apiserver's reviews fail after the new Pod is Ready, with the machine idle and
-// with every core busy.
+// with every core busy. Reviews must be answered again each time.
 func TestFirstReviewAfterARestart(t *testing.T) {
 	e := newEnv(t)
 	e.kubectl("run", "web", "--image=kruise.local/demo:v1", "--image-pull-policy=IfNotPresent")
@@ -187,9 +179,13 @@ func (e *env) replaceAPIServer() (ready, first time.Time) {
 	e.t.Helper()
 	pods := e.core.CoreV1().Pods("kruise-system")
 	selector := metav1.ListOptions{LabelSelector: "control-plane=apiserver"}
-	list, err := pods.List(e.t.Context(), selector)
-	require.NoError(e.t, err)
-	require.Len(e.t, list.Items, 1)
+	var list *corev1.PodList
+	e.eventually("one Pod of the apiserver is left", func(c *require.Assertions, ctx context.Context) {
+		var err error
+		list, err = pods.List(ctx, selector)
+		c.NoError(err)
+		c.Len(list.Items, 1)
+	})
 	old := list.Items[0]
 	selector.ResourceVersion = list.ResourceVersion
 	ctx, cancel := context.WithTimeout(e.t.Context(), patience)
@@ -198,19 +194,20 @@ func (e *env) replaceAPIServer() (ready, first time.Time) {
 	require.NoError(e.t, err)
 	defer watch.Stop()
 	require.NoError(e.t, pods.Delete(ctx, old.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](1)}))
-	e.eventually("reviews fail", func(c *require.Assertions, ctx context.Context) {
-		reviewed, _ := e.reviewed(ctx)
-		c.False(reviewed)
-	})
 	var group sync.WaitGroup
 	group.Go(func() {
 		for event := range watch.ResultChan() {
 			pod, ok := event.Object.(*corev1.Pod)
-			if ok && pod.UID != old.UID && isReady(pod) {
+			if ok && pod.UID != old.UID && podstate.Ready(pod) {
 				ready = time.Now()
 				return
 			}
 		}
+	})
+	// The new Pod may answer reviews before the old one has ended, so reviews may never fail.
+	e.eventually("the old Pod has ended", func(c *require.Assertions, ctx context.Context) {
+		_, err := pods.Get(ctx, old.Name, metav1.GetOptions{})
+		c.True(apierrors.IsNotFound(err), "%v", err)
 	})
 	for ctx.Err() == nil {
 		if reviewed, _ := e.reviewed(ctx); reviewed {
@@ -223,15 +220,6 @@ func (e *env) replaceAPIServer() (ready, first time.Time) {
 	require.False(e.t, ready.IsZero(), "the new Pod is Ready")
 	require.False(e.t, first.IsZero(), "reviews are answered again")
 	return ready, first
-}
-
-func isReady(pod *corev1.Pod) bool {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady {
-			return condition.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }
 
 // burnCores keeps n threads busy until the returned function is called.

@@ -27,27 +27,6 @@ import (
 // hold is how long the garbage collector has to make a mistake while a store is lost.
 var hold = flag.Duration("hold", time.Minute, "how long each loss of the store lasts")
 
-const system = "kruise-system"
-
-// system runs kubectl in the namespace of the installation.
-func (e *env) system(args ...string) string {
-	e.t.Helper()
-	return e.kubectl(append([]string{"--namespace=" + system}, args...)...)
-}
-
-// stopAPIServer ends the apiserver and waits until its Pod is gone.
-func (e *env) stopAPIServer() {
-	e.t.Helper()
-	e.system("scale", "deployment", "kruise-apiserver", "--replicas=0")
-	e.system("wait", "pod", "--for=delete", "--selector=control-plane=apiserver", "--timeout=120s")
-}
-
-// startAPIServer starts it again. With a lost store it does not become ready.
-func (e *env) startAPIServer() {
-	e.t.Helper()
-	e.system("scale", "deployment", "kruise-apiserver", "--replicas=1")
-}
-
 // killAPIServer deletes the apiserver's Pod without a grace period.
 func (e *env) killAPIServer(t *testing.T) {
 	t.Helper()
@@ -118,8 +97,7 @@ func (l *load) lose(t *testing.T, running bool, other, reason string) {
 	lost := kept + "-lost"
 	replaceData(t, dir, lost, kept)
 	require.NoError(t, os.RemoveAll(lost))
-	e.startAPIServer()
-	e.system("rollout", "status", "deployment", "kruise-apiserver", "--timeout=170s")
+	e.serveAgain()
 	l.served(t)
 	l.report(t)
 }
@@ -134,7 +112,7 @@ func TestOutages(t *testing.T) {
 	e.stopAPIServer()
 	makeFolder(t, before)
 	copyData(t, dir, before)
-	e.scaleAPIServer("1")
+	e.serveAgain()
 
 	l := startLoad(t)
 	scenarios := []struct {

@@ -197,7 +197,7 @@ func restartOne(t *testing.T, e *env) {
 	e.eventually("the agent no longer sees it", func(c *require.Assertions, _ context.Context) {
 		c.NotContains(e.recreateRequest("r").Labels, "crr.apps.kruise.io/active")
 	})
-	assert.Contains(t, e.podEvents(), "Killing: Stopping container app by ContainerRecreateRequest r")
+	e.said("Killing", "Stopping container app by ContainerRecreateRequest r")
 	assert.Regexp(t, `r +Completed +p +`+before.Spec.NodeName, e.kubectl("get", "crr"))
 }
 
@@ -262,9 +262,7 @@ func restartAfterFailedHook(t *testing.T, e *env) {
 	e.apply(recreate("r", app))
 	e.succeeded("r")
 	e.restartedTimes(1, 0)
-	e.eventually("the event", func(c *require.Assertions, _ context.Context) {
-		c.Contains(e.podEvents(), "FailedPreStopHook: PreStop hook failed")
-	})
+	e.said("FailedPreStopHook", "PreStop hook failed")
 }
 
 func restartWithoutGrace(t *testing.T, e *env) {
@@ -351,13 +349,20 @@ func restartByForce(t *testing.T, e *env) {
 
 func restartDeadline(t *testing.T, e *env) {
 	e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "10"]}}}`)
-	e.apply(recreate("r", app, "activeDeadlineSeconds: 3"))
+	e.apply(recreate("r", both, "activeDeadlineSeconds: 3"))
 	request := e.completed("r")
+	type state = v1beta1.ContainerRecreateRequestContainerRecreateState
+	assert.Equal(t, []state{{Name: "app", Phase: "Pending"}, {Name: "sidecar", Phase: "Pending"}}, request.Status.ContainerRecreateStates)
 	assert.Equal(t, "recreating has exceeded the activeDeadlineSeconds", request.Status.Message)
 	assert.Less(t, request.Status.CompletionTime.Sub(request.CreationTimestamp.Time), 8*time.Second)
 	e.eventually("it is restarted nevertheless", func(c *require.Assertions, _ context.Context) {
 		c.EqualValues(1, containerStatus(t, e.pod(), "app").RestartCount)
 	})
+	e.eventually("the result is recorded", func(c *require.Assertions, _ context.Context) {
+		c.Equal([]state{{Name: "app", Phase: "Recreating", IsKilled: true}, {Name: "sidecar", Phase: "Pending"}},
+			e.completed("r").Status.ContainerRecreateStates)
+	})
+	assert.Zero(t, containerStatus(t, e.pod(), "sidecar").RestartCount)
 }
 
 func restartPodDeleted(t *testing.T, e *env) {
@@ -415,19 +420,14 @@ func restartSecondDeleted(t *testing.T, e *env) {
 	e.restartedTimes(1, 1)
 }
 
-// restartNever asks for a restart that is impossible. The request ends at its deadline.
+// restartNever asks for a restart that is impossible. The request ends when the container has ended.
 func restartNever(t *testing.T, e *env) {
 	e.runPod("terminationGracePeriodSeconds: 30", "restartPolicy: Never")
-	assert.Contains(t, e.apply(recreate("endless", "[{name: sidecar}]")), "set activeDeadlineSeconds")
-	e.kubectl("delete", "crr", "endless")
-	e.eventually("the Pod is as it was", func(c *require.Assertions, _ context.Context) { c.Equal(corev1.PodRunning, e.pod().Status.Phase) })
-	e.apply(recreate("r", app, "activeDeadlineSeconds: 15"))
-	request := e.completed("r")
-	assert.Equal(t, "recreating has exceeded the activeDeadlineSeconds", request.Status.Message)
-	assert.Equal(t, v1beta1.ContainerRecreateRequestFailed, request.Status.ContainerRecreateStates[0].Phase)
-	e.eventually("the container has ended", func(c *require.Assertions, _ context.Context) {
-		c.NotNil(containerStatus(t, e.pod(), "app").State.Terminated)
-	})
+	assert.Contains(t, e.apply(recreate("r", app)), "its containers are stopped and do not start again")
+	assert.Equal(t, "containers [app] have ended and will not be started again", e.completed("r").Status.Message)
+	assert.NotNil(t, containerStatus(t, e.pod(), "app").State.Terminated)
+	assert.Zero(t, containerStatus(t, e.pod(), "app").RestartCount)
+	assert.Equal(t, corev1.PodRunning, e.pod().Status.Phase, "the sidecar runs")
 }
 
 func restartMistakes(t *testing.T, e *env) {

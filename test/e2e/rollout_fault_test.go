@@ -37,9 +37,11 @@ var stresses = []stress{
 func (s stress) manifest() string {
 	return manifest(s.name, "replicas: 3", sprintf("replicas: %d", s.replicas),
 		"updateStrategy:\n    type: InPlaceIfPossible\n    maxUnavailable: 1", "updateStrategy: "+s.strategy,
-		"      terminationGracePeriodSeconds: 5",
-		"      nodeSelector: {type: kwok}\n      tolerations: [{operator: Exists}]\n      terminationGracePeriodSeconds: 5")
+		"      terminationGracePeriodSeconds: 5", onSimulatedNodes)
 }
+
+// onSimulatedNodes is the part of a manifest's Pod that has the grace period, for Pods on simulated nodes.
+const onSimulatedNodes = "      nodeSelector: {type: kwok}\n      tolerations: [{operator: Exists}]\n      terminationGracePeriodSeconds: 5"
 
 // TestControllerIsKilledDuringRollouts kills the controller at random times while ten CloneSets roll out five times each. Every
 // rollout converges. At no time does a watch show more Pods, or fewer serving Pods, than the user allowed.

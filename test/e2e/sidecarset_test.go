@@ -19,20 +19,26 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
-// sidecarSet applies a SidecarSet for Pods of an app in the test's namespace, and deletes it when the test ends. The name of a
-// SidecarSet is unique in the cluster.
+// sidecarSet applies a SidecarSet for Pods of an app in the test's namespace, and deletes it when the test ends.
 func (e *env) sidecarSet(app, spec string) (name string) {
 	e.t.Helper()
-	name = e.namespace + "-" + app
-	e.apply(strings.NewReplacer("NAMESPACE", e.namespace, "NAME", name, "APP", app).Replace(`apiVersion: apps.kruise.io/v1beta1
+	return e.sidecarSetFor(app, "{matchLabels: {app: "+app+"}}", spec)
+}
+
+// sidecarSetFor is sidecarSet for the Pods of a selector. The name of a SidecarSet is unique in the cluster.
+func (e *env) sidecarSetFor(suffix, selector, spec string) (name string) {
+	e.t.Helper()
+	name = e.namespace + "-" + suffix
+	e.apply(strings.NewReplacer("NAMESPACE", e.namespace, "NAME", name, "SELECTOR", selector).Replace(`apiVersion: apps.kruise.io/v1beta1
 kind: SidecarSet
 metadata:
   name: NAME
 spec:
-  selector: {matchLabels: {app: APP}}
+  selector: SELECTOR
   namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
 ` + spec))
 	e.t.Cleanup(func() { e.deleteSidecarSet(name) })
@@ -184,7 +190,7 @@ func (c *clientOf) request(ctx context.Context, client *http.Client) error {
 	return err
 }
 
-// A client sends a request through the sidecar every 10 ms. It loses none in 20 hot upgrades, one after the other.
+// A client sends a request through the sidecar every 10 ms. No request fails during 20 hot upgrades in a row.
 // Case sidecarset 18.
 func TestHotUpgradesLoseNoRequest(t *testing.T) {
 	t.Parallel()
@@ -210,10 +216,10 @@ func TestHotUpgradesLoseNoRequest(t *testing.T) {
 	require.Len(t, after, 1)
 	assert.Equal(t, pod.UID, after[0].UID)
 	assert.Contains(t, after[0].Annotations["kruise.io/sidecarset-working-hotupgrade-container"], "mesh-1")
-	assert.Contains(t, e.kubectl("get", "events", "--field-selector", "reason=ResetContainerSucceed"), name)
+	e.said("ResetContainerSucceed", name)
 }
 
-// The examples work as a newcomer applies them.
+// The examples of the repository work without changes.
 func TestExamplesOfSidecarSetsWork(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -244,7 +250,7 @@ func TestExamplesOfSidecarSetsWork(t *testing.T) {
 	e.upgraded(e.namespace+"-log-agent", 3)
 }
 
-// More than images changed: the Pods stay as they are and say so.
+// A change of more than images is not applied to running Pods, and a condition of the Pods says so.
 // Case sidecarset 15.
 func TestPodsThatCannotBeUpgradedSaySo(t *testing.T) {
 	t.Parallel()
@@ -266,12 +272,12 @@ func TestPodsThatCannotBeUpgradedSaySo(t *testing.T) {
 		}
 		c.Fail("no condition")
 	})
-	assert.Contains(t, e.kubectl("get", "events", "-A", "--field-selector", "reason=NotUpgradablePods"), name)
+	e.said("NotUpgradablePods", name, "-A")
 }
 
-// sidecarsDown follows the Pods of an app until stop is called. It returns the largest number of Pods that had the newest hash while
+// sidecarsDown follows the Pods with a label until stop is called. It returns the largest number of Pods that had the newest hash while
 // their sidecar did not run the newest image, or was not ready.
-func (e *env) sidecarsDown(app, name, container string) (stop func() int) {
+func (e *env) sidecarsDown(label, name, container string) (stop func() int) {
 	e.t.Helper()
 	set := func(ctx context.Context) *v1beta1.SidecarSet {
 		stored, err := e.kruise.AppsV1beta1().SidecarSets().Get(ctx, name, metav1.GetOptions{})
@@ -280,7 +286,7 @@ func (e *env) sidecarsDown(app, name, container string) (stop func() int) {
 	}
 	newest := set(e.t.Context())
 	ctx, cancel := context.WithCancel(e.t.Context())
-	events, err := e.core.CoreV1().Pods(e.namespace).Watch(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
+	events, err := e.core.CoreV1().Pods(e.namespace).Watch(ctx, metav1.ListOptions{LabelSelector: label})
 	require.NoError(e.t, err)
 	most, done := 0, make(chan struct{})
 	go func() {
@@ -306,8 +312,8 @@ func (e *env) sidecarsDown(app, name, container string) (stop func() int) {
 	}
 }
 
-// A watcher never sees more sidecars down than maxUnavailable allows. While the CloneSet of the Pods rolls out too, the sidecars of the
-// Pods that it has taken out of service may be down as well: a Pod that is not ready does not count.
+// A watcher never sees more sidecars down than maxUnavailable allows. While the CloneSet of the Pods also rolls out, the sidecars of
+// Pods that are not ready can be updated in addition, because such Pods do not count.
 // Case sidecarset 11.
 func TestSidecarsKeepTheirBoundDuringARollout(t *testing.T) {
 	t.Parallel()
@@ -317,18 +323,56 @@ func TestSidecarsKeepTheirBoundDuringARollout(t *testing.T) {
 	e.ready("bound", 9)
 	e.upgraded(name, 9)
 	e.sidecarImage(name, "kruise.local/demo:v2")
-	stop := e.sidecarsDown("bound", name, "agent")
+	stop := e.sidecarsDown("app=bound", name, "agent")
 	e.upgraded(name, 9)
 	alone := stop()
 	assert.LessOrEqual(t, alone, 2)
 	assert.Positive(t, alone, "the watcher has seen the upgrade")
 
 	e.sidecarImage(name, "kruise.local/demo:v1")
-	stop = e.sidecarsDown("bound", name, "agent")
+	stop = e.sidecarsDown("app=bound", name, "agent")
 	e.image("bound", "kruise.local/demo:v2")
 	e.ready("bound", 9)
 	e.upgraded(name, 9)
 	most := stop()
 	assert.LessOrEqual(t, most, 2+3)
 	assert.Positive(t, most, "the watcher has seen the upgrade")
+}
+
+// While the apiserver is down, new Pods are created without their sidecars, and no slower than its timeout. Afterwards the status of the
+// SidecarSet counts them, and an event names them, until they are replaced.
+// Case sidecarset 52.
+func TestPodsOfAnOutageAreCountedAndNamed(t *testing.T) {
+	e := newEnv(t)
+	name := e.sidecarSet("lacks", agentSpec)
+	// If the apiserver has just stopped several times, the caches of the controllers need longer than its creation waits for them.
+	e.eventually("new Pods are sent to admission", func(c *require.Assertions, ctx context.Context) {
+		namespace, err := e.core.CoreV1().Namespaces().Get(ctx, e.namespace, metav1.GetOptions{})
+		c.NoError(err)
+		c.NotContains(namespace.Labels, pub.PodCreationKey)
+	})
+	e.kubectl("create", "deployment", "lacks", "--image=kruise.local/demo:v1", "--replicas=2")
+	e.eventually("the Pods are injected", func(c *require.Assertions, _ context.Context) {
+		pods := e.pods("lacks")
+		c.Len(pods, 2)
+		for i := range pods {
+			c.Len(pods[i].Spec.Containers, 2)
+		}
+	})
+	e.stopAPIServer()
+	began := time.Now()
+	e.kubectl("run", "lacks", "--image=kruise.local/demo:v1", "--labels=app=lacks", "--image-pull-policy=IfNotPresent")
+	t.Logf("a Pod was created after %s while the apiserver was down", time.Since(began).Round(10*time.Millisecond))
+	e.serveAgain()
+	uninjected := func(want int32) {
+		e.eventually("the status counts the Pods", func(c *require.Assertions, ctx context.Context) {
+			set, err := e.kruise.AppsV1beta1().SidecarSets().Get(ctx, name, metav1.GetOptions{})
+			c.NoError(err)
+			c.Equal(want, set.Status.UninjectedPods)
+		})
+	}
+	uninjected(1)
+	e.said("PodsNotInjected,involvedObject.name="+name, e.namespace+"/lacks", "-A")
+	e.kubectl("delete", "pod", "lacks")
+	uninjected(0)
 }

@@ -55,8 +55,7 @@ func TestInPlaceImageUpdate(t *testing.T) {
 		assert.NotEqual(t, was.ContainerID, status.ContainerID, "container of %s", pod.Name)
 		assert.Equal(t, after.Status.UpdateRevision, pod.Labels["controller-revision-hash"])
 	}
-	events := e.kubectl("get", "events", "--field-selector", "reason=SuccessfulUpdatePodInPlace")
-	assert.Contains(t, events, "in-place")
+	e.said("SuccessfulUpdatePodInPlace", "in-place")
 }
 
 // TestRecreateUpdate checks that a change that is impossible in place replaces the Pods within maxUnavailable.

@@ -61,3 +61,26 @@ func (p *Process) PeakMemory() (int64, error) {
 	}
 	return 0, fmt.Errorf("read the controller's memory: no VmHWM for process %d", p.PID())
 }
+
+// CPU is how many seconds of CPU a process has used.
+func CPU(pid int) (float64, error) {
+	const ticksPerSecond, userTicks, systemTicks = 100, 11, 12 // The fields after the name, which may contain spaces.
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, fmt.Errorf("read the CPU time of process %d: %w", pid, err)
+	}
+	_, rest, found := cutLast(string(stat), ")")
+	fields := strings.Fields(rest)
+	if !found || len(fields) <= systemTicks {
+		return 0, fmt.Errorf("read the CPU time of process %d: /proc/%d/stat is %q", pid, pid, stat)
+	}
+	ticks := 0.0
+	for _, field := range []string{fields[userTicks], fields[systemTicks]} {
+		value, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read the CPU time of process %d: %w", pid, err)
+		}
+		ticks += value
+	}
+	return ticks / ticksPerSecond, nil
+}

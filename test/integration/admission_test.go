@@ -52,6 +52,7 @@ func refused(t *testing.T, client typed.CloneSetInterface) error {
 }
 
 func TestPoliciesOfUsersAreHonoured(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	api := env.kube.AdmissionregistrationV1()
 	name := "few-replicas-" + namespace
@@ -94,6 +95,7 @@ func TestPoliciesOfUsersAreHonoured(t *testing.T) {
 
 // Case pod-admission 15.
 func TestWebhooksOfUsersAreHonoured(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	var calls atomic.Int32
 	url, bundle := serveTLS(t, func(w http.ResponseWriter, req *http.Request) {

@@ -11,9 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1apply "k8s.io/client-go/applyconfigurations/meta/v1"
 
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/generated/applyconfiguration/apps/v1beta1"
 	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 )
@@ -42,6 +44,7 @@ func configuration(namespace, image string) *v1beta1.CloneSetApplyConfiguration 
 }
 
 func TestServerSideApply(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	client := env.kruise.AppsV1beta1().CloneSets(namespace)
 	created, err := client.Apply(t.Context(), configuration(namespace, "demo:v1"), metav1.ApplyOptions{FieldManager: "one"})
@@ -65,6 +68,7 @@ func TestServerSideApply(t *testing.T) {
 }
 
 func TestKubectlDiffWaitAndDelete(t *testing.T) {
+	t.Parallel()
 	client := cloneSets(t)
 	created := create(t, client, newCloneSet("demo"))
 	manifest := mustKubectl(t, "get", "clone/demo", "-n", created.Namespace, "-o", "yaml")
@@ -80,6 +84,7 @@ func TestKubectlDiffWaitAndDelete(t *testing.T) {
 	mustKubectl(t, "delete", "clone/demo", "-n", created.Namespace, "--cascade=orphan")
 }
 
+// Not parallel: it sets an environment variable.
 func TestKubectlEdit(t *testing.T) {
 	client := cloneSets(t)
 	created := create(t, client, newCloneSet("demo"))
@@ -90,4 +95,68 @@ func TestKubectlEdit(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, int32(4), *edited.Spec.Replicas)
 	assert.Equal(t, int64(2), edited.Generation)
+}
+
+// Clients with newer types write the CloneSet of a v1alpha1 UnitedDeployment with the fields of v1beta1, which is neither refused nor
+// changed. An apply of the same again changes nothing, and an apply without a field removes it.
+func TestCloneSetTemplateInTheFormOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	const manifest = `
+apiVersion: apps.kruise.io/v1alpha1
+kind: UnitedDeployment
+metadata: {name: demo}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: demo}}
+  template:
+    cloneSetTemplate:
+      metadata: {labels: {app: demo}}
+      spec:
+        selector: {matchLabels: {app: demo}}
+        scaleStrategy: {excludePreparingDelete: true}
+        updateStrategy:
+          type: RollingUpdate
+          rollingUpdate: {podUpdatePolicy: InPlaceIfPossible, maxUnavailable: 3, paused: true}
+        template:
+          metadata: {labels: {app: demo}}
+          spec: {containers: [{name: main, image: "kruise.local/demo:v1"}]}
+  topology: {subsets: [{name: a}]}
+`
+	for name, arguments := range map[string][]string{
+		"client-side": {"apply", "-f", "-"},
+		"server-side": {"apply", "-f", "-", "--server-side"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			namespace := newNamespace(t)
+			client := env.kruise.AppsV1beta1().UnitedDeployments(namespace)
+			apply := func(text string) string {
+				out, err := kubectl(t, text, append(arguments, "-n", namespace)...)
+				require.NoError(t, err, out)
+				return out
+			}
+			apply(manifest)
+			created, err := client.Get(t.Context(), "demo", metav1.GetOptions{})
+			require.NoError(t, err)
+			set := created.Spec.Template.CloneSetTemplate.Spec
+			assert.Equal(t, intstr.FromInt32(3), *set.UpdateStrategy.RollingUpdate.MaxUnavailable)
+			assert.Equal(t, pub.InPlaceIfPossiblePodUpdatePolicy, set.UpdateStrategy.RollingUpdate.PodUpdatePolicy)
+			assert.True(t, set.UpdateStrategy.RollingUpdate.Paused)
+			assert.True(t, set.ScaleStrategy.ExcludePreparingDelete)
+			assert.False(t, set.ScaleStrategy.EnablePVCReuse)
+			assert.Equal(t, "RollingUpdate 3 true", mustKubectl(t, "get", "uniteddeployments.v1alpha1.apps.kruise.io", "demo", "-n", namespace, "-o",
+				"jsonpath={.spec.template.cloneSetTemplate.spec.updateStrategy['type','rollingUpdate.maxUnavailable','rollingUpdate.paused']}"))
+
+			apply(manifest)
+			again, err := client.Get(t.Context(), "demo", metav1.GetOptions{})
+			require.NoError(t, err)
+			assert.Equal(t, created.ResourceVersion, again.ResourceVersion)
+
+			apply(strings.Replace(manifest, ", paused: true", "", 1))
+			resumed, err := client.Get(t.Context(), "demo", metav1.GetOptions{})
+			require.NoError(t, err)
+			assert.False(t, resumed.Spec.Template.CloneSetTemplate.Spec.UpdateStrategy.RollingUpdate.Paused)
+			assert.Equal(t, created.Generation+1, resumed.Generation)
+		})
+	}
 }

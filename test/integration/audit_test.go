@@ -23,6 +23,7 @@ const auditPolicy = `{"apiVersion":"audit.k8s.io/v1","kind":"Policy","omitStages
 "rules":[{"level":"Metadata","resources":[{"group":"apps.kruise.io"}]},{"level":"None"}]}`
 
 func TestAudit(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
 	require.NoError(t, os.WriteFile(policy, []byte(auditPolicy), 0o600))
@@ -54,6 +55,7 @@ func TestAudit(t *testing.T) {
 
 // The flow schemas of the cluster also classify requests to this server.
 func TestPriorityAndFairness(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	schema, err := env.kube.FlowcontrolV1().FlowSchemas().Get(t.Context(), "service-accounts", metav1.GetOptions{})
 	require.NoError(t, err)

@@ -20,6 +20,7 @@ import (
 
 // A target has only one budget, even if the budgets name different versions of its kind.
 func TestBudgetsDoNotConflict(t *testing.T) {
+	t.Parallel()
 	client := env.kruise.PolicyV1beta1().PodUnavailableBudgets(newNamespace(t))
 	_, err := client.Create(t.Context(), newBudget("demo"), metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -35,7 +36,8 @@ func TestBudgetsDoNotConflict(t *testing.T) {
 
 // Two budgets that conflict are created at the same instant, through two apiservers on one etcd.
 func TestOneOfTwoBudgetsThatClashIsRefused(t *testing.T) {
-	servers, _ := twoServers(t)
+	t.Parallel()
+	servers, _ := serverPair(t)
 	namespace := newNamespace(t)
 	clients := make([]typedpolicyv1beta1.PodUnavailableBudgetInterface, 0, len(servers))
 	for _, s := range servers {
@@ -74,6 +76,7 @@ func TestOneOfTwoBudgetsThatClashIsRefused(t *testing.T) {
 
 // kubectl writes and reads both versions of a budget. v1alpha1 has annotations where v1beta1 has fields.
 func TestBudgetByKubectl(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	manifest := `{"apiVersion":"policy.kruise.io/v1alpha1","kind":"PodUnavailableBudget","metadata":{"name":"demo","namespace":"` + namespace + `",
 "annotations":{"kruise.io/pub-protect-operations":"DELETE","pub.kruise.io/protect-total-replicas":"15"}},

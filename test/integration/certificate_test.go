@@ -53,6 +53,7 @@ func (s *server) runs() bool {
 }
 
 func TestCertificateFilesAreReadAgain(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	write := func() string {
@@ -71,6 +72,7 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 }
 
 // After the loss of its Secret, the server issues new certificates without a restart.
+// Not parallel: the certificates are those of all servers.
 func TestLostCertificatesAreReplaced(t *testing.T) {
 	services := env.aggregator.ApiregistrationV1().APIServices()
 	before := served(t, env.server)
@@ -96,6 +98,7 @@ func TestLostCertificatesAreReplaced(t *testing.T) {
 }
 
 // Replicas that start together without a Secret agree on one, and serve the same objects.
+// Not parallel: the certificates are those of all servers.
 // Case install 8.
 func TestReplicasShareCertificateAndStore(t *testing.T) {
 	require.NoError(t, env.kube.CoreV1().Secrets(ownNamespace).Delete(t.Context(), certificateSecret, metav1.DeleteOptions{}))

@@ -42,6 +42,7 @@ var conformance = []struct {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds(t) {
 		t.Run(k.gvk.Kind, func(t *testing.T) {
 			t.Parallel()
@@ -63,6 +64,7 @@ func TestConformance(t *testing.T) {
 
 // TestConformanceOfNamespaceDeletion deletes a namespace that contains an object of each kind.
 func TestConformanceOfNamespaceDeletion(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	var inside []*kind
 	for _, k := range kinds(t) {

@@ -68,6 +68,7 @@ func activeOn(node string) metav1.ListOptions {
 // layer and without it.
 // Case containerrecreaterequest 36.
 func TestAgentsReachTheRequestsOfTheirNodeAlone(t *testing.T) {
+	t.Parallel()
 	const node, other = "recreate-a", "recreate-b"
 	agent := agentOn(t, node)
 	agentOn(t, other)
@@ -96,15 +97,21 @@ func reportsAndNoMore(t *testing.T, requests, everywhere typed.ContainerRecreate
 	list, err := everywhere.List(t.Context(), activeOn(node))
 	require.NoError(t, err)
 	require.Len(t, list.Items, 1)
-	watcher, err := everywhere.Watch(t.Context(), activeOn(node))
+	watched := activeOn(node)
+	watched.ResourceVersion = list.ResourceVersion
+	watcher, err := everywhere.Watch(t.Context(), watched)
 	require.NoError(t, err)
-	watcher.Stop()
+	defer watcher.Stop()
 	report := list.Items[0]
 	report.Status.Phase, report.Status.Message = v1beta1.ContainerRecreateRequestPending, report.ResourceVersion
 	report.Labels["mine"], report.Annotations = "changed", map[string]string{"mine": "changed"}
 	updated, err := requests.UpdateStatus(t.Context(), &report, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, v1beta1.ContainerRecreateRequestPending, updated.Status.Phase)
+	event, open := <-watcher.ResultChan()
+	require.True(t, open)
+	require.IsType(t, updated, event.Object)
+	assert.Equal(t, updated.ResourceVersion, event.Object.(*v1beta1.ContainerRecreateRequest).ResourceVersion)
 	patched, err := requests.Patch(t.Context(), report.Name, types.MergePatchType,
 		[]byte(`{"metadata":{"labels":{"mine":"changed"}},"status":{"message":"patched"}}`), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
@@ -157,6 +164,7 @@ func refusals(t *testing.T, requests, everywhere typed.ContainerRecreateRequestI
 // The test removes the label. For the watch with the label selector, this is a deletion.
 // Case containerrecreaterequest 35.
 func TestCompletedRequestLeavesTheWatchOfItsAgent(t *testing.T) {
+	t.Parallel()
 	const node = "recreate-c"
 	agent, err := versioned.NewForConfig(agentOn(t, node))
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 )
 
 func TestServerFillsDefaults(t *testing.T) {
+	t.Parallel()
 	cloneSet := newCloneSet("demo")
 	cloneSet.Spec.Replicas = nil
 	created := create(t, cloneSets(t), cloneSet)
@@ -26,6 +27,7 @@ func TestServerFillsDefaults(t *testing.T) {
 }
 
 func TestGenerationCountsSpecChanges(t *testing.T) {
+	t.Parallel()
 	client := cloneSets(t)
 	created := create(t, client, newCloneSet("demo"))
 	patch := func(body string) *v1beta1.CloneSet {
@@ -41,6 +43,7 @@ func TestGenerationCountsSpecChanges(t *testing.T) {
 }
 
 func TestPatchTypes(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		kind types.PatchType
 		body string

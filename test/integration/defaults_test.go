@@ -59,6 +59,7 @@ func editStored(t *testing.T, namespace, name string, edit func(*v1beta1.CloneSe
 // TestNewDefaultsRecreateNothing simulates an upgrade to a release whose Pod templates have one more default than the stored ones.
 // The next change of the image still happens in place, also with InPlaceOnly, and no Pod is recreated.
 func TestNewDefaultsRecreateNothing(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	sets, pods := env.kruise.AppsV1beta1().CloneSets(namespace), env.kube.CoreV1().Pods(namespace)
 	set := newCloneSet("demo")

@@ -19,6 +19,7 @@ import (
 // In each format of discovery, the first version of a group is the newest.
 // Case install 2.
 func TestGroupsAreDiscovered(t *testing.T) {
+	t.Parallel()
 	var list struct {
 		Items []struct {
 			Metadata metav1.ObjectMeta
@@ -46,6 +47,7 @@ func TestGroupsAreDiscovered(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	explains(t, []string{"cloneset.spec.updateStrategy", "--recursive"},
 		"VERSION:    v1beta1", "podUpdatePolicy", "enum: InPlaceIfPossible, InPlaceOnly, ReCreate")
 	explains(t, []string{"cloneset.spec.template.spec.containers.image", "--api-version=apps.kruise.io/v1alpha1"}, "Container image name")
@@ -69,6 +71,7 @@ func explains(t *testing.T, args []string, wanted ...string) {
 
 // kube-apiserver fetches the schema of each version shortly after its APIService is available, so the test waits for all of them.
 func TestOpenAPIV2NamesTheKinds(t *testing.T) {
+	t.Parallel()
 	eventually(t, func() bool {
 		data, err := env.kube.Discovery().RESTClient().Get().AbsPath("/openapi/v2").DoRaw(t.Context())
 		require.NoError(t, err)
@@ -84,7 +87,9 @@ func TestOpenAPIV2NamesTheKinds(t *testing.T) {
 	})
 }
 
+// Case metrics 6.
 func TestHealthAndMetrics(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{"/livez", "/readyz", "/healthz"} {
 		data, err := env.server.get(t.Context(), path)
 		require.NoError(t, err)
@@ -103,6 +108,7 @@ func TestHealthAndMetrics(t *testing.T) {
 }
 
 func TestAPIServicesTrustTheServer(t *testing.T) {
+	t.Parallel()
 	for _, name := range apiserver.APIServices(env.gate) {
 		service, err := env.aggregator.ApiregistrationV1().APIServices().Get(t.Context(), name, metav1.GetOptions{})
 		require.NoError(t, err)
@@ -112,6 +118,7 @@ func TestAPIServicesTrustTheServer(t *testing.T) {
 }
 
 // The server restores the bundle after a change, and the APIService becomes available again.
+// Not parallel: it changes an APIService.
 func TestBundleIsRepaired(t *testing.T) {
 	services := env.aggregator.ApiregistrationV1().APIServices()
 	const name = "v1alpha1.apps.kruise.io"

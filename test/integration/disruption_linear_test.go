@@ -61,6 +61,7 @@ func (h *history) add(outages []occupancy.Outage, until time.Time) {
 // TestBudgetsAreLinearizable lets clients evict, delete and update the Pods of one budget through two apiservers on one etcd, while
 // a controller counts and replacement Pods are created. One apiserver is killed and restarted, then the leader of etcd. At no time
 // in the recorded history are more Pods disrupted than allowed.
+// Not parallel: other servers serve the cluster.
 func TestBudgetsAreLinearizable(t *testing.T) {
 	servers, store := twoServers(t)
 	b := withBudgets(t)

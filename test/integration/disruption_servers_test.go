@@ -19,18 +19,22 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// twoServers lets two apiservers on one etcd with three members serve the cluster until the test ends.
-func twoServers(t *testing.T) (servers []*server, store etcd) {
+// serverPair starts two apiservers on one etcd with three members. The cluster does not use them.
+func serverPair(t *testing.T) (servers []*server, store etcd) {
 	t.Helper()
 	store = startMembers(t, 3)
-	endpoints := make([]string, 0, len(store))
-	for _, m := range store {
-		endpoints = append(endpoints, m.client)
-	}
 	gates := slices.DeleteFunc(slices.Clone(env.server.args), func(arg string) bool { return !strings.HasPrefix(arg, "--feature-gates") })
 	for _, name := range []string{"a", "b"} {
-		servers = append(servers, alone(t, strings.ToLower(t.Name())+"-"+name, append(gates, "--etcd-servers="+strings.Join(endpoints, ","))...))
+		servers = append(servers, alone(t, strings.ToLower(t.Name())+"-"+name, append(gates, "--etcd-servers="+strings.Join(store.endpoints(), ","))...))
 	}
+	return servers, store
+}
+
+// twoServers lets two apiservers on one etcd serve the cluster instead of the shared server until the test ends. So the test is not
+// parallel.
+func twoServers(t *testing.T) (servers []*server, store etcd) {
+	t.Helper()
+	servers, store = serverPair(t)
 	require.NoError(t, applyService(t.Context(), servers[0].port, servers[1].port))
 	// kube-apiserver keeps its connection to the shared server otherwise, and none of the two is used.
 	env.server.stop()
@@ -83,6 +87,14 @@ func (m *member) start() error {
 func (m *member) kill() {
 	_ = m.command.Process.Kill()
 	_ = m.command.Wait()
+}
+
+// endpoints returns the addresses of the members for clients.
+func (all etcd) endpoints() (list []string) {
+	for _, m := range all {
+		list = append(list, m.client)
+	}
+	return list
 }
 
 // leader waits until the members have a leader, and returns it.

@@ -91,6 +91,7 @@ func (b *budgeted) counts(name string, want counts) {
 // If a client deletes all Pods of a Deployment one after another, only as many are deleted as the budget allows.
 // Cases podunavailablebudget 1, 2, 14, 15, 16.
 func TestBudgetsOfDeployments(t *testing.T) {
+	t.Parallel()
 	b := withBudgets(t)
 	tests := map[string]struct {
 		bound string
@@ -134,10 +135,12 @@ func TestBudgetsOfDeployments(t *testing.T) {
 // TestOneBudgetCoversTwoDeployments checks that a budget with a selector counts the replicas of both Deployments.
 // Case podunavailablebudget 17.
 func TestOneBudgetCoversTwoDeployments(t *testing.T) {
+	t.Parallel()
 	b := withBudgets(t)
 	b.deployment("left", 3, "RollingUpdate")
 	b.deployment("right", 4, "RollingUpdate")
 	b.bounds("both", "{selector: {matchLabels: {app: web}}, maxUnavailable: 2}", "app=web", counts{7, 5, 7, 2})
+	b.reviewed("both")
 	require.NoError(t, b.remove(b.pods("set=left")[0].Name))
 	require.NoError(t, b.evict(b.pods("set=right")[0].Name))
 	for _, set := range []string{"set=left", "set=right"} {
@@ -165,6 +168,7 @@ func ready(pod *corev1.Pod) bool {
 // TestPodsOfAnOldReplicaSetStayCounted checks that the budget still counts and protects Pods that the Deployment no longer wants.
 // Case podunavailablebudget 18.
 func TestPodsOfAnOldReplicaSetStayCounted(t *testing.T) {
+	t.Parallel()
 	b := withBudgets(t)
 	b.deployment("x", 2, "Recreate")
 	const target = "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: x}, "
@@ -188,11 +192,11 @@ func TestPodsOfAnOldReplicaSetStayCounted(t *testing.T) {
 	})
 }
 
-// TestBudgetCoversCustomWorkloadByItsScale covers Pods that the workload selects by its scale but does not own.
-// Case podunavailablebudget 19.
-func TestBudgetCoversCustomWorkloadByItsScale(t *testing.T) {
-	b := withBudgets(t)
-	plural := "games" + strings.ReplaceAll(b.namespace, "-", "")
+// games adds a custom kind Game<plural> of workloads, which the accounts may get.
+func (b *budgeted) games(readers ...string) (plural string) {
+	t := b.t
+	t.Helper()
+	plural = "games" + strings.ReplaceAll(b.namespace, "-", "")
 	b.apply(fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -221,10 +225,19 @@ rules: [{apiGroups: [example.com], resources: [%[1]s, %[1]s/scale], verbs: [get]
 		}
 		_, _ = kubectl(t, "", "delete", "customresourcedefinition", plural+".example.com", "--wait=false")
 	})
-	for _, account := range []string{"kruise-manager", "kruise-apiserver"} {
+	for _, account := range readers {
 		require.NoError(t, bind(t.Context(), plural+"-"+account, plural, account))
 	}
 	mustKubectl(t, "wait", "customresourcedefinition", plural+".example.com", "--for=condition=Established", "--timeout=60s")
+	return plural
+}
+
+// TestBudgetCoversCustomWorkloadByItsScale covers Pods that the workload selects by its scale but does not own.
+// Case podunavailablebudget 19.
+func TestBudgetCoversCustomWorkloadByItsScale(t *testing.T) {
+	t.Parallel()
+	b := withBudgets(t)
+	plural := b.games("kruise-manager", "kruise-apiserver")
 	game := "apiVersion: example.com/v1\nkind: Game" + plural + "\nmetadata: {name: chess}\nspec: {replicas: 5}\nstatus: {replicas: 3, selector: app=web}\n"
 	eventually(t, func() bool {
 		_, err := kubectl(t, game, "--namespace", b.namespace, "apply", "-f", "-")
@@ -242,6 +255,7 @@ rules: [{apiGroups: [example.com], resources: [%[1]s, %[1]s/scale], verbs: [get]
 
 // Cases podunavailablebudget 20, 21, 22: what cannot be a budget is refused, and why.
 func TestInvalidBudgetsAreRefused(t *testing.T) {
+	t.Parallel()
 	b := withBudgets(t)
 	const head = "apiVersion: policy.kruise.io/v1alpha1\nkind: PodUnavailableBudget\nmetadata: {name: %s}\nspec: "
 	b.apply(fmt.Sprintf(head, "target") + "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: x}, maxUnavailable: 1}")

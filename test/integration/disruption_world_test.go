@@ -6,14 +6,18 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -22,10 +26,12 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/utils/clock"
 
 	appsv1beta1 "kruise.io/kruise/pkg/apis/apps/v1beta1"
 	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/podunavailablebudget"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
@@ -42,6 +48,7 @@ type budgeted struct {
 }
 
 // withBudgets runs the controller of budgets in a new namespace, with its service account, and installs the webhooks of the chart.
+// Nothing of ours changes new Pods of the namespace, as its label says.
 func withBudgets(t *testing.T) *budgeted {
 	t.Helper()
 	protected(t)
@@ -50,13 +57,31 @@ func withBudgets(t *testing.T) *budgeted {
 	asking.Wrap(asksOnce)
 	client, err := kubernetes.NewForConfig(asking)
 	require.NoError(t, err)
-	b := &budgeted{t: t, namespace: newNamespace(t), kube: client}
+	namespace := newLabelledNamespace(t, map[string]string{pub.PodCreationKey: pub.PodCreationIgnored})
+	b := &budgeted{t: t, namespace: namespace, kube: client}
 	runController(t, b.namespace, podunavailablebudget.New)
 	return b
 }
 
-// runController runs a controller in a namespace until the test ends, with its service account.
+// runController runs a controller in a namespace until the test ends, with its service account and the feature gates of the server.
 func runController(t *testing.T, namespace string, construct func(controller.Deps) (*reconcile.Controller, error)) {
+	t.Helper()
+	runControllerWith(t, env.gate, namespace, construct)
+}
+
+// eventScheme returns a scheme with the kinds that events of controllers are about.
+var eventScheme = sync.OnceValue(func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, policyv1beta1.AddToScheme, appsv1beta1.AddToScheme} {
+		utilruntime.Must(add(scheme))
+	}
+	return scheme
+})
+
+// runControllerWith runs a controller with these feature gates.
+func runControllerWith(t *testing.T, gate featuregate.FeatureGate, namespace string,
+	construct func(controller.Deps) (*reconcile.Controller, error),
+) {
 	t.Helper()
 	config := as(t, "kruise-manager")
 	config.QPS, config.Burst = -1, -1
@@ -68,17 +93,14 @@ func runController(t *testing.T, namespace string, construct func(controller.Dep
 	require.NoError(t, err)
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: kube.CoreV1().Events("")})
-	scheme := clientscheme.Scheme
-	require.NoError(t, policyv1beta1.AddToScheme(scheme))
-	require.NoError(t, appsv1beta1.AddToScheme(scheme))
 	caches := controller.NewCaches(kube, kruise, namespace, 0)
 	deps := caches.For(controller.Deps{
 		Kube: kube, Kruise: kruise, Dynamic: dynamicClient,
 		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kube.Discovery())),
 		Recorder: func(component string) record.EventRecorder {
-			return broadcaster.NewRecorder(scheme, corev1.EventSource{Component: component})
+			return broadcaster.NewRecorder(eventScheme(), corev1.EventSource{Component: component})
 		},
-		Features: env.gate, Clock: clock.RealClock{},
+		Features: gate, Clock: clock.RealClock{}, ExpectationTimeout: 5 * time.Minute,
 	})
 	c, err := construct(deps)
 	require.NoError(t, err)
@@ -141,11 +163,18 @@ func (b *budgeted) budget(pods int, unavailable int, edits ...func(*policyv1beta
 		return s.CurrentAvailable == int32(pods) && s.UnavailableAllowed == int32(unavailable)
 	})
 	b.governed("b", pods)
-	eventually(b.t, func() bool { // kube-apiserver has seen the label
-		namespace, err := b.kube.CoreV1().Namespaces().Get(b.t.Context(), b.namespace, metav1.GetOptions{})
-		return err == nil && namespace.Labels["policy.kruise.io/pod-unavailable-budgets"] == "true"
-	})
+	b.reviewed("b")
 	return names
+}
+
+// reviewed waits until kube-apiserver has seen the label of a namespace with budgets. It then asks about evictions there, and about new
+// Pods, which get the budget for the label app=web.
+func (b *budgeted) reviewed(budget string) {
+	b.t.Helper()
+	eventually(b.t, func() bool {
+		pod, err := b.make(newWebPod(), metav1.DryRunAll)
+		return err == nil && pod.Annotations["kruise.io/related-pub"] == budget
+	})
 }
 
 // governed waits until the given number of Pods is annotated with the budget.

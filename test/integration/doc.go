@@ -5,5 +5,9 @@
 // the chart. All tests share both, and each test has its own namespace. TestConformance tests every registered kind like a built-in
 // kind. Run with
 //
-//	go test -tags integration ./test/integration/
+//	hack/test-integration.sh [go test flags]
+//
+// Tests run at the same time, because most of their time is waiting. Objects without a namespace have unique names, and nobody counts
+// what the whole cluster does. A test that stops the shared server, changes what all tests use or measures time is not parallel, and
+// its comment says why. Go runs these tests first, one after the other.
 package integration

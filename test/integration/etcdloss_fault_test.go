@@ -85,13 +85,6 @@ func (l *load) highest(name string) (highest int) {
 	return highest
 }
 
-func (all etcd) endpoints() (list []string) {
-	for _, m := range all {
-		list = append(list, m.client)
-	}
-	return list
-}
-
 // replace adds a member with an empty disk in the place of one that is dead.
 func (all etcd) replace(t *testing.T, lost *member) {
 	t.Helper()

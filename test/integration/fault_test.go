@@ -52,6 +52,7 @@ func (s *server) clientset(t *testing.T) versioned.Interface {
 }
 
 func TestDataOutlivesTheProcess(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	s := alone(t, "restart")
 	created, err := s.client(t, namespace).Create(t.Context(), newCloneSet("demo"), metav1.CreateOptions{})
@@ -80,6 +81,7 @@ func (s *server) reads(t *testing.T, namespace string) {
 
 // A server that stops closes its watches and exits soon, because the next server waits for the store.
 func TestOpenWatchesDoNotHoldTheProcess(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	s := alone(t, "watched")
 	watch, err := s.client(t, namespace).Watch(t.Context(), metav1.ListOptions{})
@@ -91,6 +93,7 @@ func TestOpenWatchesDoNotHoldTheProcess(t *testing.T) {
 }
 
 func TestOneProcessOwnsTheDirectory(t *testing.T) {
+	t.Parallel()
 	s := alone(t, "owner")
 	second := exec.CommandContext(t.Context(), env.binary, append(s.args, "--data-dir-lock-timeout=1s")...)
 	out, err := second.CombinedOutput()
@@ -100,6 +103,7 @@ func TestOneProcessOwnsTheDirectory(t *testing.T) {
 }
 
 func TestStoreIsProtobufInTheStoredVersion(t *testing.T) {
+	t.Parallel()
 	cert, key, ca := env.cluster.Credentials("etcd-client")
 	network, err := env.cluster.Network()
 	require.NoError(t, err)
@@ -116,6 +120,7 @@ func TestStoreIsProtobufInTheStoredVersion(t *testing.T) {
 
 // While its etcd is unavailable, the server is not ready but alive, so it is not restarted. It is ready again when etcd returns.
 func TestStoreComesBackAfterBeingAway(t *testing.T) {
+	t.Parallel()
 	port, err := freePort(t.Context())
 	require.NoError(t, err)
 	endpoint := (&url.URL{Scheme: "http", Host: fmt.Sprintf("127.0.0.1:%d", port)}).String()

@@ -83,6 +83,7 @@ func owned(t *testing.T, namespace, name string, owner *v1beta1.CloneSet) {
 
 // TestMissingAPIServicesLoseNoDependents deletes the APIServices. kube-apiserver then answers 404 for every Kruise object, and the
 // garbage collector would delete what they own.
+// Not parallel: it deletes the APIServices.
 func TestMissingAPIServicesLoseNoDependents(t *testing.T) {
 	namespace := newNamespace(t)
 	set := newCloneSet("owner")
@@ -125,7 +126,7 @@ func TestMissingAPIServicesLoseNoDependents(t *testing.T) {
 	}
 }
 
-// untilSeen waits until the garbage collector has seen all earlier ConfigMaps. It processes them in order, and deletes the last one,
+// untilSeen waits until the garbage collector has seen all earlier objects. It processes them in order, and deletes the last one,
 // whose owner does not exist. It would not orphan ConfigMaps that it has not seen.
 func untilSeen(t *testing.T, namespace string) {
 	t.Helper()
@@ -144,6 +145,7 @@ func untilSeen(t *testing.T, namespace string) {
 // TestConformanceOfGarbageCollection deletes owners of every kind with every propagation policy at the same time, because the
 // collector looks for new kinds only twice a minute.
 func TestConformanceOfGarbageCollection(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	ways := []metav1.DeletionPropagation{metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan}
 	type deleted struct {

@@ -18,8 +18,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
@@ -79,6 +81,7 @@ func (s *server) refuses(t *testing.T, namespace, text string) {
 
 // TestServerStartsWithoutEtcd checks that the server waits for etcd without a time limit, and reports this.
 func TestServerStartsWithoutEtcd(t *testing.T) {
+	t.Parallel()
 	dir, endpoint := etcdAt(t, "late-etcd")
 	s := prepared(t, "late", "--etcd-servers="+endpoint)
 	require.NoError(t, s.launch())
@@ -98,12 +101,12 @@ func TestServerStartsWithoutEtcd(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// ownedPod creates a Pod of a CloneSet that cannot be scheduled.
-func ownedPod(t *testing.T, namespace, name string, owner *v1beta1.CloneSet) {
+// ownedPod creates a Pod of a CloneSet that cannot be scheduled. Its reference to the CloneSet has a version.
+func ownedPod(t *testing.T, namespace, name string, owner *v1beta1.CloneSet, version schema.GroupVersion) {
 	t.Helper()
 	_, err := env.kube.CoreV1().Pods(namespace).Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{
-			*metav1.NewControllerRef(owner, v1beta1.SchemeGroupVersion.WithKind("CloneSet")),
+			*metav1.NewControllerRef(owner, version.WithKind("CloneSet")),
 		}},
 		Spec: corev1.PodSpec{
 			NodeSelector: map[string]string{"no": "such-node"}, Containers: []corev1.Container{{Name: "web", Image: "kruise.local/demo:v1"}},
@@ -115,11 +118,12 @@ func ownedPod(t *testing.T, namespace, name string, owner *v1beta1.CloneSet) {
 // TestEmptyStoreInAClusterWithPodsLosesNoPod empties the store of the server that the cluster uses, and its record in the cluster.
 // The garbage collector reads the owner of each new Pod immediately, and the answer must not be 404. At the end, the operator accepts
 // the loss, and the Pods are deleted. This proves that the garbage collector would have deleted them before.
+// Not parallel: it empties the store of the shared server.
 func TestEmptyStoreInAClusterWithPodsLosesNoPod(t *testing.T) {
 	namespace := newNamespace(t)
 	owner, err := env.kruise.AppsV1beta1().CloneSets(namespace).Create(t.Context(), newCloneSet("demo"), metav1.CreateOptions{})
 	require.NoError(t, err)
-	ownedPod(t, namespace, "before", owner)
+	ownedPod(t, namespace, "before", owner, v1beta1.SchemeGroupVersion)
 
 	s := env.server
 	data, kept := filepath.Join(s.dir, "data"), filepath.Join(s.dir, "kept")
@@ -137,22 +141,29 @@ func TestEmptyStoreInAClusterWithPodsLosesNoPod(t *testing.T) {
 	s.answers(t, "/readyz", "the store is closed: the store is empty, but ")
 	s.alive(t)
 	s.refuses(t, namespace, "the store is empty, but it must contain the owner of")
-	ownedPod(t, namespace, "after", owner)
-	time.Sleep(20 * time.Second) //nolint:forbidigo // the collector decides in real time
-	for _, pod := range []string{"before", "after"} {
+	ownedPod(t, namespace, "after", owner, v1beta1.SchemeGroupVersion)
+	// The garbage collector does not watch this version, so it reads the owner.
+	ownedPod(t, namespace, "read", owner, v1alpha1.SchemeGroupVersion)
+	for range 5 {
+		untilSeen(t, namespace)
+	}
+	for _, pod := range []string{"before", "after", "read"} {
 		_, err := env.kube.CoreV1().Pods(namespace).Get(t.Context(), pod, metav1.GetOptions{})
 		require.NoError(t, err, pod)
 	}
 
 	require.NoError(t, s.agree(t.Context(), s.offered(t.Context())))
 	require.NoError(t, s.waitReady(t.Context()))
-	eventually(t, func() bool {
-		_, err := env.kube.CoreV1().Pods(namespace).Get(t.Context(), "after", metav1.GetOptions{})
-		return apierrors.IsNotFound(err)
-	})
+	for _, pod := range []string{"after", "read"} {
+		eventually(t, func() bool {
+			_, err := env.kube.CoreV1().Pods(namespace).Get(t.Context(), pod, metav1.GetOptions{})
+			return apierrors.IsNotFound(err)
+		})
+	}
 }
 
 // TestReviewsAreAnsweredWhileTheStoreIsClosed sends a review that does not need the store.
+// Not parallel: it closes the store of the shared server.
 func TestReviewsAreAnsweredWhileTheStoreIsClosed(t *testing.T) {
 	namespace := protected(t)
 	label(t, "namespace", namespace, "Cascading")
@@ -191,6 +202,7 @@ func (s *server) generation(t *testing.T) string {
 
 // TestStoreRolledBackToASnapshotCloses replaces the store of a running server by an older copy. At the end, the operator opens it.
 func TestStoreRolledBackToASnapshotCloses(t *testing.T) {
+	t.Parallel()
 	dir, endpoint := etcdAt(t, "rolled-etcd")
 	stop := startEtcd(t, dir, endpoint)
 	s := prepared(t, "rolled", "--etcd-servers="+endpoint)
@@ -233,6 +245,7 @@ func TestStoreRolledBackToASnapshotCloses(t *testing.T) {
 
 // TestStoreThatHoldsObjectsIsAdopted simulates an upgrade from a release without a guard.
 func TestStoreThatHoldsObjectsIsAdopted(t *testing.T) {
+	t.Parallel()
 	dir, endpoint := etcdAt(t, "adopted-etcd")
 	startEtcd(t, dir, endpoint)
 	s := prepared(t, "adopted", "--etcd-servers="+endpoint)

@@ -23,7 +23,9 @@ func storage(size string) corev1.ResourceList {
 }
 
 // A ResourceDistribution cannot copy an object that the policies of the cluster refuse: its author gets an error.
+// Case resourcedistribution 16.
 func TestDistributionsAreTriedInTheCluster(t *testing.T) {
+	t.Parallel()
 	name := newNamespace(t)
 	api := env.kube.AdmissionregistrationV1()
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
@@ -76,6 +78,7 @@ func TestDistributionsAreTriedInTheCluster(t *testing.T) {
 
 // Claims grow where their storage class can expand volumes.
 func TestClaimsGrowWhereTheirClassAllows(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	classes := env.kube.StorageV1().StorageClasses()
 	class, err := classes.Create(t.Context(), &storagev1.StorageClass{

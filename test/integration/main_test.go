@@ -58,6 +58,9 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { _ = os.RemoveAll(env.dir) }()
+	env.binary = filepath.Join(env.dir, "kruise-apiserver")
+	built := make(chan error, 1)
+	go func() { built <- build(ctx) }()
 	if err := startCluster(ctx); err != nil {
 		return 1, err
 	}
@@ -73,10 +76,7 @@ func run(m *testing.M) (code int, err error) {
 	if err := connect(); err != nil {
 		return 1, err
 	}
-	env.binary = filepath.Join(env.dir, "kruise-apiserver")
-	build := exec.CommandContext(ctx, "go", "build", "-o", env.binary, "kruise.io/kruise/cmd/apiserver")
-	build.Stdout, build.Stderr = os.Stdout, os.Stderr
-	if err := build.Run(); err != nil {
+	if err := <-built; err != nil {
 		return 1, fmt.Errorf("build the apiserver: %w", err)
 	}
 	if err := install(ctx); err != nil {
@@ -93,7 +93,14 @@ func run(m *testing.M) (code int, err error) {
 	if err := env.server.publish(ctx); err != nil {
 		return 1, err
 	}
-	return m.Run(), nil
+	code = m.Run()
+	return code, env.server.logsNoBug()
+}
+
+func build(ctx context.Context) error {
+	command := exec.CommandContext(ctx, "go", "build", "-o", env.binary, "kruise.io/kruise/cmd/apiserver")
+	command.Stdout, command.Stderr = os.Stdout, os.Stderr
+	return command.Run()
 }
 
 // openGates enables all feature gates that kinds require, and returns the flag that enables them in a server.
@@ -118,11 +125,9 @@ func startCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	env.cluster, err = localcluster.New(localcluster.Config{
-		Name: "integration", Dir: filepath.Join(root, ".local", "clusters", "integration"), ModuleRoot: root, Out: os.Stdout,
-		KubernetesVersion: os.Getenv(localcluster.VersionVariable),
-	})
-	if err != nil {
+	config := localcluster.OwnedConfig(root, "integration")
+	config.Out, config.KubernetesVersion = os.Stdout, os.Getenv(localcluster.VersionVariable)
+	if env.cluster, err = localcluster.New(config); err != nil {
 		return err
 	}
 	if err := env.cluster.Up(ctx); err != nil {

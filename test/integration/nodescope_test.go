@@ -4,6 +4,7 @@ package integration
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
@@ -72,6 +74,7 @@ func newPullSecret(t *testing.T, name string) {
 // aggregation layer and past it.
 // Case node-agent 19.
 func TestAgentsReachTheirNodeAlone(t *testing.T) {
+	t.Parallel()
 	const node, other = "scope-a", "scope-b"
 	agent := agentOn(t, node)
 	for _, name := range []string{node, other} {
@@ -160,4 +163,41 @@ func TestAgentsReachTheirNodeAlone(t *testing.T) {
 	_, err = unbound.AppsV1beta1().NodeImages().Get(t.Context(), node, metav1.GetOptions{})
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
 	assert.ErrorContains(t, err, "the node agent's token does not name a node")
+}
+
+// An agent reports on probes, and does not choose them: neither in the spec, nor with a report that contains a spec.
+func TestAgentsDoNotChooseTheirProbes(t *testing.T) {
+	t.Parallel()
+	const node = "scope-probes"
+	probes := env.kruise.AppsV1alpha1().NodePodProbes()
+	object := &v1alpha1.NodePodProbe{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	object.Spec.PodProbes = []v1alpha1.PodProbe{{Namespace: "ns", Name: "web", UID: "uid", Probes: []v1alpha1.ContainerProbe{{
+		Name: "m#p", ContainerName: "main", Probe: v1alpha1.ContainerProbeSpec{Probe: corev1.Probe{ProbeHandler: corev1.ProbeHandler{
+			Exec: &corev1.ExecAction{Command: []string{"check"}},
+		}}},
+	}}}}
+	stored, err := probes.Create(t.Context(), object, metav1.CreateOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = probes.Delete(context.WithoutCancel(t.Context()), node, metav1.DeleteOptions{}) })
+	config := agentOn(t, node)
+	for way, config := range map[string]*rest.Config{"through": config, "past": past(config)} {
+		t.Run(way, func(t *testing.T) {
+			client, err := versioned.NewForConfig(config)
+			require.NoError(t, err)
+			agent := client.AppsV1alpha1().NodePodProbes()
+			const patch = `{"spec":{"podProbes":[]},"metadata":{"labels":{"a":"b"},"uid":"UID"},
+				"status":{"podProbeStatuses":[{"namespace":"ns","name":"web","uid":"uid","probeStates":[{"name":"m#p","state":"Succeeded"}]}]}}`
+			data := []byte(strings.Replace(patch, "UID", string(stored.UID), 1))
+			_, err = agent.Patch(t.Context(), node, types.MergePatchType, data, metav1.PatchOptions{})
+			require.True(t, apierrors.IsForbidden(err), "%v", err)
+			got, err := agent.Patch(t.Context(), node, types.MergePatchType, data, metav1.PatchOptions{}, "status")
+			require.NoError(t, err)
+			assert.Equal(t, stored.Spec, got.Spec)
+			assert.Empty(t, got.Labels)
+			assert.Len(t, got.Status.PodProbeStatuses, 1)
+			_, err = agent.Patch(t.Context(), node, types.MergePatchType, []byte(strings.Replace(patch, "UID", "another", 1)),
+				metav1.PatchOptions{}, "status")
+			require.Error(t, err, "a NodePodProbe that was replaced")
+		})
+	}
 }

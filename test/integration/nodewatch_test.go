@@ -38,6 +38,7 @@ func sentNodeImages(t *testing.T) (total int) {
 // A thousand agents watch their own NodeImages, and a change of one NodeImage is sent to one agent.
 // Case node-agent 25.
 func TestOneWatcherOfAThousandIsNotified(t *testing.T) {
+	t.Parallel()
 	const agents = 1000
 	config := direct(env.server, env.config)
 	config.QPS = -1

@@ -22,14 +22,22 @@ import (
 
 var plainCodec = scheme.Codecs.WithoutConversion()
 
-// newNamespace creates a namespace that is deleted at the end of the test.
+// newNamespace creates a namespace. It stays until the cluster stops, because each deletion of a namespace needs hundreds of requests.
 func newNamespace(t *testing.T) string {
 	t.Helper()
-	namespaces := env.kube.CoreV1().Namespaces()
-	namespace, err := namespaces.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
+	return newLabelledNamespace(t, nil)
+}
+
+// newLabelledNamespace creates a namespace with labels. Pods can be created in it: it has its default service account.
+func newLabelledNamespace(t *testing.T, labels map[string]string) string {
+	t.Helper()
+	namespace, err := env.kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Labels: labels},
+	}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	t.Cleanup(func() {
-		_ = namespaces.Delete(context.WithoutCancel(t.Context()), namespace.Name, metav1.DeleteOptions{})
+	eventually(t, func() bool {
+		_, err := env.kube.CoreV1().ServiceAccounts(namespace.Name).Get(t.Context(), "default", metav1.GetOptions{})
+		return err == nil
 	})
 	return namespace.Name
 }
@@ -63,11 +71,13 @@ func create(t *testing.T, client typed.CloneSetInterface, cloneSet *v1beta1.Clon
 	return created
 }
 
-// kubectl runs kubectl and returns its output.
+// kubectl runs kubectl and returns its output. Each call has its own cache of the APIs, because kubectl 1.30 does not find all of them
+// in a cache that others change at the same time.
 func kubectl(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), env.cluster.Binary("kubectl"), args...)
-	command.Env = append(command.Environ(), "KUBECONFIG="+env.cluster.Kubeconfig(), "HOME="+env.dir)
+	// The context of a test has ended when its cleanup runs.
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), env.cluster.Binary("kubectl"), args...)
+	command.Env = append(command.Environ(), "KUBECONFIG="+env.cluster.Kubeconfig(), "HOME="+t.TempDir())
 	command.Stdin = strings.NewReader(stdin)
 	out, err := command.CombinedOutput()
 	return string(out), err

@@ -22,6 +22,14 @@ import (
 // editor returns a client of the server for an account that has the verbs on CloneSets.
 func (s *server) editor(t *testing.T, namespace, name string, verbs ...string) typed.CloneSetInterface {
 	t.Helper()
+	return clientFor(t, &rest.Config{
+		Host: s.url(), BearerToken: editorToken(t, namespace, name, verbs...), TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+	}, namespace)
+}
+
+// editorToken returns the token of a new account that has the verbs on CloneSets.
+func editorToken(t *testing.T, namespace, name string, verbs ...string) string {
+	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	_, err := env.kube.CoreV1().ServiceAccounts(namespace).Create(t.Context(), account, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -38,14 +46,13 @@ func (s *server) editor(t *testing.T, namespace, name string, verbs ...string) t
 	require.NoError(t, err)
 	token, err := env.kube.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	return clientFor(t, &rest.Config{
-		Host: s.url(), BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{Insecure: true},
-	}, namespace)
+	return token.Status.Token
 }
 
 // If the plugin is enabled, only users who may delete the object can change its owners, and only users who may finalize the owner
 // can set blockOwnerDeletion.
 func TestOwnersNeedPermission(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	s := alone(t, "owners", "--enable-admission-plugins=OwnerReferencesPermissionEnforcement")
 	admin := s.client(t, namespace)

@@ -29,8 +29,8 @@ const (
 
 var cloneSetKind = v1beta1.SchemeGroupVersion.WithKind("CloneSet")
 
-// creating is a namespace with an exhausted budget b for the label app=web. No controller is at work: its label and
-// its count are written by hand.
+// creating is a namespace with an exhausted budget b for the label app=web. No controller runs, so the test writes the label of
+// the namespace and the budget's count.
 func creating(t *testing.T, kruise versioned.Interface, labels ...string) *budgeted {
 	t.Helper()
 	protected(t)
@@ -61,7 +61,7 @@ func (b *budgeted) make(pod *corev1.Pod, dryRun ...string) (*corev1.Pod, error) 
 	return b.kube.CoreV1().Pods(b.namespace).Create(b.t.Context(), pod, metav1.CreateOptions{DryRun: dryRun})
 }
 
-// newWebPod is one that no node takes.
+// newWebPod returns a Pod that fits on no node.
 func newWebPod(edits ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "web-", Labels: map[string]string{"app": "web"}},
@@ -87,9 +87,10 @@ func annotationsOf(budget string) map[string]string {
 	return map[string]string{"kruise.io/related-pub": budget, "pub.kruise.io/related-pub": budget}
 }
 
-// TestNewPodHasItsBudget refuses a deletion directly after the creation of the Pod.
+// TestNewPodHasItsBudget checks that the deletion of a Pod is refused directly after its creation.
 // Cases pod-admission 1, 7, 8.
 func TestNewPodHasItsBudget(t *testing.T) {
+	t.Parallel()
 	b := creating(t, env.kruise)
 	list, err := b.kube.CoreV1().Pods(b.namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
@@ -124,9 +125,10 @@ func TestNewPodHasItsBudget(t *testing.T) {
 	assert.Equal(t, pod.Annotations, again.Annotations, "a copy of a live Pod")
 }
 
-// No cache of ours knows the ReplicaSet yet when its first Pods come.
+// The first Pods of a ReplicaSet are reviewed before a cache of the apiserver has the ReplicaSet.
 // Case pod-admission 19.
 func TestPodsOfANewReplicaSetAreCovered(t *testing.T) {
+	t.Parallel()
 	b := creating(t, env.kruise)
 	b.create(env.kruise, "d", policyv1beta1.PodUnavailableBudgetSpec{
 		TargetRef: &policyv1beta1.TargetReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "demo"},
@@ -149,9 +151,10 @@ func TestPodsOfANewReplicaSetAreCovered(t *testing.T) {
 	b.governed("d", 20)
 }
 
-// Pods of Kruise workloads that another client creates also get the gate, in every namespace. Pods that have it keep it.
+// In every namespace, Pods of Kruise workloads get the gate, also if another client creates them. A Pod that has the gate keeps it.
 // Cases pod-admission 1, 2.
 func TestPodsOfOurWorkloadsGetTheirReadinessGateOnce(t *testing.T) {
+	t.Parallel()
 	b := creating(t, env.kruise)
 	elsewhere := &budgeted{t: t, namespace: newNamespace(t), kube: env.kube}
 	for name, in := range map[string]*budgeted{"with budgets": b, "without": elsewhere} {
@@ -174,9 +177,10 @@ func TestPodsOfOurWorkloadsGetTheirReadinessGateOnce(t *testing.T) {
 	}
 }
 
-// The labels of our own namespace change nothing.
+// Labels of the installation's own namespace have no effect.
 // Case pod-admission 14.
 func TestPodsInTheSystemNamespaceAreUnchanged(t *testing.T) {
+	t.Parallel()
 	creating(t, env.kruise)
 	ours := &budgeted{t: t, namespace: ownNamespace, kube: env.kube}
 	mustKubectl(t, "label", "namespace", ownNamespace, budgetsLabel+"=true", requiredLabel+"=Fail")
@@ -191,8 +195,9 @@ func TestPodsInTheSystemNamespaceAreUnchanged(t *testing.T) {
 	assert.Empty(t, pod.Annotations)
 }
 
-// TestLabelThatKeepsNoPodWaiting is told of when it is written, and only then.
+// TestLabelThatKeepsNoPodWaiting checks that a user gets a warning at the write of a label without effect, and at no other write.
 func TestLabelThatKeepsNoPodWaiting(t *testing.T) {
+	t.Parallel()
 	namespace := creating(t, env.kruise).namespace
 	const want = "label admission.kruise.io/pod-failure-policy='fail' has no effect: use Fail, or remove the label"
 	write := func(args ...string) string {
@@ -205,6 +210,7 @@ func TestLabelThatKeepsNoPodWaiting(t *testing.T) {
 	}
 }
 
+// Not parallel: it writes the administrator's ConfigMap.
 // Case configuration 5.
 func TestUnreadableListDoesNotBlockPods(t *testing.T) {
 	configure(t, map[string]string{"PPS_Watch_Custom_Workload_WhiteList": "{"})
@@ -214,8 +220,9 @@ func TestUnreadableListDoesNotBlockPods(t *testing.T) {
 	assert.Equal(t, annotationsOf("b"), pod.Annotations, "what else concerns the Pod is done")
 }
 
-// Without the apiserver Pods are created as they are, or wait where the namespace says so. While it starts they have all of
-// what they should, or nothing.
+// While the apiserver is down, Pods are created unchanged, or refused in namespaces with the strict label. While it starts, a Pod
+// gets everything that admission adds, or nothing.
+// Not parallel: another server serves the cluster.
 // Cases pod-admission 17, 18.
 // Case install 9.
 func TestPodsWithoutTheAPIServerAreCreatedOrWait(t *testing.T) {

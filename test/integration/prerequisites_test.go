@@ -42,11 +42,8 @@ func runPod(t *testing.T, k *kind, namespace string) {
 	pod.Name, pod.Namespace = name, namespace
 	pod.Spec.NodeName, pod.Spec.TerminationGracePeriodSeconds, pod.Spec.AutomountServiceAccountToken = node, new(int64(0)), new(false)
 	pods := env.kube.CoreV1().Pods(namespace)
-	var created *corev1.Pod
-	eventually(t, func() bool { // the namespace's service account comes a moment later
-		created, err = pods.Create(t.Context(), pod, metav1.CreateOptions{})
-		return err == nil
-	})
+	created, err := pods.Create(t.Context(), pod, metav1.CreateOptions{})
+	require.NoError(t, err)
 	created.Status.Phase = corev1.PodRunning
 	for _, container := range created.Spec.Containers {
 		created.Status.ContainerStatuses = append(created.Status.ContainerStatuses, corev1.ContainerStatus{

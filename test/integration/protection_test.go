@@ -61,6 +61,7 @@ func refusedInEveryWay(t *testing.T, want string, object ...string) {
 
 // Case deletion-protection 1.
 func TestEmptyNamespaceIsProtectedAlways(t *testing.T) {
+	t.Parallel()
 	namespace := protected(t)
 	label(t, "namespace", namespace, "Always")
 	refusedInEveryWay(t, forbiddenAlways, "namespace", namespace)
@@ -70,6 +71,7 @@ func TestEmptyNamespaceIsProtectedAlways(t *testing.T) {
 
 // Cases deletion-protection 2, 3, 15.
 func TestActivePodsProtectTheirNamespace(t *testing.T) {
+	t.Parallel()
 	namespace := protected(t)
 	label(t, "namespace", namespace, "Cascading")
 	pods := env.kube.CoreV1().Pods(namespace)
@@ -95,6 +97,7 @@ func TestActivePodsProtectTheirNamespace(t *testing.T) {
 
 // Case deletion-protection 4.
 func TestBoundClaimsProtectTheirNamespace(t *testing.T) {
+	t.Parallel()
 	namespace := protected(t)
 	label(t, "namespace", namespace, "Cascading")
 	const storage = `
@@ -164,6 +167,7 @@ func workload(resource, protection string) string {
 // Cases deletion-protection 5, 6, 7, 8, 9, 13.
 // Case lifecycle 18.
 func TestReplicasProtectOurWorkloads(t *testing.T) {
+	t.Parallel()
 	for resource := range workloads {
 		t.Run(resource, func(t *testing.T) {
 			namespace := newNamespace(t)
@@ -182,7 +186,9 @@ func TestReplicasProtectOurWorkloads(t *testing.T) {
 
 // The manifest does not set replicas, so the default applies.
 // Case deletion-protection 9.
+// Case uniteddeployment 14.
 func TestDefaultedReplicasProtectToo(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	resource := "uniteddeployment.v1alpha1.apps.kruise.io"
 	apply(t, namespace, strings.Replace(workload(resource, "Cascading"), "  replicas: 2\n", "", 1))
@@ -191,6 +197,7 @@ func TestDefaultedReplicasProtectToo(t *testing.T) {
 
 // Case deletion-protection 7.
 func TestReplicasProtectWorkloadsOfTheHost(t *testing.T) {
+	t.Parallel()
 	namespace := protected(t)
 	for _, kind := range []string{"Deployment", "ReplicaSet", "StatefulSet"} {
 		t.Run(kind, func(t *testing.T) {
@@ -210,6 +217,7 @@ func TestReplicasProtectWorkloadsOfTheHost(t *testing.T) {
 
 // Cases deletion-protection 10, 11, 15.
 func TestCustomResourcesProtectTheirDefinition(t *testing.T) {
+	t.Parallel()
 	namespace := protected(t)
 	plural := "toys" + strings.ReplaceAll(namespace, "-", "")
 	name := plural + ".example.com"
@@ -252,6 +260,7 @@ spec:
 
 // Case deletion-protection 12.
 func TestServicesAndIngressesAreProtectedAlwaysOrNot(t *testing.T) {
+	t.Parallel()
 	namespace := protected(t)
 	objects := map[string]string{
 		"service": "apiVersion: v1\nkind: Service\nmetadata: {name: web, labels: {policy.kruise.io/delete-protection: %s}}\nspec: {ports: [{port: 80}]}\n",
@@ -270,6 +279,7 @@ func TestServicesAndIngressesAreProtectedAlwaysOrNot(t *testing.T) {
 
 // TestIneffectiveLabelsWarn checks that a label without effect causes a warning when it is written, and only then.
 func TestIneffectiveLabelsWarn(t *testing.T) {
+	t.Parallel()
 	namespace := protected(t)
 	for object, warned := range map[string]string{
 		workload("cloneset.v1beta1.apps.kruise.io", "always"):                       `Warning: label policy.kruise.io/delete-protection="always" has no effect: use Always or Cascading`,
@@ -282,6 +292,7 @@ func TestIneffectiveLabelsWarn(t *testing.T) {
 
 // Case deletion-protection 14.
 func TestNothingIsProtectedWithoutTheGate(t *testing.T) {
+	t.Parallel()
 	s := alone(t, "unprotected", "--feature-gates=ResourcesDeletionProtection=false")
 	client := s.client(t, newNamespace(t))
 	cloneSet := newCloneSet("demo")
@@ -292,6 +303,7 @@ func TestNothingIsProtectedWithoutTheGate(t *testing.T) {
 
 // Case deletion-protection 15.
 func TestTerminatingObjectsMayBeDeletedAgain(t *testing.T) {
+	t.Parallel()
 	client := cloneSets(t)
 	cloneSet := newCloneSet("demo")
 	cloneSet.Finalizers = []string{"example.com/stay"}
@@ -306,6 +318,7 @@ func TestTerminatingObjectsMayBeDeletedAgain(t *testing.T) {
 
 // Case deletion-protection 16.
 func TestCollectionKeepsItsProtectedObject(t *testing.T) {
+	t.Parallel()
 	client := cloneSets(t)
 	for _, name := range []string{"a", "b", "c"} {
 		cloneSet := newCloneSet(name)
@@ -326,7 +339,9 @@ func TestCollectionKeepsItsProtectedObject(t *testing.T) {
 
 // Preconditions also work.
 // Case deletion-protection 17.
+// Case metrics 4.
 func TestDryRunsAreRefusedAndNotCounted(t *testing.T) {
+	t.Parallel()
 	client := cloneSets(t)
 	cloneSet := newCloneSet("counted")
 	cloneSet.Labels[protectionLabel] = "Always"
@@ -350,6 +365,7 @@ func TestDryRunsAreRefusedAndNotCounted(t *testing.T) {
 // The namespace is deleted with all its objects, of Kruise and of Kubernetes.
 // Case deletion-protection 20.
 func TestNamespaceOfProtectedObjectsIsDeleted(t *testing.T) {
+	t.Parallel()
 	namespace := protected(t)
 	apply(t, namespace, workload("cloneset.v1beta1.apps.kruise.io", "Always"))
 	apply(t, namespace, "apiVersion: apps/v1\nkind: Deployment"+fmt.Sprintf(workloadSpec, "Cascading"))

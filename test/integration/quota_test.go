@@ -57,6 +57,7 @@ func waitCounted(t *testing.T, namespace string, name corev1.ResourceName, want 
 // TestConformanceOfQuota fills a quota of each kind. This server enforces the quota, and kube-controller-manager counts again after
 // a deletion. It looks for new kinds every 30 seconds.
 func TestConformanceOfQuota(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	counted := map[corev1.ResourceName]*kind{}
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{}}}

@@ -24,6 +24,7 @@ const valid = `{"apiVersion":"apps.kruise.io/VERSION","kind":"CloneSet","metadat
 "template":{"metadata":{"labels":{"app":"demo"}},"spec":{"containers":[{"name":"web","image":"demo:v1"}]}}}}`
 
 func TestBadInputIsNamed(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		old, broken string
 		version     string
@@ -90,6 +91,7 @@ func TestBadInputIsNamed(t *testing.T) {
 // TestValuesThatJSONLacksAreNamed sends protobuf, which can contain values that JSON cannot. If one were stored, no client could list
 // the kind.
 func TestValuesThatJSONLacksAreNamed(t *testing.T) {
+	t.Parallel()
 	odd := &intstr.IntOrString{Type: 7}
 	tests := map[string]struct {
 		change func(*v1beta1.CloneSet)
@@ -148,6 +150,7 @@ func TestValuesThatJSONLacksAreNamed(t *testing.T) {
 }
 
 func TestTooLargeObjectsAreNamed(t *testing.T) {
+	t.Parallel()
 	large := strings.Repeat("x", 2<<20)
 	tests := map[string]func(*v1beta1.CloneSet){
 		"environment": func(c *v1beta1.CloneSet) {
@@ -196,6 +199,7 @@ func TestTooLargeObjectsAreNamed(t *testing.T) {
 
 // Case cloneset 10.
 func TestPodsToDeleteMustBeOurs(t *testing.T) {
+	t.Parallel()
 	client := cloneSets(t)
 	cloneSet := newCloneSet("demo")
 	cloneSet.Spec.ScaleStrategy.PodsToDelete = []string{"nobody"}
@@ -214,10 +218,8 @@ func TestPodsToDeleteMustBeOurs(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners, Labels: created.Spec.Selector.MatchLabels},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}, ServiceAccountName: "default"},
 		}
-		eventually(t, func() bool { // the namespace's service account comes a moment later
-			_, err = pods.Create(t.Context(), pod, metav1.CreateOptions{})
-			return err == nil
-		})
+		_, err = pods.Create(t.Context(), pod, metav1.CreateOptions{})
+		require.NoError(t, err)
 	}
 	name := func(pods ...string) error {
 		body := `{"spec":{"scaleStrategy":{"podsToDelete":["` + strings.Join(pods, `","`) + `"]}}}`
@@ -234,6 +236,7 @@ func TestPodsToDeleteMustBeOurs(t *testing.T) {
 
 // Case cloneset 3.
 func TestSelectorCannotChange(t *testing.T) {
+	t.Parallel()
 	client := cloneSets(t)
 	create(t, client, newCloneSet("demo"))
 	body := `{"spec":{"selector":{"matchLabels":{"app":"other"}},"template":{"metadata":{"labels":{"app":"other"}}}}}`
@@ -243,6 +246,7 @@ func TestSelectorCannotChange(t *testing.T) {
 }
 
 func TestWarningsOfTheTemplate(t *testing.T) {
+	t.Parallel()
 	out, err := kubectl(t, strings.ReplaceAll(strings.Replace(valid, `"image":"demo:v1"`,
 		`"image":"demo:v1","env":[{"name":"A","value":"1"},{"name":"A","value":"2"}]`, 1), "VERSION", "v1beta1"),
 		"create", "-n", newNamespace(t), "-f", "-")

@@ -5,8 +5,6 @@ package integration
 import (
 	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -26,17 +24,34 @@ const (
 	reviewPath      = "/apis/admission.kruise.io/v1/namespacereviews"
 )
 
-// rendered contains the policies and webhooks of the chart.
-var rendered = sync.OnceValues(func() (string, error) {
-	command := env.cluster.Binary("helm")
-	return output(command, "template", "kruise", "../../artifacts/helm/kruise", "--kube-version=1.36.3",
+// rendered returns the policies and webhooks of the chart.
+func rendered() (string, error) {
+	return output(env.cluster.Binary("helm"), "template", "kruise", "../../artifacts/helm/kruise", "--kube-version=1.36.3",
 		"--set=installation.roleListGroups={example.com}", "--set=featureGates=PodUnavailableBudgetUpdateGate=true",
 		"--show-only=templates/apiserver/webhooks.yaml", "--show-only=templates/apiserver/protection.yaml",
 		"--show-only=templates/apiserver/podcreation.yaml")
-})
+}
 
-// protected installs the policies and webhooks of the chart, waits until they are active, and returns a new namespace.
+// protection is true from when the policies and webhooks of the chart are active. They stay until the cluster stops.
+var protection struct {
+	sync.Mutex
+	active bool
+}
+
+// protected installs the policies and webhooks of the chart, unless another test did, and returns a new namespace.
 func protected(t *testing.T) string {
+	t.Helper()
+	protection.Lock()
+	defer protection.Unlock()
+	if !protection.active {
+		activateProtection(t)
+		protection.active = true
+	}
+	return newNamespace(t)
+}
+
+// activateProtection installs the policies and webhooks of the chart, and waits until they are active.
+func activateProtection(t *testing.T) {
 	t.Helper()
 	text, err := rendered()
 	require.NoError(t, err)
@@ -52,7 +67,6 @@ func protected(t *testing.T) string {
 		})
 		label(t, "namespace", probe, "")
 	}
-	return newNamespace(t)
 }
 
 // label sets the protection of an object. "" removes it, as does the end of the test.
@@ -83,6 +97,7 @@ func pendingPod(t *testing.T, namespace string) *corev1.Pod {
 // TestOnlyKubeAPIServerCreatesReviews checks that the server answers reviews of kube-apiserver and refuses all others: those of an
 // administrator, with and without the aggregation layer, and those of a client that only impersonates the name of kube-apiserver.
 func TestOnlyKubeAPIServerCreatesReviews(t *testing.T) {
+	t.Parallel()
 	namespace := protected(t)
 	label(t, "namespace", namespace, "Cascading")
 	pendingPod(t, namespace)
@@ -108,6 +123,7 @@ func TestOnlyKubeAPIServerCreatesReviews(t *testing.T) {
 
 // TestWebhooksForEverythingDoNotSeeReviews registers a webhook for every resource in the cluster. It sees the deletion, but not the
 // review of the deletion.
+// Not parallel: every write in the cluster would wait for its webhooks.
 func TestWebhooksForEverythingDoNotSeeReviews(t *testing.T) {
 	namespace := protected(t)
 	var mutex sync.Mutex
@@ -175,13 +191,12 @@ func TestWebhooksForEverythingDoNotSeeReviews(t *testing.T) {
 
 // The schema must not contain the review kind, because clients would cache a kind that nobody writes.
 func TestReviewsAreNotInTheSchema(t *testing.T) {
+	t.Parallel()
 	client, err := rest.UnversionedRESTClientFor(direct(env.server, env.config))
 	require.NoError(t, err)
 	data, err := client.Get().AbsPath("/openapi/v2").DoRaw(t.Context())
 	require.NoError(t, err)
 	assert.NotContains(t, string(data), "namespacereviews")
 	assert.Contains(t, string(data), "clonesets")
-	log, err := os.ReadFile(filepath.Clean(env.server.logPath()))
-	require.NoError(t, err)
-	assert.NotContains(t, string(log), "SHOULD NOT HAPPEN")
+	require.NoError(t, env.server.logsNoBug())
 }

@@ -92,7 +92,7 @@ func pemKey(t *testing.T, key crypto.Signer) []byte {
 	return data
 }
 
-// replace writes a file and gives it its content back at the end of the test.
+// replace writes a file and restores its content at the end of the test.
 func replace(t *testing.T, path string, data []byte) {
 	t.Helper()
 	before, err := os.ReadFile(path)
@@ -202,7 +202,7 @@ func TestServingCertificateIsRotatedUnderLoad(t *testing.T) {
 	require.NoError(t, err)
 	current, err := certutil.ParseCertsPEM(secret.Data[corev1.TLSCertKey])
 	require.NoError(t, err)
-	// Less than a third of its life is left.
+	// Less than a third of its lifetime is left.
 	old := func(template *x509.Certificate) *x509.Certificate {
 		template.NotBefore, template.NotAfter = time.Now().Add(-100*time.Hour), time.Now().Add(time.Hour)
 		return template

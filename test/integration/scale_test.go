@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ import (
 // Autoscalers use the polymorphic scale client, which reads the version of /scale from discovery.
 // Case cloneset 34.
 func TestAutoscalersReadAndSetScale(t *testing.T) {
+	t.Parallel()
 	client := cloneSets(t)
 	created := create(t, client, newCloneSet("demo"))
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(env.kube.Discovery()))
@@ -39,6 +41,7 @@ func TestAutoscalersReadAndSetScale(t *testing.T) {
 }
 
 func TestScaleByKubectl(t *testing.T) {
+	t.Parallel()
 	client := cloneSets(t)
 	created := create(t, client, newCloneSet("demo"))
 	mustKubectl(t, "scale", "clone/demo", "--replicas=4", "-n", created.Namespace)
@@ -51,6 +54,7 @@ func TestScaleByKubectl(t *testing.T) {
 
 // A client that writes /scale becomes the owner of spec.replicas, as with a Deployment.
 func TestScaleTakesOwnership(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	client := env.kruise.AppsV1beta1().CloneSets(namespace)
 	manifest := `{"apiVersion":"apps.kruise.io/v1beta1","kind":"CloneSet","metadata":{"name":"demo","namespace":"` + namespace + `"},
@@ -62,7 +66,7 @@ func TestScaleTakesOwnership(t *testing.T) {
 	out, err := apply("2")
 	require.NoError(t, err, out)
 	mustKubectl(t, "scale", "clone/demo", "--replicas=6", "-n", namespace)
-	assert.Equal(t, []string{"kubectl"}, owners(t, client, "f:replicas"))
+	assert.Equal(t, []string{filepath.Base(env.cluster.Binary("kubectl"))}, owners(t, client, "f:replicas"))
 
 	out, err = apply("2")
 	require.Error(t, err)

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,9 +41,11 @@ const patience = 2 * time.Minute
 type server struct {
 	command *exec.Cmd
 	done    chan struct{}
-	dir     string
-	port    int
-	args    []string
+	// binary is the path of the program: env.binary, or that of another revision.
+	binary string
+	dir    string
+	port   int
+	args   []string
 	// configMap is the name of the ConfigMap that identifies the store.
 	configMap string
 }
@@ -72,10 +75,22 @@ func newServer(ctx context.Context, name string, args ...string) (*server, error
 		return nil, err
 	}
 	configMap := "kruise-store-" + name
-	return &server{dir: dir, port: port, configMap: configMap, args: append([]string{
+	return &server{binary: env.binary, dir: dir, port: port, configMap: configMap, args: append([]string{
 		"--kubeconfig=" + kubeconfig, "--secure-port=" + strconv.Itoa(port), "--namespace=" + ownNamespace,
 		"--data-dir=" + filepath.Join(dir, "data"), "--v=2", "--store-configmap=" + configMap,
 	}, args...)}, nil
+}
+
+// logsNoBug returns an error if the server has logged what its library logs for bugs of the server, such as kinds without a schema.
+func (s *server) logsNoBug() error {
+	log, err := os.ReadFile(s.logPath())
+	if err != nil {
+		return err
+	}
+	if at := bytes.Index(log, []byte("SHOULD NOT HAPPEN")); at >= 0 {
+		return fmt.Errorf("the log of the shared server has a bug: %s", log[at:min(at+1000, len(log))])
+	}
+	return nil
 }
 
 func (s *server) logPath() string { return filepath.Join(s.dir, "log") }
@@ -96,7 +111,7 @@ func (s *server) launch() error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	s.command = exec.Command(env.binary, s.args...)
+	s.command = exec.Command(s.binary, s.args...)
 	s.command.Stdout, s.command.Stderr = log, log
 	s.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := s.command.Start(); err != nil {
@@ -116,8 +131,8 @@ func (s *server) waitReady(ctx context.Context) error {
 		default:
 		}
 		_, last = s.get(ctx, "/readyz")
-		if token := s.offered(ctx); token != "" {
-			last = errors.Join(last, s.agree(ctx, token))
+		if offer := s.offered(ctx); offer.token != "" {
+			last = errors.Join(last, s.agree(ctx, offer))
 		}
 		return last == nil, nil
 	})
@@ -129,19 +144,23 @@ func (s *server) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// offered returns the token with which an operator can open the closed store, or "".
-func (s *server) offered(ctx context.Context) string {
+// offer is the token with which an operator can open the closed store, and the version of the ConfigMap that says so.
+type offer struct{ token, version string }
+
+// offered returns the offer of the server. The token is empty if the store is not closed.
+func (s *server) offered(ctx context.Context) offer {
 	object, err := env.kube.CoreV1().ConfigMaps(ownNamespace).Get(ctx, s.configMap, metav1.GetOptions{})
 	if err != nil || !strings.HasPrefix(object.Data["state"], "closed: ") {
-		return ""
+		return offer{}
 	}
 	_, token, _ := strings.Cut(object.Data["state"], guard.OpenAnnotation+"=")
-	return token
+	return offer{token, object.ResourceVersion}
 }
 
-// agree opens the store, as an operator does.
-func (s *server) agree(ctx context.Context, token string) error {
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, guard.OpenAnnotation, token)
+// agree opens the store, as an operator does. If the server has opened it in the meantime, the annotation would stay, and open a
+// snapshot of the store that is restored later. So agree does not write to another version of the ConfigMap.
+func (s *server) agree(ctx context.Context, o offer) error {
+	patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q,"annotations":{%q:%q}}}`, o.version, guard.OpenAnnotation, o.token)
 	_, err := env.kube.CoreV1().ConfigMaps(ownNamespace).Patch(ctx, s.configMap, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	return err
 }
@@ -331,17 +350,22 @@ func accountToken(ctx context.Context, account string) (string, error) {
 	return token.Status.Token, nil
 }
 
+// firstPort is below the ports that the kernel gives to connections. One of them could otherwise take a port before its server.
+const firstPort = 20000
+
+// triedPorts is how many ports freePort has tried.
+var triedPorts atomic.Int32
+
+// freePort returns a port on which nobody listens. It returns each port only once, because tests run at the same time.
 func freePort(ctx context.Context) (int, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", ":0")
-	if err != nil {
-		return 0, err
+	for range 1000 {
+		port := firstPort + int(triedPorts.Add(1))
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf(":%d", port))
+		if err == nil {
+			return port, listener.Close()
+		}
 	}
-	defer func() { _ = listener.Close() }()
-	address, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return 0, errors.New("no TCP address")
-	}
-	return address.Port, nil
+	return 0, errors.New("no free port")
 }
 
 func tail(data []byte, n int) []byte {

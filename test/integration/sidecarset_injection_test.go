@@ -48,6 +48,7 @@ func containerNames(pod *corev1.Pod) (names []string) {
 }
 
 // A Pod that is created after the answer to a write of a SidecarSet shows this write.
+// Not parallel: the answer to a write waits for its effect, but only two seconds, which may be too short on a busy machine.
 // Cases sidecarset 1, 9, 10.
 // Cases pod-admission 1, 8, 21.
 func TestPodShowsTheLastWriteOfItsSidecarSet(t *testing.T) {
@@ -83,6 +84,7 @@ func TestPodShowsTheLastWriteOfItsSidecarSet(t *testing.T) {
 
 // kube-apiserver completes injected containers: it sets their defaults, and mounts the token of the service account. A copy of a
 // created Pod is not injected twice.
+// Not parallel: the answer to a write waits for its effect, but only two seconds, which may be too short on a busy machine.
 // Cases pod-admission 6, 7.
 func TestInjectedContainersAreCompleted(t *testing.T) {
 	b := injecting(t)
@@ -130,6 +132,7 @@ func TestInjectedContainersAreCompleted(t *testing.T) {
 }
 
 // Labels of a namespace count from the moment that this server has seen them. A new namespace counts at once.
+// Not parallel: the answer to a write waits for its effect, but only two seconds, which may be too short on a busy machine.
 // Case sidecarset 38.
 func TestLabelsOfANewNamespaceCountAtOnce(t *testing.T) {
 	b := injecting(t)
@@ -142,7 +145,6 @@ func TestLabelsOfANewNamespaceCountAtOnce(t *testing.T) {
 			Name: name, Labels: map[string]string{"env": b.namespace},
 		}}, metav1.CreateOptions{})
 		require.NoError(t, err)
-		t.Cleanup(func() { _, _ = kubectl(t, "", "delete", "namespace", name, "--wait=false") })
 		in := &budgeted{t: t, namespace: name, kube: env.kube}
 		var pod *corev1.Pod
 		eventually(t, func() bool { // the service account comes a moment later
@@ -164,10 +166,11 @@ func TestLabelsOfANewNamespaceCountAtOnce(t *testing.T) {
 
 // A namespace with the label of the controllers is not sent to this server.
 func TestNamespaceWithoutSidecarsIsSkipped(t *testing.T) {
+	t.Parallel()
 	b := injecting(t)
 	set := newSidecarSet(b.namespace, "skipped", "agent")
 	require.NoError(t, createSidecarSet(t, set))
-	mustKubectl(t, "label", "namespace", b.namespace, pub.SidecarSetNamespaceKey+"="+pub.SidecarSetNamespaceNone)
+	mustKubectl(t, "label", "namespace", b.namespace, pub.PodCreationKey+"="+pub.PodCreationIgnored)
 	eventually(t, func() bool {
 		pod, err := b.make(demoPod(), metav1.DryRunAll)
 		return err == nil && len(pod.Spec.Containers) == 1
@@ -179,6 +182,7 @@ func TestNamespaceWithoutSidecarsIsSkipped(t *testing.T) {
 // A mistake of the user is refused with its path, a revision that is gone too.
 // Cases sidecarset 21, 22, 30.
 func TestRevisionsAndMistakesAtTheCreationOfPods(t *testing.T) {
+	t.Parallel()
 	b := injecting(t)
 	set := newSidecarSet(b.namespace, "pinned", "agent")
 	require.NoError(t, createSidecarSet(t, set))
@@ -213,6 +217,7 @@ func TestRevisionsAndMistakesAtTheCreationOfPods(t *testing.T) {
 }
 
 // Everything that a Pod gets from a SidecarSet belongs to one revision, while five SidecarSets change all the time.
+// Not parallel: the answer to a write waits for its effect, but only two seconds, which may be too short on a busy machine.
 func TestInjectedContentIsNeverAMixture(t *testing.T) {
 	const sets, pods = 5, 1000
 	b := injecting(t)

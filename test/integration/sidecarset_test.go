@@ -23,7 +23,7 @@ import (
 	typed "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 )
 
-// newSidecarSet selects Pods that no other test has: those of the test's namespace, with a label.
+// newSidecarSet returns a SidecarSet that selects Pods with a label in the test's namespace.
 func newSidecarSet(namespace, name, container string) *v1beta1.SidecarSet {
 	return &v1beta1.SidecarSet{
 		ObjectMeta: metav1.ObjectMeta{Name: namespace + "-" + name, Labels: map[string]string{"test": namespace}},
@@ -35,7 +35,7 @@ func newSidecarSet(namespace, name, container string) *v1beta1.SidecarSet {
 	}
 }
 
-// createSidecarSet creates one that goes with the test.
+// createSidecarSet creates a SidecarSet and deletes it when the test ends.
 func createSidecarSet(t *testing.T, set *v1beta1.SidecarSet) error {
 	t.Helper()
 	sets := env.kruise.AppsV1beta1().SidecarSets()
@@ -44,7 +44,7 @@ func createSidecarSet(t *testing.T, set *v1beta1.SidecarSet) error {
 	return err
 }
 
-// configure writes the administrator's ConfigMap for the time of the test.
+// configure writes the administrator's ConfigMap and removes it when the test ends.
 func configure(t *testing.T, data map[string]string) {
 	t.Helper()
 	configMaps := env.kube.CoreV1().ConfigMaps(ownNamespace)
@@ -67,6 +67,7 @@ func requireInvalid(t *testing.T, err error, wants ...string) {
 // Two SidecarSets of the same Pods cannot add the same container, nor two volumes of one name.
 // Case sidecarset 27.
 func TestSidecarSetsDoNotClash(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	first := newSidecarSet(namespace, "first", "agent")
 	first.Spec.Volumes = []corev1.Volume{{Name: "data"}}
@@ -90,7 +91,8 @@ func TestSidecarSetsDoNotClash(t *testing.T) {
 
 // Two SidecarSets that conflict are written at the same instant, through two apiservers on one etcd.
 func TestOneOfTwoSidecarSetsThatClashIsRefused(t *testing.T) {
-	servers, _ := twoServers(t)
+	t.Parallel()
+	servers, _ := serverPair(t)
 	namespace := newNamespace(t)
 	clients := make([]typed.SidecarSetInterface, 0, len(servers))
 	for _, s := range servers {
@@ -115,7 +117,7 @@ func TestOneOfTwoSidecarSetsThatClashIsRefused(t *testing.T) {
 		requireInvalid(t, refused, fmt.Sprintf("container agent-%d already exists in SidecarSet", pair))
 	}
 
-	// The same for updates: each side of a pair selects other Pods, until both select the same.
+	// The same for updates: both sides of a pair select other Pods at first, and then the same Pods.
 	patch := func(pair, side int, app string) error {
 		_, err := clients[side].Patch(t.Context(), fmt.Sprintf("%s-late-%d-%d", namespace, pair, side), types.MergePatchType,
 			[]byte(`{"spec":{"selector":{"matchLabels":{"app":"`+app+`"}}}}`), metav1.PatchOptions{})
@@ -143,8 +145,10 @@ func TestOneOfTwoSidecarSetsThatClashIsRefused(t *testing.T) {
 	}
 }
 
-// Case pod-admission 16: a dry run is judged as the write would be.
+// A dry run gets the same answer as the write.
+// Case pod-admission 16.
 func TestDryRunOfAClashIsRefused(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	require.NoError(t, createSidecarSet(t, newSidecarSet(namespace, "first", "agent")))
 	for container, refused := range map[string]bool{"agent": true, "another": false} {
@@ -165,7 +169,8 @@ func TestDryRunOfAClashIsRefused(t *testing.T) {
 	}
 }
 
-// What a SidecarSet may write on Pods, the administrator says in a ConfigMap.
+// A ConfigMap of the administrator says what a SidecarSet may write on Pods.
+// Not parallel: it writes the administrator's ConfigMap.
 // Cases configuration 3, 6.
 func TestAnnotationsForPodsNeedARule(t *testing.T) {
 	namespace := newNamespace(t)
@@ -182,9 +187,10 @@ func TestAnnotationsForPodsNeedARule(t *testing.T) {
 	require.NoError(t, createSidecarSet(t, patching("example.com/a")))
 }
 
-// New Pods get a revision only where it is stored.
+// New Pods get a revision only if it is stored.
 // Case sidecarset 22.
 func TestRevisionsForPodsMustExist(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	pinned := newSidecarSet(namespace, "pinned", "agent")
 	revision := &appsv1.ControllerRevision{

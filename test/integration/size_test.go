@@ -15,6 +15,7 @@ import (
 
 // An object that was stored under a higher limit can be made smaller, and deleted.
 func TestLimitIsLowered(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	s := alone(t, "lowered")
 	for _, name := range []string{"plain", "held", "foreground", "shrinking"} {

@@ -33,6 +33,7 @@ func isFull(t *testing.T, err error) bool {
 // TestFullEmbeddedStoreRefusesCreationsAndRecovers fills the store. The server stays ready, because otherwise nobody could delete
 // objects.
 func TestFullEmbeddedStoreRefusesCreationsAndRecovers(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	s := alone(t, "full", "--data-quota-bytes=33554432")
 	client := s.client(t, namespace)
@@ -59,6 +60,7 @@ func TestFullEmbeddedStoreRefusesCreationsAndRecovers(t *testing.T) {
 
 // TestManyRevisionsDoNotFillTheEmbeddedStore writes one object until its revisions would fill the store several times.
 func TestManyRevisionsDoNotFillTheEmbeddedStore(t *testing.T) {
+	t.Parallel()
 	s := alone(t, "revisions", "--data-quota-bytes=33554432")
 	client := s.client(t, newNamespace(t))
 	_, err := client.Create(t.Context(), newCloneSet("demo"), metav1.CreateOptions{})

@@ -23,6 +23,7 @@ func newSpread(name string, target v1beta1.TargetReference) *v1beta1.WorkloadSpr
 
 // A workload can have only one WorkloadSpread and one PersistentPodState. Its kind must be a known kind or one that the
 // administrator allows.
+// Not parallel: it writes the administrator's ConfigMap.
 func TestTargetsOfWorkloads(t *testing.T) {
 	namespace := newNamespace(t)
 	spreads, states := env.kruise.AppsV1beta1().WorkloadSpreads(namespace), env.kruise.AppsV1beta1().PersistentPodStates(namespace)
@@ -59,6 +60,7 @@ func TestTargetsOfWorkloads(t *testing.T) {
 
 // A patch of a subset that would produce an invalid Pod is refused, for workloads of Kruise and of Kubernetes.
 func TestPatchesOfSubsetsMakePods(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
 		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},

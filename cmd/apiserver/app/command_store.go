@@ -19,9 +19,10 @@ import (
 // newStoreCommand returns the commands for the operator of a store.
 func newStoreCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use: "store", Short: "Back up, restore, move, encrypt and defragment the store", SilenceUsage: true,
+		Use: "store", Short: "Back up, restore, move, encrypt, defragment and fill the store", SilenceUsage: true,
 	}
-	command.AddCommand(newSnapshotCommand(), newRestoreCommand(), newCopyCommand(), newEncryptCommand(), newDefragmentCommand())
+	command.AddCommand(newSnapshotCommand(), newRestoreCommand(), newCopyCommand(), newEncryptCommand(), newDefragmentCommand(),
+		newBeginImportCommand(), newImportCommand(), newCompleteImportCommand(), newDiscardImportCommand(), newCloseCommand(), newExportCommand())
 	// The server's help lists the flags of the server.
 	for _, each := range append(command.Commands(), command) {
 		cliflag.SetUsageAndHelpFunc(each, cliflag.NamedFlagSets{}, 0)
@@ -98,18 +99,30 @@ func newRestoreCommand() *cobra.Command {
 			if !running {
 				margin, when = unknownMargin, "The apiserver uses it when it starts."
 			}
-			restored, err := store.Restore(command.Context(), to.dataDir, file, revision, margin)
+			restored, err := store.Restore(command.Context(), to.dataDir, file, store.RestoreConfig{
+				After: revision, Margin: margin, Finish: to.markRestored,
+			})
 			if err != nil {
 				return err
 			}
-			return say(command.OutOrStdout(), "Restored %d keys, %d bytes, at revision %d. %s\nIf the cluster knows a later state of the store, "+
-				"requests are refused until you open it. The ConfigMap kruise-store says how.\n",
+			return say(command.OutOrStdout(), "Restored %d keys, %d bytes, at revision %d. %s\nIf the cluster knows this store, requests are "+
+				"refused until you open it. The ConfigMap kruise-store says how.\n",
 				restored.Keys, restored.Bytes, restored.Revision, when)
 		},
 	}
 	command.Flags().StringVar(&to.dataDir, "data-dir", to.dataDir, "Directory of the embedded store. Its current content is kept in "+
 		"the directory replaced below it.")
 	return command
+}
+
+// markRestored marks the store in the directory, so that the guard does not open it without the operator.
+func (l *location) markRestored(ctx context.Context, dir string) error {
+	restored, stop, err := l.start(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return operation.MarkRestored(ctx, restored)
 }
 
 // lastRevision returns the revision of the store if a server runs.
@@ -222,7 +235,7 @@ func (l *location) fillEmbedded(ctx context.Context, source *operation.Store, mo
 		_, err := operation.Snapshot(ctx, target, writer)
 		writer.CloseWithError(err)
 	}()
-	restored, err := store.Restore(ctx, l.dataDir, reader, status.Header.GetRevision(), revisionMargin)
+	restored, err := store.Restore(ctx, l.dataDir, reader, store.RestoreConfig{After: status.Header.GetRevision(), Margin: revisionMargin})
 	_ = reader.Close()
 	copied.Revision = restored.Revision
 	return copied, err

@@ -132,14 +132,10 @@ func (o *Options) applyAccess(ctx context.Context, config *apiserver.Config) err
 	if err := o.Authorization.ApplyTo(&generic.Authorization); err != nil {
 		return fmt.Errorf("delegate authorization: %w", err)
 	}
-	accounts, err := o.Accounts.Accounts()
-	if err != nil {
-		return err
-	}
 	nodes := authorization.NewNodes(apiserver.GroupNames(), o.Accounts.DaemonUser())
-	own := authorization.New(apiserver.GroupNames(), accounts...)
+	proxied := authorization.NewProxied(apiserver.GroupNames())
 	reviews := authorization.NewReviews(review.GroupName)
-	generic.Authorization.Authorizer = union.New(reviews, nodes, own, generic.Authorization.Authorizer)
+	generic.Authorization.Authorizer = union.New(reviews, nodes, proxied, generic.Authorization.Authorizer)
 	if err := o.Audit.ApplyTo(&generic.Config); err != nil {
 		return fmt.Errorf("apply audit flags: %w", err)
 	}

@@ -94,7 +94,7 @@ func (l *location) openSnapshot(ctx context.Context) (*operation.Store, func(), 
 		return nil, nil, fmt.Errorf("create a directory for the snapshot: %w", err)
 	}
 	remove := func() { _ = os.RemoveAll(dir) }
-	if _, err := store.Restore(ctx, dir, file, 0, revisionMargin); err != nil {
+	if _, err := store.Restore(ctx, dir, file, store.RestoreConfig{Margin: revisionMargin}); err != nil {
 		remove()
 		return nil, nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"kruise.io/kruise/pkg/admission/plugin/podunavailablebudget"
 	"kruise.io/kruise/pkg/admission/plugin/resourcedistribution"
 	"kruise.io/kruise/pkg/admission/plugin/sidecarset"
+	"kruise.io/kruise/pkg/admission/plugin/workloadspread"
 	"kruise.io/kruise/pkg/admission/plugin/workloadtarget"
 	"kruise.io/kruise/pkg/admission/pod"
 	"kruise.io/kruise/pkg/admission/review"
@@ -44,6 +45,7 @@ func newAdmissionOptions(
 	resourcedistribution.Register(admission.Plugins)
 	resourcequota.Register(admission.Plugins)
 	sidecarset.Register(admission.Plugins)
+	workloadspread.Register(admission.Plugins)
 	workloadtarget.Register(admission.Plugins)
 
 	first := slices.Index(admission.RecommendedPluginOrder, lifecycle.PluginName) + 1
@@ -51,6 +53,7 @@ func newAdmissionOptions(
 		containerrecreaterequest.PluginName, pod.PluginName)
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
 		garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName,
+		workloadspread.PluginName,
 		nodescope.PluginName,
 		ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
 		workloadtarget.PluginName, claimexpansion.PluginName, resourcequota.PluginName)

@@ -37,9 +37,9 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"TLS without an etcd":        {[]string{"--etcd-cafile=x"}, `--etcd-cafile "x" has no effect without --etcd-servers`},
 		"an etcd of its own by kind": {[]string{"--etcd-servers-overrides=/x#http://y"}, "all kinds share one store"},
 		"half a certificate":         {[]string{"--tls-cert-file=x"}, "--tls-private-key-file"},
-		"account without namespace":  {[]string{"--manager-service-account=kruise-manager"}, "use <namespace>/<name>"},
+		"account without namespace":  {[]string{"--daemon-service-account=kruise-daemon"}, "use <namespace>/<name>"},
 		"pull secrets' namespace":    {[]string{"--pull-secrets-namespace=A"}, `--pull-secrets-namespace "A"`},
-		"no account":                 {[]string{"--manager-service-account="}, ""},
+		"no account":                 {[]string{"--daemon-service-account="}, ""},
 		"service name":               {[]string{"--service-name=A"}, `--service-name "A"`},
 		"port":                       {[]string{"--secure-port=0"}, "--secure-port 0"},
 		"no protection log":          {[]string{"--protection-log-path="}, "--protection-log-path is empty"},
@@ -82,19 +82,6 @@ func TestGatesOfBothKinds(t *testing.T) {
 	options, err = NewOptions()
 	require.NoError(t, err)
 	assert.ErrorContains(t, parse(options, []string{"--feature-gates=Nope=true"}), "unrecognized feature gate: Nope")
-}
-
-func TestAccountsHaveRules(t *testing.T) {
-	accounts, err := NewAccountOptions("kruise-system", "").Accounts()
-	require.NoError(t, err)
-	var users []string
-	for _, account := range accounts {
-		users = append(users, account.User)
-		assert.NotEmpty(t, account.Rules)
-	}
-	assert.ElementsMatch(t, []string{
-		"system:serviceaccount:kruise-system:kruise-manager", "system:serviceaccount:kruise-system:kruise-daemon",
-	}, users)
 }
 
 func parse(options *Options, args []string) error {

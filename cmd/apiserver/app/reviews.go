@@ -7,6 +7,7 @@ import (
 	"kruise.io/kruise/pkg/admission/plugin/deletionprotection"
 	"kruise.io/kruise/pkg/admission/plugin/garbagecollection"
 	"kruise.io/kruise/pkg/admission/plugin/podunavailablebudget"
+	"kruise.io/kruise/pkg/admission/plugin/workloadspread"
 	"kruise.io/kruise/pkg/admission/pod"
 	"kruise.io/kruise/pkg/admission/review"
 )
@@ -30,7 +31,8 @@ var reviews = []review.Route{
 		Name:       "podreviews",
 		Resources:  []schema.GroupResource{{Resource: "pods"}, {Resource: "pods/eviction"}, {Resource: "pods/resize"}},
 		Operations: []admission.Operation{admission.Create, admission.Update, admission.Delete},
-		Plugins:    []string{podunavailablebudget.PluginName},
+		// A disruption that a budget refuses returns no slot.
+		Plugins: []string{podunavailablebudget.PluginName, workloadspread.PluginName},
 	},
 	{
 		Name: "garbagecollectionreviews",

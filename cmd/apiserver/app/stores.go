@@ -18,6 +18,7 @@ import (
 	"kruise.io/kruise/pkg/apiserver/effects"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
+	"kruise.io/kruise/pkg/registry/apps"
 	"kruise.io/kruise/pkg/registry/policy"
 )
 
@@ -28,12 +29,14 @@ func openStores(config *apiserver.Config, kruise versioned.Interface, host kuber
 	_ *initializer.Stores, err error) {
 	budgets := policy.NewBudgets()
 	config.Backends.Budgets = budgets
+	spreads := apps.NewSpreads()
+	config.Backends.Spreads = spreads
 	ours := externalversions.NewSharedInformerFactory(kruise, 0)
 	revisions := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithNamespace(namespace),
 		informers.WithTweakListOptions(func(options *metav1.ListOptions) { options.LabelSelector = pub.SidecarSetNameKey }))
 	stored := revisions.Apps().V1().ControllerRevisions().Informer()
-	config.Effects, err = effects.New(ours.Apps().V1beta1().SidecarSets().Informer(),
-		config.Generic.SharedInformerFactory.Core().V1().Namespaces().Informer(), []string{metav1.NamespaceSystem, namespace})
+	config.Effects, err = effects.New(ours, config.Generic.SharedInformerFactory.Core().V1().Namespaces().Informer(),
+		[]string{metav1.NamespaceSystem, namespace})
 	if err != nil {
 		return nil, err
 	}
@@ -67,5 +70,5 @@ func openStores(config *apiserver.Config, kruise versioned.Interface, host kuber
 		}
 		return nil
 	}))
-	return &initializer.Stores{Informers: ours, Budgets: budgets, Check: config.Guard.Check, SidecarRevisions: stored}, nil
+	return &initializer.Stores{Informers: ours, Budgets: budgets, Spreads: spreads, Check: config.Guard.Check, SidecarRevisions: stored}, nil
 }

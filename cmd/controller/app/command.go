@@ -59,7 +59,7 @@ func (o *Options) warn(logger klog.Logger) error {
 	}
 	if gates := features.Ignored(o.Features, features.PreparingUpdateAsUpdate,
 		features.RecreatePodWhenChangeVCTInCloneSetGate, features.InPlaceWorkloadVerticalScaling,
-		features.EnableSortSidecarContainerByName); len(gates) > 0 {
+		features.EnableSortSidecarContainerByName, features.DaemonSetPruneIneligibleNodes); len(gates) > 0 {
 		logger.Info("Warning: feature gates have no effect in this release", "gates", gates)
 	}
 	if len(o.ignored) > 0 {

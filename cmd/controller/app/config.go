@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -23,8 +22,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/controller"
-	"kruise.io/kruise/pkg/controller/consistency"
-	"kruise.io/kruise/pkg/controller/sidecarset"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
 	"kruise.io/kruise/pkg/reconcile"
@@ -130,15 +127,11 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 		}
 	}
 	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx))
-	metrics, consistencyMetrics, sidecars := reconcile.NewMetrics(), consistency.NewMetrics(), sidecarset.NewMetrics()
-	if err := errors.Join(metrics.Register(legacyregistry.Register), consistencyMetrics.Register(legacyregistry.Register),
-		sidecars.Register(legacyregistry.Register)); err != nil {
+	m, err := newMetrics(legacyregistry.Register)
+	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	if c.leader, err = newLeaderMetric(legacyregistry.Register); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
-	}
-	o.sidecars = sidecars
+	c.leader, o.sidecars = m.leader, m.sidecars
 	c.caches = controller.NewCaches(kube, c.kruise, o.Namespace, resync)
 	c.deps = controller.Deps{
 		Kube: kube, Kruise: c.kruise,
@@ -146,9 +139,9 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 			return c.broadcaster.NewRecorder(scheme, corev1.EventSource{Component: component})
 		},
 		Features: o.Features, Clock: clock.RealClock{}, ExpectationTimeout: o.ExpectationTimeout,
-		Consistency: consistencyMetrics,
+		Consistency: m.consistency, Rollouts: m.rollouts, BudgetRefusals: m.refusals, AgentMetrics: m.agents,
 		Options: reconcile.Options{
-			BaseDelay: o.BaseDelay, MaxDelay: o.MaxDelay, QPS: float64(o.QueueQPS), BucketSize: o.BucketSize, Metrics: metrics,
+			BaseDelay: o.BaseDelay, MaxDelay: o.MaxDelay, QPS: float64(o.QueueQPS), BucketSize: o.BucketSize, Metrics: m.queues,
 		},
 	}
 	return nil

@@ -7,14 +7,28 @@ import (
 	"k8s.io/component-base/featuregate"
 
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/controller/advancedcronjob"
+	"kruise.io/kruise/pkg/controller/broadcastjob"
 	"kruise.io/kruise/pkg/controller/cloneset"
 	"kruise.io/kruise/pkg/controller/containerrecreaterequest"
+	"kruise.io/kruise/pkg/controller/daemonset"
+	"kruise.io/kruise/pkg/controller/ephemeraljob"
 	"kruise.io/kruise/pkg/controller/imagelistpulljob"
 	"kruise.io/kruise/pkg/controller/imagepulljob"
+	"kruise.io/kruise/pkg/controller/jobsidecarterminator"
+	"kruise.io/kruise/pkg/controller/launchorder"
 	"kruise.io/kruise/pkg/controller/nodeimage"
+	"kruise.io/kruise/pkg/controller/nodepodprobe"
+	"kruise.io/kruise/pkg/controller/persistentpodstate"
+	"kruise.io/kruise/pkg/controller/podcreation"
+	"kruise.io/kruise/pkg/controller/podprobemarker"
 	"kruise.io/kruise/pkg/controller/podreadiness"
 	"kruise.io/kruise/pkg/controller/podunavailablebudget"
+	"kruise.io/kruise/pkg/controller/resourcedistribution"
 	"kruise.io/kruise/pkg/controller/sidecarset"
+	"kruise.io/kruise/pkg/controller/statefulset"
+	"kruise.io/kruise/pkg/controller/uniteddeployment"
+	"kruise.io/kruise/pkg/controller/workloadspread"
 	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/reconcile"
 )
@@ -36,8 +50,16 @@ var controllers = []descriptor{
 	{"cloneset", "CloneSet", nil, func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
 		return cloneset.New(deps, cloneset.Options{ScalingExcludePreparingDelete: o.ScalingExcludePreparingDelete})
 	}},
-	{"crr", "ContainerRecreateRequest", allOf(features.KruiseDaemon), alone(containerrecreaterequest.New)},
+	{"statefulset", "StatefulSet", nil, alone(statefulset.New)},
+	{"crr", "ContainerRecreateRequest", allOf(features.KruiseDaemon),
+		func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+			return containerrecreaterequest.New(deps, containerrecreaterequest.Options{Namespace: o.SystemNamespace})
+		}},
 	{"podreadiness", "", nil, alone(podreadiness.New)},
+	{"podcreation", "", allOf(features.PodWebhook), func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+		return podcreation.New(deps, podcreation.Options{Namespace: o.SystemNamespace})
+	}},
+	{"container-launch-priority", "", nil, alone(launchorder.New)},
 	{"podunavailablebudget", "PodUnavailableBudget",
 		anyOf(features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate), alone(podunavailablebudget.New)},
 	{"nodeimage", "NodeImage", allOf(features.KruiseDaemon), func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
@@ -46,13 +68,32 @@ var controllers = []descriptor{
 	{"imagepulljob", "ImagePullJob", allOf(features.KruiseDaemon, features.ImagePullJobGate),
 		func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
 			return imagepulljob.New(deps, imagepulljob.Options{
-				PullSecretsNamespace: o.PullSecretsNamespace, TagTTL: time.Duration(o.NodeImageTagTTLSeconds) * time.Second,
+				PullSecretsNamespace: o.PullSecretsNamespace, Namespace: o.SystemNamespace,
+				TagTTL: time.Duration(o.NodeImageTagTTLSeconds) * time.Second,
 			})
 		}},
 	{"imagelistpulljob", "ImageListPullJob", allOf(features.KruiseDaemon, features.ImagePullJobGate), alone(imagelistpulljob.New)},
+	{"ephemeraljob", "EphemeralJob", nil, alone(ephemeraljob.New)},
 	{"sidecarset", "SidecarSet", nil, func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
 		return sidecarset.New(deps, sidecarset.Options{Namespace: o.SystemNamespace, Metrics: o.sidecars})
 	}},
+	{"daemonset", "DaemonSet", nil, func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+		return daemonset.New(deps, daemonset.Options{BindPods: !o.AssignPodsByScheduler})
+	}},
+	{"broadcastjob", "BroadcastJob", nil, func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+		return broadcastjob.New(deps, broadcastjob.Options{BindPods: !o.AssignJobPodsByScheduler})
+	}},
+	{"advancedcronjob", "AdvancedCronJob", nil, alone(advancedcronjob.New)},
+	{"uniteddeployment", "UnitedDeployment", nil, alone(uniteddeployment.New)},
+	{"sidecarterminator", "", allOf(features.KruiseDaemon, features.SidecarTerminator), alone(jobsidecarterminator.New)},
+	{"workloadspread", "WorkloadSpread", allOf(features.WorkloadSpread),
+		func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+			return workloadspread.New(deps, workloadspread.Options{Namespace: o.SystemNamespace})
+		}},
+	{"persistentpodstate", "PersistentPodState", nil, alone(persistentpodstate.New)},
+	{"podprobemarker", "PodProbeMarker", allOf(features.KruiseDaemon, features.PodProbeMarkerGate), alone(podprobemarker.New)},
+	{"nodepodprobe", "NodePodProbe", allOf(features.KruiseDaemon, features.PodProbeMarkerGate), alone(nodepodprobe.New)},
+	{"resourcedistribution", "ResourceDistribution", allOf(features.ResourceDistributionGate), alone(resourcedistribution.New)},
 }
 
 // starts reports whether the feature gates and CUSTOM_RESOURCE_ENABLE let the controller start.

@@ -14,22 +14,9 @@ var ignoredFlags = []struct{ name, value string }{
 	{"protection-log-path", "/log"},
 	{"ws-enabled-versioned-status", "deployment,replicaset"},
 	{"disable-no-deepcopy", "false"},
-	{"assign-bcj-pods-by-scheduler", "true"},
-	{"assign-pods-by-scheduler", "true"},
 	{"logtostderr", "true"},
 	{"alsologtostderr", "false"},
 	{"stderrthreshold", "2"},
-	{"statefulset-workers", "3"},
-	{"daemonset-workers", "3"},
-	{"broadcastjob-workers", "3"},
-	{"advancedcronjob-workers", "3"},
-	{"uniteddeployment-workers", "3"},
-	{"resourcedistribution-workers", "3"},
-	{"workloadspread-workers", "3"},
-	{"persistentpodstate-workers", "3"},
-	{"podprobemarker-workers", "3"},
-	{"nodepodprobe-workers", "3"},
-	{"sidecarterminator-workers", "3"},
 }
 
 func (o *Options) addIgnored(fs *pflag.FlagSet) {

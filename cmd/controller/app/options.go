@@ -36,6 +36,8 @@ type Options struct {
 	// Workers holds the number of workers, by the name of the controller.
 	Workers                       map[string]*int
 	ScalingExcludePreparingDelete bool
+	// AssignPodsByScheduler lets the scheduler bind the Pods of DaemonSets, and AssignJobPodsByScheduler those of BroadcastJobs.
+	AssignPodsByScheduler, AssignJobPodsByScheduler bool
 
 	// SystemNamespace is the namespace of the programs, which has the revisions of SidecarSets.
 	SystemNamespace string
@@ -80,7 +82,8 @@ func NewOptions(getenv func(string) string) (*Options, error) {
 			LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
 		},
 		BaseDelay: 5 * time.Millisecond, MaxDelay: 1000 * time.Second, QueueQPS: 10, BucketSize: 100,
-		ExpectationTimeout:     5 * time.Minute,
+		ExpectationTimeout:    5 * time.Minute,
+		AssignPodsByScheduler: true, AssignJobPodsByScheduler: true,
 		SystemNamespace:        namespace,
 		PullSecretsNamespace:   cmp.Or(getenv(pub.DaemonConfigNamespaceEnv), pub.DaemonConfigNamespace),
 		NodeImageCreationDelay: 30 * time.Second, NodeImageTagTTLSeconds: 300,
@@ -133,6 +136,10 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"How long a controller waits for its cache to show a write before it reads from the server.")
 	fs.BoolVar(&o.ScalingExcludePreparingDelete, "cloneset-scaling-exclude-preparing-delete", o.ScalingExcludePreparingDelete,
 		"Do not count Pods that wait for a preDelete hook as replicas of a CloneSet.")
+	fs.BoolVar(&o.AssignPodsByScheduler, "assign-pods-by-scheduler", o.AssignPodsByScheduler,
+		"Let the scheduler bind the Pods of DaemonSets to their nodes. Otherwise the controller sets spec.nodeName.")
+	fs.BoolVar(&o.AssignJobPodsByScheduler, "assign-bcj-pods-by-scheduler", o.AssignJobPodsByScheduler,
+		"Let the scheduler bind the Pods of BroadcastJobs to their nodes. Otherwise the controller sets spec.nodeName.")
 	fs.DurationVar(&o.NodeImageCreationDelay, "nodeimage-creation-delay", o.NodeImageCreationDelay,
 		"How long a node must be ready before the controller creates its NodeImage.")
 	fs.IntVar(&o.NodeImageTagTTLSeconds, "default-ttlseconds-for-always-nodeimage", o.NodeImageTagTTLSeconds,

@@ -64,7 +64,8 @@ func TestEveryFlagOfExistingManifestsIsAccepted(t *testing.T) {
 	assert.Contains(t, o.ignored, "--allow-privileged")
 	assert.NotContains(t, o.ignored, "--cloneset-workers")
 	assert.NotContains(t, o.ignored, "--sidecarset-workers")
-	assert.Len(t, o.ignored, 20)
+	assert.NotContains(t, o.ignored, "--sidecarterminator-workers")
+	assert.Equal(t, 3, *o.Workers["sidecarterminator"])
 }
 
 // Case configuration 2.
@@ -113,16 +114,35 @@ func TestPullControllersNeedTheNodeAgent(t *testing.T) {
 	}
 }
 
+// Case jobsidecarterminator 9.
+func TestSidecarsOfJobsNeedTheGateAndTheAgent(t *testing.T) {
+	for gates, want := range map[string]bool{
+		"": false, "SidecarTerminator=true": true, "SidecarTerminator=true,KruiseDaemon=false": false,
+	} {
+		var made []string
+		for _, c := range newConfig(t, gates).controllers {
+			made = append(made, c.Name())
+		}
+		assert.Equal(t, want, slices.Contains(made, "sidecarterminator-controller"), gates)
+	}
+}
+
 // Case install 15.
 func TestOnlyNamedKindsHaveAController(t *testing.T) {
 	all := []string{
-		"cloneset-controller", "containerrecreaterequest-controller", "podreadiness-controller", "podunavailablebudget-controller",
-		"nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller", "sidecarset-controller",
+		"cloneset-controller", "statefulset-controller", "containerrecreaterequest-controller", "podreadiness-controller",
+		"podcreation-controller", "container-launch-priority-controller", "podunavailablebudget-controller", "nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller",
+		"ephemeraljob-controller", "sidecarset-controller", "daemonset-controller", "broadcastjob-controller", "advancedcronjob-controller",
+		"uniteddeployment-controller",
+		"workloadspread-controller", "persistentpodstate-controller", "podprobemarker-controller", "nodepodprobe-controller", "resourcedistribution-controller",
 	}
 	for value, want := range map[string][]string{
-		"":                                    all,
-		"CloneSet":                            {"cloneset-controller", "podreadiness-controller"},
-		"StatefulSet, ImagePullJob,NodeImage": {"podreadiness-controller", "nodeimage-controller", "imagepulljob-controller"},
+		"":         all,
+		"CloneSet": {"cloneset-controller", "podreadiness-controller", "podcreation-controller", "container-launch-priority-controller"},
+		"StatefulSet, ImagePullJob,NodeImage": {
+			"statefulset-controller", "podreadiness-controller", "podcreation-controller", "container-launch-priority-controller",
+			"nodeimage-controller", "imagepulljob-controller",
+		},
 	} {
 		t.Run(value, func(t *testing.T) {
 			var made []string
@@ -176,12 +196,12 @@ func TestRateLimitsOfClients(t *testing.T) {
 }
 
 func TestOneWarningNamesIgnoredFlags(t *testing.T) {
-	o, err := parse(t, nil, "--allow-privileged", "--sidecarterminator-workers=5", "--feature-gates=PodWebhook=false,StatefulSetStartOrdinal=true")
+	o, err := parse(t, nil, "--allow-privileged", "--ws-enabled-versioned-status=job", "--feature-gates=PodWebhook=false,StatefulSetStartOrdinal=true")
 	require.NoError(t, err)
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
 	require.NoError(t, o.warn(logger))
 	log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
-	assert.Equal(t, 1, strings.Count(log, `flags=["--allow-privileged","--sidecarterminator-workers"]`), log)
+	assert.Equal(t, 1, strings.Count(log, `flags=["--allow-privileged","--ws-enabled-versioned-status"]`), log)
 	assert.Contains(t, log, `gate="WorkloadSpread" value=false by="PodWebhook" byValue=false`)
 	assert.Contains(t, log, `gates=["StatefulSetStartOrdinal"]`)
 }

@@ -16,8 +16,10 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/testutil"
 
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/reconcile"
@@ -29,6 +31,10 @@ type election struct {
 	finish, working chan struct{}
 	result          chan error
 	stop            context.CancelCauseFunc
+	// retry is the longest time between two attempts to get the Lease.
+	retry time.Duration
+	// leads returns the value of the metric.
+	leads func() float64
 	// lost makes renewals of the Lease fail.
 	lost *atomic.Bool
 }
@@ -60,8 +66,16 @@ func replica(t *testing.T, identity string, kube *fake.Clientset) *election {
 	require.NoError(t, busy.Watch(factory.Core().V1().Pods().Informer(), controller.Self))
 	options, err := NewOptions(func(string) string { return "" })
 	require.NoError(t, err)
-	leader, err := newLeaderMetric(func(metrics.Registerable) error { return nil })
+	e.retry = time.Duration(float64(options.Election.RetryPeriod) * (1 + leaderelection.JitterFactor))
+	require.Less(t, e.retry, options.Election.LeaseDuration/2)
+	registry := metrics.NewKubeRegistry()
+	leader, err := newLeaderMetric(registry.Register)
 	require.NoError(t, err)
+	e.leads = func() float64 {
+		value, err := testutil.GetGaugeMetricValue(leader.gauge)
+		require.NoError(t, err)
+		return value
+	}
 	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, "ns", "lease", e.kube.CoreV1(), e.kube.CoordinationV1(),
 		resourcelock.ResourceLockConfig{Identity: identity})
 	require.NoError(t, err)
@@ -98,6 +112,7 @@ func TestLeaseIsReleasedAfterTheLastWrite(t *testing.T) {
 }
 
 // Case configuration 8.
+// Case metrics 1.
 func TestOneOfTwoReplicasLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := lead(t)
@@ -109,13 +124,15 @@ func TestOneOfTwoReplicasLeads(t *testing.T) {
 			t.Error("the second replica works beside the leader")
 		default:
 		}
+		assert.Equal(t, []float64{1, 0}, []float64{first.leads(), second.leads()})
 		close(first.finish)
 		stopped := time.Now()
 		first.stop(nil)
 		require.NoError(t, <-first.result)
 		<-second.working
-		assert.Less(t, time.Since(stopped), 3*time.Second, "the successor must not wait for the Lease to expire")
+		assert.LessOrEqual(t, time.Since(stopped), second.retry, "the successor must not wait for the Lease to expire")
 		assert.Equal(t, "other", second.holder(t))
+		assert.Equal(t, []float64{0, 1}, []float64{first.leads(), second.leads()})
 		close(second.finish)
 		second.stop(nil)
 		require.NoError(t, <-second.result)

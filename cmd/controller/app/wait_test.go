@@ -68,11 +68,15 @@ func TestCloneSetWaitsForItsCaches(t *testing.T) {
 	}, kindsOf(c))
 }
 
+// Case workloadspread 18.
 func TestControllerOfADisabledGateIsNotCreated(t *testing.T) {
 	for gates, missing := range map[string][]string{
 		"KruiseDaemon=false": {
 			"containerrecreaterequest-controller", "nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller",
+			"podprobemarker-controller", "nodepodprobe-controller",
 		},
+		"WorkloadSpread=false":     {"workloadspread-controller"},
+		"PodProbeMarkerGate=false": {"podprobemarker-controller", "nodepodprobe-controller"},
 		"PodUnavailableBudgetDeleteGate=false,PodUnavailableBudgetUpdateGate=false": {"podunavailablebudget-controller"},
 		"PodUnavailableBudgetDeleteGate=false,PodUnavailableBudgetUpdateGate=true":  nil,
 	} {
@@ -123,9 +127,9 @@ func (c *changingAPIs) ServerResourcesForGroupVersion(version string) (*metav1.A
 // An older API server lacks a kind. The controllers that do not need it start immediately. The others start when the kind is served.
 func TestMissingAPIDelaysOnlyItsControllers(t *testing.T) {
 	for missing, waiting := range map[string][]string{
-		"ImageListPullJob": {"imagelistpulljob-controller"},
-		"Deployment":       {"podunavailablebudget-controller"},
-		"policy.kruise.io": {"podunavailablebudget-controller", "cloneset-controller"},
+		"ImageListPullJob": {"imagelistpulljob-controller", "advancedcronjob-controller"},
+		"Deployment":       {"podunavailablebudget-controller", "uniteddeployment-controller", "workloadspread-controller"},
+		"policy.kruise.io": {"podunavailablebudget-controller", "cloneset-controller", "statefulset-controller", "daemonset-controller"},
 		"none":             nil,
 	} {
 		t.Run(missing, func(t *testing.T) {

@@ -83,7 +83,7 @@ func TestFlagsOfOtherManifests(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	options, err := NewOptions()
 	require.NoError(t, err)
-	assert.Equal(t, ":10221", options.Addr)
+	assert.Equal(t, "127.0.0.1:10221", options.Addr, "metrics need no authentication")
 	assert.Equal(t, "/hostvarrun", options.RunDir)
 	assert.False(t, options.EnablePprof)
 }

@@ -60,7 +60,7 @@ func NewOptions() (*Options, error) {
 	}
 	return &Options{
 		NodeName:  os.Getenv(nodeNameEnv),
-		Addr:      ":10221",
+		Addr:      "127.0.0.1:10221",
 		PprofAddr: "localhost:10222",
 		RunDir:    "/hostvarrun",
 		Gates:     gates,
@@ -91,7 +91,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.MaxPulls, "max-workers-for-pull-image", o.MaxPulls,
 		"Maximum number of concurrent image pulls. 0 or less means no limit.")
 	flags.IntVar(&o.CRRWorkers, "crr-workers", o.CRRWorkers,
-		"Maximum number of Pods whose ContainerRecreateRequests are processed concurrently. Each one can wait for a container to stop.")
+		"Maximum number of Pods whose ContainerRecreateRequests are processed concurrently. Containers that stop slowly need no worker.")
 	o.Gates.AddFlag(flags)
 	logsapi.AddFlags(o.Logs, flags)
 }

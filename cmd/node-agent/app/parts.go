@@ -19,6 +19,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 	"kruise.io/kruise/pkg/nodeagent/cri"
 	"kruise.io/kruise/pkg/nodeagent/imagepuller"
+	"kruise.io/kruise/pkg/nodeagent/podprober"
 	"kruise.io/kruise/pkg/nodeagent/server"
 	"kruise.io/kruise/pkg/nodeagent/status"
 )
@@ -28,6 +29,7 @@ const (
 	podInformer       = "podInformerSynced"
 	nodeImageInformer = "nodeImageInformerSynced"
 	requestInformer   = "crrInformerSynced"
+	probeInformer     = "nodePodProbeInformerSynced"
 )
 
 // part is one independent function of the agent. A part with an informer also has a health and readiness check.
@@ -50,7 +52,7 @@ func synced(parts []part, check string) error {
 // informerChecks returns checks of the informers. The parts may be set later.
 func informerChecks(parts *[]part) []server.Check {
 	var checks []server.Check
-	for _, name := range []string{podInformer, nodeImageInformer, requestInformer} {
+	for _, name := range []string{podInformer, nodeImageInformer, requestInformer, probeInformer} {
 		checks = append(checks, server.Check{Name: name, Run: func(context.Context) error { return synced(*parts, name) }})
 	}
 	return checks
@@ -85,6 +87,13 @@ func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events
 			return nil, err
 		}
 		parts = append(parts, part{nodeImageInformer, puller.Synced, puller.Run}, part{requestInformer, restarts.Synced, restarts.Run})
+	}
+	if config.Gates.Enabled(features.PodProbeMarkerGate) {
+		prober, err := newPodProber(config, runtimes, recorder("podprobe"))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part{probeInformer, prober.Synced, prober.Run})
 	}
 	return parts, nil
 }
@@ -136,6 +145,17 @@ func newContainerRestart(config *Config, runtimes cri.Runtimes, recorder record.
 			}
 			return nil
 		},
+	})
+}
+
+// newPodProber creates the controller that runs the probes of PodProbeMarkers.
+func newPodProber(config *Config, runtimes cri.Runtimes, recorder record.EventRecorder) (*podprober.Controller, error) {
+	var containers []podprober.Runtime
+	for _, runtime := range runtimes {
+		containers = append(containers, runtime.Containers)
+	}
+	return podprober.New(podprober.Config{
+		Node: config.NodeName, Client: config.Client, Runtimes: containers, Recorder: recorder, Clock: clock.RealClock{},
 	})
 }
 

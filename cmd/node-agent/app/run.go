@@ -9,12 +9,17 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	_ "k8s.io/component-base/metrics/prometheus/restclient" // Registers rest_client_*.
+	_ "k8s.io/component-base/metrics/prometheus/workqueue"  // Registers workqueue_*.
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/nodeagent/cluster"
+	"kruise.io/kruise/pkg/nodeagent/containerrestart"
 	"kruise.io/kruise/pkg/nodeagent/cri"
+	"kruise.io/kruise/pkg/nodeagent/imagepuller"
+	"kruise.io/kruise/pkg/nodeagent/podprober"
 	"kruise.io/kruise/pkg/nodeagent/server"
 )
 
@@ -30,7 +35,7 @@ func Run(ctx context.Context, config *Config) (err error) {
 	logger := klog.FromContext(ctx).WithValues("node", config.NodeName)
 	ctx = klog.NewContext(ctx, logger)
 	logger.Info("Starting the node agent", "version", version.Get().GitVersion)
-	cri.RegisterMetrics()
+	registerMetrics()
 
 	var check *cri.Check
 	var parts []part
@@ -61,6 +66,14 @@ func Run(ctx context.Context, config *Config) (err error) {
 		return errors.Join(err, closeAll(servers))
 	}
 	return serve(ctx, servers, parts)
+}
+
+// registerMetrics registers the metrics of all parts, also of those that a feature gate turns off.
+func registerMetrics() {
+	cri.RegisterMetrics()
+	podprober.RegisterMetrics()
+	imagepuller.RegisterMetrics()
+	containerrestart.RegisterMetrics()
 }
 
 func findRuntimes(ctx context.Context, config *Config) (cri.Runtimes, error) {

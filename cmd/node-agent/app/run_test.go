@@ -61,6 +61,7 @@ func get(t *testing.T, addr, path string) string {
 	return fmt.Sprint(response.StatusCode, " ", string(body))
 }
 
+// Case metrics 5.
 func TestRun(t *testing.T) {
 	config, client := setup(t)
 	config.EnablePprof = true
@@ -72,6 +73,11 @@ func TestRun(t *testing.T) {
 	assert.Eventually(t, func() bool { return get(t, config.Addr, "/readyz") == "200 ok" }, 10*time.Second, 10*time.Millisecond)
 	assert.Equal(t, "200 ok", get(t, config.Addr, "/healthz"))
 	assert.Contains(t, get(t, config.Addr, "/metrics"), `kruise_node_agent_cri_up{runtime="containerd"} 1`)
+	for _, queue := range []string{
+		"crr", "imagepuller", "sync_node_pod_probe", "update_node_pod_probe_status", "runtime_container_meta", "runtime_container_meta_restarter",
+	} {
+		assert.Contains(t, get(t, config.Addr, "/metrics"), `workqueue_depth{name="`+queue+`"} `)
+	}
 	assert.Contains(t, get(t, config.PprofAddr, "/debug/pprof/"), "200 ")
 	assert.EventuallyWithT(t, func(c *assert.CollectT) {
 		events, err := client.CoreV1().Events("default").List(ctx, metav1.ListOptions{})

@@ -4,11 +4,18 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
 
 	"kruise.io/kruise/hack/localcluster/reaper"
+)
+
+const (
+	// ownedVariable is the variable OwnedVariable of package localcluster, and ownerDescriptor the file that it is about.
+	ownedVariable   = "KRUISE_LOCAL_OWNED"
+	ownerDescriptor = 3
 )
 
 func main() {
@@ -18,6 +25,9 @@ func main() {
 	}
 	switch os.Args[1] {
 	case "hold":
+		if os.Getenv(ownedVariable) != "" {
+			go endWith(os.NewFile(ownerDescriptor, "owner"))
+		}
 		reaper.Run()
 	case "spawn":
 		if err := spawn(os.Args[2], os.Args[3:]); err != nil {
@@ -26,6 +36,12 @@ func main() {
 	default:
 		fail("mode %q: use hold or spawn", os.Args[1])
 	}
+}
+
+// endWith ends this process, and so all processes of its namespace, when the owner has closed its end of a pipe.
+func endWith(owner io.Reader) {
+	_, _ = io.Copy(io.Discard, owner)
+	os.Exit(0)
 }
 
 func fail(format string, args ...any) {

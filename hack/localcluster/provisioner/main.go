@@ -39,6 +39,9 @@ func run(ctx context.Context, kubeconfig, name, dir string) error {
 	if err != nil {
 		return fmt.Errorf("create client: %w", err)
 	}
+	if err := (&expander{client: client, name: name}).run(ctx); err != nil {
+		return err
+	}
 	controller.NewProvisionController(ctx, client, name, provisioner{dir: dir}, controller.LeaderElection(false)).Run(ctx)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/client-go/tools/cache"
 
+	appsv1beta1 "kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 )
@@ -26,6 +27,16 @@ type WantsBudgets interface {
 	SetBudgets(budgets Budgets)
 }
 
+// Spreads updates the status of WorkloadSpreads in the store, as Budgets does for its kind.
+type Spreads interface {
+	UpdateStatus(ctx context.Context, namespace, name string, update func(*appsv1beta1.WorkloadSpread) error) error
+}
+
+// WantsSpreads is implemented by a plugin that reserves or returns slots of WorkloadSpreads.
+type WantsSpreads interface {
+	SetSpreads(spreads Spreads)
+}
+
 // WantsSidecarRevisions is implemented by a plugin that reads the stored revisions of SidecarSets.
 type WantsSidecarRevisions interface {
 	SetSidecarRevisions(informer cache.SharedIndexInformer)
@@ -40,6 +51,7 @@ type WantsStoreCheck interface {
 type Stores struct {
 	Informers externalversions.SharedInformerFactory
 	Budgets   Budgets
+	Spreads   Spreads
 	// SidecarRevisions has the ControllerRevisions of the system namespace.
 	SidecarRevisions cache.SharedIndexInformer
 	// Check returns nil if the store is open, else the reason why it is closed.
@@ -55,6 +67,9 @@ func (s *Stores) Initialize(plugin admission.Interface) {
 	}
 	if wants, ok := plugin.(WantsBudgets); ok {
 		wants.SetBudgets(s.Budgets)
+	}
+	if wants, ok := plugin.(WantsSpreads); ok {
+		wants.SetSpreads(s.Spreads)
 	}
 	if wants, ok := plugin.(WantsSidecarRevisions); ok {
 		wants.SetSidecarRevisions(s.SidecarRevisions)

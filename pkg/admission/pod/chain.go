@@ -37,8 +37,12 @@ type mutator struct {
 func (p *Plugin) chain() []mutator {
 	return []mutator{
 		{name: "readiness gate", mutate: readinessGate{features: p.Gate}.mutate},
+		{name: "spread", mutate: p.spreads.mutate},
 		{name: "sidecars", mutate: p.sidecars.mutate},
+		{name: "launch order", mutate: launchOrder},
+		{name: "topology", mutate: p.topology.mutate},
 		{name: "budget", mutate: p.budget.mutate, optional: true},
+		{name: "serverless probes", mutate: p.probes.mutate},
 	}
 }
 

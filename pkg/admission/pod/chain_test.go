@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
 	genericinitializer "k8s.io/apiserver/pkg/admission/initializer"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
@@ -41,13 +42,14 @@ type world struct {
 	clock     *clocktesting.FakePassiveClock
 	host      *fake.Clientset
 	informers informers.SharedInformerFactory
+	stored    *storedSpreads
 }
 
 // newWorld creates a chain with objects of the host cluster and Kruise objects. Tests add budgets to the cache themselves.
 func newWorld(t *testing.T, gates string, host []runtime.Object, kruise ...runtime.Object) *world {
 	t.Helper()
 	clock := clocktesting.NewFakePassiveClock(worldTime)
-	w := &world{Plugin: New(clock), t: t, clock: clock, host: fake.NewClientset(host...)}
+	w := &world{Plugin: New(clock), t: t, clock: clock, host: fake.NewClientset(host...), stored: newStoredSpreads()}
 	require.Error(t, w.ValidateInitialization())
 	gate, err := features.New("")
 	require.NoError(t, err)
@@ -56,17 +58,17 @@ func newWorld(t *testing.T, gates string, host []runtime.Object, kruise ...runti
 	w.informers = informers.NewSharedInformerFactory(w.host, 0)
 	kruiseInformers := externalversions.NewSharedInformerFactory(client, 0)
 	for _, i := range []admission.PluginInitializer{
-		genericinitializer.New(w.host, nil, w.informers, nil, nil, nil, nil, meta.NewDefaultRESTMapper(nil)),
+		genericinitializer.New(w.host, dynamicfake.NewSimpleDynamicClient(runtime.NewScheme()), w.informers, nil, nil, nil, nil, meta.NewDefaultRESTMapper(nil)),
 		&initializer.Initializer{
 			Kruise: client, Features: gate, Namespace: "kruise-system", Metadata: metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme()),
 		},
-		&initializer.Stores{Informers: kruiseInformers, SidecarRevisions: w.informers.Apps().V1().ControllerRevisions().Informer()},
+		&initializer.Stores{Informers: kruiseInformers, Spreads: w.stored.replica(), SidecarRevisions: w.informers.Apps().V1().ControllerRevisions().Informer()},
 	} {
 		i.Initialize(w.Plugin)
 	}
 	require.NoError(t, w.ValidateInitialization())
 	w.synced = func() bool { return true }
-	w.sidecars.revisions.synced = w.synced
+	w.sidecars.revisions.synced, w.probes.synced = w.synced, w.synced
 	return w
 }
 
@@ -149,7 +151,7 @@ func ownedBy(apiVersion, kind, name, uid string) func(*corev1.Pod) {
 	}
 }
 
-// TestOrderOfMutators checks the specified order: 1 readiness gate, 3 sidecars, 5 budget.
+// TestOrderOfMutators checks the specified order: 1 readiness gate, 2 spread, 3 sidecars, 4 launch order, 6 topology, 5 budget, 8 serverless probes.
 // Case pod-admission 7.
 func TestOrderOfMutators(t *testing.T) {
 	w := newWorld(t, "", nil)
@@ -157,7 +159,7 @@ func TestOrderOfMutators(t *testing.T) {
 	for _, m := range w.mutators {
 		names = append(names, m.name)
 	}
-	assert.Equal(t, []string{"readiness gate", "sidecars", "budget"}, names)
+	assert.Equal(t, []string{"readiness gate", "spread", "sidecars", "launch order", "topology", "budget", "serverless probes"}, names)
 }
 
 func add(key string, err error, optional bool) mutator {

@@ -75,6 +75,20 @@ func (e *edit) replace(in list, index int, container *corev1.Container) {
 	e.do("replace", string(in)+"/"+strconv.Itoa(index), container)
 }
 
+// addEnv appends a variable to the container with the index.
+func (e *edit) addEnv(index int, env corev1.EnvVar) {
+	container, path := &e.pod.Spec.Containers[index], string(containers)+"/"+strconv.Itoa(index)+"/env"
+	e.start(path, len(container.Env))
+	container.Env = append(slices.Clone(container.Env), env)
+	e.do("add", path+"/-", env)
+}
+
+// name sets the name of a Pod that has none yet.
+func (e *edit) name(name string) {
+	e.pod.Name = name
+	e.do("add", "/metadata/name", name)
+}
+
 // addVolume appends a volume.
 func (e *edit) addVolume(volume *corev1.Volume) {
 	e.start("/spec/volumes", len(e.pod.Spec.Volumes))
@@ -89,6 +103,36 @@ func (e *edit) setPullSecrets(secrets []corev1.LocalObjectReference) {
 	}
 	e.pod.Spec.ImagePullSecrets = secrets
 	e.do("add", "/spec/imagePullSecrets", secrets)
+}
+
+// selectNode adds a label that the node of the Pod must have.
+func (e *edit) selectNode(key, value string) {
+	if existing, found := e.pod.Spec.NodeSelector[key]; found && existing == value {
+		return
+	}
+	if len(e.pod.Spec.NodeSelector) == 0 {
+		e.pod.Spec.NodeSelector = map[string]string{}
+		e.do("add", "/spec/nodeSelector", map[string]string{})
+	}
+	e.pod.Spec.NodeSelector[key] = value
+	e.do("add", "/spec/nodeSelector/"+pointer(key), value)
+}
+
+// preferNode appends a preference of nodes.
+func (e *edit) preferNode(term *corev1.PreferredSchedulingTerm) {
+	const path = "/spec/affinity/nodeAffinity/preferredDuringSchedulingIgnoredDuringExecution"
+	if e.pod.Spec.Affinity == nil {
+		e.pod.Spec.Affinity = &corev1.Affinity{}
+		e.do("add", "/spec/affinity", map[string]any{})
+	}
+	if e.pod.Spec.Affinity.NodeAffinity == nil {
+		e.pod.Spec.Affinity.NodeAffinity = &corev1.NodeAffinity{}
+		e.do("add", "/spec/affinity/nodeAffinity", map[string]any{})
+	}
+	preferred := &e.pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+	e.start(path, len(*preferred))
+	*preferred = append(*preferred, *term)
+	e.do("add", path+"/-", term)
 }
 
 // addGate appends a readiness gate.

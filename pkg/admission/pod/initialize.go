@@ -7,6 +7,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	genericinitializer "k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -18,7 +19,10 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/podprobe"
+	"kruise.io/kruise/pkg/workload/podtopology"
 	"kruise.io/kruise/pkg/workload/sidecar"
+	"kruise.io/kruise/pkg/workload/spread"
 )
 
 // Plugin runs the chain as an admission plugin.
@@ -28,6 +32,9 @@ type Plugin struct {
 	initializer.OwnNamespace
 	budget   *budget
 	sidecars *sidecars
+	topology *topology
+	probes   *probes
+	spreads  *spreads
 	synced   func() bool
 	mutators []mutator
 }
@@ -38,6 +45,7 @@ var (
 	_ genericinitializer.WantsExternalKubeInformerFactory = &Plugin{}
 	_ genericinitializer.WantsExternalKubeClientSet       = &Plugin{}
 	_ genericinitializer.WantsRESTMapper                  = &Plugin{}
+	_ genericinitializer.WantsDynamicClient               = &Plugin{}
 	_ initializer.WantsKruiseClientSet                    = &Plugin{}
 	_ initializer.WantsKruiseFeatures                     = &Plugin{}
 	_ initializer.WantsKruiseInformers                    = &Plugin{}
@@ -45,16 +53,20 @@ var (
 	_ initializer.WantsReviewClients                      = &Plugin{}
 	_ initializer.WantsOwnNamespace                       = &Plugin{}
 	_ initializer.WantsSidecarRevisions                   = &Plugin{}
+	_ initializer.WantsSpreads                            = &Plugin{}
 )
 
 // New returns a plugin. Initializers set its dependencies.
 func New(clock clock.PassiveClock) *Plugin {
-	return &Plugin{Handler: admission.NewHandler(admission.Create), budget: newBudget(clock), sidecars: newSidecars(clock)}
+	return &Plugin{
+		Handler: admission.NewHandler(admission.Create), budget: newBudget(clock), sidecars: newSidecars(clock), topology: &topology{},
+		probes: &probes{}, spreads: newSpreads(clock),
+	}
 }
 
 // SetExternalKubeClientSet sets the client of the host cluster.
 func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) {
-	p.budget.owners.Host, p.sidecars.host = client, client
+	p.budget.owners.Host, p.sidecars.host, p.spreads.owners.Host, p.spreads.custom.Kube = client, client, client, client
 }
 
 // SetExternalKubeInformerFactory sets the cache of namespaces.
@@ -77,17 +89,27 @@ func (p *Plugin) also(synced func() bool) {
 }
 
 // SetRESTMapper sets the mapper for kinds of the host cluster.
-func (p *Plugin) SetRESTMapper(mapper meta.RESTMapper) { p.budget.owners.Mapper = mapper }
+func (p *Plugin) SetRESTMapper(mapper meta.RESTMapper) {
+	p.budget.owners.Mapper, p.spreads.owners.Mapper, p.spreads.custom.Mapper = mapper, mapper, mapper
+}
 
 // SetKruiseClientSet sets the client of this API server.
-func (p *Plugin) SetKruiseClientSet(client versioned.Interface) { p.budget.owners.Kruise = client }
+func (p *Plugin) SetKruiseClientSet(client versioned.Interface) {
+	p.budget.owners.Kruise, p.spreads.owners.Kruise = client, client
+}
 
 // SetMetadataClient sets the client that reads objects of any kind.
-func (p *Plugin) SetMetadataClient(client metadata.Interface) { p.budget.owners.Metadata = client }
+func (p *Plugin) SetMetadataClient(client metadata.Interface) {
+	p.budget.owners.Metadata, p.spreads.owners.Metadata = client, client
+}
+
+// SetDynamicClient sets the client that reads workloads of custom kinds.
+func (p *Plugin) SetDynamicClient(client dynamic.Interface) { p.spreads.custom.Dynamic = client }
 
 // SetReviewClients sets the clients that read owners of Pods, in place of the shared ones.
 func (p *Plugin) SetReviewClients(host kubernetes.Interface, metadata metadata.Interface) {
 	p.budget.owners.Host, p.budget.owners.Metadata, p.sidecars.host = host, metadata, host
+	p.spreads.owners.Host, p.spreads.owners.Metadata, p.spreads.custom.Kube = host, metadata, host
 }
 
 // SetKruiseInformers sets the caches that mutators read.
@@ -100,16 +122,32 @@ func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFacto
 	utilruntime.Must(sets.AddIndexers(sidecar.Indexers()))
 	p.sidecars.sets = sets.GetIndexer()
 	p.also(sets.HasSynced)
+	states := factory.Apps().V1beta1().PersistentPodStates().Informer()
+	utilruntime.Must(states.AddIndexers(podtopology.Indexers()))
+	p.topology.states = states.GetIndexer()
+	p.also(states.HasSynced)
+	known := factory.Apps().V1beta1().WorkloadSpreads().Informer()
+	utilruntime.Must(known.AddIndexers(spread.Indexers()))
+	p.spreads.known = known.GetIndexer()
+	p.also(known.HasSynced)
+	markers := factory.Apps().V1alpha1().PodProbeMarkers().Informer()
+	utilruntime.Must(markers.AddIndexers(podprobe.SelectorIndexers()))
+	p.probes.markers, p.probes.synced = markers.GetIndexer(), markers.HasSynced
 }
+
+// SetSpreads sets the store of WorkloadSpreads.
+func (p *Plugin) SetSpreads(store initializer.Spreads) { p.spreads.store = store }
 
 // ValidateInitialization returns an error if a dependency is missing, and builds the chain. It is called once, after all initializers.
 func (p *Plugin) ValidateInitialization() error {
-	if p.Gate == nil || p.Namespace == "" || p.budget.known == nil || p.sidecars.namespaces == nil || p.sidecars.revisions.known == nil ||
-		!p.budget.owners.Complete() {
+	if p.Gate == nil || p.Namespace == "" || p.budget.known == nil || p.sidecars.namespaces == nil || p.topology.states == nil ||
+		p.probes.markers == nil || p.spreads.known == nil || p.spreads.store == nil || p.spreads.custom.Dynamic == nil ||
+		p.sidecars.revisions.known == nil || !p.budget.owners.Complete() {
 		return errors.New(PluginName + " needs clients for the host cluster and the Kruise API, caches of both, the feature gates, and the " +
 			"system namespace")
 	}
 	p.budget.features, p.sidecars.features, p.sidecars.revisions.namespace = p.Gate, p.Gate, p.Namespace
+	p.probes.features, p.spreads.features, p.spreads.custom.Namespace = p.Gate, p.Gate, p.Namespace
 	p.mutators = p.chain()
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 
 // Storage returns the REST storage of the routes, by resource name.
 func Storage(routes []Route, plugins Plugins) map[string]rest.Storage {
+	registerMetrics()
 	storage := map[string]rest.Storage{}
 	for _, route := range routes {
 		served := &reviewREST{route: route}
@@ -79,7 +80,9 @@ func (*reviewREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind
 // Create answers a review. If it returns an error, kube-apiserver treats the webhook call as failed.
 func (r *reviewREST) Create(
 	ctx context.Context, object runtime.Object, _ rest.ValidateObjectFunc, _ *metav1.CreateOptions,
-) (runtime.Object, error) {
+) (_ runtime.Object, err error) {
+	done := r.measure()
+	defer func() { done(err) }()
 	review, ok := object.(*admissionv1.AdmissionReview)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%T is not an AdmissionReview", object))

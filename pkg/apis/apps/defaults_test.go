@@ -26,6 +26,7 @@ type defaults struct {
 	status, wantStatus string
 }
 
+// Case broadcastjob 20.
 // Case daemonset 3.
 // Case image-predownload 8.
 func TestDefaults(t *testing.T) {

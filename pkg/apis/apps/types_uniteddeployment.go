@@ -160,17 +160,10 @@ type UnitedDeploymentStatus struct {
 	ReservedPods         int32
 	CollisionCount       *int32
 	CurrentRevision      string
-	SubsetReplicas       map[string]int32
+	UpdatedRevision      string
 	SubsetStatuses       []UnitedDeploymentSubsetStatus
 	Conditions           []UnitedDeploymentCondition
-	UpdateStatus         *UpdateStatus
 	LabelSelector        string
-}
-
-// UpdateStatus is the progress of an update.
-type UpdateStatus struct {
-	UpdatedRevision   string
-	CurrentPartitions map[string]int32
 }
 
 // UnitedDeploymentCondition is one observation about a UnitedDeployment.

@@ -15,12 +15,17 @@ const (
 	ImagePullJobSourceKey = "imagepulljobs.kruise.io/source-key"
 	// ImagePullJobReferencesKey annotates a copy of a pull secret with the jobs that use it.
 	ImagePullJobReferencesKey = "imagepulljobs.kruise.io/references"
-	// ImagePullJobModeKey annotates a copy of a pull secret with a ReferenceMode.
+	// ImagePullJobModeKey annotates a copy of a pull secret. Its value is ImagePullJobModeNew.
 	ImagePullJobModeKey = "imagepulljobs.kruise.io/mode"
+	// ImagePullJobModeNew is the only value of ImagePullJobModeKey.
+	ImagePullJobModeNew = "new"
 	// BroadcastJobNameKey labels a Pod with the name of its BroadcastJob.
 	BroadcastJobNameKey = "broadcastjob-name"
 	// BroadcastJobControllerUIDKey labels a Pod with the UID of its BroadcastJob.
 	BroadcastJobControllerUIDKey = "broadcastjob-controller-uid"
+	// BroadcastJobSeenFailuresKey is the number of failed Pods for which a BroadcastJob paused
+	// last. The job does not pause for them again.
+	BroadcastJobSeenFailuresKey = "apps.kruise.io/broadcastjob-seen-failures"
 	// ScheduledAtKey annotates a job with the time at which its run was due, RFC 3339.
 	ScheduledAtKey = "apps.kruise.io/scheduled-at"
 )

@@ -17,12 +17,17 @@ const (
 	PreferredPersistentTopologyKey = "kruise.io/preferred-persistent-topology"
 	// PersistentPodAnnotationsKey lists the annotations to record, separated by commas.
 	PersistentPodAnnotationsKey = "kruise.io/persistent-pod-annotations"
+	// PersistentPodStateSourceKey, on a generated PersistentPodState, holds the annotations of
+	// the workload from which its spec was last written.
+	PersistentPodStateSourceKey = "kruise.io/persistent-pod-state-source"
 	// InjectedPersistentPodStateKey names the PersistentPodState that was applied to a Pod.
 	InjectedPersistentPodStateKey = "kruise.io/injected-persistent-pod-state"
 )
 
-// Annotations of the copies of a ResourceDistribution.
+// Annotations and a label of the copies of a ResourceDistribution.
 const (
+	// DistributedCopyKey is the label that all copies have, so that they can be watched alone.
+	DistributedCopyKey = "kruise.io/resourcedistribution.copy"
 	// ResourceDistributedFromKey names the ResourceDistribution.
 	ResourceDistributedFromKey = "kruise.io/resourcedistribution.resource.from"
 	// ResourceDistributionHashKey is the SHA-256 of its spec.resource, in hexadecimal.

@@ -8,6 +8,9 @@ const (
 	SpecifiedDeleteKey = "apps.kruise.io/specified-delete"
 	// SubsetNameKey names the subset of a UnitedDeployment.
 	SubsetNameKey = "apps.kruise.io/subset-name"
+	// ReservedPodKey is "true" on a Pod that a UnitedDeployment keeps in addition to its substitute in another subset, and "false" on
+	// its other Pods.
+	ReservedPodKey = "apps.kruise.io/united-deployment-reserved-pod"
 	// KruiseControllerRevisionHashKey is the revision of children that are not plain Pods.
 	KruiseControllerRevisionHashKey = "apps.kruise.io/controller-revision-hash"
 	// ControllerRevisionHashKey is the revision of a Pod: its name, or its short hash.
@@ -43,6 +46,8 @@ const (
 
 // Annotations.
 const (
+	// SubsetPatchKey is, on the workload of a subset of a UnitedDeployment, the patch that the subset applied to its Pod template.
+	SubsetPatchKey = "apps.kruise.io/subset-patch"
 	// LifecycleTimestampKey is the time at which the lifecycle state of a Pod last changed,
 	// as RFC 3339.
 	LifecycleTimestampKey = "lifecycle.apps.kruise.io/timestamp"
@@ -61,6 +66,10 @@ const (
 	RuntimeContainerMetaKey = "apps.kruise.io/runtime-containers-meta"
 	// ContainerLaunchPriorityKey requests an order in which containers start.
 	ContainerLaunchPriorityKey = "apps.kruise.io/container-launch-priority"
+	// ContainerLaunchCompletedKey is "true" on a Pod if all its containers may start.
+	ContainerLaunchCompletedKey = "apps.kruise.io/container-launch-priority-completed"
+	// ContainerLaunchOpenedKey is the last key that was added to the barrier of a Pod.
+	ContainerLaunchOpenedKey = "apps.kruise.io/container-launch-priority-opened"
 	// ContainerLaunchOrdered, as value of ContainerLaunchPriorityKey, is the order of the spec.
 	ContainerLaunchOrdered = "Ordered"
 	// ImagePreDownloadParallelismKey is the maximum number of nodes that pull images before
@@ -104,3 +113,6 @@ const (
 	// InPlaceUpdateReadyConditionType is False while the Pod is updated in place.
 	InPlaceUpdateReadyConditionType = "InPlaceUpdateReady"
 )
+
+// ClaimOwnerKey is the annotation with the name of the StatefulSet that resized a claim.
+const ClaimOwnerKey = "apps.kruise.io/owned-by-asts"

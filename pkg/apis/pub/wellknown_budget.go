@@ -16,6 +16,19 @@ const (
 	BudgetNamespaceKey = "policy.kruise.io/pod-unavailable-budgets"
 )
 
+// Labels of namespaces for new Pods.
+const (
+	// PodCreationKey is "ignored" on each namespace whose Pods no SidecarSet selects, and
+	// which has no PersistentPodState and no WorkloadSpread. The admission webhook for new
+	// Pods skips these namespaces.
+	PodCreationKey = "apps.kruise.io/pod-creation"
+	// PodCreationIgnored is the only value of PodCreationKey.
+	PodCreationIgnored = "ignored"
+	// PodCreationKeyOld is the name of the same label in old installations. It is not read,
+	// and removed from each namespace.
+	PodCreationKeyOld = "apps.kruise.io/sidecarsets"
+)
+
 // Names on Pods that SidecarSets write, and budgets read.
 const (
 	// SidecarSetInjectedListKey, an annotation, lists the SidecarSets of a Pod, separated by

@@ -23,11 +23,6 @@ const (
 	// SidecarSetInjectsSinceKey, an annotation, is the time since which a SidecarSet is
 	// injected into all new Pods that it selects now.
 	SidecarSetInjectsSinceKey = "apps.kruise.io/sidecarset-injects-since"
-	// SidecarSetNamespaceKey, a label, is "none" on each namespace whose Pods no SidecarSet
-	// selects. The admission webhook for new Pods skips these namespaces.
-	SidecarSetNamespaceKey = "apps.kruise.io/sidecarsets"
-	// SidecarSetNamespaceNone is the only value of SidecarSetNamespaceKey.
-	SidecarSetNamespaceNone = "none"
 	// SidecarSetCanaryKey, an annotation, makes a SidecarSet the canary of another when "true".
 	SidecarSetCanaryKey = "apps.kruise.io/sidecarset-canary"
 	// SidecarSetBaseKey, an annotation, names the SidecarSet that a canary replaces.
@@ -43,6 +38,14 @@ const (
 	NodePodProbeCleanupFinalizer = "kruise.io/node-pod-probe-cleanup"
 )
 
+// Annotations of Pods about the probes of PodProbeMarkers, for providers of virtual nodes.
+const (
+	// PodProbeKey has the probes that the provider runs, as a JSON list.
+	PodProbeKey = "kruise.io/podprobe"
+	// PodProbeMarkerListKey has the names of their PodProbeMarkers, sorted and separated by commas.
+	PodProbeMarkerListKey = "kruise.io/podprobemarker-list"
+)
+
 // Conditions of Pods about their sidecars.
 const (
 	// SidecarSetUpgradableConditionType is False when a SidecarSet cannot upgrade the Pod in place.
@@ -54,6 +57,16 @@ const (
 	// SidecarTerminatedConditionType is True when the sidecars of a finished job were
 	// stopped.
 	SidecarTerminatedConditionType = "SidecarTerminated"
+)
+
+// Environment variables that mark the sidecars of jobs. Only literal values count.
+const (
+	// TerminateSidecarEnv is "true" in a container that is stopped when all others of its Pod are done.
+	TerminateSidecarEnv = "KRUISE_TERMINATE_SIDECAR_WHEN_JOB_EXIT"
+	// TerminateSidecarWithImageEnv is an image that exits at once. On a virtual node, it replaces the container's image then.
+	TerminateSidecarWithImageEnv = "KRUISE_TERMINATE_SIDECAR_WHEN_JOB_EXIT_WITH_IMAGE"
+	// TerminateSidecarIgnoreExitCodeEnv is "true" in such a container if its exit code must not make the Pod fail.
+	TerminateSidecarIgnoreExitCodeEnv = "KRUISE_TERMINATE_SIDECAR_IGNORE_EXIT_CODE"
 )
 
 // EphemeralJobIDEnv is an environment variable of ephemeral containers: the UID of the EphemeralJob that added them.

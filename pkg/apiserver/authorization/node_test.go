@@ -51,6 +51,9 @@ func TestNodeAgentsAreBoundToTheirNode(t *testing.T) {
 		"delete all":              {request{verb: "deletecollection", resource: "nodeimages", fields: "metadata.name=n1"}, "cannot deletecollection"},
 		"its NodePodProbe":        {request{verb: "watch", resource: "nodepodprobes", name: "n1", fields: "metadata.name=n1"}, ""},
 		"another NodePodProbe":    {request{verb: "get", resource: "nodepodprobes", name: "n2"}, "can get only nodepodprobes"},
+		"choose its own probes":   {request{verb: "patch", resource: "nodepodprobes", name: "n1"}, "cannot patch nodepodprobes"},
+		"replace its probes":      {request{verb: "update", resource: "nodepodprobes", name: "n1"}, "cannot update nodepodprobes"},
+		"report another's probes": {request{verb: "patch", resource: "nodepodprobes", sub: "status", name: "n2"}, "can patch only nodepodprobes/status"},
 		"report its NodePodProbe": {request{verb: "update", resource: "nodepodprobes", sub: "status", name: "n1"}, ""},
 
 		"its requests":                 {request{verb: "list", resource: crrs, labels: label + "=n1"}, ""},

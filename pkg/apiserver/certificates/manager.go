@@ -48,7 +48,10 @@ type Manager struct {
 var _ dynamiccertificates.CertKeyContentProvider = &Manager{}
 
 // New returns a manager. It serves no certificate until Sync has succeeded once.
-func New(config Config) *Manager { return &Manager{Config: config} }
+func New(config Config) *Manager {
+	registerMetrics()
+	return &Manager{Config: config}
+}
 
 func (m *Manager) secrets() corev1client.SecretInterface { return m.Kube.CoreV1().Secrets(m.Namespace) }
 
@@ -129,7 +132,7 @@ func (m *Manager) trySecret(ctx context.Context) (material, error) {
 	return want, err
 }
 
-// publish writes the bundle to one APIService. It ignores an APIService that does not exist.
+// publish writes the bundle to one APIService. It ignores an APIService that does not exist, or that belongs to kube-apiserver.
 func (m *Manager) publish(ctx context.Context, name string, bundle []byte) error {
 	service, err := m.apiServices().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -137,6 +140,9 @@ func (m *Manager) publish(ctx context.Context, name string, bundle []byte) error
 	}
 	if err != nil {
 		return fmt.Errorf("publish the CA bundle: %w", err)
+	}
+	if service.Spec.Service == nil { // kube-apiserver serves the version from CustomResourceDefinitions.
+		return nil
 	}
 	if string(service.Spec.CABundle) == string(bundle) {
 		return nil
@@ -162,6 +168,7 @@ func (m *Manager) serve(ctx context.Context, current material) {
 	if !changed {
 		return
 	}
+	showExpiry(current.cert)
 	klog.FromContext(ctx).Info("Serving certificate changed", "secret", m.SecretName)
 	for _, listener := range listeners {
 		listener.Enqueue()

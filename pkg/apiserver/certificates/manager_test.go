@@ -23,7 +23,11 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-const apiService = "v1beta1.apps.kruise.io"
+const (
+	apiService = "v1beta1.apps.kruise.io"
+	// localService is an APIService of CustomResourceDefinitions.
+	localService = "v1alpha1.apps.kruise.io"
+)
 
 // cluster is the host cluster of a test.
 type cluster struct {
@@ -32,14 +36,18 @@ type cluster struct {
 }
 
 func newCluster() *cluster {
-	service := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: apiService}}
-	return &cluster{kube: fake.NewClientset(), aggregator: aggregatorfake.NewSimpleClientset(service)}
+	service := &apiregistrationv1.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: apiService},
+		Spec:       apiregistrationv1.APIServiceSpec{Service: &apiregistrationv1.ServiceReference{Namespace: "ns", Name: "kruise-apiserver"}},
+	}
+	local := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: localService}}
+	return &cluster{kube: fake.NewClientset(), aggregator: aggregatorfake.NewSimpleClientset(service, local)}
 }
 
 func (c *cluster) manager(clock clock.WithTicker) *Manager {
 	return New(Config{
 		Kube: c.kube, Aggregator: c.aggregator, Namespace: "ns", SecretName: "certs",
-		APIServices: []string{apiService, "v1.not.there"},
+		APIServices: []string{apiService, localService, "v1.not.there"},
 		DNSNames:    names, Policy: policy, Clock: clock,
 	})
 }
@@ -165,4 +173,15 @@ func TestChangesAreNoticed(t *testing.T) {
 		cancel()
 		synctest.Wait()
 	})
+}
+
+// TestAPIServicesOfKubeAPIServerStayAsTheyAre syncs while a CustomResourceDefinition serves a version. kube-apiserver refuses a bundle
+// without a Service.
+func TestAPIServicesOfKubeAPIServerStayAsTheyAre(t *testing.T) {
+	c := newCluster()
+	require.NoError(t, c.manager(clocktesting.NewFakeClock(start)).Sync(t.Context()))
+	service, err := c.aggregator.ApiregistrationV1().APIServices().Get(t.Context(), localService, metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Empty(t, service.Spec.CABundle)
+	assert.NotEmpty(t, c.bundle(t))
 }

@@ -7,23 +7,23 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/client-go/tools/cache"
 
-	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/workload/sidecar"
+	"kruise.io/kruise/pkg/generated/informers/externalversions"
 )
 
-// patience limits the wait for the effects of one write.
-const patience = 2 * time.Second
+// patience limits the wait for the effects of one write. The caches of the controllers return within three seconds after an outage of
+// this server, so it is longer than that.
+const patience = 5 * time.Second
 
-// Effects implements rest.Effects for SidecarSets.
+// Effects implements rest.Effects.
 type Effects struct {
-	sets, namespaces cache.Indexer
+	kinds      map[string]kind
+	namespaces cache.Indexer
 	// skipped are the namespaces whose Pods are never sent to this server.
 	skipped []string
 
@@ -34,12 +34,16 @@ type Effects struct {
 
 // New returns Effects that read the caches of the informers. It does not start them. It returns an error if an informer rejects a
 // handler.
-func New(sets, namespaces cache.SharedIndexInformer, skipped []string) (*Effects, error) {
-	e := &Effects{sets: sets.GetIndexer(), namespaces: namespaces.GetIndexer(), skipped: skipped, changed: make(chan struct{})}
+func New(kruise externalversions.SharedInformerFactory, namespaces cache.SharedIndexInformer, skipped []string) (*Effects, error) {
+	e := &Effects{kinds: kindsOf(kruise), namespaces: namespaces.GetIndexer(), skipped: skipped, changed: make(chan struct{})}
 	handler := cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { e.notify() }, UpdateFunc: func(any, any) { e.notify() }, DeleteFunc: func(any) { e.notify() },
 	}
-	for _, informer := range []cache.SharedIndexInformer{sets, namespaces} {
+	informers := []cache.SharedIndexInformer{namespaces}
+	for _, kind := range e.kinds {
+		informers = append(informers, kind.informer)
+	}
+	for _, informer := range informers {
 		if _, err := informer.AddEventHandler(handler); err != nil {
 			return nil, fmt.Errorf("wait for the effects of writes: %w", err)
 		}
@@ -63,14 +67,15 @@ func (e *Effects) next() <-chan struct{} {
 
 // Await implements rest.Effects.
 func (e *Effects) Await(ctx context.Context, kind string, written metav1.Object, deleted bool) {
-	if kind != "sidecarsets" {
+	concerned, found := e.kinds[kind]
+	if !found {
 		return
 	}
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		changed := e.next()
-		missing := e.missing(written, deleted)
+		missing := e.missing(&concerned, written, deleted)
 		if missing == "" {
 			return
 		}
@@ -84,28 +89,27 @@ func (e *Effects) Await(ctx context.Context, kind string, written metav1.Object,
 }
 
 // missing says what has not taken effect yet, or "".
-func (e *Effects) missing(written metav1.Object, deleted bool) string {
-	item, _, _ := e.sets.GetByKey(written.GetName()) // The indexer cannot fail.
-	set, found := item.(*v1beta1.SidecarSet)
-	replaced := found && set.UID != written.GetUID()
+func (e *Effects) missing(kind *kind, written metav1.Object, deleted bool) string {
+	item, _, _ := kind.informer.GetIndexer().Get(written) // The indexer cannot fail.
+	cached, found := item.(metav1.Object)
+	replaced := found && cached.GetUID() != written.GetUID()
 	if deleted {
 		if found && !replaced {
-			return "new Pods may still get the containers of the SidecarSet during the next seconds"
+			return kind.still + " during the next seconds"
 		}
 		return ""
 	}
 	if replaced {
 		return ""
 	}
-	if !found || older(set.ResourceVersion, written.GetResourceVersion()) {
+	if !found || older(cached.GetResourceVersion(), written.GetResourceVersion()) {
 		return "the write has no effect on new Pods yet; wait some seconds before you create Pods"
 	}
-	for _, item := range e.namespaces.List() {
-		namespace, ok := item.(*corev1.Namespace)
-		if ok && namespace.Labels[pub.SidecarSetNamespaceKey] == pub.SidecarSetNamespaceNone && namespace.DeletionTimestamp == nil &&
-			!slices.Contains(e.skipped, namespace.Name) && sidecar.SelectsNamespace(set, namespace.Labels) {
-			return fmt.Sprintf("new Pods in namespace %s do not get the containers of the SidecarSet before kruise-controller-manager "+
-				"removes the label %s of the namespace", namespace.Name, pub.SidecarSetNamespaceKey)
+	for _, namespace := range kind.concerns(cached, e.namespaces) {
+		if namespace.Labels[pub.PodCreationKey] == pub.PodCreationIgnored && namespace.DeletionTimestamp == nil &&
+			!slices.Contains(e.skipped, namespace.Name) {
+			return fmt.Sprintf("new Pods in namespace %s %s before kruise-controller-manager removes the label %s of the namespace",
+				namespace.Name, kind.not, pub.PodCreationKey)
 		}
 	}
 	return ""

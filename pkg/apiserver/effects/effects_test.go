@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
@@ -22,12 +23,14 @@ import (
 
 func newEffects(t *testing.T) *Effects {
 	t.Helper()
-	sets := externalversions.NewSharedInformerFactory(kruisefake.NewClientset(), 0).Apps().V1beta1().SidecarSets().Informer()
+	kruise := externalversions.NewSharedInformerFactory(kruisefake.NewClientset(), 0)
 	namespaces := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Core().V1().Namespaces().Informer()
-	e, err := New(sets, namespaces, []string{"kube-system"})
+	e, err := New(kruise, namespaces, []string{"kube-system"})
 	require.NoError(t, err)
 	return e
 }
+
+func (e *Effects) setsOf() cache.Indexer { return e.kinds["sidecarsets"].informer.GetIndexer() }
 
 func setOf(uid, version string) *v1beta1.SidecarSet {
 	return &v1beta1.SidecarSet{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: types.UID(uid), ResourceVersion: version}}
@@ -35,7 +38,7 @@ func setOf(uid, version string) *v1beta1.SidecarSet {
 
 func namespace(name, label string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
-		"apps.kruise.io/sidecarsets": label, "kubernetes.io/metadata.name": name,
+		"apps.kruise.io/pod-creation": label, "kubernetes.io/metadata.name": name,
 	}}}
 }
 
@@ -59,21 +62,21 @@ func TestAnswersWaitForTheirEffects(t *testing.T) {
 		"the cache has a newer one":    {cached: setOf("u", "8")},
 		"the cache has another object": {cached: setOf("v", "3")},
 		"the cache is behind": {
-			cached: setOf("u", "6"), then: func(e *Effects) error { return e.sets.Update(setOf("u", "7")) }, took: time.Second,
+			cached: setOf("u", "6"), then: func(e *Effects) error { return e.setsOf().Update(setOf("u", "7")) }, took: time.Second,
 		},
 		"the cache does not have it": {took: patience, warn: "the write has no effect on new Pods yet"},
 		"a namespace is skipped": {
-			cached: setOf("u", "7"), namespace: namespace("ns", "none"), took: time.Second,
+			cached: setOf("u", "7"), namespace: namespace("ns", "ignored"), took: time.Second,
 			then: func(e *Effects) error { return e.namespaces.Update(namespace("ns", "")) },
 		},
 		"a namespace stays skipped": {
-			cached: setOf("u", "7"), namespace: namespace("ns", "none"), took: patience, warn: "new Pods in namespace ns do not get",
+			cached: setOf("u", "7"), namespace: namespace("ns", "ignored"), took: patience, warn: "new Pods in namespace ns do not get",
 		},
-		"a namespace that is not selected": {cached: setOf("u", "7"), namespace: namespace("ns", "none"), selects: "other"},
-		"a namespace without reviews":      {cached: setOf("u", "7"), namespace: namespace("kube-system", "none")},
+		"a namespace that is not selected": {cached: setOf("u", "7"), namespace: namespace("ns", "ignored"), selects: "other"},
+		"a namespace without reviews":      {cached: setOf("u", "7"), namespace: namespace("kube-system", "ignored")},
 		"deleted":                          {deleted: true},
 		"deleted, and still cached": {
-			cached: setOf("u", "7"), deleted: true, then: func(e *Effects) error { return e.sets.Delete(setOf("u", "7")) }, took: time.Second,
+			cached: setOf("u", "7"), deleted: true, then: func(e *Effects) error { return e.setsOf().Delete(setOf("u", "7")) }, took: time.Second,
 		},
 		"deleted, and created again": {cached: setOf("v", "9"), deleted: true},
 		"deleted, and always cached": {cached: setOf("u", "7"), deleted: true, took: patience, warn: "new Pods may still get"},
@@ -86,7 +89,7 @@ func TestAnswersWaitForTheirEffects(t *testing.T) {
 					if test.selects != "" {
 						test.cached.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": test.selects}}
 					}
-					require.NoError(t, e.sets.Add(test.cached))
+					require.NoError(t, e.setsOf().Add(test.cached))
 				}
 				if test.namespace != nil {
 					require.NoError(t, e.namespaces.Add(test.namespace))
@@ -106,6 +109,40 @@ func TestAnswersWaitForTheirEffects(t *testing.T) {
 					require.Len(t, *given, 1)
 					assert.Contains(t, (*given)[0], test.warn)
 				}
+			})
+		})
+	}
+}
+
+// The answer to the creation of an object waits until Pods of its namespace are sent to admission.
+func TestAnswersWaitForTheirNamespace(t *testing.T) {
+	meta := metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "u", ResourceVersion: "7"}
+	for kind, test := range map[string]struct {
+		object metav1.Object
+		warn   string
+	}{
+		"workloadspreads":     {&v1beta1.WorkloadSpread{ObjectMeta: meta}, "do not go to the subsets of the WorkloadSpread"},
+		"persistentpodstates": {&v1beta1.PersistentPodState{ObjectMeta: meta}, "do not return to the nodes of the PersistentPodState"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEffects(t)
+				require.NoError(t, e.namespaces.Add(namespace("ns", "ignored")))
+				require.NoError(t, e.namespaces.Add(namespace("other", "ignored")))
+				require.NoError(t, e.kinds[kind].informer.GetIndexer().Add(test.object))
+				time.AfterFunc(time.Second, func() {
+					assert.NoError(t, e.namespaces.Update(namespace("ns", "")))
+					e.notify()
+				})
+				given, start := &warnings{}, time.Now()
+				ctx := warning.WithWarningRecorder(t.Context(), given)
+				e.Await(ctx, kind, test.object, false)
+				assert.Equal(t, time.Second, time.Since(start))
+				assert.Empty(t, *given)
+				require.NoError(t, e.namespaces.Update(namespace("ns", "ignored")))
+				e.Await(ctx, kind, test.object, false)
+				assert.Equal(t, warnings{"new Pods in namespace ns " + test.warn + " before kruise-controller-manager " +
+					"removes the label apps.kruise.io/pod-creation of the namespace"}, *given)
 			})
 		})
 	}

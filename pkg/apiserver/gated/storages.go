@@ -102,7 +102,7 @@ func (o *options) GetRESTOptions(resource schema.GroupResource, example runtime.
 			return served, func() { stop(); disconnect() }, nil
 		}}
 		o.storages.add(d)
-		return &checked{Interface: d, gate: gate}, d.destroy, nil
+		return &reached{Interface: &checked{Interface: d, gate: gate}}, d.destroy, nil
 	}
 	return found, nil
 }

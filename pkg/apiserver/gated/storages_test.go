@@ -185,3 +185,42 @@ func TestStoreThatOpensAfterTheEndIsReleased(t *testing.T) {
 	require.Error(t, d.openOnce())
 	assert.True(t, released)
 }
+
+// at is a store at a revision, which counts how often it is read.
+type at struct {
+	storage.Interface
+	revision uint64
+	reads    int
+}
+
+func (*at) Versioner() storage.Versioner { return storage.APIObjectVersioner{} }
+
+func (a *at) GetCurrentResourceVersion(context.Context) (uint64, error) {
+	a.reads++
+	return a.revision, nil
+}
+
+func (*at) Watch(context.Context, string, storage.ListOptions) (watch.Interface, error) {
+	return watch.NewFake(), nil
+}
+
+// TestWatchesFromAnotherStoreListAgain watches from a revision that this store has not reached. The client would see nothing.
+func TestWatchesFromAnotherStoreListAgain(t *testing.T) {
+	t.Parallel()
+	store := &at{revision: 100}
+	r := &reached{Interface: store}
+	from := func(version string) error {
+		_, err := r.Watch(t.Context(), "/", storage.ListOptions{ResourceVersion: version})
+		return err
+	}
+	for _, version := range []string{"", "0", "99", "100"} {
+		require.NoError(t, from(version), version)
+	}
+	assert.Equal(t, 1, store.reads, "the revision is read once")
+	require.ErrorContains(t, from("101"), "resource version 101 is of another store: this one is at 100")
+	assert.True(t, apierrors.IsResourceExpired(from("101")), "clients list again")
+	store.revision = 102
+	require.NoError(t, from("101"), "another replica has written in the meantime")
+	_, err := r.Watch(t.Context(), "/", storage.ListOptions{ResourceVersion: "999", SendInitialEvents: new(true)})
+	require.NoError(t, err, "the list at its beginning says it")
+}

@@ -265,6 +265,9 @@ func (g *Guard) stayClosed(ctx context.Context, reading Reading, v verdict) erro
 
 // remedy returns the message that tells the operator what to do.
 func (g *Guard) remedy(record *Record) string {
+	if record.Incomplete {
+		return "run the import again until it is complete"
+	}
 	return fmt.Sprintf("restore the expected store; to serve this store instead, which deletes the Pods of lost objects, run: "+
 		"kubectl -n %s annotate configmap %s --overwrite %s=%s", g.config.Namespace, g.config.Name, OpenAnnotation, record.Token())
 }

@@ -11,6 +11,7 @@ const (
 	Replaced   Reason = "Replaced"
 	RolledBack Reason = "RolledBack"
 	Empty      Reason = "Empty"
+	Incomplete Reason = "Incomplete"
 )
 
 // seen is the input of judge.
@@ -65,6 +66,8 @@ func (s *seen) wantsDependents() bool { return s.wantsObjects() && !s.holds }
 // store lost writes.
 func judge(s *seen) verdict {
 	switch {
+	case s.store != nil && s.store.Incomplete:
+		return verdict{closed: Incomplete, message: "the import of objects into the store is not complete"}
 	case s.confirmed():
 		return verdict{
 			identity: s.store.Identity, generation: max(s.store.Generation, s.cluster.Generation) + 1,
@@ -91,6 +94,9 @@ func (s *seen) judgeExpected() verdict {
 	case store.Identity != s.cluster.Identity:
 		return verdict{closed: Replaced, message: fmt.Sprintf("this is another store: its identity is %s, expected %s",
 			store.Identity, s.cluster.Identity)}
+	case store.Generation == RestoredGeneration:
+		return verdict{closed: RolledBack, message: fmt.Sprintf("the store was restored from a snapshot, expected generation %d",
+			s.cluster.Generation)}
 	case store.Generation < s.cluster.Generation:
 		return verdict{closed: RolledBack, message: fmt.Sprintf("the store was rolled back from generation %[2]d to %[1]d",
 			store.Generation, s.cluster.Generation)}

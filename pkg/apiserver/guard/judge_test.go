@@ -30,11 +30,19 @@ func TestJudge(t *testing.T) {
 		"first start that ended between the two writes": {
 			cluster: clusterRecord{}, store: record("a", 1), identity: "a", generation: 1,
 		},
-		"the same store":                      {cluster: expected, store: record("a", 7), identity: "a", generation: 7},
-		"wiped":                               {cluster: expected, want: Wiped},
-		"wiped, and named since":              {cluster: expected, store: candidate, want: Wiped},
-		"a backup without a record":           {cluster: expected, holds: true, want: Wiped},
-		"rolled back":                         {cluster: expected, store: record("a", 6), holds: true, want: RolledBack},
+		"the same store":                 {cluster: expected, store: record("a", 7), identity: "a", generation: 7},
+		"an import that is not complete": {store: &Record{Identity: "import", Incomplete: true}, holds: true, want: Incomplete},
+		"an import that is not complete, which an operator cannot open": {
+			cluster: agreed("import/0"), store: &Record{Identity: "import", Incomplete: true}, holds: true, want: Incomplete,
+		},
+		"wiped":                     {cluster: expected, want: Wiped},
+		"wiped, and named since":    {cluster: expected, store: candidate, want: Wiped},
+		"a backup without a record": {cluster: expected, holds: true, want: Wiped},
+		"rolled back":               {cluster: expected, store: record("a", 6), holds: true, want: RolledBack},
+		"restored from a snapshot":  {cluster: expected, store: record("a", 0), holds: true, want: RolledBack},
+		"restored into a new cluster": {
+			store: record("a", 0), holds: true, identity: "a", generation: 1,
+		},
 		"someone else's store":                {cluster: expected, store: record("b", 9), holds: true, want: Replaced},
 		"empty with Pods":                     {dependent: "Pod ns/p", want: Empty},
 		"empty with Pods, and named since":    {store: candidate, dependent: "Pod ns/p", want: Empty},
@@ -63,8 +71,14 @@ func TestJudge(t *testing.T) {
 		"revision fell, the operator agrees": {
 			cluster: agreedAfterFall("a/7"), store: record("a", 7), identity: "a", generation: 8,
 		},
-		"the operator agreed to another store":       {cluster: agreed("b/1"), store: candidate, want: Wiped},
-		"the operator agreed to an earlier loss":     {cluster: agreed("a/3"), store: record("a", 6), want: RolledBack},
+		"the operator agreed to another store":   {cluster: agreed("b/1"), store: candidate, want: Wiped},
+		"the operator agreed to an earlier loss": {cluster: agreed("a/3"), store: record("a", 6), want: RolledBack},
+		"the operator agreed to another restoration": {
+			cluster: agreed("a/0/x"), store: &Record{Identity: "a", Restoration: "y"}, want: RolledBack,
+		},
+		"restored, the operator agrees": {
+			cluster: agreed("a/0/y"), store: &Record{Identity: "a", Restoration: "y"}, identity: "a", generation: 8,
+		},
 		"the operator named the identity alone":      {cluster: agreed("a"), store: record("a", 6), want: RolledBack},
 		"an annotation, but the store has no name":   {cluster: agreed("/0"), want: Wiped},
 		"an annotation of before, all is well since": {cluster: agreed("a/3"), store: record("a", 7), identity: "a", generation: 7},

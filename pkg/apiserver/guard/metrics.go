@@ -10,7 +10,7 @@ import (
 var (
 	closedMetric = metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Name: "kruise_store_closed", StabilityLevel: metrics.ALPHA,
-		Help: "1 for the reason why the store is closed (Wiped, Replaced, RolledBack or Empty), 0 for the others.",
+		Help: "1 for the reason why the store is closed (Wiped, Replaced, RolledBack, Empty or Incomplete), 0 for the others.",
 	}, []string{"reason"})
 	generationMetric = metrics.NewGauge(&metrics.GaugeOpts{
 		Name: "kruise_store_generation", StabilityLevel: metrics.ALPHA,
@@ -25,7 +25,7 @@ var registerMetrics = sync.OnceFunc(func() {
 
 // showReason sets the gauge of one reason and clears the others.
 func showReason(reason Reason) {
-	for _, known := range []Reason{Wiped, Replaced, RolledBack, Empty} {
+	for _, known := range []Reason{Wiped, Replaced, RolledBack, Empty, Incomplete} {
 		value := 0.0
 		if known == reason {
 			value = 1

@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"strconv"
+
+	"github.com/google/uuid"
 )
+
+// RestoredGeneration is the generation of a store that was restored from a snapshot, until it is opened. All others are higher.
+const RestoredGeneration = 0
 
 // Record is what the store holds about itself.
 type Record struct {
@@ -14,10 +19,28 @@ type Record struct {
 	Cluster string `json:"cluster,omitempty"`
 	// Candidate is true if the record only names a closed store, so that an operator can refer to it.
 	Candidate bool `json:"candidate,omitempty"`
+	// Restoration identifies the restoration from a snapshot, until the store is opened.
+	Restoration string `json:"restoration,omitempty"`
+	// Incomplete is true while an import writes objects. No server opens such a store, and no operator can.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 // Token identifies the store at this generation. An operator repeats it to open exactly this store.
-func (r *Record) Token() string { return r.Identity + "/" + strconv.FormatInt(r.Generation, 10) }
+func (r *Record) Token() string {
+	token := r.Identity + "/" + strconv.FormatInt(r.Generation, 10)
+	if r.Restoration != "" {
+		token += "/" + r.Restoration
+	}
+	return token
+}
+
+// Restored returns the record of a store that was just restored from a snapshot of this one. Its token is new, so that a command that
+// opened another store, or another restoration, does not open it.
+func (r *Record) Restored() Record {
+	restored := *r
+	restored.Generation, restored.Restoration = RestoredGeneration, uuid.NewString()
+	return restored
+}
 
 // Reading is the result of reading the record.
 type Reading struct {

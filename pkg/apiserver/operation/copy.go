@@ -47,7 +47,8 @@ type marker struct {
 
 // Copy copies all objects and the record into an empty prefix of another etcd. Nothing may write the source meanwhile: Copy fails if
 // something does. The copy has the same identity. With move, its generation is one higher, so that the guard no longer opens the
-// source after the copy has been opened. An interrupted copy is repeated from the beginning.
+// source after the copy has been opened. Without move, the source is a snapshot, and the copy is marked as restored. An interrupted
+// copy is repeated from the beginning.
 func Copy(ctx context.Context, from, to *Store, move bool) (Copied, error) {
 	return copyTo(ctx, from, to, move, true)
 }
@@ -76,7 +77,7 @@ func copyTo(ctx context.Context, from, to *Store, move, raise bool) (Copied, err
 		return Copied{}, fmt.Errorf("target: %w", err)
 	}
 	c := &copying{from: from, to: to}
-	revision, err := from.each(ctx, 0, func(page []*mvccpb.KeyValue) error { return c.write(ctx, page) })
+	revision, err := from.each(ctx, func(page []*mvccpb.KeyValue) error { return c.write(ctx, page) })
 	if err != nil {
 		return Copied{}, err
 	}
@@ -125,10 +126,12 @@ func (s *Store) wanted(ctx context.Context, move bool) (guard.Record, error) {
 	if source.Record == nil || source.Record.Candidate {
 		return guard.Record{}, fmt.Errorf("there is no store below the prefix %s", s.Prefix)
 	}
-	record := *source.Record
-	if move {
-		record.Generation++
+	if !move {
+		return source.Record.Restored(), nil
 	}
+	record := *source.Record
+	record.Generation++
+	record.Restoration = ""
 	return record, nil
 }
 
@@ -264,8 +267,13 @@ func (s *Store) complete(ctx context.Context, record guard.Record) (int64, error
 		return 0, errors.New("another process removed the marker of the copy")
 	}
 	revision := done.Header.GetRevision()
+	return revision, s.compact(ctx, revision)
+}
+
+// compact removes the revisions before this one.
+func (s *Store) compact(ctx context.Context, revision int64) error {
 	if _, err := s.Client.Compact(ctx, revision); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
-		return revision, fmt.Errorf("compact the revisions of the copy: %w", err)
+		return fmt.Errorf("compact the revisions before the store was complete: %w", err)
 	}
-	return revision, nil
+	return nil
 }

@@ -22,7 +22,7 @@ type Encrypted struct {
 // returns the counts in the order of the keys.
 func Encrypt(ctx context.Context, store *Store, transformers value.ResourceTransformers) ([]Encrypted, error) {
 	var counts []Encrypted
-	_, err := store.each(ctx, 0, func(page []*mvccpb.KeyValue) error {
+	_, err := store.each(ctx, func(page []*mvccpb.KeyValue) error {
 		for _, kv := range page {
 			resource, err := store.resourceOf(string(kv.Key))
 			if err != nil {

@@ -113,13 +113,35 @@ func TestCopyHasAllObjectsAndALaterRevision(t *testing.T) {
 	assert.True(t, again.Before)
 }
 
-// TestCopyOfASnapshotKeepsTheGeneration, so that the guard sees that it is older.
-func TestCopyOfASnapshotKeepsTheGeneration(t *testing.T) {
+func checkRestored(t *testing.T, record *guard.Record) {
+	t.Helper()
+	require.NotNil(t, record)
+	assert.NotEmpty(t, record.Restoration)
+	assert.Equal(t, "a-b-c/0/"+record.Restoration, record.Token())
+	assert.Equal(t, guard.Record{Identity: "a-b-c", Cluster: "uid", Restoration: record.Restoration}, *record)
+}
+
+// TestCopyOfASnapshotIsMarkedAsRestored, so that the guard does not open it without the operator.
+func TestCopyOfASnapshotIsMarkedAsRestored(t *testing.T) {
 	from, to := newStore(t), newStore(t)
 	from.fill(t, known, 1)
 	_, err := Copy(t.Context(), from, to, false)
 	require.NoError(t, err)
-	assert.Equal(t, known, *to.recorded(t))
+	checkRestored(t, to.recorded(t))
+}
+
+// TestRestoredStoreIsMarked marks a store with a record, and one without.
+func TestRestoredStoreIsMarked(t *testing.T) {
+	s := newStore(t)
+	s.fill(t, known, 1)
+	require.NoError(t, MarkRestored(t.Context(), s))
+	first := s.recorded(t)
+	checkRestored(t, first)
+	require.NoError(t, MarkRestored(t.Context(), s))
+	assert.NotEqual(t, first.Token(), s.recorded(t).Token(), "each restoration is opened by a command of its own")
+	empty := newStore(t)
+	require.NoError(t, MarkRestored(t.Context(), empty))
+	assert.Nil(t, empty.recorded(t))
 }
 
 func TestCopyRefuses(t *testing.T) {

@@ -41,8 +41,19 @@ func Snapshot(ctx context.Context, store *Store, to io.Writer) (Saved, error) {
 	return saved, store.advance(ctx)
 }
 
-// advance increases the generation of the store by one. A store without a record has none.
+// MarkRestored marks a store that was restored from a snapshot, so that the guard does not open it without the operator if the
+// cluster knows the store. A snapshot may have the cluster's generation, because generations are seconds apart.
+func MarkRestored(ctx context.Context, store *Store) error {
+	return store.changeRecord(ctx, func(record *guard.Record) { *record = record.Restored() })
+}
+
+// advance increases the generation of the store by one.
 func (s *Store) advance(ctx context.Context) error {
+	return s.changeRecord(ctx, func(record *guard.Record) { record.Generation++ })
+}
+
+// changeRecord changes the record of the store. A store without a record is not changed.
+func (s *Store) changeRecord(ctx context.Context, change func(*guard.Record)) error {
 	record := s.record()
 	for {
 		reading, err := record.Read(ctx)
@@ -53,7 +64,7 @@ func (s *Store) advance(ctx context.Context) error {
 			return nil
 		}
 		next := *reading.Record
-		next.Generation++
+		change(&next)
 		if _, err = record.Write(ctx, next, reading.Version); !errors.Is(err, guard.ErrChanged) {
 			return err
 		}

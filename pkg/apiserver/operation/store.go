@@ -28,8 +28,8 @@ func (s *Store) record() *guard.Etcd {
 
 func (s *Store) root() string { return path.Join("/", s.Prefix) + "/" }
 
-// each calls do for all objects of the store at a revision, in pages. Revision zero is the current one, which each returns.
-func (s *Store) each(ctx context.Context, revision int64, do func([]*mvccpb.KeyValue) error) (int64, error) {
+// each calls do for all objects of the store at its current revision, in pages, and returns the revision.
+func (s *Store) each(ctx context.Context, do func([]*mvccpb.KeyValue) error) (revision int64, err error) {
 	for _, group := range s.Groups {
 		next, end := s.root()+group+"/", clientv3.GetPrefixRangeEnd(s.root()+group+"/")
 		for more := true; more; {

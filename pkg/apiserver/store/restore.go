@@ -40,9 +40,17 @@ type Restored struct {
 	Revision int64
 }
 
-// Restore prepares the directory so that the next start uses the content of a snapshot. A running member is not disturbed. The
-// revision of the restored store is higher than that of the snapshot and higher than after, because clients compare revisions.
-func Restore(ctx context.Context, dir string, from io.Reader, after int64, margin int64) (Restored, error) {
+// RestoreConfig configures Restore.
+type RestoreConfig struct {
+	// After is the last known revision of the store that is replaced. The revision of the restored store is by Margin higher than
+	// that of the snapshot and than After, because clients compare revisions.
+	After, Margin int64
+	// Finish changes the restored store in its temporary directory, before a start can use it. It may be nil.
+	Finish func(ctx context.Context, dir string) error
+}
+
+// Restore prepares the directory so that the next start uses the content of a snapshot. A running member is not disturbed.
+func Restore(ctx context.Context, dir string, from io.Reader, config RestoreConfig) (Restored, error) {
 	dir, err := prepareDir(dir)
 	if err != nil {
 		return Restored{}, err
@@ -63,9 +71,14 @@ func Restore(ctx context.Context, dir string, from io.Reader, after int64, margi
 	if err := os.Mkdir(prepared, 0o700); err != nil {
 		return Restored{}, fmt.Errorf("create the directory of the restore: %w", err)
 	}
-	restored, err := prepareMember(ctx, prepared, from, after, margin)
+	restored, err := prepareMember(ctx, prepared, from, config)
 	if err != nil {
 		return Restored{}, err
+	}
+	if config.Finish != nil {
+		if err := config.Finish(ctx, filepath.Join(prepared, "data")); err != nil {
+			return Restored{}, err
+		}
 	}
 	target := filepath.Join(dir, restoredDir)
 	if err := os.RemoveAll(target); err != nil {
@@ -78,7 +91,7 @@ func Restore(ctx context.Context, dir string, from io.Reader, after int64, margi
 }
 
 // prepareMember creates the data of a member from a snapshot.
-func prepareMember(ctx context.Context, dir string, from io.Reader, after, margin int64) (Restored, error) {
+func prepareMember(ctx context.Context, dir string, from io.Reader, config RestoreConfig) (Restored, error) {
 	file := filepath.Join(dir, "snapshot.db")
 	if err := writeFile(ctx, file, from); err != nil {
 		return Restored{}, fmt.Errorf("read the snapshot: %w", err)
@@ -88,7 +101,7 @@ func prepareMember(ctx context.Context, dir string, from io.Reader, after, margi
 	if err != nil {
 		return Restored{}, fmt.Errorf("the snapshot is damaged or not a snapshot of etcd: %w", err)
 	}
-	bump := max(after-status.Revision, 0) + margin
+	bump := max(config.After-status.Revision, 0) + config.Margin
 	err = manager.Restore(snapshot.RestoreConfig{
 		SnapshotPath: file, OutputDataDir: filepath.Join(dir, "data"),
 		Name: memberName, PeerURLs: []string{advertised}, InitialCluster: memberName + "=" + advertised, InitialClusterToken: "etcd-cluster",

@@ -44,7 +44,7 @@ func TestRestoredStoreIsUsedByTheNextStart(t *testing.T) {
 	require.NoError(t, err)
 	_, before := value(t, e, "key")
 
-	restored, err := Restore(t.Context(), config.Dir, bytes.NewReader(data), before, 100)
+	restored, err := Restore(t.Context(), config.Dir, bytes.NewReader(data), RestoreConfig{After: before, Margin: 100})
 	require.NoError(t, err)
 	assert.Equal(t, 1, restored.Keys)
 	text, _ := value(t, e, "key")
@@ -120,7 +120,7 @@ func TestDamagedSnapshotIsNotRestored(t *testing.T) {
 	data := saved(t, e)
 	flipped := bytes.Replace(data, []byte("value"), []byte("other"), 1)
 	for name, damaged := range map[string][]byte{"cut off": data[:len(data)-1000], "a byte differs": flipped, "empty": nil} {
-		_, err := Restore(t.Context(), config.Dir, bytes.NewReader(damaged), 0, 1)
+		_, err := Restore(t.Context(), config.Dir, bytes.NewReader(damaged), RestoreConfig{Margin: 1})
 		require.Error(t, err, name)
 		assert.NoDirExists(t, filepath.Join(config.Dir, restoredDir), name)
 		assert.NoDirExists(t, filepath.Join(config.Dir, preparedDir), name)

@@ -1,6 +1,7 @@
 // Package turns orders writes that must not happen at the same time, among all servers that share a store.
 //
-// A turn is a lock in etcd with a lease. Requests that wait in one server hand the lock to each other for up to a second, so that
-// many writes at once need few locks. If a server ends in its turn, the lease expires and the next one gets its turn. If a
-// server loses its lease, the context of its turn ends before another one can get a turn. Enter at New.
+// A turn is a lock in etcd: a key with the lease of the server, which it gets for its first turn and renews until it ends. Requests that
+// wait in one server hand the lock to each other for up to a second, so that many writes at once need few locks. If a server ends in
+// its turn, its lease expires and the next one gets its turn. If a server loses its lease, the context of its turn ends before another
+// one can get a turn. Enter at New.
 package turns

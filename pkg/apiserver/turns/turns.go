@@ -2,25 +2,20 @@ package turns
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/concurrency"
 )
 
 const (
-	// leaseTTL is how long the others wait after a server ended in its turn. The lease is renewed while the turn lasts.
+	// leaseTTL is how long the others wait after a server ended in its turn.
 	leaseTTL = 10 * time.Second
 	// longestHold is how long the requests of one server hand the lock to each other before the other servers have a chance.
 	longestHold = time.Second
 )
-
-// errLost means that the server could not renew its lease in time.
-var errLost = errors.New("the lock in etcd expired during the write")
 
 // Turns implements rest.Turns with locks in etcd.
 type Turns struct {
@@ -29,7 +24,11 @@ type Turns struct {
 	// ttl is leaseTTL, and shorter in tests. A server renews its lease three times in this time, and then learns if it was lost.
 	ttl time.Duration
 	// hold is longestHold, and another time in tests.
-	hold  time.Duration
+	hold time.Duration
+	// leasing is full while a request gets a lease for the server, or looks at it.
+	leasing chan struct{}
+	lease   *lease
+
 	lock  sync.Mutex
 	kinds map[string]*kind
 }
@@ -44,24 +43,15 @@ type kind struct {
 
 // held is a lock in etcd.
 type held struct {
-	session *concurrency.Session
-	since   time.Time
-}
-
-// alive returns false if the lease was lost.
-func (h *held) alive() bool {
-	select {
-	case <-h.session.Done():
-		return false
-	default:
-		return true
-	}
+	*lock
+	since time.Time
 }
 
 // New returns Turns for all servers whose keys in etcd have the prefix. It does not connect.
 func New(client *clientv3.Client, prefix string) *Turns {
 	return &Turns{
-		client: client, prefix: path.Join("/", prefix, "turns"), ttl: leaseTTL, hold: longestHold, kinds: map[string]*kind{},
+		client: client, prefix: path.Join("/", prefix, "turns"), ttl: leaseTTL, hold: longestHold,
+		leasing: make(chan struct{}, 1), kinds: map[string]*kind{},
 	}
 }
 
@@ -72,24 +62,19 @@ func (t *Turns) Take(ctx context.Context, name string) (turn context.Context, do
 	select {
 	case h = <-k.handover:
 	case k.token <- struct{}{}:
-		session, err := t.acquire(ctx, name)
+		lock, err := t.acquire(ctx, name)
 		if err != nil {
 			<-k.token
 			return nil, nil, err
 		}
-		h = &held{session: session, since: time.Now()}
+		h = &held{lock: lock, since: time.Now()}
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
 	}
 	turn, end := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-h.session.Done():
-			end(errLost)
-		case <-turn.Done():
-		}
-	}()
+	watched := context.AfterFunc(h.lease.held, func() { end(errLost) })
 	return turn, func() {
+		watched()
 		end(nil)
 		t.pass(k, h)
 	}, nil
@@ -98,7 +83,7 @@ func (t *Turns) Take(ctx context.Context, name string) (turn context.Context, do
 // pass hands the lock to another request of this server, or gives it back to etcd. It gives it back unless a request waits at this
 // moment, because a lock that nobody takes would keep the other servers waiting.
 func (t *Turns) pass(k *kind, h *held) {
-	if h.alive() && time.Since(h.since) < t.hold {
+	if h.lease.held.Err() == nil && time.Since(h.since) < t.hold {
 		select {
 		case k.handover <- h:
 			return
@@ -106,28 +91,48 @@ func (t *Turns) pass(k *kind, h *held) {
 		}
 	}
 	go func() { // The answer does not wait for etcd.
-		_ = h.session.Close() // If it fails, the lease expires.
+		h.release(t.ttl)
 		<-k.token
 	}()
 }
 
-// acquire waits for the lock in etcd. The session holds it until it is closed.
-func (t *Turns) acquire(ctx context.Context, kind string) (*concurrency.Session, error) {
-	lease, err := t.client.Grant(ctx, int64(t.ttl/time.Second))
+// acquire waits for the lock of the kind in etcd.
+func (t *Turns) acquire(ctx context.Context, kind string) (*lock, error) {
+	lease, err := t.leased(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("get a lease of etcd: %w", err)
+		return nil, err
 	}
-	// The session outlives a request that is canceled, so that it can give the lock back.
-	session, err := concurrency.NewSession(t.client,
-		concurrency.WithLease(lease.ID), concurrency.WithTTL(int(t.ttl/time.Second)), concurrency.WithContext(context.WithoutCancel(ctx)))
+	// A key that is created after its request has given up would keep the others waiting, so the request waits for the answer.
+	enqueuing, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.ttl)
+	lock, err := lease.enqueue(enqueuing, path.Join(t.prefix, kind))
+	cancel()
 	if err != nil {
-		return nil, fmt.Errorf("keep a lease of etcd: %w", err)
-	}
-	if err := concurrency.NewMutex(session, path.Join(t.prefix, kind)).Lock(ctx); err != nil {
-		_ = session.Close()
+		lease.lose() // The key may exist. It does not outlive the lease.
 		return nil, fmt.Errorf("lock %s in etcd: %w", kind, err)
 	}
-	return session, nil
+	if err := lock.await(ctx); err != nil {
+		lock.release(t.ttl) //nolint:contextcheck // The request may have given up.
+		return nil, fmt.Errorf("lock %s in etcd: %w", kind, err)
+	}
+	return lock, nil
+}
+
+// leased returns the lease of the server. It gets one for the first turn, and when the last one was lost.
+func (t *Turns) leased(ctx context.Context) (*lease, error) {
+	select {
+	case t.leasing <- struct{}{}:
+		defer func() { <-t.leasing }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if t.lease == nil || t.lease.held.Err() != nil {
+		lease, err := newLease(ctx, t.client, t.ttl)
+		if err != nil {
+			return nil, err
+		}
+		t.lease = lease
+	}
+	return t.lease, nil
 }
 
 func (t *Turns) kind(name string) *kind {

@@ -2,9 +2,11 @@ package turns
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 
 	"kruise.io/kruise/pkg/apiserver/store"
 )
@@ -66,6 +69,29 @@ func newClient(t *testing.T) *clientv3.Client {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
+}
+
+// A lease for each lock would cost two more writes. The first turn also gets the lease of the server.
+func TestTurnCostsTwoWrites(t *testing.T) {
+	servers, client := newServers(t, 1)
+	writes := func() uint64 {
+		status, err := client.Status(t.Context(), endpoint)
+		require.NoError(t, err)
+		return status.RaftIndex
+	}
+	turn := func() {
+		_, done, err := servers[0].Take(t.Context(), "sidecarsets")
+		require.NoError(t, err)
+		done()
+		servers[0].kind("sidecarsets").token <- struct{}{} // The lock is given back.
+		<-servers[0].kind("sidecarsets").token
+	}
+	turn()
+	before := writes()
+	for range 10 {
+		turn()
+	}
+	assert.Equal(t, uint64(20), writes()-before)
 }
 
 // Each request reads a number and writes the next one. Requests that overlap would write the same number.
@@ -190,6 +216,84 @@ func TestRequestThatGivesUpLeavesTheTurnToOthers(t *testing.T) {
 		_, done, err := server.Take(t.Context(), "sidecarsets")
 		require.NoError(t, err)
 		done()
+	}
+}
+
+// A client whose requests reach two servers in turn waits for the lock that the other server gives back at this moment. etcd sends events
+// of the past only every 100 ms.
+func TestServersPassTheTurnToEachOtherAtOnce(t *testing.T) {
+	servers, _ := newServers(t, 2)
+	const count = 30
+	waits := make([]time.Duration, 0, count)
+	for i := range count {
+		began := time.Now()
+		_, done, err := servers[i%2].Take(t.Context(), "sidecarsets")
+		require.NoError(t, err)
+		waits = append(waits, time.Since(began))
+		done()
+	}
+	slices.Sort(waits)
+	assert.Less(t, waits[count/2], 50*time.Millisecond)
+}
+
+// A turn may last longer than the lease without a renewal. The other server then gets its turn at once, so the lease was renewed.
+func TestLongTurnKeepsItsLease(t *testing.T) {
+	servers, _ := newServers(t, 2)
+	servers[0].ttl = 2 * time.Second // The shortest that etcd grants.
+	turn, done, err := servers[0].Take(t.Context(), "sidecarsets")
+	require.NoError(t, err)
+	waiting, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	_, early, err := servers[1].Take(waiting, "sidecarsets")
+	if assert.ErrorIs(t, err, context.DeadlineExceeded) {
+		assert.NoError(t, turn.Err())
+	} else {
+		early()
+	}
+	done()
+	_, next, err := servers[1].Take(t.Context(), "sidecarsets")
+	require.NoError(t, err)
+	next()
+}
+
+// cable is a network that can be cut: nothing arrives any more, and no connection ends.
+type cable struct {
+	net.Conn
+	cut *atomic.Bool
+}
+
+func (c cable) Write(data []byte) (int, error) {
+	if c.cut.Load() {
+		return len(data), nil
+	}
+	return c.Conn.Write(data)
+}
+
+// A server that is cut off must end its turn before etcd gives the lock to another server.
+func TestCutOffServerEndsItsTurnBeforeAnotherBeginsOne(t *testing.T) {
+	servers, _ := newServers(t, 2)
+	var cut atomic.Bool
+	path := strings.TrimPrefix(endpoint, "unix://")
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialOptions: []grpc.DialOption{
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+			return cable{conn, &cut}, err
+		}),
+	}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	lonely := New(client, t.Name())
+	lonely.ttl = 2 * time.Second // The shortest that etcd grants.
+	for range 5 {
+		turn, _, err := lonely.Take(t.Context(), "sidecarsets")
+		require.NoError(t, err)
+		cut.Store(true)
+		_, done, err := servers[0].Take(t.Context(), "sidecarsets")
+		require.NoError(t, err)
+		assert.ErrorIs(t, context.Cause(turn), errLost)
+		done()
+		cut.Store(false)
+		<-lonely.kind("sidecarsets").token
 	}
 }
 

@@ -5,15 +5,12 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
-	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/reconcile"
-	"kruise.io/kruise/pkg/workload/disruption"
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
@@ -35,10 +32,10 @@ type Options struct {
 type Reconciler struct {
 	engine    *engine.Engine
 	nodes     corelisters.NodeLister
-	report    *reporter
+	statuses  *statusWriter
+	lists     *podsToDelete
 	settings  settings
-	pace      *engine.Pace
-	downloads *downloads
+	downloads *controller.Downloads
 }
 
 // New returns the controller. It returns an error if an informer rejects an index or a handler.
@@ -49,44 +46,26 @@ func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 
 func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.CloneSet]) {
 	core, sets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().CloneSets()
-	r := &Reconciler{nodes: core.Nodes().Lister(), settings: settingsFrom(deps, options), pace: engine.NewPace(deps.Clock)}
+	r := &Reconciler{nodes: core.Nodes().Lister(), settings: settingsFrom(deps, options)}
 	c := controller.For(deps, Name, sets, r.Reconcile)
 	c.Guards(clonesets, sets)
-	r.report = &reporter{sets: deps.Kruise.AppsV1beta1(), guard: c.Guard()}
+	r.statuses = newStatusWriter(deps.Kruise.AppsV1beta1(), c.Guard(), engine.NewPace(deps.Clock))
+	r.lists = &podsToDelete{sets: deps.Kruise.AppsV1beta1(), guard: c.Guard()}
 	r.engine = &engine.Engine{
-		Server: engine.NewServer(deps.Kube), Guard: c.Guard(), Budget: budget(deps, c), Recorder: c.Recorder(), Clock: deps.Clock,
+		Server: engine.NewServer(deps.Kube), Guard: c.Guard(), Budget: c.Budget(), Recorder: c.Recorder(), Clock: deps.Clock,
 		Caches: engine.Caches{
-			Pods:      byOwner[*corev1.Pod](c.Owns(engine.PodResource, core.Pods(), r.settings.filters()...)),
-			Claims:    byOwner[*corev1.PersistentVolumeClaim](c.Owns(engine.ClaimResource, core.PersistentVolumeClaims())),
-			Revisions: byOwner[*appsv1.ControllerRevision](c.Owns(engine.RevisionResource, deps.KubeInformers.Apps().V1().ControllerRevisions())),
+			Pods:   controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods(), r.settings.filters()...)),
+			Claims: controller.OwnedIn[*corev1.PersistentVolumeClaim](c.Owns(engine.ClaimResource, core.PersistentVolumeClaims())),
+			Revisions: controller.OwnedIn[*appsv1.ControllerRevision](c.Owns(engine.RevisionResource,
+				deps.KubeInformers.Apps().V1().ControllerRevisions())),
 		},
 	}
-	if deps.Features.Enabled(features.PreDownloadImageForInPlaceUpdate) {
-		jobs := c.IndexByOwner(deps.KruiseInformers.Apps().V1beta1().ImagePullJobs())
-		r.downloads = &downloads{jobs: jobs, client: deps.Kruise.AppsV1beta1(), engine: r.engine}
-	}
+	r.downloads = c.Downloads(features.PreDownloadImageForInPlaceUpdate, r.engine)
 	c.Forget(func(set *v1beta1.CloneSet) {
 		r.engine.Forget(set.UID)
-		r.pace.Forget(set.UID)
+		r.statuses.Pace.Forget(set.UID)
 	})
 	return r, c
-}
-
-// budget returns the budget for updates, or nil if its feature gate is off.
-func budget(deps controller.Deps, c *controller.Of[*v1beta1.CloneSet]) engine.Budget {
-	if !deps.Features.Enabled(features.PodUnavailableBudgetUpdateGate) {
-		return nil
-	}
-	informer := deps.KruiseInformers.Policy().V1beta1().PodUnavailableBudgets()
-	var budgets cache.Indexer
-	for name, values := range disruption.Indexers() {
-		budgets = c.Index(informer, name, values)
-	}
-	return disruption.NewReserver(budgets, deps.Kruise.PolicyV1beta1(), deps.Clock)
-}
-
-func byOwner[T any](indexer cache.Indexer) engine.Owned[T] {
-	return func(owner types.UID) ([]T, error) { return controller.ByOwner[T](indexer, owner) }
 }
 
 func (r *Reconciler) nodeLabels(name string) map[string]string {
@@ -100,7 +79,7 @@ func (r *Reconciler) nodeLabels(name string) map[string]string {
 // Reconcile runs a pass over the CloneSet, unless its pace asks to wait. A change by the user never waits.
 func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.CloneSet) (reconcile.Result, error) {
 	if set.Generation == set.Status.ObservedGeneration && set.DeletionTimestamp == nil {
-		if wait := r.pace.PassIn(set.UID, int(set.Status.Replicas)); wait > 0 {
+		if wait := r.statuses.Pace.PassIn(set.UID, int(set.Status.Replicas)); wait > 0 {
 			return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
 		}
 	}

@@ -40,7 +40,7 @@ func (w *world) until() (reports int) {
 
 func TestLargeSetsWriteFewStatuses(t *testing.T) {
 	w := newWorld(t, "", newSet(10, inPlaceIfPossible, knobs("", "20%", "")))
-	w.r.pace.Large = 10
+	w.r.statuses.Pace.Large = 10
 	assert.LessOrEqual(t, w.until(), 5)
 	assert.Equal(t, int32(10), w.set().Status.AvailableReplicas)
 	w.wait(time.Minute)
@@ -54,7 +54,7 @@ func TestLargeSetsWriteFewStatuses(t *testing.T) {
 
 func TestLargeSetsPauseBetweenPasses(t *testing.T) {
 	w := newWorld(t, "", newSet(10))
-	w.r.pace.Large = 5
+	w.r.statuses.Pace.Large = 5
 	w.until()
 	w.wait(time.Minute)
 	name := w.names()[0]
@@ -79,8 +79,8 @@ func TestPaceIsForSetsOfManyPods(t *testing.T) {
 	set := w.set()
 	many := set.Status.DeepCopy()
 	many.Replicas, many.Conditions = 100, []v1beta1.CloneSetCondition{{Type: v1beta1.CloneSetConditionFailedScale, Status: corev1.ConditionTrue}}
-	w.r.pace.Reported(set.UID, 100)
-	wait, err := w.r.reportStatus(t.Context(), set, many)
+	w.r.statuses.Pace.Reported(set.UID, 100)
+	wait, err := w.r.statuses.Report(t.Context(), set, many, 100, urgent(set, many))
 	require.NoError(t, err)
 	assert.Zero(t, wait, "what went wrong is told at once")
 }

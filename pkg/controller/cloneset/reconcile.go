@@ -32,35 +32,20 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 	planner := newPlanner(view, set, r.settings, r.nodeLabels)
 	if set.DeletionTimestamp != nil {
 		// The garbage collector deletes the Pods. Only the status is updated.
-		return reconcile.Result{}, r.report.write(ctx, set, planner.status(&engine.Outcome{CollisionCount: set.Status.CollisionCount}))
+		status := planner.status(&engine.Outcome{CollisionCount: set.Status.CollisionCount})
+		return reconcile.Result{}, r.statuses.Write(ctx, set, &status)
 	}
 	outcome := r.engine.Execute(ctx, view, planner.plan())
 	status := planner.status(&outcome)
-	recheck, reported := r.reportStatus(ctx, set, &status)
-	r.pace.Passed(set.UID, int(set.Status.Replicas))
+	recheck, reported := r.statuses.Report(ctx, set, &status, int(status.Replicas), urgent(set, &status))
+	r.statuses.Pace.Passed(set.UID, int(set.Status.Replicas))
 	for _, due := range []time.Duration{outcome.Recheck, view.AvailableIn(), planner.deadlineIn(&status)} {
 		recheck = engine.Sooner(recheck, due)
 	}
 	return reconcile.Result{RequeueAfter: recheck}, errors.Join(
 		outcome.Scale, outcome.Update, reported,
-		r.downloads.sync(ctx, planner, outcome.Revision, status.UpdatedReadyReplicas),
-		r.report.clearPodsToDelete(ctx, set, view.Pods),
+		r.downloads.Sync(ctx, set, planner.download(outcome.Revision, status.UpdatedReadyReplicas)),
+		r.lists.clear(ctx, set, view.Pods),
 		r.engine.Trim(ctx, view),
 	)
-}
-
-// reportStatus writes the status, or returns the delay until it may be written.
-func (r *Reconciler) reportStatus(
-	ctx context.Context, set *v1beta1.CloneSet, status *v1beta1.CloneSetStatus,
-) (wait time.Duration, err error) {
-	if sameStatus(&set.Status, status) {
-		return 0, nil
-	}
-	pods := int(status.Replicas)
-	urgent := !onlyCountsDiffer(&set.Status, status) || settledCounts(set, status)
-	if wait := r.pace.ReportIn(set.UID, pods, urgent); wait > 0 {
-		return wait, nil
-	}
-	r.pace.Reported(set.UID, pods)
-	return 0, r.report.write(ctx, set, *status)
 }

@@ -16,28 +16,26 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
-// reporter writes to CloneSets.
-type reporter struct {
+// statusWriter writes the statuses of CloneSets.
+type statusWriter = controller.StatusWriter[*v1beta1.CloneSet, v1beta1.CloneSetStatus]
+
+func newStatusWriter(sets client.CloneSetsGetter, guard engine.Guard, pace *engine.Pace) *statusWriter {
+	return &statusWriter{
+		Resource: clonesets.GroupResource(), Guard: guard, Pace: pace,
+		Client: func(namespace string) controller.StatusClient[*v1beta1.CloneSet] { return sets.CloneSets(namespace) },
+		Of:     func(set *v1beta1.CloneSet) *v1beta1.CloneSetStatus { return &set.Status },
+	}
+}
+
+// podsToDelete edits the lists of Pods to delete in the specs of CloneSets.
+type podsToDelete struct {
 	sets  client.CloneSetsGetter
 	guard engine.Guard
 }
 
-// write writes the status if it differs. After a conflict it writes the same status to the fresh object, because the status
-// names the generation that it describes.
-func (r *reporter) write(ctx context.Context, set *v1beta1.CloneSet, status v1beta1.CloneSetStatus) error {
-	stored, err := controller.UpdateStatus(ctx, r.sets.CloneSets(set.Namespace), set, func(fresh *v1beta1.CloneSet) error {
-		fresh.Status = status
-		return nil
-	})
-	if err == nil && stored != nil && stored.ResourceVersion != set.ResourceVersion {
-		r.guard.Wrote(set.UID, clonesets.GroupResource(), stored.ResourceVersion)
-	}
-	return err
-}
-
-// clearPodsToDelete removes the names of deleted Pods from spec.scaleStrategy.podsToDelete. It never overwrites a user's edit of
+// clear removes the names of deleted Pods from spec.scaleStrategy.podsToDelete. It never overwrites a user's edit of
 // that list.
-func (r *reporter) clearPodsToDelete(ctx context.Context, set *v1beta1.CloneSet, pods []*corev1.Pod) error {
+func (r *podsToDelete) clear(ctx context.Context, set *v1beta1.CloneSet, pods []*corev1.Pod) error {
 	if len(set.Spec.ScaleStrategy.PodsToDelete) == 0 {
 		return nil
 	}

@@ -132,7 +132,7 @@ func (p *planner) deleteStray(stage *engine.Stage) {
 
 // stray reports whether a Pod is at a revision that is neither the current nor the update revision.
 func (p *planner) stray(pod *corev1.Pod) bool {
-	return !p.Updated(pod) && !engine.At(pod, p.Current)
+	return !p.Updated(pod) && !p.At(pod, p.Current)
 }
 
 // undelete cancels the deletion of Pods that a hook holds and that are wanted again. It does not cancel the deletion of a drained

@@ -30,11 +30,11 @@ func activePod(pod *corev1.Pod) bool {
 func (s *simulation) bounds(set *v1beta1.CloneSet) (partition, maxUnavailable, maxSurge int) {
 	rolling, replicas := rollingOf(set), replicasOf(set)
 	partition, err := rollout.Partition(rolling.Partition, replicas)
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
 	number := func(text string, up bool) int {
 		digits, percent := strings.CutSuffix(text, "%")
 		n, err := strconv.Atoi(digits)
-		require.NoError(s.t, err)
+		require.NoError(s.T, err)
 		if !percent {
 			return n
 		}
@@ -48,7 +48,7 @@ func (s *simulation) bounds(set *v1beta1.CloneSet) (partition, maxUnavailable, m
 }
 
 func (s *simulation) available(set *v1beta1.CloneSet, pod *corev1.Pod) bool {
-	return activePod(pod) && podstate.Available(pod, set.Spec.MinReadySeconds, s.node.Now)
+	return activePod(pod) && podstate.Available(pod, set.Spec.MinReadySeconds, s.Node.Now)
 }
 
 // takenOut reports whether the controller keeps a Pod out of service.
@@ -63,11 +63,11 @@ func takenOut(pod *corev1.Pod) bool {
 // check verifies that one pass kept the user's limits, as far as the controller could know them. The pass must not take a Pod
 // out of service that must serve, and must not create too many Pods.
 func (s *simulation) check(seen []*corev1.Pod) {
-	set := s.sets.cached()
+	set := s.Workloads.Cached()
 	_, maxUnavailable, maxSurge := s.bounds(set)
 	replicas := replicasOf(set)
 	now := map[string]*corev1.Pod{}
-	for _, pod := range s.server.Pods() {
+	for _, pod := range s.Server.Pods() {
 		now[pod.Name] = pod
 	}
 	serve, lost := 0, 0
@@ -87,21 +87,21 @@ func (s *simulation) check(seen []*corev1.Pod) {
 		}
 	}
 	if lost > 0 {
-		require.GreaterOrEqual(s.t, serve, replicas-maxUnavailable, "too many unavailable by the controller's own doing\n%s", s.story())
+		require.GreaterOrEqual(s.T, serve, replicas-maxUnavailable, "too many unavailable by the controller's own doing\n%s", s.Story())
 	}
 	created := 0
 	for name := range s.wrote {
 		created += one(!known[name])
 	}
 	if created > 0 {
-		require.LessOrEqual(s.t, s.counted(set), replicas+maxSurge, "too many Pods\n%s", s.story())
+		require.LessOrEqual(s.T, s.counted(set), replicas+maxSurge, "too many Pods\n%s", s.Story())
 	}
 }
 
 // writtenAfter reports whether this controller wrote to the Pod after the version that its cache shows.
 func (s *simulation) writtenAfter(pod *corev1.Pod) bool {
 	version, err := strconv.ParseInt(pod.ResourceVersion, 10, 64)
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
 	return s.written[pod.Name] > version
 }
 
@@ -120,7 +120,7 @@ func (s *simulation) checkNumber() {
 	for _, pod := range s.active() {
 		count += one(!engine.PreparingDelete(pod))
 	}
-	require.LessOrEqual(s.t, count, s.ceiling, "a creation makes too many Pods\n%s", s.story())
+	require.LessOrEqual(s.T, count, s.ceiling, "a creation makes too many Pods\n%s", s.Story())
 }
 
 // checkUpdate verifies each change of a running container. The Pod must be out of service before the change until the node
@@ -128,21 +128,21 @@ func (s *simulation) checkNumber() {
 func (s *simulation) checkUpdate(pod *corev1.Pod) {
 	container := &pod.Spec.Containers[0]
 	waiting, err := record.ReadGrace(pod)
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
 	if waiting != nil {
 		s.waiting[pod.Name] = waiting
 	}
 	held := controllertest.ConditionOf(pod, pub.InPlaceUpdateReadyConditionType)
 	if s.images[pod.Name] == container.Image {
 		if held != nil && held.Status == corev1.ConditionTrue && len(pod.Status.ContainerStatuses) > 0 {
-			require.Equal(s.t, container.Image, pod.Status.ContainerStatuses[0].Image, "%s serves before its update\n%s", pod.Name, s.story())
+			require.Equal(s.T, container.Image, pod.Status.ContainerStatuses[0].Image, "%s serves before its update\n%s", pod.Name, s.Story())
 		}
 		return
 	}
 	s.images[pod.Name] = container.Image
-	require.True(s.t, held != nil && held.Status == corev1.ConditionFalse, "%s serves while a container changes\n%s", pod.Name, s.story())
+	require.True(s.T, held != nil && held.Status == corev1.ConditionFalse, "%s serves while a container changes\n%s", pod.Name, s.Story())
 	state, err := record.Read(pod)
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
 	running := ""
 	if len(pod.Status.ContainerStatuses) > 0 {
 		running = pod.Status.ContainerStatuses[0].ContainerID
@@ -150,11 +150,11 @@ func (s *simulation) checkUpdate(pod *corev1.Pod) {
 	// A change that replaced the waiting change has no grace period.
 	if waited := s.waiting[pod.Name]; waited != nil && waited.Revision == state.Revision {
 		grace := time.Duration(waited.GraceSeconds) * time.Second
-		require.GreaterOrEqual(s.t, s.clock.Now().Sub(held.LastTransitionTime.Time), grace, "%s: no grace\n%s", pod.Name, s.story())
+		require.GreaterOrEqual(s.T, s.Clock.Now().Sub(held.LastTransitionTime.Time), grace, "%s: no grace\n%s", pod.Name, s.Story())
 	}
 	delete(s.waiting, pod.Name)
-	require.Equal(s.t, running, state.LastContainerStatuses[container.Name].ContainerID,
-		"%s: the record names another instance\n%s", pod.Name, s.story())
+	require.Equal(s.T, running, state.LastContainerStatuses[container.Name].ContainerID,
+		"%s: the record names another instance\n%s", pod.Name, s.Story())
 }
 
 // mounts returns the names of the claims that a Pod mounts.
@@ -169,7 +169,7 @@ func mounts(pod *corev1.Pod) (claims []string) {
 
 // purge records the claims of a Pod that is deleted on purpose. No Pod may mount them again.
 func (s *simulation) purge(pod *corev1.Pod) {
-	for _, claim := range s.server.Claims() {
+	for _, claim := range s.Server.Claims() {
 		if slices.Contains(mounts(pod), claim.Name) {
 			s.purged[claim.UID] = true
 		}
@@ -179,49 +179,49 @@ func (s *simulation) purge(pod *corev1.Pod) {
 // checkMounts verifies that a new Pod mounts new claims, or the claims of a lost Pod.
 func (s *simulation) checkMounts(pod *corev1.Pod) {
 	found := 0
-	for _, claim := range s.server.Claims() {
+	for _, claim := range s.Server.Claims() {
 		if slices.Contains(mounts(pod), claim.Name) {
 			found++
-			require.False(s.t, s.purged[claim.UID], "%s mounts %s of a Pod that was deleted on purpose\n%s", pod.Name, claim.Name, s.story())
+			require.False(s.T, s.purged[claim.UID], "%s mounts %s of a Pod that was deleted on purpose\n%s", pod.Name, claim.Name, s.Story())
 		}
 	}
-	require.Len(s.t, mounts(pod), found, "%s lacks claims\n%s", pod.Name, s.story())
+	require.Len(s.T, mounts(pod), found, "%s lacks claims\n%s", pod.Name, s.Story())
 }
 
 // withdrawn reports whether the partition holds Pods at a revision that never becomes ready. Then picked and surplus Pods may
 // have to wait forever, so the end state is not checked. The limits were still checked in every pass.
 func (s *simulation) withdrawn() bool {
-	partition, _, _ := s.bounds(s.sets.newest())
+	partition, _, _ := s.bounds(s.Workloads.Newest())
 	return partition > 0 && slices.ContainsFunc(s.active(), func(p *corev1.Pod) bool { return brokenImage(p.Spec.Containers[0].Image) })
 }
 
 // converged verifies that the end state matches the spec.
 func (s *simulation) converged() {
-	set := s.sets.newest()
+	set := s.Workloads.Newest()
 	partition, _, _ := s.bounds(set)
 	replicas := replicasOf(set)
 	if s.withdrawn() {
 		return
 	}
-	for _, pod := range s.server.Pods() {
-		require.Equal(s.t, pod.Labels["app"] == "web", metav1.GetControllerOfNoCopy(pod) != nil, "owner of %s\n%s", pod.Name, s.story())
+	for _, pod := range s.Server.Pods() {
+		require.Equal(s.T, pod.Labels["app"] == "web", metav1.GetControllerOfNoCopy(pod) != nil, "owner of %s\n%s", pod.Name, s.Story())
 	}
 	pods, updated, available := s.active(), 0, 0
 	for _, pod := range pods {
 		updated += one(history.Matches(revisionLabel(pod), set.Status.UpdateRevision))
 		available += one(s.available(set, pod))
-		require.True(s.t, lifecycle.Serves(lifecycle.Of(pod)), "%s is %s\n%s", pod.Name, lifecycle.Of(pod), s.story())
-		require.NotContains(s.t, pod.Labels, pub.SpecifiedDeleteKey, s.story())
+		require.True(s.T, lifecycle.Serves(lifecycle.Of(pod)), "%s is %s\n%s", pod.Name, lifecycle.Of(pod), s.Story())
+		require.NotContains(s.T, pod.Labels, pub.SpecifiedDeleteKey, s.Story())
 		for _, gate := range pod.Spec.ReadinessGates {
-			require.Equal(s.t, corev1.ConditionTrue, controllertest.ConditionOf(pod, gate.ConditionType).Status, s.story())
+			require.Equal(s.T, corev1.ConditionTrue, controllertest.ConditionOf(pod, gate.ConditionType).Status, s.Story())
 		}
 	}
-	require.Empty(s.t, set.Spec.ScaleStrategy.PodsToDelete, s.story())
-	require.Equal(s.t, replicas, len(pods), s.story())
-	require.GreaterOrEqual(s.t, updated, replicas-partition, s.story())
-	require.Equal(s.t, replicas, available, s.story())
+	require.Empty(s.T, set.Spec.ScaleStrategy.PodsToDelete, s.Story())
+	require.Equal(s.T, replicas, len(pods), s.Story())
+	require.GreaterOrEqual(s.T, updated, replicas-partition, s.Story())
+	require.Equal(s.T, replicas, available, s.Story())
 	if s.gates.rollback && set.Status.CurrentRevision != set.Status.UpdateRevision {
-		require.Equal(s.t, replicas-partition, updated, s.story())
+		require.Equal(s.T, replicas-partition, updated, s.Story())
 	}
 	s.convergedStatus(set, updated, available)
 	s.convergedClaims(set, pods)
@@ -229,10 +229,10 @@ func (s *simulation) converged() {
 
 func (s *simulation) convergedStatus(set *v1beta1.CloneSet, updated, available int) {
 	status := &set.Status
-	require.Equal(s.t, set.Generation, status.ObservedGeneration, s.story())
-	require.Equal(s.t, []int{replicasOf(set), updated, available},
-		[]int{int(status.Replicas), int(status.UpdatedReplicas), int(status.AvailableReplicas)}, s.story())
-	require.Empty(s.t, status.Conditions, s.story())
+	require.Equal(s.T, set.Generation, status.ObservedGeneration, s.Story())
+	require.Equal(s.T, []int{replicasOf(set), updated, available},
+		[]int{int(status.Replicas), int(status.UpdatedReplicas), int(status.AvailableReplicas)}, s.Story())
+	require.Empty(s.T, status.Conditions, s.Story())
 }
 
 // convergedClaims verifies the owners of the claims. With claim reuse, the workload controls the claims of each Pod, so the
@@ -244,13 +244,13 @@ func (s *simulation) convergedClaims(set *v1beta1.CloneSet, pods []*corev1.Pod) 
 			mounted[claim] = true
 		}
 	}
-	for _, claim := range s.server.Claims() {
+	for _, claim := range s.Server.Claims() {
 		owner := metav1.GetControllerOf(claim)
 		if set.Spec.ScaleStrategy.EnablePVCReuse && mounted[claim.Name] {
-			require.Equal(s.t, set.UID, owner.UID, "%s\n%s", claim.Name, s.story())
+			require.Equal(s.T, set.UID, owner.UID, "%s\n%s", claim.Name, s.Story())
 		}
 		if !set.Spec.ScaleStrategy.EnablePVCReuse && owner.UID == set.UID {
-			require.True(s.t, mounted[claim.Name], "%s is left over\n%s", claim.Name, s.story())
+			require.True(s.T, mounted[claim.Name], "%s is left over\n%s", claim.Name, s.Story())
 		}
 	}
 }
@@ -260,8 +260,8 @@ func (s *simulation) convergedClaims(set *v1beta1.CloneSet, pods []*corev1.Pod) 
 func (s *simulation) nothingUndone(picked map[string]int) {
 	for revision, created := range s.created {
 		deleted := s.deleted[revision]
-		require.LessOrEqual(s.t, min(created, deleted), picked[revision],
-			"%d created and %d deleted at %s\n%s", created, deleted, revision, s.story())
+		require.LessOrEqual(s.T, min(created, deleted), picked[revision],
+			"%d created and %d deleted at %s\n%s", created, deleted, revision, s.Story())
 	}
 }
 
@@ -272,16 +272,16 @@ func TestScalingAloneIsExact(t *testing.T) {
 	for seed := range uint64(100) {
 		s := newSimulation(t, seed)
 		s.peace()
-		s.run()
+		s.Run(s.pass)
 		from := len(s.active())
 		clear(s.created)
-		s.sets.edit(s.scale)
-		s.run()
+		s.edit(s.scale)
+		s.Run(s.pass)
 		created := 0
 		for _, n := range s.created {
 			created += n
 		}
-		require.Equal(t, replicasOf(s.sets.newest()), len(s.active()), s.story())
-		require.Equal(t, max(0, len(s.active())-from), created, s.story())
+		require.Equal(t, replicasOf(s.Workloads.Newest()), len(s.active()), s.Story())
+		require.Equal(t, max(0, len(s.active())-from), created, s.Story())
 	}
 }

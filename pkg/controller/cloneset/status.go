@@ -1,16 +1,14 @@
 package cloneset
 
 import (
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/rollout"
 )
@@ -57,14 +55,14 @@ func failure(conditions []v1beta1.CloneSetCondition, conditionType v1beta1.Clone
 		return slices.Delete(kept, index, index+1)
 	}
 	condition := v1beta1.CloneSetCondition{
-		Type: conditionType, Status: corev1.ConditionTrue, LastUpdateTime: now, LastTransitionTime: now, Message: message(err),
+		Type: conditionType, Status: corev1.ConditionTrue, LastUpdateTime: now, LastTransitionTime: now, Message: controller.FailureMessage(err),
 	}
 	if index < 0 {
 		return append(kept, condition)
 	}
 	before := kept[index]
 	if before.Status == condition.Status {
-		if age := now.Sub(before.LastUpdateTime.Time); before.Message == condition.Message || age >= 0 && age < rewordAfter {
+		if age := now.Sub(before.LastUpdateTime.Time); before.Message == condition.Message || age >= 0 && age < controller.RewordAfter {
 			return kept
 		}
 		condition.LastTransitionTime = before.LastTransitionTime
@@ -73,25 +71,12 @@ func failure(conditions []v1beta1.CloneSetCondition, conditionType v1beta1.Clone
 	return kept
 }
 
-const (
-	// rewordAfter is how long a condition keeps its first message. The message of a lasting failure differs at each attempt, for
-	// example by a Pod name or a port number. Each write of the status triggers another reconcile at once. Without this limit,
-	// retries of a lasting failure would never back off.
-	rewordAfter = 30 * time.Second
-	// maxMessage is the maximum length of a condition's message, because a thousand Pods can fail at once.
-	maxMessage = 1024
-)
-
-// message returns the error as a text that fits into a status.
-func message(err error) string {
-	text := err.Error()
-	if len(text) <= maxMessage {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxMessage], "") + fmt.Sprintf(" … (%d bytes more)", len(text)-maxMessage)
-}
-
 func sameStatus(a, b *v1beta1.CloneSetStatus) bool { return apiequality.Semantic.DeepEqual(a, b) }
+
+// urgent reports whether a status must not wait: it says more than other counts, or the counts are those of the end.
+func urgent(set *v1beta1.CloneSet, status *v1beta1.CloneSetStatus) bool {
+	return !onlyCountsDiffer(&set.Status, status) || settledCounts(set, status)
+}
 
 func onlyCountsDiffer(before, after *v1beta1.CloneSetStatus) bool {
 	counted := *after

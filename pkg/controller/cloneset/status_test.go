@@ -14,6 +14,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
@@ -40,7 +41,7 @@ func TestPersistentFailureIsReportedOnce(t *testing.T) {
 	assert.Empty(t, statusWrites())
 	first := w.set().Status.Conditions[0]
 
-	w.Clock.SetTime(controllertest.Now.Add(rewordAfter))
+	w.Clock.SetTime(controllertest.Now.Add(controller.RewordAfter))
 	assert.Len(t, statusWrites(), 1, "what it says now is told in time")
 	later := w.set().Status.Conditions[0]
 	assert.NotEqual(t, first.Message, later.Message)

@@ -73,7 +73,7 @@ func (s *settings) target(set *v1beta1.CloneSet, selector labels.Selector) (*eng
 		Lifecycle: set.Spec.Lifecycle, Policy: rollingOf(set).PodUpdatePolicy, GraceSeconds: graceSeconds(set), InPlace: s.inPlace,
 		Compatible: s.compatible(set), Stamp: podcontrol.StampFullName,
 		Picked:        func(pod *corev1.Pod) bool { return slices.Contains(set.Spec.ScaleStrategy.PodsToDelete, pod.Name) },
-		InstanceLabel: pub.CloneSetInstanceIDKey, ReuseClaims: set.Spec.ScaleStrategy.EnablePVCReuse,
+		InstanceLabel: pub.CloneSetInstanceIDKey, ReuseClaims: set.Spec.ScaleStrategy.EnablePVCReuse, HashLabel: pub.PodTemplateHashKey,
 		Revisions: engine.Revisions{
 			Format:  history.PodTemplates,
 			Content: history.Content{Data: data, Labels: set.Spec.Template.Labels, Annotations: set.Annotations},

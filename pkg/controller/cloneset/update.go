@@ -35,7 +35,7 @@ func (p *planner) outdated(target *appsv1.ControllerRevision) (pods []*corev1.Po
 	back := target != p.Update
 	for _, pod := range p.Pods {
 		waits := inplace.Delayed(pod) && lifecycle.Of(pod) != pub.LifecycleStateUpdated && !p.Overdue(pod)
-		if engine.At(pod, target) || engine.PreparingDelete(pod) || p.Specified(pod) || waits || back && !p.Updated(pod) {
+		if p.At(pod, target) || engine.PreparingDelete(pod) || p.Specified(pod) || waits || back && !p.Updated(pod) {
 			continue
 		}
 		pods = append(pods, pod)
@@ -49,8 +49,8 @@ func (p *planner) selectUpdates(ordered []*corev1.Pod, target *appsv1.Controller
 	for _, pod := range p.Pods {
 		available := p.Available(pod)
 		census.Unavailable += one(!available)
-		census.UnavailableAtTarget += one(!available && engine.At(pod, target))
-		picked := p.Specified(pod) && !engine.PreparingDelete(pod) && !engine.At(pod, target)
+		census.UnavailableAtTarget += one(!available && p.At(pod, target))
+		picked := p.Specified(pod) && !engine.PreparingDelete(pod) && !p.At(pod, target)
 		census.Picked += one(picked)
 		census.PickedAvailable += one(picked && available)
 	}

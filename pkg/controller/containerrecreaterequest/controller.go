@@ -8,6 +8,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -22,35 +23,65 @@ const Name = "containerrecreaterequest-controller"
 const (
 	// podIndex finds the unfinished requests by the UID of their Pod.
 	podIndex = "unfinishedOfPod"
+	// nodeIndex finds the unfinished requests by their node.
+	nodeIndex = "unfinishedOnNode"
 	// holderIndex finds Pods by the requests that keep them out of service, as namespace/name.
 	holderIndex = "heldByRequest"
 	// userAgent is the user agent of the readiness keys that requests add to a Pod's condition.
 	userAgent = "ContainerRecreateRequest"
 )
 
+// Options are the options of this controller.
+type Options struct {
+	// Namespace is the namespace of the node agents.
+	Namespace string
+}
+
 // New returns the controller. It returns an error if an informer rejects an index or a handler.
-func New(deps controller.Deps) (*reconcile.Controller, error) {
-	_, c := build(deps)
+func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
+	_, c := build(deps, options)
 	return c.Build()
 }
 
-func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ContainerRecreateRequest]) {
+func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.ContainerRecreateRequest]) {
 	pods, requests := deps.KubeInformers.Core().V1().Pods(), deps.KruiseInformers.Apps().V1beta1().ContainerRecreateRequests()
 	r := &Reconciler{kube: deps.Kube, kruise: deps.Kruise, pods: pods.Lister(), clock: deps.Clock}
 	c := controller.For(deps, Name, requests, r.Reconcile)
 	c.Absent(r.sweep)
-	r.requestIndex = c.Index(requests, podIndex, unfinishedOfPod)
+	r.requestIndex = c.Index(requests, podIndex, unfinished(pub.ContainerRecreateRequestPodUIDKey))
 	r.podIndex = c.Index(pods, holderIndex, heldBy)
+	c.Index(requests, nodeIndex, unfinished(pub.ContainerRecreateRequestNodeNameKey))
 	c.Watch(pods, r.concerned, matters)
+	r.agents = c.Agents(pods, deps.KubeInformers.Core().V1().Nodes(), options.Namespace, r.onNode)
+	c.Forget(r.forget)
 	return r, c
 }
 
-func unfinishedOfPod(obj any) ([]string, error) {
-	request, ok := obj.(*v1beta1.ContainerRecreateRequest)
-	if !ok || request.Status.CompletionTime != nil {
-		return nil, nil
+// unfinished returns an index of the unfinished requests by a label.
+func unfinished(label string) cache.IndexFunc {
+	return func(obj any) ([]string, error) {
+		request, ok := obj.(*v1beta1.ContainerRecreateRequest)
+		if !ok || request.Status.CompletionTime != nil {
+			return nil, nil
+		}
+		return []string{request.Labels[label]}, nil
 	}
-	return []string{request.Labels[pub.ContainerRecreateRequestPodUIDKey]}, nil
+}
+
+// onNode returns the unfinished requests on a node.
+func (r *Reconciler) onNode(node string) []types.NamespacedName { return r.unfinished(nodeIndex, node) }
+
+func (r *Reconciler) unfinished(index, value string) (keys []types.NamespacedName) {
+	items, err := r.requestIndex.ByIndex(index, value)
+	if err != nil {
+		return nil // The index is added before any watch.
+	}
+	for _, item := range items {
+		if request, ok := item.(metav1.Object); ok {
+			keys = append(keys, types.NamespacedName{Namespace: request.GetNamespace(), Name: request.GetName()})
+		}
+	}
+	return keys
 }
 
 // heldBy returns the names of the requests that keep a Pod out of service.
@@ -75,15 +106,7 @@ func keyOf(request types.NamespacedName) readiness.Key {
 // concerned returns the requests that a change of a Pod affects: the requests that restart its containers, and the requests that
 // keep it out of service. The latter may already be deleted.
 func (r *Reconciler) concerned(obj metav1.Object) (keys []types.NamespacedName) {
-	items, err := r.requestIndex.ByIndex(podIndex, string(obj.GetUID()))
-	if err != nil {
-		return nil // The index is added before any watch.
-	}
-	for _, item := range items {
-		if request, ok := item.(metav1.Object); ok {
-			keys = append(keys, types.NamespacedName{Namespace: request.GetNamespace(), Name: request.GetName()})
-		}
-	}
+	keys = r.unfinished(podIndex, string(obj.GetUID()))
 	names, _ := heldBy(obj)
 	for _, name := range names {
 		// A key of another namespace does not belong to a request for this Pod.

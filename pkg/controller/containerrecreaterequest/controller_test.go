@@ -2,6 +2,7 @@ package containerrecreaterequest
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -67,26 +68,69 @@ func TestControllerEndsStuckRequests(t *testing.T) {
 
 // Case containerrecreaterequest 25.
 func TestDeadlineKeepsContainerStates(t *testing.T) {
-	const text = "recreating has exceeded the activeDeadlineSeconds"
-	tests := map[string]struct{ stored, want []state }{
-		"before the agent looked": {nil, []state{
-			{Name: "app", Phase: "Failed", Message: text}, {Name: "sidecar", Phase: "Failed", Message: text},
-		}},
-		"one came back": {
-			[]state{{Name: "app", Phase: "Succeeded", IsKilled: true}, {Name: "sidecar", Phase: "Recreating", IsKilled: true}},
-			[]state{{Name: "app", Phase: "Succeeded", IsKilled: true}, {Name: "sidecar", Phase: "Failed", Message: text, IsKilled: true}},
-		},
-		"one failed": {
-			[]state{{Name: "app", Phase: "Failed", Message: "kill container error: x"}, {Name: "sidecar", Phase: "Pending"}},
-			[]state{{Name: "app", Phase: "Failed", Message: "kill container error: x"}, {Name: "sidecar", Phase: "Failed", Message: text}},
-		},
+	tests := map[string][]state{
+		"before the agent looked":             nil,
+		"while the agent stops the first one": {{Name: "app", Phase: "Pending"}, {Name: "sidecar", Phase: "Pending"}},
+		"one came back":                       {{Name: "app", Phase: "Succeeded", IsKilled: true}, {Name: "sidecar", Phase: "Recreating", IsKilled: true}},
+		"one failed":                          {{Name: "app", Phase: "Failed", Message: "kill container error: x"}, {Name: "sidecar", Phase: "Pending"}},
+	}
+	for name, states := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, newPod(), newRequest(deadlineOf(3), func(r *request) { r.Status.ContainerRecreateStates = states }))
+			w.Clock.SetTime(controllertest.Now.Add(3 * time.Second))
+			w.reconcile()
+			assert.Equal(t, "recreating has exceeded the activeDeadlineSeconds", w.request().Status.Message)
+			assert.Equal(t, states, w.request().Status.ContainerRecreateStates)
+		})
+	}
+}
+
+func TestLongestDeadlineIsNotOver(t *testing.T) {
+	w := newWorld(t, newPod(), newRequest(deadlineOf(math.MaxInt64)))
+	assert.Positive(t, w.reconcile())
+	assert.Nil(t, w.request().Status.CompletionTime)
+}
+
+// A container that the kubelet does not start again can never be ready again.
+func TestRequestEndsWhenItsContainersHaveEndedForGood(t *testing.T) {
+	policy := func(p corev1.RestartPolicy) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Spec.RestartPolicy = p }
+	}
+	exited := func(name string, code int32) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			setStatus(pod, corev1.ContainerStatus{Name: name, ContainerID: "containerd://" + name[:1] + "1", State: corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{ExitCode: code},
+			}})
+		}
+	}
+	finished := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }
+	ownPolicy := func(pod *corev1.Pod) {
+		pod.Spec.Containers = []corev1.Container{{Name: "app"}, {Name: "sidecar", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
+	}
+	succeeded := func(r *request) { r.Status.ContainerRecreateStates = []state{{Name: "app", Phase: "Succeeded"}} }
+	ordered := func(r *request) { r.Spec.Strategy.OrderedRecreate = true }
+	tests := map[string]struct {
+		pod     *corev1.Pod
+		request *request
+		want    string
+	}{
+		"never, all":             {newPod(policy("Never"), exited("app", 1), exited("sidecar", 0)), newRequest(), "containers [app sidecar] have ended and will not be started again"},
+		"never, one":             {newPod(policy("Never"), exited("app", 1)), newRequest(), ""},
+		"never, one in order":    {newPod(policy("Never"), exited("app", 1)), newRequest(ordered), "containers [app] have ended and will not be started again"},
+		"never, one is back":     {newPod(policy("Never"), exited("sidecar", 1)), newRequest(succeeded), "containers [sidecar] have ended and will not be started again"},
+		"a policy of its own":    {newPod(policy("Never"), ownPolicy, exited("sidecar", 1)), newRequest(succeeded), ""},
+		"on failure, successful": {newPod(policy("OnFailure"), exited("app", 0), exited("sidecar", 0)), newRequest(), "containers [app sidecar] have ended and will not be started again"},
+		"on failure, failed":     {newPod(policy("OnFailure"), exited("app", 0), exited("sidecar", 1)), newRequest(), ""},
+		"always":                 {newPod(policy("Always"), exited("app", 0), exited("sidecar", 0)), newRequest(), ""},
+		"the Pod has finished":   {newPod(policy("Always"), finished, exited("app", 0), exited("sidecar", 0)), newRequest(), "containers [app sidecar] have ended and will not be started again"},
+		"its status came early":  {newPod(policy("Always"), finished, exited("app", 0)), newRequest(), ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, newPod(), newRequest(deadlineOf(3), func(r *request) { r.Status.ContainerRecreateStates = tc.stored }))
-			w.Clock.SetTime(controllertest.Now.Add(3 * time.Second))
+			w := newWorld(t, tc.pod, tc.request)
 			w.reconcile()
-			assert.Equal(t, tc.want, w.request().Status.ContainerRecreateStates)
+			assert.Equal(t, tc.want, w.request().Status.Message)
+			assert.Equal(t, tc.want != "", w.request().Status.CompletionTime != nil)
 		})
 	}
 }

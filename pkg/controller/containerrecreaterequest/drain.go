@@ -46,10 +46,17 @@ func (r *Reconciler) drain(
 	return request, err == nil, err
 }
 
-func isDrained(request *v1beta1.ContainerRecreateRequest) bool {
-	return slices.ContainsFunc(request.Status.Conditions, func(c metav1.Condition) bool {
+func isDrained(request *v1beta1.ContainerRecreateRequest) bool { return drainedSince(request) != nil }
+
+// drainedSince returns when the request took its Pod out of service, or nil.
+func drainedSince(request *v1beta1.ContainerRecreateRequest) *time.Time {
+	i := slices.IndexFunc(request.Status.Conditions, func(c metav1.Condition) bool {
 		return c.Type == v1beta1.ContainerRecreateRequestConditionPreRecreateGrace && c.Status == metav1.ConditionTrue
 	})
+	if i < 0 || request.Spec.Strategy == nil || request.Spec.Strategy.UnreadyGracePeriodSeconds == nil {
+		return nil
+	}
+	return &request.Status.Conditions[i].LastTransitionTime.Time
 }
 
 // drainedAt returns the condition that records the time. It has whole seconds, rounded up, so no grace period is shortened.

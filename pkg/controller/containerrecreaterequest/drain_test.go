@@ -171,3 +171,29 @@ func TestLastHolderReturnsThePodToService(t *testing.T) {
 	assert.Equal(t, corev1.ConditionFalse, status)
 	assert.Equal(t, `[{"userAgent":"Lifecycle","key":"preDeleteHook"}]`, message)
 }
+
+// The agent is gone, and the request has no deadline. The Pod must not stay out of service.
+func TestPodReturnsToServiceWhenTheAgentIsGone(t *testing.T) {
+	w := newWorld(t, newPod(), newRequest(unready(10)))
+	w.settle()
+	status, _ := w.condition()
+	require.Equal(t, corev1.ConditionFalse, status)
+	w.Clock.SetTime(controllertest.Now.Add(10*time.Second + 30*time.Second + 2*time.Minute + 59*time.Second))
+	w.nothing("the agent may be stopping a container")
+	w.Clock.SetTime(controllertest.Now.Add(10*time.Second + 30*time.Second + 3*time.Minute + time.Second))
+	w.settle()
+	assert.Equal(t, "daemon has not responded for a long time", w.request().Status.Message)
+	status, _ = w.condition()
+	assert.Equal(t, corev1.ConditionTrue, status)
+	assert.Empty(t, w.request().Finalizers)
+}
+
+func TestStoppedContainerKeepsThePodOutOfService(t *testing.T) {
+	w := newWorld(t, newPod(), newRequest(unready(10), func(r *request) {
+		r.Status.ContainerRecreateStates = []state{{Name: "app", Phase: "Recreating", IsKilled: true}}
+	}))
+	w.settle()
+	w.Clock.SetTime(controllertest.Now.Add(time.Hour))
+	w.nothing("the kubelet may be down")
+	assert.Nil(t, w.request().Status.CompletionTime)
+}

@@ -1,6 +1,7 @@
 package containerrecreaterequest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func newWorld(t *testing.T, pod *corev1.Pod, requests ...*request) *world {
 	for _, r := range requests {
 		w.Add(r)
 	}
-	r, skeleton := build(w.Deps)
+	r, skeleton := build(w.Deps, Options{Namespace: controllertest.SystemNamespace})
 	w.Control(skeleton)
 	w.Reconciler = r
 	w.Observe()
@@ -70,15 +71,23 @@ func (w *world) change(edit func(*request)) {
 
 func (w *world) changePod(edit func(*corev1.Pod)) {
 	w.t.Helper()
-	pod := w.Pods()[0].DeepCopy()
+	pod := w.pod().DeepCopy()
 	edit(pod)
 	w.Update(pod)
+}
+
+// pod returns the Pod of the request.
+func (w *world) pod() *corev1.Pod {
+	w.t.Helper()
+	pods := slices.DeleteFunc(w.Pods(), func(p *corev1.Pod) bool { return p.Name != "p" })
+	require.Len(w.t, pods, 1)
+	return pods[0]
 }
 
 // condition returns the Pod's condition KruisePodReady.
 func (w *world) condition() (status corev1.ConditionStatus, message string) {
 	w.t.Helper()
-	for _, c := range w.Pods()[0].Status.Conditions {
+	for _, c := range w.pod().Status.Conditions {
 		if c.Type == pub.KruisePodReadyConditionType {
 			return c.Status, c.Message
 		}

@@ -1,15 +1,28 @@
 package containerrecreaterequest
 
 import (
+	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// responseTimeout is how long an agent may take to pick a request up.
-const responseTimeout = 60 * time.Second
+const (
+	// responseTimeout is how long an agent may take to pick a request up.
+	responseTimeout = 60 * time.Second
+	// stopMargin is how long the stop of a container may take beyond its grace period. defaultGrace is the grace period of a request
+	// that names none, in seconds. Both are the agent's.
+	stopMargin   = 2 * time.Minute
+	defaultGrace = 30
+	// absenceTimeout is how long a node may be without a working agent. Then its requests end, so nobody waits for them and their
+	// Pods return to service. It is as long as Pods stay by default on a node that is not ready, and a node reboots in less.
+	absenceTimeout = 5 * time.Minute
+)
 
 // Messages of requests that the controller ended. Programs search for these texts, so they must stay.
 const (
@@ -19,26 +32,35 @@ const (
 )
 
 // over returns why the request must end, or "". The response timeout does not apply to a request that waits for its turn,
-// because its agent has already seen it.
-func over(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod, now time.Time) string {
+// because its agent has already seen it. If no agent works on the node, absent is since when.
+func over(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod, absent *time.Time, now time.Time) string {
 	switch {
 	case pod == nil || pod.DeletionTimestamp != nil:
 		return podGone
-	case remaining(responseLimit(request), now) < 0:
+	case remaining(responseLimit(request), now) < 0, remaining(absenceLimit(absent), now) < 0:
 		return noResponse
 	case remaining(deadline(request), now) < 0:
 		return deadlineExceeded
 	}
-	return ""
+	return endedFor(request, pod)
 }
 
 // nextLimit returns the time until the request's next limit, or zero.
-func nextLimit(request *v1beta1.ContainerRecreateRequest, now time.Time) time.Duration {
-	soonest := remaining(responseLimit(request), now)
-	if limit := remaining(deadline(request), now); limit > 0 && (soonest == 0 || limit < soonest) {
-		soonest = limit
+func nextLimit(request *v1beta1.ContainerRecreateRequest, absent *time.Time, now time.Time) (soonest time.Duration) {
+	for _, limit := range []*time.Time{responseLimit(request), absenceLimit(absent), deadline(request)} {
+		if left := remaining(limit, now); left > 0 && (soonest == 0 || left < soonest) {
+			soonest = left
+		}
 	}
 	return soonest
+}
+
+// absenceLimit returns until when an agent must work on the node again, or nil if one does.
+func absenceLimit(absent *time.Time) *time.Time {
+	if absent == nil {
+		return nil
+	}
+	return new(absent.Add(absenceTimeout))
 }
 
 // remaining returns the time until the limit. It is negative from the limit on, and zero if there is no limit.
@@ -52,35 +74,85 @@ func remaining(limit *time.Time, now time.Time) time.Duration {
 	return -1
 }
 
+// responseLimit returns until when the agent must have done its next step, or nil if the time of that step is unknown. A Pod that
+// is out of service must not wait for an agent that does not exist any more.
 func responseLimit(request *v1beta1.ContainerRecreateRequest) *time.Time {
-	if request.Status.Phase != "" {
+	if request.Status.Phase == "" {
+		return new(request.CreationTimestamp.Add(responseTimeout))
+	}
+	since := drainedSince(request)
+	if since == nil || slices.ContainsFunc(request.Status.ContainerRecreateStates, stopped) {
 		return nil
 	}
-	return new(request.CreationTimestamp.Add(responseTimeout))
+	strategy := request.Spec.Strategy
+	toStop := seconds(ptr.Deref(strategy.TerminationGracePeriodSeconds, defaultGrace)) + stopMargin
+	return new(since.Add(seconds(*strategy.UnreadyGracePeriodSeconds)).Add(toStop).Add(responseTimeout))
+}
+
+// stopped reports whether the agent has stopped a container, or has tried to.
+func stopped(state v1beta1.ContainerRecreateRequestContainerRecreateState) bool {
+	return state.IsKilled || final(state.Phase)
+}
+
+func final(phase v1beta1.ContainerRecreateRequestPhase) bool {
+	return phase == v1beta1.ContainerRecreateRequestSucceeded || phase == v1beta1.ContainerRecreateRequestFailed
+}
+
+// endedFor returns a message if the request cannot make progress, because the kubelet will not start its containers again, or "".
+func endedFor(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) string {
+	phases := map[string]v1beta1.ContainerRecreateRequestPhase{}
+	for _, state := range request.Status.ContainerRecreateStates {
+		phases[state.Name] = state.Phase
+	}
+	var ended []string
+	for i := range request.Spec.Containers {
+		name := request.Spec.Containers[i].Name
+		switch {
+		case final(phases[name]):
+			continue
+		case !endedForGood(pod, name):
+			return ""
+		}
+		ended = append(ended, name)
+		if strategy := request.Spec.Strategy; strategy != nil && strategy.OrderedRecreate {
+			break // The containers after it wait for it.
+		}
+	}
+	if len(ended) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("containers %v have ended and will not be started again", ended)
+}
+
+// endedForGood reports whether a container has ended and the kubelet will not start it again.
+func endedForGood(pod *corev1.Pod, name string) bool {
+	status := statusOf(pod, name)
+	if status == nil || status.State.Terminated == nil {
+		return false
+	}
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return true
+	}
+	policy := pod.Spec.RestartPolicy
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		if container.Name == name && (container.RestartPolicy != nil || len(container.RestartPolicyRules) > 0) {
+			return false // Its own rules may start it again.
+		}
+	}
+	return policy == corev1.RestartPolicyNever ||
+		policy == corev1.RestartPolicyOnFailure && status.State.Terminated.ExitCode == 0
 }
 
 func deadline(request *v1beta1.ContainerRecreateRequest) *time.Time {
-	seconds := request.Spec.ActiveDeadlineSeconds
-	if seconds == nil {
+	number := request.Spec.ActiveDeadlineSeconds
+	if number == nil {
 		return nil
 	}
-	return new(request.CreationTimestamp.Add(time.Duration(*seconds) * time.Second))
+	return new(request.CreationTimestamp.Add(seconds(*number)))
 }
 
-// failUnfinished returns a final state for every container, so that an ended request shows no container in progress.
-func failUnfinished(request *v1beta1.ContainerRecreateRequest) []v1beta1.ContainerRecreateRequestContainerRecreateState {
-	stored := map[string]v1beta1.ContainerRecreateRequestContainerRecreateState{}
-	for _, state := range request.Status.ContainerRecreateStates {
-		stored[state.Name] = state
-	}
-	states := make([]v1beta1.ContainerRecreateRequestContainerRecreateState, 0, len(request.Spec.Containers))
-	for i := range request.Spec.Containers {
-		state := stored[request.Spec.Containers[i].Name]
-		if state.Phase != v1beta1.ContainerRecreateRequestSucceeded && state.Phase != v1beta1.ContainerRecreateRequestFailed {
-			state.Name = request.Spec.Containers[i].Name
-			state.Phase, state.Message = v1beta1.ContainerRecreateRequestFailed, deadlineExceeded
-		}
-		states = append(states, state)
-	}
-	return states
+// seconds returns a duration that does not overflow.
+func seconds(number int64) time.Duration {
+	return time.Duration(min(number, math.MaxInt32)) * time.Second
 }

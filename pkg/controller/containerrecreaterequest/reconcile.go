@@ -3,6 +3,7 @@ package containerrecreaterequest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +28,8 @@ type Reconciler struct {
 	requestIndex cache.Indexer
 	pods         corelisters.PodLister
 	podIndex     cache.Indexer
+	agents       *controller.Agents
+	absences     absences
 	clock        clock.PassiveClock
 }
 
@@ -39,11 +42,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request *v1beta1.ContainerRe
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	now := r.clock.Now()
-	if over(request, pod, now) != "" {
-		return reconcile.Result{}, r.complete(ctx, request, pod)
+	absent, err := r.absentSince(request)
+	if err != nil {
+		return reconcile.Result{}, err
 	}
-	result := reconcile.Result{RequeueAfter: nextLimit(request, now)}
+	now := r.clock.Now()
+	if over(request, pod, absent, now) != "" {
+		return reconcile.Result{}, r.complete(ctx, request, pod, absent)
+	}
+	result := reconcile.Result{RequeueAfter: nextLimit(request, absent, now)}
 	if request.Status.Phase != v1beta1.ContainerRecreateRequestRecreating {
 		return result, nil
 	}
@@ -95,19 +102,18 @@ func (r *Reconciler) progress(ctx context.Context, request *v1beta1.ContainerRec
 	})
 }
 
-// complete ends a request, unless the agent's last status makes that unnecessary. What the agent is doing at that moment
-// continues, but is no longer recorded.
-func (r *Reconciler) complete(ctx context.Context, request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) error {
+// complete ends a request, unless the agent's last status makes that unnecessary. It leaves the states of the containers as they
+// are: a stop that has begun continues, and the agent records its result in the ended request.
+func (r *Reconciler) complete(
+	ctx context.Context, request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod, absent *time.Time,
+) error {
 	now := r.clock.Now()
 	return r.report(ctx, request, func(fresh *v1beta1.ContainerRecreateRequest) {
-		reason := over(fresh, pod, now)
+		reason := over(fresh, pod, absent, now)
 		if reason == "" || fresh.Status.CompletionTime != nil {
 			return
 		}
 		klog.FromContext(ctx).V(2).Info("Ending the request", "reason", reason)
-		if reason == deadlineExceeded {
-			fresh.Status.ContainerRecreateStates = failUnfinished(fresh)
-		}
 		fresh.Status.Phase, fresh.Status.Message = v1beta1.ContainerRecreateRequestCompleted, reason
 		fresh.Status.CompletionTime = new(metav1.NewTime(now))
 	})

@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -62,6 +65,9 @@ type cached struct {
 	indexer cache.Indexer
 	// namespace is the only namespace that the cache watches, or "".
 	namespace string
+	// label is the label of the only objects that the cache watches, or "". transform returns what it holds of them.
+	label     string
+	transform cache.TransformFunc
 }
 
 // SystemNamespace is the namespace of the programs.
@@ -93,13 +99,17 @@ func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 // observed returns the caches that Observe fills: the workload kinds, and everything else that controllers read.
 func (f *Fixture) observed(deps controller.Deps) (all []cached) {
 	kubeIn := func(namespace string, gv schema.GroupVersion, resource, kind string, informer controller.Informer) {
-		all = append(all, cached{f.Kube.Tracker(), gv.WithResource(resource), kind, informer.Informer().GetIndexer(), namespace})
+		all = append(all, cached{
+			tracker: f.Kube.Tracker(), gvr: gv.WithResource(resource), kind: kind, indexer: informer.Informer().GetIndexer(), namespace: namespace,
+		})
 	}
 	kube := func(gv schema.GroupVersion, resource, kind string, informer controller.Informer) {
 		kubeIn("", gv, resource, kind, informer)
 	}
 	ours := func(gv schema.GroupVersion, resource, kind string, informer controller.Informer) {
-		all = append(all, cached{f.Kruise.Tracker(), gv.WithResource(resource), kind, informer.Informer().GetIndexer(), ""})
+		all = append(all, cached{
+			tracker: f.Kruise.Tracker(), gvr: gv.WithResource(resource), kind: kind, indexer: informer.Informer().GetIndexer(),
+		})
 	}
 	for kind, informer := range controller.Workloads(deps, func(*kinds.Kind) bool { return true }) {
 		resource, add := kinds.Of(kind).Resource, kube
@@ -113,17 +123,27 @@ func (f *Fixture) observed(deps controller.Deps) (all []cached) {
 	kube(corev1.SchemeGroupVersion, "persistentvolumeclaims", "PersistentVolumeClaim", core.PersistentVolumeClaims())
 	kube(corev1.SchemeGroupVersion, "nodes", "Node", core.Nodes())
 	kube(corev1.SchemeGroupVersion, "namespaces", "Namespace", core.Namespaces())
+	kube(storagev1.SchemeGroupVersion, "storageclasses", "StorageClass", deps.KubeInformers.Storage().V1().StorageClasses())
 	// Secrets are only cached in one namespace, because no controller may cache the Secrets of users.
 	kubeIn(pub.DaemonConfigNamespace, corev1.SchemeGroupVersion, "secrets", "Secret",
 		deps.KubeInformers.InNamespace(pub.DaemonConfigNamespace).Core().V1().Secrets())
 	kube(appsv1.SchemeGroupVersion, "controllerrevisions", "ControllerRevision", deps.KubeInformers.Apps().V1().ControllerRevisions())
 	kubeIn(SystemNamespace, appsv1.SchemeGroupVersion, "controllerrevisions", "ControllerRevision",
 		deps.KubeInformers.InNamespace(SystemNamespace).Apps().V1().ControllerRevisions())
+	kube(batchv1.SchemeGroupVersion, "jobs", "Job", deps.KubeInformers.Batch().V1().Jobs())
+	ours(v1beta1.SchemeGroupVersion, "advancedcronjobs", "AdvancedCronJob", apps.AdvancedCronJobs())
+	ours(v1beta1.SchemeGroupVersion, "uniteddeployments", "UnitedDeployment", apps.UnitedDeployments())
 	ours(v1beta1.SchemeGroupVersion, "sidecarsets", "SidecarSet", apps.SidecarSets())
+	ours(v1beta1.SchemeGroupVersion, "persistentpodstates", "PersistentPodState", apps.PersistentPodStates())
+	ours(v1beta1.SchemeGroupVersion, "workloadspreads", "WorkloadSpread", apps.WorkloadSpreads())
+	ours(v1beta1.SchemeGroupVersion, "resourcedistributions", "ResourceDistribution", apps.ResourceDistributions())
 	ours(v1beta1.SchemeGroupVersion, "containerrecreaterequests", "ContainerRecreateRequest", apps.ContainerRecreateRequests())
 	ours(v1beta1.SchemeGroupVersion, "nodeimages", "NodeImage", apps.NodeImages())
 	ours(v1beta1.SchemeGroupVersion, "imagepulljobs", "ImagePullJob", apps.ImagePullJobs())
 	ours(v1beta1.SchemeGroupVersion, "imagelistpulljobs", "ImageListPullJob", apps.ImageListPullJobs())
+	ours(v1alpha1.SchemeGroupVersion, "ephemeraljobs", "EphemeralJob", deps.KruiseInformers.Apps().V1alpha1().EphemeralJobs())
+	ours(v1alpha1.SchemeGroupVersion, "podprobemarkers", "PodProbeMarker", deps.KruiseInformers.Apps().V1alpha1().PodProbeMarkers())
+	ours(v1alpha1.SchemeGroupVersion, "nodepodprobes", "NodePodProbe", deps.KruiseInformers.Apps().V1alpha1().NodePodProbes())
 	ours(policyv1beta1.SchemeGroupVersion, "podunavailablebudgets", "PodUnavailableBudget",
 		deps.KruiseInformers.Policy().V1beta1().PodUnavailableBudgets())
 	return all
@@ -174,10 +194,37 @@ func (f *Fixture) Observe() {
 		require.NoError(f.t, err)
 		all := make([]any, 0, len(items))
 		for _, item := range items {
-			all = append(all, item.DeepCopyObject())
+			if held := c.hold(f.t, item.DeepCopyObject()); held != nil {
+				all = append(all, held)
+			}
 		}
 		require.NoError(f.t, c.indexer.Replace(all, ""))
 	}
+}
+
+// hold returns what the cache holds of an object, or nil if it does not watch it.
+func (c *cached) hold(t testing.TB, object runtime.Object) any {
+	t.Helper()
+	accessor, err := meta.Accessor(object)
+	require.NoError(t, err)
+	if _, labelled := accessor.GetLabels()[c.label]; c.label != "" && !labelled {
+		return nil
+	}
+	if c.transform == nil {
+		return object
+	}
+	held, err := c.transform(object)
+	require.NoError(t, err)
+	return held
+}
+
+// CacheSelected makes Observe fill the cache of an informer that KubeInformers.Selected has returned.
+func (f *Fixture) CacheSelected(
+	gvr schema.GroupVersionResource, kind string, informer controller.Informer, label string, transform cache.TransformFunc,
+) {
+	f.caches = append(f.caches, cached{
+		tracker: f.Kube.Tracker(), gvr: gvr, kind: kind, indexer: informer.Informer().GetIndexer(), label: label, transform: transform,
+	})
 }
 
 // Pods returns the Pods on the server, sorted by name.

@@ -385,6 +385,22 @@ func (s *Server) MoveClaim(_ context.Context, claim *corev1.PersistentVolumeClai
 	})
 }
 
+// PatchClaim implements engine.Server.
+func (s *Server) PatchClaim(_ context.Context, before, after *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error) {
+	return write(s, "patch", func() (*corev1.PersistentVolumeClaim, error) {
+		now := s.claims[before.Name]
+		switch {
+		case now == nil || now.UID != before.UID:
+			return nil, apierrors.NewNotFound(claims, before.Name)
+		case now.ResourceVersion != before.ResourceVersion:
+			return nil, apierrors.NewConflict(claims, before.Name, errors.New("another version"))
+		}
+		written := after.DeepCopy()
+		s.store(claims, written)
+		return written, nil
+	})
+}
+
 // DeleteClaim implements engine.Server.
 func (s *Server) DeleteClaim(_ context.Context, claim *corev1.PersistentVolumeClaim) error {
 	_, err := write(s, "delete", func() (*corev1.PersistentVolumeClaim, error) {
@@ -441,4 +457,19 @@ func (s *Server) DeleteRevision(_ context.Context, revision *appsv1.ControllerRe
 		return revision, nil
 	})
 	return err
+}
+
+// AdoptRevision implements engine.Server.
+func (s *Server) AdoptRevision(_ context.Context, revision *appsv1.ControllerRevision, owner metav1.OwnerReference) (
+	*appsv1.ControllerRevision, error) {
+	return write(s, "adopt", func() (*appsv1.ControllerRevision, error) {
+		now := s.revisions[revision.Name]
+		if now == nil || now.UID != revision.UID {
+			return nil, apierrors.NewNotFound(revisions, revision.Name)
+		}
+		after := now.DeepCopy()
+		after.OwnerReferences = append(after.OwnerReferences, owner)
+		s.store(revisions, after)
+		return after, nil
+	})
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -50,14 +51,15 @@ func (s *Server) ChangePod(name string, edit func(*corev1.Pod)) bool {
 // Stop completes the deletion of a Pod, as its node does.
 func (s *Server) Stop(pod *corev1.Pod) { s.remove(pods, pod.Name) }
 
-// Collect acts as the garbage collector: it deletes claims whose Pod is deleted. It returns whether it deleted any.
+// Collect acts as the garbage collector: it deletes claims whose owners are all deleted Pods. It returns whether it deleted any.
 func (s *Server) Collect() (collected bool) {
 	alive := map[types.UID]bool{}
 	for _, pod := range s.pods {
 		alive[pod.UID] = true
 	}
 	for _, claim := range s.Claims() {
-		if ref := metav1.GetControllerOfNoCopy(claim); ref != nil && ref.Kind == "Pod" && !alive[ref.UID] {
+		lives := func(ref metav1.OwnerReference) bool { return ref.Kind != "Pod" || alive[ref.UID] }
+		if len(claim.OwnerReferences) > 0 && !slices.ContainsFunc(claim.OwnerReferences, lives) {
 			s.remove(claims, claim.Name)
 			collected = true
 		}
@@ -127,6 +129,19 @@ func (c *LaggingCaches) Pods() (pods []*corev1.Pod) {
 func (c *LaggingCaches) Caches() engine.Caches {
 	return engine.Caches{
 		Pods: ownedIn(c.pods), Claims: ownedIn(c.claims), Revisions: ownedIn(c.revisions),
+		Orphans: orphansIn(c.pods), OrphanRevisions: orphansIn(c.revisions),
+		Claim: func(_, name string) (*corev1.PersistentVolumeClaim, error) { return c.claims[name], nil },
+	}
+}
+
+func orphansIn[T metav1.Object](objects table[T]) func(string, labels.Selector) ([]T, error) {
+	return func(_ string, selector labels.Selector) (orphans []T, _ error) {
+		for _, name := range slices.Sorted(maps.Keys(objects)) {
+			if object := objects[name]; metav1.GetControllerOfNoCopy(object) == nil && selector.Matches(labels.Set(object.GetLabels())) {
+				orphans = append(orphans, object)
+			}
+		}
+		return orphans, nil
 	}
 }
 

@@ -108,20 +108,18 @@ func (r *Reconciler) label(ctx context.Context, list *v1beta1.ImageListPullJob, 
 func (r *Reconciler) create(ctx context.Context, list *v1beta1.ImageListPullJob, images []string, hash string) error {
 	client := r.kruise.AppsV1beta1().ImagePullJobs(list.Namespace)
 	var created atomic.Int32
-	var err error
-	for batch := 1; len(images) > 0 && err == nil; batch *= 2 {
-		next := images[:min(batch, len(images))]
-		images = images[len(next):]
-		err = podcontrol.Parallel(len(next), width, func(i int) error {
-			made, err := client.Create(ctx, child(list, next[i], hash), metav1.CreateOptions{})
+	err := podcontrol.SlowStart(len(images), width, func(begin, end int) error {
+		return podcontrol.Parallel(end-begin, width, func(i int) error {
+			image := images[begin+i]
+			made, err := client.Create(ctx, child(list, image, hash), metav1.CreateOptions{})
 			if err != nil {
-				return fmt.Errorf("create ImagePullJob for image %s: %w", next[i], err)
+				return fmt.Errorf("create ImagePullJob for image %s: %w", image, err)
 			}
 			created.Add(1)
 			r.guard.Wrote(list.UID, jobs, made.ResourceVersion)
 			return nil
 		})
-	}
+	})
 	if n := created.Load(); n > 0 {
 		r.recorder.Eventf(list, corev1.EventTypeNormal, "Successful create ImagePullJob", "Create %d ImagePullJob", n)
 	}

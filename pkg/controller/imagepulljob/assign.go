@@ -79,6 +79,9 @@ func (q *request) firstVersion(image *v1beta1.NodeImage) int64 {
 	if report := q.ref.Reported(image); report != nil {
 		last = max(last, report.Version)
 	}
+	if last == math.MaxInt64 {
+		return 0 // Only a false report or a user has set it. No later version exists, and an answer to another one does not count.
+	}
 	return last + 1
 }
 
@@ -114,6 +117,19 @@ func (q *request) pullPolicy() *v1beta1.ImageTagPullPolicy {
 	}
 	policy.TTLSecondsAfterFinished = new(int32(min(ttl, math.MaxInt32)))
 	return policy
+}
+
+// ownsOther reports whether the job owns a tag other than the one that it asks for now.
+func ownsOther(image *v1beta1.NodeImage, job types.UID, except imagetag.Reference) bool {
+	for name := range image.Spec.Images {
+		tags := image.Spec.Images[name].Tags
+		for i := range tags {
+			if (name != except.Name || tags[i].Tag != except.Tag) && imagetag.OwnedBy(&tags[i], job) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // disown removes the job from every tag but the one that it asks for now, because the job's image may have changed. It changes

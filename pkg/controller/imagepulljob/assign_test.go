@@ -1,6 +1,7 @@
 package imagepulljob
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -82,4 +83,18 @@ func TestInvalidParallelismPauses(t *testing.T) {
 		assert.Equal(t, want, parallelism(job.Spec.Parallelism), text)
 	}
 	assert.Equal(t, 1, parallelism(nil))
+}
+
+// A false report must not make the next version overflow, because the server refuses negative versions.
+func TestLargestReportedVersionDoesNotOverflow(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a"))...)
+	image := w.image("n1")
+	image.Status.ImageStatuses = map[string]v1beta1.ImageStatus{"nginx": {Tags: []v1beta1.ImageTagStatus{{
+		Tag: "1.9.1", Version: math.MaxInt64, Phase: v1beta1.ImagePhaseSucceeded, CompletionTime: new(metav1.NewTime(now)),
+	}}}}
+	w.Update(image)
+	w.step("a")
+	require.NotNil(t, w.tag("n1"))
+	assert.Zero(t, w.tag("n1").Version)
+	assert.Equal(t, []string{"n1"}, w.unfinished(), "the false report is no answer")
 }

@@ -46,12 +46,16 @@ type Reconciler struct {
 	// versions holds the last versions of tags that were removed from NodeImages, by node and reference. The next version must be
 	// higher, and nothing else records the old one.
 	versions *lru.Cache
+	refusals refusals
+	agents   *controller.Agents
 }
 
 // Options are the options of this controller.
 type Options struct {
 	// PullSecretsNamespace is the namespace for copies of pull secrets, which node agents may read.
 	PullSecretsNamespace string
+	// Namespace is the namespace of the node agents.
+	Namespace string
 	// TagTTL is how long a tag outlives the time that the job itself asks for. It applies to jobs that end.
 	TagTTL time.Duration
 }
@@ -69,17 +73,22 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r := &Reconciler{
 		kruise: deps.Kruise, jobs: ours.ImagePullJobs().Lister(), images: ours.NodeImages().Lister(), pods: pods.Lister(),
 		recorder: deps.Recorder(Name), clock: deps.Clock, tagTTL: options.TagTTL, versions: lru.New(rememberedVersions),
-		orders: newOrders(deps),
+		orders: newOrders(deps), refusals: refusals{clock: deps.Clock},
 	}
 	c := controller.For(deps, Name, ours.ImagePullJobs(), r.Reconcile)
 	r.guard = c.Guard()
 	c.Guards(imageResource, ours.NodeImages())
 	c.Guards(secretResource, copied)
 	r.byOwner = c.Index(ours.NodeImages(), imagetag.OwnersIndex, imagetag.IndexOwners)
+	r.agents = c.Agents(pods, deps.KubeInformers.Core().V1().Nodes(), options.Namespace, nil)
 	r.copies = &copies{kube: deps.Kube, namespace: options.PullSecretsNamespace, guard: r.guard, clock: deps.Clock}
 	r.copies.indexer = c.Index(copied, sourceIndex, indexSource)
 	c.Index(copied, referenceIndex, indexReferences)
-	c.Forget(func(job *v1beta1.ImagePullJob) { r.copies.forget(job.UID) })
+	c.Absent(r.copies.reap)
+	c.Forget(func(job *v1beta1.ImagePullJob) {
+		r.copies.forget(job.UID)
+		r.refusals.forget(job.UID)
+	})
 	e := &events{jobs: c.Index(ours.ImagePullJobs(), runningIndex, indexRunning), lister: r.jobs, left: r.remember}
 	c.Index(ours.ImagePullJobs(), podSelectorIndex, indexPodSelector)
 	c.WatchChanges(ours.NodeImages(), e.nodeImage)
@@ -100,6 +109,10 @@ func ownerRef(job *v1beta1.ImagePullJob) corev1.ObjectReference {
 	}
 }
 
-// secretsCheck is how often the Secrets that a running job names are read again. They are in the namespaces of users, which the
-// controller must not watch.
-const secretsCheck = 15 * time.Second
+const (
+	// secretsCheck is how often the Secrets that a running job names are read again. They are in the namespaces of users, which
+	// the controller must not watch. A change shows in the copy within 5 s.
+	secretsCheck = 4 * time.Second
+	// unusedAge is how long a copy stays after its last user. Jobs that run one after the other then share it.
+	unusedAge = 5 * time.Second
+)

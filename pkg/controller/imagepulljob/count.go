@@ -21,16 +21,30 @@ type census struct {
 	// pulling, succeeded or failed.
 	unasked, lacking           []*v1beta1.NodeImage
 	pulling, succeeded, failed []string
+	// silent is how many of the nodes in pulling do not report. soon is the time until the next one counts as silent, or zero.
+	silent int
+	soon   time.Duration
 }
 
-// count groups the nodes. A node that was asked but has not reported this version of the tag counts as pulling. Otherwise the
-// job could ask more nodes at once than its parallelism allows.
-func count(chosen []*v1beta1.NodeImage, job types.UID, ref imagetag.Reference, secrets []v1beta1.ReferenceObject) census {
+// silence is how long a node holds a place of its job's parallelism without reporting that it has seen the tag. A working agent
+// reports within a few seconds, so such a node has none and pulls nothing. It fails after the response timeout.
+const silence = time.Minute
+
+// count groups the nodes. A node in refused counts as failed unless it was asked before. A node that was asked but has not
+// reported this version of the tag counts as pulling. Otherwise the job could ask more nodes at once than its parallelism allows.
+func count(
+	chosen []*v1beta1.NodeImage, job types.UID, ref imagetag.Reference, secrets []v1beta1.ReferenceObject, refused map[string]bool,
+	now time.Time,
+) census {
 	var c census
 	for _, image := range chosen {
 		tag := ref.Wanted(image)
 		if tag == nil || !imagetag.OwnedBy(tag, job) {
-			c.unasked = append(c.unasked, image)
+			if refused[image.Name] {
+				c.failed = append(c.failed, image.Name)
+			} else {
+				c.unasked = append(c.unasked, image)
+			}
 			continue
 		}
 		if lacks(image.Spec.Images[ref.Name].PullSecrets, secrets) {
@@ -44,9 +58,26 @@ func count(chosen []*v1beta1.NodeImage, job types.UID, ref imagetag.Reference, s
 			c.failed = append(c.failed, image.Name)
 		default:
 			c.pulling = append(c.pulling, image.Name)
+			if answer == nil {
+				c.listen(tag, now)
+			}
 		}
 	}
 	return c
+}
+
+// listen counts a node that has not reported on a tag.
+func (c *census) listen(tag *v1beta1.ImageTagSpec, now time.Time) {
+	if tag.CreatedAt == nil {
+		return
+	}
+	left := tag.CreatedAt.Add(silence).Sub(now)
+	switch {
+	case left <= 0:
+		c.silent++
+	case c.soon == 0 || left < c.soon:
+		c.soon = max(left, time.Second)
+	}
 }
 
 // status returns the job's new status. It decides whether the job has ended. An ended job asks no further nodes.
@@ -74,6 +105,14 @@ func (c *census) status(job *v1beta1.ImagePullJob, now time.Time) v1beta1.ImageP
 		status.Message = fmt.Sprintf("job is running, progress %.1f%%", done)
 	}
 	return status
+}
+
+// refuse moves nodes that have refused from the unasked to the failed ones.
+func (c *census) refuse(names []string) {
+	c.failed = append(c.failed, names...)
+	c.unasked = slices.DeleteFunc(slices.Clone(c.unasked), func(image *v1beta1.NodeImage) bool {
+		return slices.Contains(names, image.Name)
+	})
 }
 
 // expire counts every unfinished node as failed.

@@ -203,7 +203,7 @@ func (p place) chosen(selector labels.Selector) string {
 }
 
 // secretChanged returns the jobs that use or used a copy of a Secret. They repair the copy, and they may be waiting for their
-// own write to appear.
+// own write to appear. A copy without users has its own key, see copies.reap.
 func secretChanged(before, after metav1.Object) []types.NamespacedName {
 	woken := sets.New[types.NamespacedName]()
 	for _, secret := range []metav1.Object{before, after} {
@@ -215,6 +215,9 @@ func secretChanged(before, after metav1.Object) []types.NamespacedName {
 				woken.Insert(types.NamespacedName{Namespace: namespace, Name: name})
 			}
 		}
+	}
+	if copied, ok := after.(*corev1.Secret); ok && isUnused(copied) {
+		woken.Insert(types.NamespacedName{Namespace: copied.Namespace, Name: copied.Name})
 	}
 	return woken.UnsortedList()
 }

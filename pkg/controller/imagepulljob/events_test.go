@@ -157,20 +157,60 @@ func TestStaleCacheAsksNoNode(t *testing.T) {
 	assert.Equal(t, []string{"n1"}, w.unfinished())
 }
 
-// TestFullNodeImageIsReported checks that the user is told about a full NodeImage and that the other nodes are asked.
-func TestFullNodeImageIsReported(t *testing.T) {
-	w := newWorld(t, append(nodeImages(2), newJob("a", limit("2")))...)
+// refuseWrites makes the server refuse changes of NodeImages for good, as if they listed too many images.
+func (w *world) refuseWrites(refused func(node string) bool) {
 	w.Kruise.PrependReactor("update", "nodeimages", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		if update, ok := action.(clienttesting.UpdateAction); ok && update.GetObject().(*v1beta1.NodeImage).Name == "n1" {
-			return true, nil, apierrors.NewInvalid(v1beta1.SchemeGroupVersion.WithKind("NodeImage").GroupKind(), "n1", nil)
+		update, ok := action.(clienttesting.UpdateAction)
+		if name := update.GetObject().(*v1beta1.NodeImage).Name; ok && refused(name) {
+			return true, nil, apierrors.NewInvalid(v1beta1.SchemeGroupVersion.WithKind("NodeImage").GroupKind(), name, nil)
 		}
 		return false, nil, nil
 	})
-	w.Observe()
-	_, err := w.Pass("ns", "a")
-	require.Error(t, err, "it is tried again: other tags expire")
-	assert.Equal(t, []string{"n2"}, w.unfinished())
+}
+
+// A full NodeImage counts as failed, and the next node is asked in its place, even with parallelism 1.
+func TestFullNodeImagesFailAndOthersAreAsked(t *testing.T) {
+	w := newWorld(t, append(nodeImages(4), newJob("a"))...)
+	w.refuseWrites(func(node string) bool { return node == "n1" || node == "n2" })
+	w.step("a")
+	assert.Equal(t, []string{"n3"}, w.unfinished())
+	status := w.job("a").Status
+	assert.Equal(t, []int32{4, 1, 2}, []int32{status.Desired, status.Active, status.Failed})
+	assert.Equal(t, []string{"n1", "n2"}, status.FailedNodes)
 	events := w.Events()
-	require.Len(t, events, 1)
+	require.Len(t, events, 2)
 	assert.Contains(t, events[0], "Warning FailedPullImage NodeImage n1 was rejected")
+
+	w.answer("n3", v1beta1.ImagePhaseSucceeded)
+	w.step("a")
+	w.answer("n4", v1beta1.ImagePhaseSucceeded)
+	w.settle("a")
+	status = w.job("a").Status
+	assert.Equal(t, []int32{4, 0, 2, 2}, []int32{status.Desired, status.Active, status.Failed, status.Succeeded})
+	assert.NotNil(t, status.CompletionTime)
+	assert.Empty(t, w.Events(), "no node is asked twice")
+}
+
+func TestJobEndsWhenAllNodesRefuse(t *testing.T) {
+	w := newWorld(t, append(nodeImages(refusedAtOnce+50), newJob("a"))...)
+	w.refuseWrites(func(string) bool { return true })
+	w.step("a")
+	assert.Less(t, w.job("a").Status.Failed, int32(refusedAtOnce+50), "a pass is limited")
+	w.settle("a")
+	assert.EqualValues(t, refusedAtOnce+50, w.job("a").Status.Failed)
+	assert.Equal(t, "job has completed", w.job("a").Status.Message)
+}
+
+func TestEndlessJobAsksFullNodeImagesAgain(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a", never))...)
+	full := true
+	w.refuseWrites(func(string) bool { return full })
+	w.step("a")
+	assert.EqualValues(t, 1, w.job("a").Status.Failed)
+	full = false
+	assert.Equal(t, refusalAge, w.step("a"))
+	assert.Empty(t, w.unfinished())
+	w.pass(refusalAge)
+	w.step("a")
+	assert.Equal(t, []string{"n1"}, w.unfinished())
 }

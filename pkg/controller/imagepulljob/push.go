@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,27 +22,72 @@ const (
 	width = 16
 	// rememberedVersions is the maximum number of removed tags whose versions are kept.
 	rememberedVersions = 100000
+	// refusedAtOnce is the maximum number of nodes that may refuse in one pass. The next pass continues with the other nodes.
+	refusedAtOnce = 100
 )
 
-// push asks as many more nodes as the job allows, and adds missing Secrets to nodes that were asked before. It returns how many
-// nodes it asked.
-func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int32, err error) {
-	budget := min(max(parallelism(q.job.Spec.Parallelism)-len(c.pulling), 0), len(c.unasked))
-	targets := slices.Concat(c.unasked[:budget], c.lacking)
+// push asks as many more nodes as the job allows, and adds missing Secrets to nodes that were asked before. A node that refuses
+// is replaced by the next one. It returns how many nodes it asked, and the names of those that refused.
+func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int32, refused []string, err error) {
+	var failures []error
+	_, _, err = r.ask(ctx, q, c.lacking)
+	failures = append(failures, err)
+	free, rest := max(parallelism(q.job.Spec.Parallelism)-(len(c.pulling)-c.silent), 0), c.unasked
+	if free > 0 {
+		rest = r.agentsFirst(rest)
+	}
+	for free > 0 && len(rest) > 0 && len(refused) < refusedAtOnce {
+		batch := rest[:min(free, len(rest), refusedAtOnce+width)]
+		rest = rest[len(batch):]
+		count, names, err := r.ask(ctx, q, batch)
+		failures = append(failures, err)
+		asked, refused, free = asked+count, append(refused, names...), free-int(count)
+		if err != nil {
+			break // The outcome is unknown, so asking more nodes could be too many.
+		}
+	}
+	return asked, refused, errors.Join(append(failures, r.releaseOthers(ctx, q))...)
+}
+
+// agentsFirst returns the nodes in their order, but nodes without a working agent last. They would take up places for nothing.
+func (r *Reconciler) agentsFirst(nodes []*v1beta1.NodeImage) []*v1beta1.NodeImage {
+	var first, last []*v1beta1.NodeImage
+	absentOn := r.agents.InOnePass()
+	for _, image := range nodes {
+		if absent, err := absentOn(image.Name); absent && err == nil {
+			last = append(last, image)
+		} else {
+			first = append(first, image)
+		}
+	}
+	return append(first, last...)
+}
+
+// ask writes what the job asks for to some NodeImages, and returns how many it wrote. It records those that refuse for good.
+func (r *Reconciler) ask(ctx context.Context, q *request, targets []*v1beta1.NodeImage) (asked int32, refused []string, err error) {
 	var count atomic.Int32
+	refusals := make([]bool, len(targets))
 	err = podcontrol.Parallel(len(targets), width, func(i int) error {
 		written, err := r.write(ctx, q.job, targets[i], q.assign)
-		// If the answer to the write was lost, the node may have been asked. It counts as asked until the cache shows otherwise.
-		if i < budget && (written || err != nil) {
-			count.Add(1)
-		}
 		if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
+			refusals[i] = true
+			r.refusals.add(q.job.UID, targets[i].Name, q.ref)
 			r.recorder.Eventf(q.job, corev1.EventTypeWarning, "FailedPullImage",
 				"NodeImage %s was rejected: %v; remove images that are not needed from it", targets[i].Name, err)
+			return nil
+		}
+		// If the answer to the write was lost, the node may have been asked. It counts as asked until the cache shows otherwise.
+		if written || err != nil {
+			count.Add(1)
 		}
 		return err
 	})
-	return count.Load(), errors.Join(err, r.releaseOthers(ctx, q))
+	for i, is := range refusals {
+		if is {
+			refused = append(refused, targets[i].Name)
+		}
+	}
+	return count.Load(), refused, err
 }
 
 // releaseOthers removes the job from tags that it asked for before its image changed.
@@ -58,7 +102,7 @@ func (r *Reconciler) releaseOthers(ctx context.Context, q *request) error {
 	release := func(image *v1beta1.NodeImage) bool { return disown(image, q.job.UID, q.ref) }
 	var targets []*v1beta1.NodeImage
 	for _, item := range items {
-		if image, ok := item.(*v1beta1.NodeImage); ok && release(image.DeepCopy()) {
+		if image, ok := item.(*v1beta1.NodeImage); ok && ownsOther(image, q.job.UID, q.ref) {
 			targets = append(targets, image)
 		}
 	}

@@ -78,29 +78,49 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	secrets, unknown := r.secretsOf(ctx, job)
+	refused, again := r.refusals.nodes(job, ref)
+	now := r.clock.Now()
+	c := count(chosen, job.UID, ref, secrets, refused, now)
+	status := c.status(job, now)
+	var pushed error
+	if status.CompletionTime == nil && unknown == nil {
+		q := &request{job: job, ref: ref, secrets: secrets, tagTTL: r.tagTTL, now: now, random: random, last: r.lastVersion(ref)}
+		var asked int32
+		var refuse []string
+		asked, refuse, pushed = r.push(ctx, q, &c)
+		if len(refuse) > 0 {
+			c.refuse(refuse)
+			status = c.status(job, now)
+		}
+		status.Active += asked
+	}
+	if err := r.report(ctx, job, status); err != nil {
+		return reconcile.Result{}, errors.Join(unknown, pushed, err)
+	}
+	recheck := r.recheckIn(job, &status, now)
+	if status.CompletionTime == nil {
+		recheck = sooner(recheck, again)
+		if len(c.unasked) > 0 {
+			recheck = sooner(recheck, c.soon)
+		}
+	}
+	return reconcile.Result{RequeueAfter: recheck}, errors.Join(unknown, pushed)
+}
+
+// secretsOf returns references to the copies of the job's Secrets. It tells the user about Secrets that cannot be used. If it
+// returns an error, no node can be asked now, but the job is counted and may end.
+func (r *Reconciler) secretsOf(ctx context.Context, job *v1beta1.ImagePullJob) ([]v1beta1.ReferenceObject, error) {
 	secrets, missing, err := r.copies.sync(ctx, job)
 	if err != nil {
-		return reconcile.Result{}, err
+		r.recorder.Eventf(job, corev1.EventTypeWarning, "FailedCopyPullSecret", "cannot copy the pull secrets, so no node is asked: %v", err)
 	}
 	if len(missing) > 0 {
 		r.recorder.Eventf(job, corev1.EventTypeWarning, "MissingPullSecret",
 			"cannot read Secrets %v in namespace %s, so nodes pull without them; create them or grant access while the job runs",
 			missing, job.Namespace)
 	}
-	now := r.clock.Now()
-	c := count(chosen, job.UID, ref, secrets)
-	status := c.status(job, now)
-	var pushed error
-	if status.CompletionTime == nil {
-		q := &request{job: job, ref: ref, secrets: secrets, tagTTL: r.tagTTL, now: now, random: random, last: r.lastVersion(ref)}
-		var asked int32
-		asked, pushed = r.push(ctx, q, &c)
-		status.Active += asked
-	}
-	if err := r.report(ctx, job, status); err != nil {
-		return reconcile.Result{}, errors.Join(pushed, err)
-	}
-	return reconcile.Result{RequeueAfter: r.recheckIn(job, &status, now)}, pushed
+	return secrets, err
 }
 
 func (r *Reconciler) report(ctx context.Context, job *v1beta1.ImagePullJob, status v1beta1.ImagePullJobStatus) error {
@@ -109,6 +129,14 @@ func (r *Reconciler) report(ctx context.Context, job *v1beta1.ImagePullJob, stat
 		return nil
 	})
 	return err
+}
+
+// sooner returns the shorter of two delays, where zero means never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // recheckIn returns the delay until the job must be reconciled even if nothing changes: for its deadline, and for the Secrets

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
@@ -108,7 +107,7 @@ func refresh(copied, source *corev1.Secret, job string) {
 		copied.Annotations = map[string]string{}
 	}
 	copied.Annotations[sourceKey] = keyOf(source)
-	copied.Annotations[pub.ImagePullJobModeKey] = string(v1beta1.BatchReferenceMode)
+	copied.Annotations[pub.ImagePullJobModeKey] = pub.ImagePullJobModeNew
 	setReferences(copied, append(jobs, job))
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller/consistency"
+	"kruise.io/kruise/pkg/reconcile"
 )
 
 // copies manages the Secrets in the namespace that node agents may read. There is one copy for each Secret that a job names. It
@@ -37,6 +38,14 @@ type copies struct {
 	lock sync.Mutex
 	// checked holds the result of the last read of a job's sources, by the UID of the job.
 	checked map[types.UID]check
+	// unused holds since when a copy has no users, by its name.
+	unused map[string]idle
+}
+
+// idle is a version of a copy without users, and when it was seen first.
+type idle struct {
+	resourceVersion string
+	since           time.Time
 }
 
 type check struct {
@@ -62,25 +71,9 @@ func (c *copies) sync(ctx context.Context, job *v1beta1.ImagePullJob) (refs []v1
 	if age := now.Sub(last.at); age >= 0 && age < secretsCheck && c.hold(last.refs, job) {
 		return last.refs, nil, nil
 	}
-	found := check{at: now}
-	for _, name := range job.Spec.PullSecrets {
-		source, err := c.kube.CoreV1().Secrets(job.Namespace).Get(ctx, name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-			found.missing = append(found.missing, name)
-			continue
-		case apierrors.IsForbidden(err): // The administrator limits the namespaces whose Secrets are read.
-			found.missing = append(found.missing, name+" (access denied)")
-			continue
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("get Secret %s/%s: %w", job.Namespace, name, err)
-		}
-		copied, err := c.ensure(ctx, source, job)
-		if err != nil {
-			return nil, nil, err
-		}
-		found.refs = append(found.refs, c.reference(copied))
+	found, err := c.copyAll(ctx, job, last.at.IsZero())
+	if err != nil {
+		return nil, nil, err
 	}
 	if err := c.release(ctx, job, job.Spec.PullSecrets); err != nil {
 		return nil, nil, err
@@ -90,6 +83,37 @@ func (c *copies) sync(ctx context.Context, job *v1beta1.ImagePullJob) (refs []v1
 		return found.refs, nil, nil
 	}
 	return found.refs, found.missing, nil
+}
+
+// copyAll reads the Secrets that a job names, and copies those that exist and hold credentials.
+func (c *copies) copyAll(ctx context.Context, job *v1beta1.ImagePullJob, first bool) (check, error) {
+	found := check{at: c.clock.Now()}
+	options := metav1.GetOptions{}
+	if !first {
+		options.ResourceVersion = "0" // The cache of the API server shows changes soon enough, and many jobs ask.
+	}
+	for _, name := range job.Spec.PullSecrets {
+		source, err := c.kube.CoreV1().Secrets(job.Namespace).Get(ctx, name, options)
+		switch {
+		case apierrors.IsNotFound(err):
+			found.missing = append(found.missing, name)
+			continue
+		case apierrors.IsForbidden(err): // The administrator limits the namespaces whose Secrets are read.
+			found.missing = append(found.missing, name+" (access denied)")
+			continue
+		case err != nil:
+			return check{}, fmt.Errorf("get Secret %s/%s: %w", job.Namespace, name, err)
+		case !holdsCredentials(source.Type):
+			found.missing = append(found.missing, fmt.Sprintf("%s (type %s does not hold registry credentials)", name, source.Type))
+			continue
+		}
+		copied, err := c.ensure(ctx, source, job)
+		if err != nil {
+			return check{}, err
+		}
+		found.refs = append(found.refs, c.reference(copied))
+	}
+	return found, nil
 }
 
 // reference returns a reference to a copy. It lasts as long as the image's entry in a NodeImage. The party that adds the
@@ -137,12 +161,17 @@ func (c *copies) ensure(ctx context.Context, source *corev1.Secret, job *v1beta1
 				wanted.Name)
 		}
 	}
-	_, err = c.change(ctx, existing, job, func(copied *corev1.Secret) { refresh(copied, source, keyOf(job)) })
-	return existing.Name, err
+	return existing.Name, c.change(ctx, existing, job, func(copied *corev1.Secret) { refresh(copied, source, keyOf(job)) })
 }
 
-// release removes a job from the users of its copies, except for copies of the kept sources. It deletes a copy that has no users
-// left.
+// holdsCredentials reports whether Secrets of the type hold registry credentials. Others are never copied: a user who may create a
+// job would make them readable on nodes.
+func holdsCredentials(kind corev1.SecretType) bool {
+	return kind == corev1.SecretTypeDockerConfigJson || kind == corev1.SecretTypeDockercfg
+}
+
+// release removes a job from the users of its copies, except for copies of the kept sources. A copy that has no users left is
+// deleted by reap.
 func (c *copies) release(ctx context.Context, job *v1beta1.ImagePullJob, kept []string) error {
 	items, err := c.indexer.ByIndex(referenceIndex, keyOf(job))
 	if err != nil {
@@ -160,22 +189,54 @@ func (c *copies) release(ctx context.Context, job *v1beta1.ImagePullJob, kept []
 }
 
 func (c *copies) removeUser(ctx context.Context, copied *corev1.Secret, job *v1beta1.ImagePullJob) error {
-	stored, err := c.change(ctx, copied, job, func(s *corev1.Secret) { removeReference(s, keyOf(job)) })
-	if err != nil || stored == nil || sourceOf(stored) == "" || len(referencesOf(stored.Annotations[referencesKey])) > 0 {
-		return err
-	}
-	// If another job uses the copy meanwhile, its resource version changes and the deletion is rejected.
-	err = c.kube.CoreV1().Secrets(c.namespace).Delete(ctx, stored.Name,
-		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &stored.UID, ResourceVersion: &stored.ResourceVersion}})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("delete Secret %s/%s: %w", c.namespace, stored.Name, err)
-	}
-	return nil
+	return c.change(ctx, copied, job, func(s *corev1.Secret) { removeReference(s, keyOf(job)) })
 }
 
-// change edits the current copy and writes it. It returns the stored copy, or nil if the copy was deleted.
-func (c *copies) change(ctx context.Context, copied *corev1.Secret, job *v1beta1.ImagePullJob,
-	edit func(*corev1.Secret)) (*corev1.Secret, error) {
+// isUnused reports whether a Secret is a copy without users.
+func isUnused(copied *corev1.Secret) bool {
+	return sourceOf(copied) != "" && len(referencesOf(copied.Annotations[referencesKey])) == 0
+}
+
+// reap deletes a copy that has had no users for unusedAge. Its key is that of the copy, where no job has that name.
+func (c *copies) reap(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+	item, _, err := c.indexer.GetByKey(key.String())
+	copied, ok := item.(*corev1.Secret)
+	if err != nil || !ok || key.Namespace != c.namespace || !isUnused(copied) || copied.DeletionTimestamp != nil {
+		c.seenUsed(key.Name)
+		return reconcile.Result{}, err
+	}
+	if left := unusedAge - c.clock.Since(c.unusedSince(copied)); left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
+	// If a job uses the copy meanwhile, its resource version changes and the deletion is rejected.
+	err = c.kube.CoreV1().Secrets(c.namespace).Delete(ctx, copied.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &copied.UID, ResourceVersion: &copied.ResourceVersion}})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return reconcile.Result{}, fmt.Errorf("delete Secret %s/%s: %w", c.namespace, copied.Name, err)
+	}
+	return reconcile.Result{}, nil
+}
+
+func (c *copies) unusedSince(copied *corev1.Secret) time.Time {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.unused == nil {
+		c.unused = map[string]idle{}
+	}
+	if before, found := c.unused[copied.Name]; !found || before.resourceVersion != copied.ResourceVersion {
+		c.unused[copied.Name] = idle{resourceVersion: copied.ResourceVersion, since: c.clock.Now()}
+	}
+	return c.unused[copied.Name].since
+}
+
+func (c *copies) seenUsed(name string) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	delete(c.unused, name)
+}
+
+// change edits the current copy and writes it. It ignores a copy that was deleted.
+func (c *copies) change(ctx context.Context, copied *corev1.Secret, job *v1beta1.ImagePullJob, edit func(*corev1.Secret)) error {
 	client := c.kube.CoreV1().Secrets(c.namespace)
 	base := copied
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -194,17 +255,13 @@ func (c *copies) change(ctx context.Context, copied *corev1.Secret, job *v1beta1
 		}
 		if err == nil {
 			c.guard.Wrote(job.UID, secrets, stored.ResourceVersion)
-			base = stored
 		}
 		return err
 	})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("update Secret %s/%s: %w", c.namespace, copied.Name, err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("update Secret %s/%s: %w", c.namespace, copied.Name, err)
-	}
-	return base, nil
+	return nil
 }
 
 func (c *copies) last(job types.UID) check {

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -43,6 +44,19 @@ func (w *world) copies() []corev1.Secret {
 	return list.Items
 }
 
+// reap lets the time pass after which copies without users are deleted, and reconciles all of them.
+func (w *world) reap() {
+	w.t.Helper()
+	for range 2 {
+		for _, copied := range w.copies() {
+			w.Observe()
+			_, err := w.Pass(copied.Namespace, copied.Name)
+			require.NoError(w.t, err)
+		}
+		w.pass(unusedAge)
+	}
+}
+
 func (w *world) refs(node string) (refs []v1beta1.ReferenceObject) {
 	return w.image(node).Spec.Images["nginx"].PullSecrets
 }
@@ -60,7 +74,7 @@ func TestSecretIsCopiedWhileTheJobRuns(t *testing.T) {
 	assert.Equal(t, map[string]string{"l": "1"}, copied.Labels)
 	assert.Equal(t, map[string]string{
 		"note": "x", "imagepulljobs.kruise.io/source-key": "ns/s", "imagepulljobs.kruise.io/references": "ns/a",
-		"imagepulljobs.kruise.io/mode": "batch",
+		"imagepulljobs.kruise.io/mode": "new",
 	}, copied.Annotations)
 	assert.Empty(t, copied.OwnerReferences)
 	assert.Empty(t, copied.Finalizers)
@@ -68,6 +82,7 @@ func TestSecretIsCopiedWhileTheJobRuns(t *testing.T) {
 
 	w.answer("n1", v1beta1.ImagePhaseSucceeded)
 	w.settle("a")
+	w.reap()
 	assert.Empty(t, w.copies())
 	assert.Empty(t, w.job("a").Finalizers)
 	assert.NotNil(t, w.job("a").Status.CompletionTime)
@@ -79,7 +94,74 @@ func TestDeletedJobReleasesItsCopy(t *testing.T) {
 	require.Len(t, w.copies(), 1)
 	w.edit("a", func(job *v1beta1.ImagePullJob) { job.DeletionTimestamp = &metav1.Time{Time: now} })
 	w.settle("a")
+	w.reap()
 	assert.Empty(t, w.copies())
+}
+
+// A second job soon after the first uses the same copy, and the agents never miss it.
+func TestCopyStaysForJobsThatFollow(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), newJob("b", with("s")), source("one"))...)
+	w.step("a")
+	uid, name := w.copies()[0].UID, w.copies()[0].Name
+	w.answer("n1", v1beta1.ImagePhaseSucceeded)
+	w.settle("a")
+	require.Len(t, w.copies(), 1)
+	assert.Empty(t, w.copies()[0].Annotations["imagepulljobs.kruise.io/references"])
+	w.Observe()
+	assert.Equal(t, []types.NamespacedName{{Namespace: pub.DaemonConfigNamespace, Name: name}}, secretChanged(nil, &w.copies()[0]))
+	assert.Equal(t, unusedAge, w.Step(pub.DaemonConfigNamespace, name))
+	w.pass(unusedAge - time.Second)
+	assert.Equal(t, time.Second, w.Step(pub.DaemonConfigNamespace, name))
+
+	w.step("b")
+	w.pass(time.Second)
+	assert.Zero(t, w.Step(pub.DaemonConfigNamespace, name))
+	require.Len(t, w.copies(), 1)
+	assert.Equal(t, uid, w.copies()[0].UID)
+	assert.Equal(t, "ns/b", w.copies()[0].Annotations["imagepulljobs.kruise.io/references"])
+
+	w.answer("n1", v1beta1.ImagePhaseSucceeded)
+	w.settle("b")
+	assert.Equal(t, unusedAge, w.Step(pub.DaemonConfigNamespace, name), "the time starts again")
+	w.pass(unusedAge)
+	w.Step(pub.DaemonConfigNamespace, name)
+	assert.Empty(t, w.copies())
+}
+
+// A user who may create a job must not bring any Secret of the namespace onto nodes.
+func TestOnlyRegistryCredentialsAreCopied(t *testing.T) {
+	token := source("one")
+	token.Type = corev1.SecretTypeServiceAccountToken
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), token)...)
+	w.step("a")
+	assert.Empty(t, w.copies())
+	assert.Equal(t, []string{"n1"}, w.unfinished())
+	events := w.Events()
+	require.Len(t, events, 1)
+	assert.Contains(t, events[0], "s (type kubernetes.io/service-account-token does not hold registry credentials)")
+}
+
+// The API server does not return the Secret. The job ends at its deadline nevertheless, and says what is wrong.
+func TestDeadlineHoldsWhileSecretsCannotBeRead(t *testing.T) {
+	ends := func(job *v1beta1.ImagePullJob) { job.Spec.CompletionPolicy.ActiveDeadlineSeconds = new(int64(60)) }
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s"), ends), source("one"))...)
+	w.Kube.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewInternalError(assert.AnError)
+	})
+	w.Observe()
+	_, err := w.Pass("ns", "a")
+	require.Error(t, err, "it is tried again")
+	assert.Empty(t, w.unfinished(), "no node pulls without the Secret")
+	assert.NotNil(t, w.job("a").Status.StartTime)
+	events := w.Events()
+	require.Len(t, events, 1)
+	assert.Contains(t, events[0], "Warning FailedCopyPullSecret cannot copy the pull secrets")
+	w.pass(time.Minute)
+	w.Observe()
+	_, err = w.Pass("ns", "a")
+	require.Error(t, err)
+	assert.Equal(t, "job exceeds activeDeadlineSeconds", w.job("a").Status.Message)
+	assert.NotNil(t, w.job("a").Status.CompletionTime)
 }
 
 // Case image-predownload 45.
@@ -106,6 +188,7 @@ func TestTwoJobsShareOneCopy(t *testing.T) {
 	assert.Equal(t, "ns/b", w.copies()[0].Annotations["imagepulljobs.kruise.io/references"])
 	w.answer("n2", v1beta1.ImagePhaseSucceeded)
 	w.settle("b")
+	w.reap()
 	assert.Empty(t, w.copies())
 }
 
@@ -125,6 +208,7 @@ func TestSecretCopyFollowsItsSource(t *testing.T) {
 	w.Clock.SetTime(now.Add(2 * secretsCheck))
 	w.step("a")
 	assert.Empty(t, w.Writes(), "nothing changed, nothing is written")
+	assert.Less(t, secretsCheck, 5*time.Second)
 }
 
 // The administrator may limit the namespaces whose Secrets the manager reads.
@@ -204,6 +288,7 @@ func TestReleaseContinuesAfterAFailure(t *testing.T) {
 	w.Observe()
 	_, err := w.Pass("ns", "a")
 	require.ErrorContains(t, err, "update Secret kruise-daemon-config/s-")
+	w.reap()
 	require.Len(t, w.copies(), 1)
 	assert.Equal(t, []string{pub.DeletionProtectionFinalizer}, w.job("a").Finalizers)
 }

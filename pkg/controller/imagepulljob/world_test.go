@@ -32,7 +32,7 @@ type world struct {
 func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	t.Helper()
 	f := controllertest.New(t, "", objects...)
-	r, skeleton := build(f.Deps, Options{PullSecretsNamespace: pub.DaemonConfigNamespace, TagTTL: 5 * time.Minute})
+	r, skeleton := build(f.Deps, Options{PullSecretsNamespace: pub.DaemonConfigNamespace, Namespace: controllertest.SystemNamespace, TagTTL: 5 * time.Minute})
 	f.Control(skeleton)
 	return &world{Fixture: f, t: t, r: r}
 }
@@ -177,3 +177,6 @@ func pod(name, node string, edits ...func(*corev1.Pod)) *corev1.Pod {
 func phase(phase corev1.PodPhase) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Status.Phase = phase }
 }
+
+// pass lets time pass.
+func (w *world) pass(d time.Duration) { w.Clock.SetTime(w.Clock.Now().Add(d)) }

@@ -14,9 +14,26 @@ import (
 // virtual is the value of the node label "type" of nodes without a container runtime of their own.
 const virtual = "virtual-kubelet"
 
-// present reports whether a node exists and can have a NodeImage.
+// present reports whether a node exists and can have a NodeImage. No node agent runs on nodes with an operating system other than
+// Linux, so jobs would wait for an answer in vain.
 func present(node *corev1.Node) bool {
-	return node != nil && node.DeletionTimestamp == nil && node.Labels["type"] != virtual
+	if node == nil || node.DeletionTimestamp != nil || node.Labels["type"] == virtual {
+		return false
+	}
+	system, labelled := node.Labels[corev1.LabelOSStable]
+	return !labelled || system == string(corev1.Linux)
+}
+
+// notReadySince returns since when a node is not ready, or nil if it is ready, unknown or has not said so yet.
+func notReadySince(node *corev1.Node) *time.Time {
+	if node == nil {
+		return nil
+	}
+	condition := readiness(node)
+	if condition == nil || condition.Status == corev1.ConditionTrue {
+		return nil
+	}
+	return &condition.LastTransitionTime.Time
 }
 
 // readyIn returns the time until the node will have been ready for the delay, if it is ready now.

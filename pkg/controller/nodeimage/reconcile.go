@@ -98,7 +98,7 @@ func (r *Reconciler) sync(ctx context.Context, node *corev1.Node, image *v1beta1
 		}
 		return reconcile.Result{}, errors.Join(owners.err, err)
 	}
-	expires, err := r.report(ctx, image, now)
+	expires, err := r.report(ctx, image, notReadySince(node), now)
 	if err != nil {
 		return reconcile.Result{}, errors.Join(owners.err, err)
 	}
@@ -107,10 +107,12 @@ func (r *Reconciler) sync(ctx context.Context, node *corev1.Node, image *v1beta1
 
 // report writes the status, and sends events for the pulls that it marked as failed. It returns the delay until the next pull
 // may be overdue.
-func (r *Reconciler) report(ctx context.Context, image *v1beta1.NodeImage, now time.Time) (expires time.Duration, err error) {
+func (r *Reconciler) report(
+	ctx context.Context, image *v1beta1.NodeImage, notReady *time.Time, now time.Time,
+) (expires time.Duration, err error) {
 	var failures []failure
 	stored, err := controller.UpdateStatus(ctx, r.kruise.AppsV1beta1().NodeImages(), image, func(fresh *v1beta1.NodeImage) error {
-		fresh.Status, failures, expires = report(fresh, now)
+		fresh.Status, failures, expires = report(fresh, notReady, now)
 		return nil
 	})
 	if err != nil || stored == nil {

@@ -1,6 +1,7 @@
 package nodeimage
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -76,6 +77,8 @@ func TestNodeImagesComeWithTheirNodes(t *testing.T) {
 		"ready for 5 s":          {node(5*time.Second, nil), false, 25 * time.Second},
 		"not ready":              {notReady(node(time.Hour, nil)), false, 0},
 		"virtual":                {node(time.Hour, map[string]string{"type": "virtual-kubelet"}), false, 0},
+		"Linux":                  {node(time.Hour, map[string]string{"kubernetes.io/os": "linux"}), true, 0},
+		"Windows, no agent":      {node(time.Hour, map[string]string{"kubernetes.io/os": "windows"}), false, 0},
 		"without any conditions": {&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, false, 0},
 	}
 	for name, tc := range tests {
@@ -265,6 +268,7 @@ func TestNodeThatDoesNotAnswer(t *testing.T) {
 	limits := func(tag *v1beta1.ImageTagSpec) {
 		tag.PullPolicy.TimeoutSeconds, tag.PullPolicy.BackoffLimit = ptr.To[int32](60), ptr.To[int32](1)
 	}
+	waiting := &v1beta1.ImageTagStatus{Phase: v1beta1.ImagePhaseWaiting, Version: 3}
 	pulling := func(version int64, ago time.Duration) *v1beta1.ImageTagStatus {
 		return &v1beta1.ImageTagStatus{Phase: v1beta1.ImagePhasePulling, Version: version, StartTime: new(metav1.NewTime(now.Add(-ago)))}
 	}
@@ -277,9 +281,17 @@ func TestNodeThatDoesNotAnswer(t *testing.T) {
 		"no word for 10 min":            {nil, []func(*v1beta1.ImageTagSpec){since(10 * time.Minute)}, silent, 0},
 		"no word yet":                   {nil, []func(*v1beta1.ImageTagSpec){since(9 * time.Minute)}, "", time.Minute},
 		"a word about another version":  {pulling(2, time.Hour), []func(*v1beta1.ImageTagSpec){since(11 * time.Minute)}, silent, 0},
-		"it pulls":                      {pulling(3, time.Minute), []func(*v1beta1.ImageTagSpec){since(20 * time.Minute), limits}, "", 3*time.Minute + 9*time.Minute},
+		"it pulls":                      {pulling(3, time.Minute), []func(*v1beta1.ImageTagSpec){since(5 * time.Minute), limits}, "", 3*time.Minute + 5*time.Minute},
 		"it pulls, and is dead":         {pulling(3, 14*time.Minute), []func(*v1beta1.ImageTagSpec){since(20 * time.Minute), limits}, silent, 0},
-		"it waits its turn":             {&v1beta1.ImageTagStatus{Phase: v1beta1.ImagePhaseWaiting, Version: 3}, []func(*v1beta1.ImageTagSpec){since(time.Hour)}, "", 0},
+		"it waits its turn":             {waiting, []func(*v1beta1.ImageTagSpec){since(10 * time.Minute), limits}, "", 3 * time.Minute},
+		"it waits longer than all take": {waiting, []func(*v1beta1.ImageTagSpec){since(13 * time.Minute), limits}, silent, 0},
+		"a start in the far future":     {pulling(3, -280*365*24*time.Hour), []func(*v1beta1.ImageTagSpec){since(13 * time.Minute), limits}, silent, 0},
+		"a start that moves":            {pulling(3, time.Second), []func(*v1beta1.ImageTagSpec){since(13 * time.Minute), limits}, silent, 0},
+		"another version, the largest":  {pulling(math.MaxInt64, 0), []func(*v1beta1.ImageTagSpec){since(10 * time.Minute)}, silent, 0},
+		"the longest deadline":          {pulling(3, time.Minute), []func(*v1beta1.ImageTagSpec){since(time.Minute), limits, deadline(math.MaxInt64)}, "", 12 * time.Minute},
+		"the longest attempts": {pulling(3, time.Minute), []func(*v1beta1.ImageTagSpec){since(time.Minute), func(tag *v1beta1.ImageTagSpec) {
+			tag.PullPolicy.TimeoutSeconds, tag.PullPolicy.BackoffLimit = ptr.To[int32](math.MaxInt32), ptr.To[int32](math.MaxInt32)
+		}}, "", math.MaxInt32*time.Second + 9*time.Minute},
 		"beyond its deadline":           {pulling(3, 11*time.Minute), []func(*v1beta1.ImageTagSpec){since(11 * time.Minute), deadline(60)}, late, 0},
 		"within its deadline":           {pulling(3, 10*time.Minute), []func(*v1beta1.ImageTagSpec){since(10 * time.Minute), deadline(61)}, "", 61 * time.Second},
 		"what has ended stays as it is": {succeeded(0), []func(*v1beta1.ImageTagSpec){since(time.Hour), deadline(60)}, "", 100 * time.Second},
@@ -307,6 +319,27 @@ func TestNodeThatDoesNotAnswer(t *testing.T) {
 			assert.Zero(t, image.Status.Pulling)
 			text := "Warning PullImageFailed Failed to pull image nginx:1 on node n1 for " + tc.message
 			assert.Equal(t, []string{text, text}, w.Events(), "to the job and to the NodeImage")
+		})
+	}
+}
+
+// The node is not ready, so its agent cannot finish the pull. A job must not wait for the node.
+func TestNodeThatIsNotReadyFailsItsPulls(t *testing.T) {
+	report := &v1beta1.ImageTagStatus{
+		Phase: v1beta1.ImagePhasePulling, Version: 3, StartTime: new(metav1.NewTime(now.Add(-15 * time.Minute))),
+	}
+	for name, tc := range map[string]struct {
+		since  time.Duration
+		failed bool
+	}{"for 9 min": {9 * time.Minute, false}, "for 10 min": {10 * time.Minute, true}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nginx(nil, report, func(tag *v1beta1.ImageTagSpec) { tag.CreatedAt = new(metav1.NewTime(now.Add(-15 * time.Minute))) }),
+				notReady(node(tc.since, nil)))
+			recheck := w.step()
+			assert.Equal(t, tc.failed, w.image().Status.Failed == 1)
+			if !tc.failed {
+				assert.Equal(t, time.Minute, recheck.Truncate(time.Minute), "until the next look")
+			}
 		})
 	}
 }

@@ -3,6 +3,7 @@ package nodeimage
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -38,12 +39,15 @@ type failure struct {
 }
 
 // report computes the new status: it removes entries that the spec no longer has, marks overdue tags as failed, and counts the
-// rest. recheck is the delay until the next call is due; zero means never.
-func report(image *v1beta1.NodeImage, now time.Time) (status v1beta1.NodeImageStatus, failures []failure, recheck time.Duration) {
+// rest. If the node is not ready, notReady is since when. recheck is the delay until the next call is due; zero means never.
+func report(image *v1beta1.NodeImage, notReady *time.Time, now time.Time) (
+	status v1beta1.NodeImageStatus, failures []failure, recheck time.Duration,
+) {
 	after := image.DeepCopy()
 	status = after.Status
 	pruned := prune(after)
 	var newest time.Time
+	longest := longestPulls(image)
 	for _, name := range slices.Sorted(maps.Keys(image.Spec.Images)) {
 		for i := range image.Spec.Images[name].Tags {
 			tag := &image.Spec.Images[name].Tags[i]
@@ -52,7 +56,7 @@ func report(image *v1beta1.NodeImage, now time.Time) (status v1beta1.NodeImageSt
 				continue
 			}
 			newest = latest(newest, tag.CreatedAt.Time)
-			due, message := overdue(tag, ref.Answer(image, tag.Version))
+			due, message := overdue(tag, ref.Answer(image, tag.Version), notReady, longest)
 			switch {
 			case due.IsZero():
 			case due.After(now):
@@ -75,22 +79,49 @@ func report(image *v1beta1.NodeImage, now time.Time) (status v1beta1.NodeImageSt
 	return status, failures, recheck
 }
 
-// overdue returns when an unfinished tag counts as failed, and why. The zero time means never.
-func overdue(tag *v1beta1.ImageTagSpec, answer *v1beta1.ImageTagStatus) (due time.Time, message string) {
+// overdue returns when an unfinished tag counts as failed, and why. The zero time means never. The times in an answer are not
+// trusted: an agent may be broken, and its token may be stolen. Whatever they say, a tag is overdue after the time that all pulls
+// of the node may take one after the other.
+func overdue(
+	tag *v1beta1.ImageTagSpec, answer *v1beta1.ImageTagStatus, notReady *time.Time, longest time.Duration,
+) (due time.Time, message string) {
 	if answer == nil {
 		return tag.CreatedAt.Add(responseTimeout), silent
 	}
 	if answer.CompletionTime != nil {
 		return time.Time{}, ""
 	}
+	due, message = tag.CreatedAt.Add(longest+responseTimeout), silent
+	if answer.StartTime != nil {
+		// A live agent reports the end of a pull after its last attempt, whatever the result.
+		due = earliest(due, answer.StartTime.Add(longestPull(tag)+responseTimeout))
+	}
+	if notReady != nil {
+		due = earliest(due, latest(*notReady, tag.CreatedAt.Time).Add(responseTimeout))
+	}
 	policy := ptr.Deref(tag.PullPolicy, v1beta1.ImageTagPullPolicy{})
 	if policy.ActiveDeadlineSeconds != nil {
-		return tag.CreatedAt.Add(time.Duration(*policy.ActiveDeadlineSeconds)*time.Second + responseTimeout), late
+		if limit := tag.CreatedAt.Add(seconds(*policy.ActiveDeadlineSeconds) + responseTimeout); limit.Before(due) {
+			due, message = limit, late
+		}
 	}
-	if answer.StartTime == nil {
-		return time.Time{}, ""
+	return due, message
+}
+
+// longestPulls returns the longest time that a live agent needs for all tags of a node, one after the other.
+func longestPulls(image *v1beta1.NodeImage) (sum time.Duration) {
+	for name := range image.Spec.Images {
+		tags := image.Spec.Images[name].Tags
+		for i := range tags {
+			sum = min(sum+longestPull(&tags[i]), mostSeconds*time.Second)
+		}
 	}
-	// A live agent reports the end of a pull after its last attempt, whatever the result.
+	return sum
+}
+
+// longestPull returns the longest time between the start and the end of a pull.
+func longestPull(tag *v1beta1.ImageTagSpec) time.Duration {
+	policy := ptr.Deref(tag.PullPolicy, v1beta1.ImageTagPullPolicy{})
 	tries := int64(attempts)
 	if limit := policy.BackoffLimit; limit != nil && *limit >= 0 {
 		tries = int64(*limit) + 1
@@ -99,7 +130,15 @@ func overdue(tag *v1beta1.ImageTagSpec, answer *v1beta1.ImageTagStatus) (due tim
 	if policy.TimeoutSeconds != nil {
 		each = time.Duration(*policy.TimeoutSeconds) * time.Second
 	}
-	return answer.StartTime.Add(time.Duration(tries)*(each+pause) + responseTimeout), silent
+	return seconds(tries * int64((each+pause)/time.Second))
+}
+
+// mostSeconds is about 70 years. Durations of more than 292 years overflow.
+const mostSeconds = math.MaxInt32
+
+// seconds returns a duration that does not overflow.
+func seconds(number int64) time.Duration {
+	return time.Duration(min(number, mostSeconds)) * time.Second
 }
 
 // fail marks a tag as failed in the status.
@@ -163,6 +202,13 @@ func count(status *v1beta1.NodeImageStatus, spec *v1beta1.NodeImageSpec) {
 
 func sameCounts(a, b *v1beta1.NodeImageStatus) bool {
 	return a.Desired == b.Desired && a.Succeeded == b.Succeeded && a.Failed == b.Failed && a.Pulling == b.Pulling && a.Waiting == b.Waiting
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 func latest(a, b time.Time) time.Time {

@@ -44,7 +44,7 @@ func TestOneReconcileGivesTheCondition(t *testing.T) {
 		given bool
 	}{
 		"a Pod without an owner":    {newPod(), true},
-		"of a Kruise workload":      {newPod(ownedBy("StatefulSet")), true},
+		"of a Kruise workload":      {newPod(ownedBy("UnitedDeployment")), true},
 		"of one that does it":       {newPod(ownedBy("CloneSet")), false},
 		"without the gate":          {newPod(func(p *corev1.Pod) { p.Spec.ReadinessGates = nil }), false},
 		"with a condition":          {newPod(held), false},

@@ -98,5 +98,5 @@ func (r *Reconciler) labelNamespace(ctx context.Context, name string) error {
 	if len(budgets) > 0 {
 		value = "true"
 	}
-	return controller.LabelNamespace(ctx, r.kube, namespace, pub.BudgetNamespaceKey, value)
+	return controller.LabelNamespace(ctx, r.kube, namespace, map[string]string{pub.BudgetNamespaceKey: value})
 }

@@ -14,14 +14,12 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/disruption"
-	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
 // Name is the controller's name in logs, events and metrics.
 const Name = "podunavailablebudget-controller"
 
 const (
-	labelIndex = "podLabels"
 	hintIndex  = "podBudget"
 	grantIndex = "budgetGrant"
 )
@@ -32,6 +30,7 @@ type Reconciler struct {
 	kruise     versioned.Interface
 	budgets    cache.Indexer
 	pods       cache.Indexer
+	selected   controller.SelectedPods
 	namespaces corelisters.NamespaceLister
 	workloads  *workloads
 	clock      clock.PassiveClock
@@ -59,8 +58,8 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PodUnavai
 		r.budgets = c.Index(budgets, name, values)
 	}
 	c.Index(budgets, grantIndex, granted)
-	r.pods = c.Index(core.Pods(), labelIndex, podLabels)
-	c.Index(core.Pods(), hintIndex, podBudget)
+	r.selected = c.PodsByLabels(core.Pods())
+	r.pods = c.Index(core.Pods(), hintIndex, podBudget)
 	c.IndexByOwner(core.Pods())
 	c.Watch(budgets, itsNamespace)
 	c.Watch(budgets, r.rivals, func(metav1.Object, metav1.Object) bool { return false })
@@ -74,13 +73,6 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PodUnavai
 		}
 	}
 	return r, c
-}
-
-func podLabels(obj any) ([]string, error) {
-	if pod, ok := obj.(*corev1.Pod); ok {
-		return selectorindex.Values(pod.Namespace, pod.Labels), nil
-	}
-	return nil, nil
 }
 
 func podBudget(obj any) ([]string, error) {

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -73,7 +72,7 @@ func (r *Reconciler) podsOf(namespace string, kind schema.GroupKind, found *size
 	if err != nil {
 		return nil, fmt.Errorf("selector %q of the scale subresource: %w", found.selector, err)
 	}
-	return r.selectedPods(namespace, selectorindex.Parse(parsed))
+	return r.selected(namespace, selectorindex.Parse(parsed))
 }
 
 // ownedPods returns the Pods of a workload. For a Deployment, these are the Pods of all its ReplicaSets.
@@ -100,25 +99,9 @@ func (r *Reconciler) ownedPods(kind schema.GroupKind, uid types.UID) ([]*corev1.
 	return all, nil
 }
 
-// selectedPods finds Pods by one of the selector's requirements, and then matches them against the whole selector.
-func (r *Reconciler) selectedPods(namespace string, selector labels.Selector) (pods []*corev1.Pod, err error) {
-	for _, anchor := range selectorindex.Anchors(namespace, selector) {
-		items, err := r.pods.ByIndex(labelIndex, anchor)
-		if err != nil {
-			return nil, fmt.Errorf("list Pods by label: %w", err)
-		}
-		for _, item := range items {
-			if pod, ok := item.(*corev1.Pod); ok && selector.Matches(labels.Set(pod.Labels)) {
-				pods = append(pods, pod)
-			}
-		}
-	}
-	return pods, nil
-}
-
 // observeSelected reads the Pods that match the selector, and the replicas of every workload that controls one of them.
 func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUnavailableBudget, seen *observation) error {
-	pods, err := r.selectedPods(budget.Namespace, selectorindex.Parse(budget.Spec.Selector))
+	pods, err := r.selected(budget.Namespace, selectorindex.Parse(budget.Spec.Selector))
 	if err != nil {
 		return err
 	}
@@ -195,7 +178,7 @@ func (r *Reconciler) governing(pod *corev1.Pod) *v1beta1.PodUnavailableBudget {
 // claimed returns the Pods that a budget would govern if there were no other budgets.
 func (r *Reconciler) claimed(budget *v1beta1.PodUnavailableBudget) []*corev1.Pod {
 	if budget.Spec.Selector != nil {
-		pods, err := r.selectedPods(budget.Namespace, selectorindex.Parse(budget.Spec.Selector))
+		pods, err := r.selected(budget.Namespace, selectorindex.Parse(budget.Spec.Selector))
 		if err != nil {
 			return nil
 		}

@@ -1,14 +1,12 @@
 package sidecarset
 
 import (
-	"context"
 	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -21,7 +19,6 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/podstate"
-	"kruise.io/kruise/pkg/workload/selectorindex"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
@@ -31,8 +28,6 @@ const Name = "sidecarset-controller"
 const (
 	// podIndex finds the Pods of a SidecarSet by its name.
 	podIndex = "podSidecarSets"
-	// labelIndex finds Pods by their labels.
-	labelIndex = "podLabels"
 	// longestRetry limits the delay after a failure, so that upgrades go on soon after a budget has room.
 	longestRetry = 5 * time.Second
 )
@@ -50,19 +45,20 @@ type Options struct {
 	Metrics *Metrics
 }
 
-// Reconciler reconciles SidecarSets, and labels namespaces.
+// Reconciler reconciles SidecarSets.
 type Reconciler struct {
 	Options
-	kube       kubernetes.Interface
 	server     engine.Server
 	client     client.SidecarSetInterface
 	sets, pods cache.Indexer
-	revisions  func(owner types.UID) ([]*appsv1.ControllerRevision, error)
-	namespaces corelisters.NamespaceLister
-	guard      engine.Guard
-	recorder   record.EventRecorder
-	clock      clock.PassiveClock
-	pace       *engine.Pace
+	// selectedPods lists the Pods of a namespace by their labels.
+	selectedPods controller.SelectedPods
+	revisions    func(owner types.UID) ([]*appsv1.ControllerRevision, error)
+	namespaces   corelisters.NamespaceLister
+	guard        engine.Guard
+	recorder     record.EventRecorder
+	clock        clock.PassiveClock
+	pace         *engine.Pace
 	// injects is false if admission does not inject at all.
 	injects bool
 	counts  counts
@@ -81,12 +77,11 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	}
 	core, sets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().SidecarSets()
 	r := &Reconciler{
-		Options: options, kube: deps.Kube, server: engine.NewServer(deps.Kube), client: deps.Kruise.AppsV1beta1().SidecarSets(),
+		Options: options, server: engine.NewServer(deps.Kube), client: deps.Kruise.AppsV1beta1().SidecarSets(),
 		namespaces: core.Namespaces().Lister(), recorder: deps.Recorder(Name), clock: deps.Clock, pace: engine.NewPace(deps.Clock),
 		injects: deps.Features.Enabled(features.PodWebhook), counts: counts{started: deps.Clock.Now()},
 	}
 	c := controller.For(deps, Name, sets, r.Reconcile)
-	c.Absent(r.absent)
 	c.Guards(resource, sets)
 	c.Guards(engine.PodResource, core.Pods())
 	r.guard = c.Guard()
@@ -94,14 +89,12 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 		r.sets = c.Index(sets, name, values)
 	}
 	r.pods = c.Index(core.Pods(), podIndex, podSets)
-	c.Index(core.Pods(), labelIndex, podLabels)
+	r.selectedPods = c.PodsByLabels(core.Pods())
 	revisions := c.Owns(engine.RevisionResource, deps.KubeInformers.InNamespace(options.Namespace).Apps().V1().ControllerRevisions())
 	r.revisions = func(owner types.UID) ([]*appsv1.ControllerRevision, error) {
 		return controller.ByOwner[*appsv1.ControllerRevision](revisions, owner)
 	}
 	c.WatchChanges(core.Pods(), r.changedPod)
-	c.WatchChanges(sets, r.changedScope)
-	c.Watch(core.Namespaces(), namespaceItself, labelsChanged)
 	c.Forget(r.forget)
 	return r, c
 }
@@ -118,21 +111,6 @@ func podSets(obj any) ([]string, error) {
 		return sidecar.InjectedSets(pod), nil
 	}
 	return nil, nil
-}
-
-func podLabels(obj any) ([]string, error) {
-	if pod, ok := obj.(*corev1.Pod); ok {
-		return selectorindex.Values(pod.Namespace, pod.Labels), nil
-	}
-	return nil, nil
-}
-
-// absent reconciles a namespace: its key has no name.
-func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
-	if key.Name != "" {
-		return reconcile.Result{}, nil
-	}
-	return reconcile.Result{}, r.labelNamespace(ctx, key.Namespace)
 }
 
 // counts remembers which SidecarSets of type NotUpdate must be counted again. Their status shows what the last creation of a Pod or

@@ -3,5 +3,5 @@
 //
 // A pass over one SidecarSet has the order of Reconciler.pass: revision, status, and then flips of hot upgrades or upgrades. One
 // write changes all containers of the SidecarSet in a Pod, and records the instances that it ends. Which Pods are upgraded is
-// decided in choose, a pure function. The package also maintains the label of namespaces whose Pods no SidecarSet selects.
+// decided in choose, a pure function.
 package sidecarset

@@ -19,9 +19,6 @@ import (
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
-// nameAttempts limits how often a pass tries another name for a revision.
-const nameAttempts = 5
-
 // register makes the revision of the spec the newest one. It returns all revisions, oldest first, and the collision count.
 func (r *Reconciler) register(ctx context.Context, set *v1beta1.SidecarSet) (
 	all []*appsv1.ControllerRevision, collisions int32, err error) {
@@ -29,84 +26,34 @@ func (r *Reconciler) register(ctx context.Context, set *v1beta1.SidecarSet) (
 	if err != nil {
 		return nil, 0, err
 	}
-	history.Sort(all)
-	collisions = ptr.Deref(set.Status.CollisionCount, 0)
 	data, err := sidecar.Data(&set.Spec)
 	if err != nil {
 		return nil, 0, err
 	}
-	resolution := sidecar.Revisions.Resolve(data, all)
-	newest := resolution.Revision
-	switch resolution.Action {
-	case history.Create:
-		newest, collisions, err = r.create(ctx, set, data, resolution.Number, collisions)
-	case history.Bump:
-		newest = newest.DeepCopy()
-		newest.Revision = resolution.Number
-		newest, err = r.update(ctx, set, newest)
-	case history.Reuse:
-	}
-	if err != nil {
-		return nil, collisions, err
-	}
-	if version := set.Spec.CustomVersion; version != "" && newest.Labels[pub.SidecarSetCustomVersionKey] != version {
-		newest = newest.DeepCopy()
-		metav1.SetMetaDataLabel(&newest.ObjectMeta, pub.SidecarSetCustomVersionKey, version)
-		if newest, err = r.update(ctx, set, newest); err != nil {
-			return nil, collisions, err
-		}
-	}
-	all = slices.DeleteFunc(all, func(revision *appsv1.ControllerRevision) bool { return revision.Name == newest.Name })
-	return append(all, newest), collisions, nil
-}
-
-// create stores a new revision. If its name is taken by other data, the collision count grows and with it the name changes.
-func (r *Reconciler) create(ctx context.Context, set *v1beta1.SidecarSet, data []byte, number int64, collisions int32) (
-	*appsv1.ControllerRevision, int32, error) {
-	labels := maps.Clone(set.Labels)
+	labels, version := maps.Clone(set.Labels), set.Spec.CustomVersion
 	if labels == nil {
 		labels = map[string]string{}
 	}
 	labels[pub.SidecarSetNameKey] = set.Name
-	if set.Spec.CustomVersion != "" {
-		labels[pub.SidecarSetCustomVersionKey] = set.Spec.CustomVersion
+	if version != "" {
+		labels[pub.SidecarSetCustomVersionKey] = version
 	}
+	revisions := &engine.Register{Server: r.server, Guard: r.guard, Format: &sidecar.Revisions, Kind: kind, Namespace: r.Namespace}
 	content := &history.Content{Data: data, Labels: labels, Annotations: set.Annotations}
-	for range nameAttempts {
-		var count *int32
-		if collisions > 0 {
-			count = &collisions
-		}
-		wanted := sidecar.Revisions.New(set, *metav1.NewControllerRef(set, kind), content, number, count)
-		wanted.Namespace = r.Namespace
-		stored, err := r.server.CreateRevision(ctx, wanted)
-		if err == nil {
-			r.guard.Wrote(set.UID, engine.RevisionResource.GroupResource(), stored.ResourceVersion)
-			return stored, collisions, nil
-		}
-		if !apierrors.IsAlreadyExists(err) {
-			return nil, collisions, fmt.Errorf("create revision %s: %w", wanted.Name, err)
-		}
-		existing, err := r.server.GetRevision(ctx, wanted.Namespace, wanted.Name)
-		if err != nil {
-			return nil, collisions, fmt.Errorf("get revision %s: %w", wanted.Name, err)
-		}
-		if metav1.IsControlledBy(existing, set) && sidecar.Revisions.Same(existing.Data.Raw, data) {
-			return existing, collisions, nil
-		}
-		collisions++
-	}
-	return nil, collisions, fmt.Errorf("create a revision of SidecarSet %s: %d names are taken", set.Name, nameAttempts)
-}
-
-func (r *Reconciler) update(ctx context.Context, set *v1beta1.SidecarSet, revision *appsv1.ControllerRevision) (
-	*appsv1.ControllerRevision, error) {
-	stored, err := r.server.UpdateRevision(ctx, revision)
+	all, count, err := revisions.Newest(ctx, set, all, content, set.Status.CollisionCount)
+	collisions = ptr.Deref(count, 0)
 	if err != nil {
-		return nil, fmt.Errorf("update revision %s: %w", revision.Name, err)
+		return nil, collisions, err
 	}
-	r.guard.Wrote(set.UID, engine.RevisionResource.GroupResource(), stored.ResourceVersion)
-	return stored, nil
+	if newest := all[len(all)-1]; version != "" && newest.Labels[pub.SidecarSetCustomVersionKey] != version {
+		newest = newest.DeepCopy()
+		metav1.SetMetaDataLabel(&newest.ObjectMeta, pub.SidecarSetCustomVersionKey, version)
+		if newest, err = revisions.Update(ctx, set, newest); err != nil {
+			return nil, collisions, err
+		}
+		all = engine.WithNewest(all, newest)
+	}
+	return all, collisions, nil
 }
 
 // trim deletes the oldest revisions beyond the limit that nothing uses. all are the revisions, oldest first.

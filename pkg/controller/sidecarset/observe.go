@@ -12,6 +12,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/podstate"
 	"kruise.io/kruise/pkg/workload/selectorindex"
 	"kruise.io/kruise/pkg/workload/sidecar"
@@ -92,20 +93,17 @@ func (r *Reconciler) uninjected(set *v1beta1.SidecarSet) (names []string, err er
 	}
 	selector := selectorindex.Parse(set.Spec.Selector)
 	for _, namespace := range namespaces {
-		if r.skips(namespace) || !sidecar.SelectsNamespace(set, namespace.Labels) {
+		if !controller.SendsNewPods(namespace, r.Namespace) || !sidecar.SelectsNamespace(set, namespace.Labels) {
 			continue
 		}
-		for _, anchor := range selectorindex.Anchors(namespace.Name, selector) {
-			items, err := r.pods.ByIndex(labelIndex, anchor)
-			if err != nil {
-				return nil, fmt.Errorf("list Pods by label: %w", err)
-			}
-			for _, item := range items {
-				pod, ok := item.(*corev1.Pod)
-				// Times of creation have whole seconds.
-				if ok && pod.CreationTimestamp.After(since.Add(time.Second)) && r.lacks(set, pod) {
-					names = append(names, nameOf(pod))
-				}
+		pods, err := r.selectedPods(namespace.Name, selector)
+		if err != nil {
+			return nil, err
+		}
+		for _, pod := range pods {
+			// Times of creation have whole seconds.
+			if pod.CreationTimestamp.After(since.Add(time.Second)) && r.lacks(set, pod) {
+				names = append(names, nameOf(pod))
 			}
 		}
 	}
@@ -118,9 +116,9 @@ func (r *Reconciler) lacks(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	return !slices.Contains(sidecar.InjectedSets(pod), set.Name) && slices.Contains(r.forNewPods(pod), set)
 }
 
-// forNewPods returns the SidecarSets that are injected into new Pods like this one, if it is active.
+// forNewPods returns the SidecarSets that are injected into new Pods like this one, if it is active. The Pod may be nil.
 func (r *Reconciler) forNewPods(pod *corev1.Pod) []*v1beta1.SidecarSet {
-	if !podstate.Active(pod) {
+	if pod == nil || !podstate.Active(pod) {
 		return nil
 	}
 	matching, err := sidecar.Matching(r.sets, pod.Namespace, pod.Labels, func() (labels.Set, bool, error) {

@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller/controllertest"
@@ -280,55 +279,16 @@ func TestPodsLeftWithoutInjectionAreCountedAndNamed(t *testing.T) {
 			}
 			assert.Equal(t, []string{"Warning PodsNotInjected 1 Pods were created without the containers of this SidecarSet; recreate them: ns/web"}, events)
 			assert.Equal(t, []string{"logs"}, w.watchPod(nil, pod), "its creation causes a pass")
+			relabelled, terminating := pod.DeepCopy(), pod.DeepCopy()
+			relabelled.Labels["app"] = "db"
+			assert.Equal(t, []string{"logs"}, w.watchPod(pod, relabelled), "and a change of its labels")
+			terminating.DeletionTimestamp = new(metav1.Now())
+			assert.Equal(t, []string{"logs"}, w.watchPod(pod, terminating), "and its deletion")
+			assert.Equal(t, []string{"logs"}, w.watchPod(pod, nil), "also if its end was not seen")
+			assert.Empty(t, w.watchPod(terminating, nil), "a Pod that was terminating did not count any more")
 			require.NoError(t, w.Kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", "web"))
-			assert.Equal(t, []string{"logs"}, w.watchPod(pod, nil), "and its deletion")
 			w.settle()
 			assert.Zero(t, w.set().Status.UninjectedPods)
 		})
 	}
-}
-
-// The label on namespaces says where no SidecarSet selects Pods.
-func TestLabelOfNamespaces(t *testing.T) {
-	w := newWorld(t, inNamespace("env", "prod"))
-	for _, name := range []string{"prod", "test", "kube-system", controllertest.SystemNamespace, "control"} {
-		labels := map[string]string{"kubernetes.io/metadata.name": name}
-		switch name {
-		case "prod":
-			labels["env"] = "prod"
-		case "control":
-			labels["control-plane"] = "x"
-		}
-		w.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})
-	}
-	label := func(name string) string {
-		w.t.Helper()
-		w.Observe()
-		_, err := w.c.Reconcile(t.Context(), types.NamespacedName{Namespace: name})
-		require.NoError(t, err)
-		namespace, err := w.Kube.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
-		require.NoError(t, err)
-		return namespace.Labels["apps.kruise.io/sidecarsets"]
-	}
-	assert.Empty(t, label("prod"))
-	assert.Equal(t, "none", label("test"))
-	for _, name := range []string{"kube-system", controllertest.SystemNamespace, "control"} {
-		assert.Empty(t, label(name), "no Pod of %s is sent to admission", name)
-	}
-	old := w.set().DeepCopy()
-	w.edit(inNamespace("env", "test"))
-	w.Observe()
-	var names []string
-	for _, key := range w.r.changedScope(old, w.set()) {
-		names = append(names, key.Namespace)
-	}
-	assert.ElementsMatch(t, []string{"prod"}, names, "where the old selector or the new one selects Pods")
-	assert.Equal(t, "none", label("prod"))
-	w.edit(func(set *v1beta1.SidecarSet) { set.Spec.NamespaceSelector = nil })
-	assert.Empty(t, label("prod"))
-	assert.Empty(t, label("test"))
-	w.Writes()
-	assert.Empty(t, label("test"))
-	assert.Empty(t, w.Writes(), "nothing is written twice")
-	assert.Empty(t, w.r.changedScope(w.set(), w.set()), "the namespaces do not change")
 }

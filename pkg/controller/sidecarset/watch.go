@@ -1,12 +1,11 @@
 package sidecarset
 
 import (
+	"cmp"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -18,24 +17,26 @@ import (
 func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.NamespacedName) {
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
-	switch {
-	case old == nil && pod == nil, old != nil && pod != nil && !worthAPass(old, pod):
+	if old == nil && pod == nil || old != nil && pod != nil && !worthAPass(old, pod) {
 		return nil
-	case pod == nil:
-		pod = old
 	}
-	injected := map[string]bool{}
-	for _, name := range sidecar.InjectedSets(pod) {
-		injected[name] = true
+	newest := cmp.Or(pod, old)
+	concerned := map[string]bool{}
+	for _, name := range sidecar.InjectedSets(newest) {
+		concerned[name] = true
 		set := r.set(name)
-		if set == nil || !r.worthCounting(set, pod, old == nil) {
+		if set == nil || !r.worthCounting(set, newest, old == nil) {
 			continue
 		}
 		keys = append(keys, types.NamespacedName{Name: name})
 	}
-	for _, set := range r.forNewPods(pod) {
-		if !injected[set.Name] {
-			keys = append(keys, types.NamespacedName{Name: set.Name})
+	// A Pod that ends, or that gets other labels, no longer counts as one that lacks a SidecarSet.
+	for _, version := range []*corev1.Pod{old, pod} {
+		for _, set := range r.forNewPods(version) {
+			if !concerned[set.Name] {
+				concerned[set.Name] = true
+				keys = append(keys, types.NamespacedName{Name: set.Name})
+			}
 		}
 	}
 	return keys
@@ -75,31 +76,4 @@ func worthAPass(before, after *corev1.Pod) bool {
 		}
 	}
 	return false
-}
-
-// changedScope returns the namespaces whose Pods a SidecarSet selects, or selected before it changed.
-func (r *Reconciler) changedScope(before, after metav1.Object) (keys []types.NamespacedName) {
-	old, _ := before.(*v1beta1.SidecarSet)
-	set, _ := after.(*v1beta1.SidecarSet)
-	if old != nil && set != nil && apiequality.Semantic.DeepEqual(old.Spec.NamespaceSelector, set.Spec.NamespaceSelector) {
-		return nil
-	}
-	namespaces, err := r.namespaces.List(labels.Everything())
-	if err != nil {
-		return nil
-	}
-	for _, namespace := range namespaces {
-		if old != nil && sidecar.SelectsNamespace(old, namespace.Labels) || set != nil && sidecar.SelectsNamespace(set, namespace.Labels) {
-			keys = append(keys, namespaceItself(namespace)...)
-		}
-	}
-	return keys
-}
-
-func namespaceItself(obj metav1.Object) []types.NamespacedName {
-	return []types.NamespacedName{{Namespace: obj.GetName()}}
-}
-
-func labelsChanged(before, after metav1.Object) bool {
-	return !maps.Equal(before.GetLabels(), after.GetLabels())
 }

@@ -534,8 +534,6 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.UnitedDeploymentUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("UnorderedUpdateStrategy"):
 		return &appsv1beta1.UnorderedUpdateStrategyApplyConfiguration{}
-	case v1beta1.SchemeGroupVersion.WithKind("UpdateStatus"):
-		return &appsv1beta1.UpdateStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimStatus"):
 		return &appsv1beta1.VolumeClaimStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimUpdateStrategy"):

@@ -666,7 +666,6 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1beta1.UnitedDeploymentSubsetStatus{}.OpenAPIModelName():                    schema_pkg_apis_apps_v1beta1_UnitedDeploymentSubsetStatus(ref),
 		v1beta1.UnitedDeploymentUpdateStrategy{}.OpenAPIModelName():                  schema_pkg_apis_apps_v1beta1_UnitedDeploymentUpdateStrategy(ref),
 		v1beta1.UnorderedUpdateStrategy{}.OpenAPIModelName():                         schema_pkg_apis_apps_v1beta1_UnorderedUpdateStrategy(ref),
-		v1beta1.UpdateStatus{}.OpenAPIModelName():                                    schema_pkg_apis_apps_v1beta1_UpdateStatus(ref),
 		v1beta1.VolumeClaimStatus{}.OpenAPIModelName():                               schema_pkg_apis_apps_v1beta1_VolumeClaimStatus(ref),
 		v1beta1.VolumeClaimUpdateStrategy{}.OpenAPIModelName():                       schema_pkg_apis_apps_v1beta1_VolumeClaimUpdateStrategy(ref),
 		v1beta1.WorkloadSpread{}.OpenAPIModelName():                                  schema_pkg_apis_apps_v1beta1_WorkloadSpread(ref),
@@ -21704,6 +21703,20 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetScaleStrategy(ref common.ReferenceCal
 							Format:      "",
 						},
 					},
+					"enablePVCReuse": {
+						SchemaProps: spec.SchemaProps{
+							Description: "enablePVCReuse is the field of v1beta1 in place of disablePVCReuse. See updateStrategy.rollingUpdate.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"excludePreparingDelete": {
+						SchemaProps: spec.SchemaProps{
+							Description: "excludePreparingDelete is the field of v1beta1 in place of the label apps.kruise.io/cloneset-scaling-exclude-preparing-delete. See updateStrategy.rollingUpdate.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
@@ -22041,11 +22054,17 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetUpdateStrategy(ref common.ReferenceCa
 							Ref:         ref(pub.InPlaceUpdateStrategy{}.OpenAPIModelName()),
 						},
 					},
+					"rollingUpdate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rollingUpdate contains the settings of a rolling update in the form of v1beta1. Some clients write the template of a v1alpha1 UnitedDeployment in this form, and it is returned to them in this form. In a CloneSet, the settings are returned in the fields above. A field of this block overrides the field of the same name above.",
+							Ref:         ref(v1beta1.RollingUpdateCloneSetStrategy{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			intstr.IntOrString{}.OpenAPIModelName(), pub.InPlaceUpdateStrategy{}.OpenAPIModelName(), pub.UpdatePriorityStrategy{}.OpenAPIModelName(), pub.UpdateScatterTerm{}.OpenAPIModelName()},
+			intstr.IntOrString{}.OpenAPIModelName(), v1beta1.RollingUpdateCloneSetStrategy{}.OpenAPIModelName(), pub.InPlaceUpdateStrategy{}.OpenAPIModelName(), pub.UpdatePriorityStrategy{}.OpenAPIModelName(), pub.UpdateScatterTerm{}.OpenAPIModelName()},
 	}
 }
 
@@ -25547,6 +25566,7 @@ func schema_pkg_apis_apps_v1alpha1_PodProbeMarkerStatus(ref common.ReferenceCall
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
 							Description: "observedGeneration is the generation of the PodProbeMarker that this status describes.",
+							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -28564,7 +28584,8 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentSubsetStatus(ref common.Refer
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is the number of Pods of the subset.",
+							Description: "replicas is the desired number of Pods of the subset.",
+							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -28579,6 +28600,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentSubsetStatus(ref common.Refer
 					"partition": {
 						SchemaProps: spec.SchemaProps{
 							Description: "partition is the number of Pods of the subset that stay at the old revision.",
+							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -28615,7 +28637,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentSubsetStatus(ref common.Refer
 						},
 					},
 				},
-				Required: []string{"name"},
+				Required: []string{"name", "replicas", "partition"},
 			},
 		},
 		Dependencies: []string{
@@ -35955,20 +35977,11 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentStatus(ref common.ReferenceCal
 							Format:      "",
 						},
 					},
-					"subsetReplicas": {
+					"updatedRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "subsetReplicas maps the name of each subset to its desired replicas.",
-							Type:        []string{"object"},
-							AdditionalProperties: &spec.SchemaOrBool{
-								Allows: true,
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Default: 0,
-										Type:    []string{"integer"},
-										Format:  "int32",
-									},
-								},
-							},
+							Description: "updatedRevision is the name of the revision of the current template.",
+							Type:        []string{"string"},
+							Format:      "",
 						},
 					},
 					"subsetStatuses": {
@@ -36019,12 +36032,6 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentStatus(ref common.ReferenceCal
 							},
 						},
 					},
-					"updateStatus": {
-						SchemaProps: spec.SchemaProps{
-							Description: "updateStatus is the progress of an update.",
-							Ref:         ref(v1beta1.UpdateStatus{}.OpenAPIModelName()),
-						},
-					},
 					"labelSelector": {
 						SchemaProps: spec.SchemaProps{
 							Description: "labelSelector is the selector in string form, for autoscalers.",
@@ -36037,7 +36044,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentStatus(ref common.ReferenceCal
 			},
 		},
 		Dependencies: []string{
-			v1beta1.UnitedDeploymentCondition{}.OpenAPIModelName(), v1beta1.UnitedDeploymentSubsetStatus{}.OpenAPIModelName(), v1beta1.UpdateStatus{}.OpenAPIModelName()},
+			v1beta1.UnitedDeploymentCondition{}.OpenAPIModelName(), v1beta1.UnitedDeploymentSubsetStatus{}.OpenAPIModelName()},
 	}
 }
 
@@ -36110,7 +36117,8 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentSubsetStatus(ref common.Refere
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is the number of Pods of the subset.",
+							Description: "replicas is the desired number of Pods of the subset.",
+							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -36125,6 +36133,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentSubsetStatus(ref common.Refere
 					"partition": {
 						SchemaProps: spec.SchemaProps{
 							Description: "partition is the number of Pods of the subset that stay at the old revision.",
+							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -36161,7 +36170,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentSubsetStatus(ref common.Refere
 						},
 					},
 				},
-				Required: []string{"name"},
+				Required: []string{"name", "replicas", "partition"},
 			},
 		},
 		Dependencies: []string{
@@ -36220,42 +36229,6 @@ func schema_pkg_apis_apps_v1beta1_UnorderedUpdateStrategy(ref common.ReferenceCa
 	}
 }
 
-func schema_pkg_apis_apps_v1beta1_UpdateStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "UpdateStatus is the progress of an update.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"updatedRevision": {
-						SchemaProps: spec.SchemaProps{
-							Description: "updatedRevision is the name of the revision of the current template.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"currentPartitions": {
-						SchemaProps: spec.SchemaProps{
-							Description: "currentPartitions maps the name of each subset to its current partition.",
-							Type:        []string{"object"},
-							AdditionalProperties: &spec.SchemaOrBool{
-								Allows: true,
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Default: 0,
-										Type:    []string{"integer"},
-										Format:  "int32",
-									},
-								},
-							},
-						},
-					},
-				},
-			},
-		},
-	}
-}
-
 func schema_pkg_apis_apps_v1beta1_VolumeClaimStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -36303,7 +36276,7 @@ func schema_pkg_apis_apps_v1beta1_VolumeClaimUpdateStrategy(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is OnPodRollingUpdate or OnDelete. OnPodRollingUpdate expands the claims of a Pod when the Pod is updated. The templates can then only increase the requested storage. OnDelete does not change existing claims. Defaults to OnDelete.\n\nPossible enum values:\n - `\"OnDelete\"` does not change existing claims.\n - `\"OnPodRollingUpdate\"` expands a claim when its Pod is updated.",
+							Description: "type is OnPodRollingUpdate or OnDelete. OnPodRollingUpdate expands the claims of a Pod when the Pod is updated. Of the templates, only the size can then change. A claim that is larger than its template stays as it is. OnDelete does not change existing claims. Defaults to OnDelete.\n\nPossible enum values:\n - `\"OnDelete\"` does not change existing claims.\n - `\"OnPodRollingUpdate\"` expands a claim when its Pod is updated.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"OnDelete", "OnPodRollingUpdate"},

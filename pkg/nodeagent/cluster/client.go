@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
@@ -20,6 +21,7 @@ type Interface interface {
 	Pods(namespace string) Pods
 	Events(namespace string) Events
 	NodeImages() NodeImages
+	NodePodProbes() NodePodProbes
 	ContainerRecreateRequests(namespace string) ContainerRecreateRequests
 	// PullSecrets returns the existing Secrets among those that the NodeImage of the node names.
 	PullSecrets(ctx context.Context, node string) (*corev1.SecretList, error)
@@ -53,6 +55,14 @@ type NodeImages interface {
 	UpdateStatus(ctx context.Context, image *v1beta1.NodeImage, options metav1.UpdateOptions) (*v1beta1.NodeImage, error)
 }
 
+// NodePodProbes reads NodePodProbes and patches their statuses. The API server lets an agent see only the NodePodProbe of its own
+// node.
+type NodePodProbes interface {
+	Source[*v1alpha1.NodePodProbeList]
+	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions,
+		subresources ...string) (*v1alpha1.NodePodProbe, error)
+}
+
 // ContainerRecreateRequests accesses the requests of one namespace, or of all namespaces.
 type ContainerRecreateRequests interface {
 	Source[*v1beta1.ContainerRecreateRequestList]
@@ -62,7 +72,7 @@ type ContainerRecreateRequests interface {
 
 // Client sends requests to the API server. Core kinds and Kruise kinds have separate rate limits.
 type Client struct {
-	core, apps rest.Interface
+	core, apps, appsAlpha rest.Interface
 }
 
 // New creates a client of the API at config. It makes no request. The rate limits in config apply to core kinds,
@@ -80,7 +90,11 @@ func New(config, appsConfig *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{core: core, apps: apps}, nil
+	appsAlpha, err := clientFor(appsConfig, transport, "/apis", v1alpha1.SchemeGroupVersion)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{core: core, apps: apps, appsAlpha: appsAlpha}, nil
 }
 
 func clientFor(config *rest.Config, transport *http.Client, path string, version schema.GroupVersion) (*rest.RESTClient, error) {
@@ -106,6 +120,13 @@ func (c *Client) Events(namespace string) Events {
 // NodeImages implements Interface.
 func (c *Client) NodeImages() NodeImages {
 	return &resource[v1beta1.NodeImage, v1beta1.NodeImageList, *v1beta1.NodeImage, *v1beta1.NodeImageList]{c.apps, "nodeimages", ""}
+}
+
+// NodePodProbes implements Interface.
+func (c *Client) NodePodProbes() NodePodProbes {
+	return &resource[v1alpha1.NodePodProbe, v1alpha1.NodePodProbeList, *v1alpha1.NodePodProbe, *v1alpha1.NodePodProbeList]{
+		c.appsAlpha, "nodepodprobes", "",
+	}
 }
 
 // ContainerRecreateRequests implements Interface.

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
@@ -23,7 +24,9 @@ func newScheme() *runtime.Scheme {
 		&corev1.Pod{}, &corev1.PodList{}, &corev1.Event{}, &corev1.EventList{}, &corev1.Secret{}, &corev1.SecretList{})
 	scheme.AddKnownTypes(v1beta1.SchemeGroupVersion, &v1beta1.NodeImage{}, &v1beta1.NodeImageList{},
 		&v1beta1.ContainerRecreateRequest{}, &v1beta1.ContainerRecreateRequestList{})
+	scheme.AddKnownTypes(v1alpha1.SchemeGroupVersion, &v1alpha1.NodePodProbe{}, &v1alpha1.NodePodProbeList{})
 	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
+	metav1.AddToGroupVersion(scheme, v1alpha1.SchemeGroupVersion)
 	metav1.AddToGroupVersion(scheme, v1beta1.SchemeGroupVersion)
 	return scheme
 }

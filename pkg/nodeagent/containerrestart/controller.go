@@ -25,7 +25,7 @@ const (
 	// name is the queue name in metrics. waitingName is the name of the queue that updates waiting requests.
 	name        = "crr"
 	waitingName = "crr_waiting"
-	// DefaultWorkers is how many Pods are processed in parallel. Each worker may wait for a container to stop.
+	// DefaultWorkers is how many Pods are processed in parallel. No worker waits for a container to stop.
 	DefaultWorkers = 32
 
 	waitingWorkers = 8
@@ -51,14 +51,15 @@ type Config struct {
 
 // Controller carries out the requests for the Pods of one node.
 type Controller struct {
-	config   Config
-	selector string
-	informer cache.SharedIndexInformer
-	// pods carries out requests; a pass may block until a container has stopped. waiting updates the requests that
-	// wait, without blocking.
+	config Config
+	// ofThisNode selects the requests of the node, selector those of them that are active.
+	ofThisNode, selector string
+	informer             cache.SharedIndexInformer
+	// pods carries out requests. waiting updates the requests that wait.
 	pods    *reconcile.Controller
 	waiting *reconcile.Controller
 	stopper containerstop.Stopper
+	stops   stops
 	written versions
 }
 
@@ -66,6 +67,7 @@ type Controller struct {
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		config: config, stopper: containerstop.Stopper{Clock: config.Clock}, written: versions{clock: config.Clock},
+		ofThisNode: labels.SelectorFromSet(labels.Set{pub.ContainerRecreateRequestNodeNameKey: config.Node}).String(),
 		selector: labels.SelectorFromSet(labels.Set{
 			pub.ContainerRecreateRequestNodeNameKey: config.Node, pub.ContainerRecreateRequestActiveKey: "true",
 		}).String(),
@@ -132,6 +134,7 @@ func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 func (c *Controller) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
+	defer c.stops.wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	running.Go(func() { c.informer.RunWithContext(ctx) })

@@ -105,6 +105,13 @@ func (n *node) start(pod *corev1.Pod, name string, restarts int) {
 	})
 }
 
+// set changes the state of an instance.
+func (n *node) set(id string, state runtimeapi.ContainerState) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.find(id).State = state
+}
+
 func (n *node) running(id string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -23,6 +23,9 @@ const drainMargin = 100 * time.Millisecond
 
 // reconcile makes one step for the requests of one Pod.
 func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (reconcile.Result, error) {
+	if busy, err := c.stops.outcome(pod); busy || err != nil {
+		return reconcile.Result{}, err
+	}
 	waiting := queue(c.ofPod(pod))
 	if len(waiting) == 0 {
 		return reconcile.Result{}, nil
@@ -35,7 +38,7 @@ func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (r
 	if unseen > 0 {
 		return reconcile.Result{RequeueAfter: unseen}, nil
 	}
-	return c.proceed(ctx, waiting[0])
+	return c.proceed(ctx, pod, waiting[0])
 }
 
 func (c *Controller) ofPod(pod types.NamespacedName) (requests []*request) {
@@ -71,7 +74,7 @@ func (c *Controller) hold(ctx context.Context, pod types.NamespacedName) (reconc
 }
 
 // proceed makes one step for the first request in the queue.
-func (c *Controller) proceed(ctx context.Context, r *request) (reconcile.Result, error) {
+func (c *Controller) proceed(ctx context.Context, pod types.NamespacedName, r *request) (reconcile.Result, error) {
 	if r.Status.Phase != v1beta1.ContainerRecreateRequestRecreating {
 		klog.FromContext(ctx).V(2).Info("Beginning", "request", klog.KObj(r))
 		return reconcile.Result{}, c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {
@@ -99,7 +102,7 @@ func (c *Controller) proceed(ctx context.Context, r *request) (reconcile.Result,
 		// The end of a wait causes no event, so set RequeueAfter as well.
 		return reconcile.Result{RequeueAfter: again}, c.reportStates(ctx, r, states)
 	case step.stop >= 0:
-		return reconcile.Result{}, c.stop(ctx, runtime, r, states, step.stop, instances[states[step.stop].Name])
+		return reconcile.Result{}, c.stop(ctx, pod, runtime, r, states, step.stop, instances[states[step.stop].Name])
 	case step.missing:
 		return reconcile.Result{RequeueAfter: missingDelay(r, now)}, nil
 	}
@@ -120,7 +123,7 @@ func drained(r *request, now time.Time) (wait time.Duration, ready bool) {
 	if i < 0 {
 		return 0, false
 	}
-	end := r.Status.Conditions[i].LastTransitionTime.Add(time.Duration(*grace) * time.Second)
+	end := r.Status.Conditions[i].LastTransitionTime.Add(seconds(*grace))
 	if *grace == 0 || !end.After(now) {
 		return 0, true
 	}

@@ -3,6 +3,7 @@ package containerrestart
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,11 +49,18 @@ func (c *Controller) report(ctx context.Context, r *request, edit edit) error {
 	return err
 }
 
-// persist writes the result of an action and retries on conflict, because the result cannot be observed again. A
-// request that ended in the meantime stays unchanged.
-func (c *Controller) persist(ctx context.Context, r *request, edit edit) error {
-	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		err := c.write(ctx, r, edit)
+// persist writes the result of a stop and retries on conflict, because the result cannot be observed again. A request
+// that ended in the meantime, for example at its deadline, gets the state of this container too.
+func (c *Controller) persist(ctx context.Context, r *request, result containerState) error {
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		err := c.write(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {
+			i := slices.IndexFunc(status.ContainerRecreateStates, func(s containerState) bool { return s.Name == result.Name })
+			if i < 0 {
+				status.ContainerRecreateStates = append(status.ContainerRecreateStates, result)
+				return
+			}
+			status.ContainerRecreateStates[i] = result
+		})
 		if !apierrors.IsConflict(err) {
 			return err
 		}
@@ -60,12 +68,16 @@ func (c *Controller) persist(ctx context.Context, r *request, edit edit) error {
 		if readErr != nil {
 			return readErr
 		}
-		if fresh == nil || over(fresh) {
+		if fresh == nil {
 			return nil
 		}
 		r = fresh
 		return err
 	})
+	if over(r) {
+		c.written.forget(r.UID) // The watch does not show requests that have ended.
+	}
+	return err
 }
 
 // write updates the status unless edit changes nothing. It returns a conflict if the request has changed since it was
@@ -87,11 +99,11 @@ func (c *Controller) write(ctx context.Context, r *request, edit edit) error {
 	return nil
 }
 
-// read returns the current request, or nil if it is gone or another request has its name. It uses a list, because the
-// API server authorizes agents for lists of their own node only, not for get.
+// read returns the current request, even if it is no longer active, or nil if it is gone or another request has its
+// name. It uses a list, because the API server authorizes agents for lists of their own node only, not for get.
 func (c *Controller) read(ctx context.Context, r *request) (*request, error) {
 	list, err := c.config.Client.ContainerRecreateRequests(r.Namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: c.selector, FieldSelector: fields.OneTermEqualSelector("metadata.name", r.Name).String(),
+		LabelSelector: c.ofThisNode, FieldSelector: fields.OneTermEqualSelector("metadata.name", r.Name).String(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", r.Name, err)

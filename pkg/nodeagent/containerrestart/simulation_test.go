@@ -3,6 +3,7 @@ package containerrestart
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clienttesting "k8s.io/client-go/testing"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -253,15 +255,20 @@ func TestContainerThatCannotBeStoppedFails(t *testing.T) {
 // Case containerrecreaterequest 25.
 func TestDeadlineEndsRequest(t *testing.T) {
 	simulate(t, func(w *world) {
-		w.node.hook = 10 * time.Second
+		w.node.hook = 8 * time.Second
 		began := time.Now()
-		w.create("r", "p", []string{"app"}, hooked, deadline(3))
+		w.create("r", "p", []string{"app", "sidecar"}, hooked, deadline(3))
 		r := w.completed("r")
 		assert.Equal(t, "recreating has exceeded the activeDeadlineSeconds", r.Status.Message)
 		assert.Less(t, time.Since(began), 5*time.Second)
+		assert.Equal(t, []containerState{{Name: "app", Phase: "Pending"}, {Name: "sidecar", Phase: "Pending"}}, r.Status.ContainerRecreateStates)
+
 		w.until("it is restarted nevertheless", func() bool { return w.restarts("p", "app") == 1 })
 		agenttest.Pass(time.Minute)
-		assert.Equal(t, r.Status, w.get("r").Status, "it stays as it ended")
+		r.Status.ContainerRecreateStates[0] = containerState{Name: "app", Phase: "Recreating", IsKilled: true}
+		assert.Equal(t, r.Status, w.get("r").Status, "the state of the stopped container is all that changes")
+		assert.Empty(t, w.get("r").Labels[pub.ContainerRecreateRequestActiveKey])
+		assert.Zero(t, w.restarts("p", "sidecar"))
 	})
 }
 
@@ -360,6 +367,73 @@ func TestPodsAreWorkedOnSideBySide(t *testing.T) {
 			w.completed(fmt.Sprintf("r%d", i))
 		}
 		assert.Less(t, time.Since(began), 60*time.Second, "one after the other they would take 200 s")
+	})
+}
+
+// More Pods than there are workers stop slowly, as Pods of one tenant may. The request of another Pod is carried out meanwhile.
+func TestSlowStopsDoNotDelayOtherPods(t *testing.T) {
+	simulate(t, func(w *world) {
+		const slow = DefaultWorkers + 8
+		w.node.hook = time.Hour
+		for i := range slow {
+			pod := w.pod(fmt.Sprintf("slow%d", i))
+			w.create(fmt.Sprintf("slow%d", i), pod.Name, []string{"app"}, hooked, grace(7200))
+		}
+		w.until("all hooks run", func() bool { return len(w.node.made("exec")) == slow })
+		began := time.Now()
+		w.create("r", "p", []string{"app"})
+		assert.Empty(t, w.completed("r").Status.Message)
+		assert.Less(t, time.Since(began), 10*time.Second)
+		assert.Nil(t, w.get("slow0").Status.CompletionTime)
+	})
+}
+
+// The runtime is too busy to answer a stop in time. That is no refusal.
+func TestStopWithoutAnAnswerIsTriedAgain(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.stopErr["app"] = status.Error(codes.DeadlineExceeded, "context deadline exceeded")
+		w.create("r", "p", []string{"app"})
+		w.until("it was tried", func() bool { return len(w.node.made("stop")) == 2 })
+		w.node.mu.Lock()
+		delete(w.node.stopErr, "app")
+		w.node.mu.Unlock()
+		assert.Equal(t, []containerState{{Name: "app", Phase: "Succeeded", IsKilled: true}}, w.completed("r").Status.ContainerRecreateStates)
+	})
+}
+
+// The kubelet has created the container but not started it. The agent waits without writing, and stops it once it runs.
+func TestContainerThatHasNotStartedIsStoppedLater(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.set("a1", runtimeapi.ContainerState_CONTAINER_CREATED)
+		w.create("r", "p", []string{"app"})
+		agenttest.Pass(time.Minute)
+		assert.Empty(t, w.node.texts())
+		assert.LessOrEqual(t, len(w.statuses("r")), 2, "%v", w.statuses("r"))
+		w.node.set("a1", runtimeapi.ContainerState_CONTAINER_RUNNING)
+		assert.Empty(t, w.completed("r").Status.Message)
+		assert.Equal(t, []string{"stop a1 30"}, w.node.texts())
+	})
+}
+
+// After a restart, a runtime may not know the state of a container. It must be stopped to be replaced.
+func TestContainerInUnknownStateIsStopped(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.set("a1", runtimeapi.ContainerState_CONTAINER_UNKNOWN)
+		w.create("r", "p", []string{"app"})
+		assert.Empty(t, w.completed("r").Status.Message)
+		assert.Equal(t, []string{"stop a1 30"}, w.node.texts())
+	})
+}
+
+func TestLongestPeriodsDoNotOverflow(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.create("r", "p", []string{"app"}, grace(math.MaxInt64))
+		assert.Empty(t, w.completed("r").Status.Message)
+		assert.Equal(t, []string{"stop a1 2147483647"}, w.node.texts())
+		w.create("drains", "p", []string{"app"}, unready(math.MaxInt64), deadline(math.MaxInt64))
+		agenttest.Pass(time.Hour)
+		assert.Nil(t, w.get("drains").Status.CompletionTime, "the drain has no end")
+		assert.Len(t, w.node.texts(), 1)
 	})
 }
 

@@ -2,7 +2,9 @@ package containerrestart
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -24,36 +26,54 @@ import (
 // defaultGrace is the default grace period of a request, in seconds.
 const defaultGrace = 30
 
-// stop stops one container and records the result. If the runtime or the API server does not answer, the result is
-// unknown and the next pass retries.
-func (c *Controller) stop(ctx context.Context, runtime Runtime, r *request, states []containerState, i int, in *instance) error {
-	states = slices.Clone(states)
-	state, container := &states[i], &r.Spec.Containers[i]
-	if r.Spec.Strategy.ForceRecreate && !isStopping(*state, in) {
-		announce(state, in)
+// stop begins to stop one container. With forceRecreate, it first records which instance it will stop.
+func (c *Controller) stop(
+	ctx context.Context, pod types.NamespacedName, runtime Runtime, r *request, states []containerState, i int, in *instance,
+) error {
+	if r.Spec.Strategy.ForceRecreate && !isStopping(states[i], in) {
+		states = slices.Clone(states)
+		announce(&states[i], in)
 		return c.reportStates(ctx, r, states)
 	}
+	container := &r.Spec.Containers[i]
 	podIP, err := c.podIP(ctx, r, container.PreStop)
 	if err != nil {
 		return err
 	}
-	err = c.stopper.Stop(ctx, c.target(ctx, runtime, r, container, in, podIP))
+	target := c.target(ctx, runtime, r, container, in, podIP)
+	c.stops.begin(pod, func() error { return c.carryOut(ctx, r, states[i], in, target) }, func() { c.pods.Add(pod) })
+	return nil
+}
+
+// carryOut stops the container and records the result. If the runtime or the API server does not answer, the result is
+// unknown and the next pass retries.
+func (c *Controller) carryOut(ctx context.Context, r *request, state containerState, in *instance, target containerstop.Target) error {
+	err := c.stopper.Stop(ctx, target)
 	switch {
 	case err == nil:
-		*state = containerState{Name: state.Name, Phase: v1beta1.ContainerRecreateRequestRecreating, IsKilled: true}
+		recreates.WithLabelValues(stopped).Inc()
+		state = containerState{Name: state.Name, Phase: v1beta1.ContainerRecreateRequestRecreating, IsKilled: true}
 	case unanswered(ctx, err):
 		return err
 	default:
 		klog.FromContext(ctx).V(2).Info("Failed to stop a container", "container", state.Name, "id", in.id, "err", err)
+		recreates.WithLabelValues(failed).Inc()
 		state.Phase, state.Message = v1beta1.ContainerRecreateRequestFailed, "kill container error: "+err.Error()
 	}
-	return c.persist(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) { status.ContainerRecreateStates = states })
+	return c.persist(ctx, r, state)
 }
 
-// unanswered returns true if the runtime did not answer or the agent is stopping.
+// unanswered returns true if the stop has to be tried again: the runtime did not answer in time, the container has not
+// started yet, or the agent is stopping.
 func unanswered(ctx context.Context, err error) bool {
 	code := status.Code(err)
-	return ctx.Err() != nil || code == codes.Unavailable || code == codes.Canceled
+	return ctx.Err() != nil || code == codes.Unavailable || code == codes.Canceled || code == codes.DeadlineExceeded ||
+		errors.Is(err, containerstop.ErrNotStarted)
+}
+
+// seconds returns a duration that does not overflow.
+func seconds(number int64) time.Duration {
+	return time.Duration(min(number, math.MaxInt32)) * time.Second
 }
 
 // target describes the container to stop. The callbacks record events on the Pod.
@@ -69,7 +89,7 @@ func (c *Controller) target(
 	return containerstop.Target{
 		Runtime: runtime, ID: id, PodIP: podIP,
 		Manner: &containerstop.Manner{
-			Grace:   time.Duration(ptr.Deref(r.Spec.Strategy.TerminationGracePeriodSeconds, defaultGrace)) * time.Second,
+			Grace:   seconds(ptr.Deref(r.Spec.Strategy.TerminationGracePeriodSeconds, defaultGrace)),
 			PreStop: container.PreStop, Ports: container.Ports,
 		},
 		Begin: func() {

@@ -128,7 +128,7 @@ func (w *world) controller() (stop func()) {
 	require.NoError(w.t, err)
 	caches := controller.NewCaches(w.kube, w.kruise, "", 0)
 	deps := caches.For(controller.Deps{Kube: w.kube, Kruise: w.kruise, Features: gate, Clock: clock.RealClock{}})
-	c, err := containerrecreaterequest.New(deps)
+	c, err := containerrecreaterequest.New(deps, containerrecreaterequest.Options{})
 	require.NoError(w.t, err)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	caches.Start(ctx, deps.Needs())

@@ -3,7 +3,9 @@ package containerstop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -14,8 +16,15 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// leastGrace is the minimum time that a container gets to exit after its hook.
-const leastGrace = 2 * time.Second
+const (
+	// leastGrace is the minimum time that a container gets to exit after its hook.
+	leastGrace = 2 * time.Second
+	// mostGrace is the maximum. Runtimes multiply the seconds, and larger values overflow.
+	mostGrace = math.MaxInt32 * time.Second
+)
+
+// ErrNotStarted is returned for a container that was created but not started. It cannot be stopped yet.
+var ErrNotStarted = errors.New("the container has not started yet")
 
 // Annotations that the kubelet writes on containers.
 const (
@@ -61,7 +70,8 @@ type Manner struct {
 	Ports   []corev1.ContainerPort
 }
 
-// Stop stops the container if it is running. It returns nil if the container has exited or does not exist.
+// Stop stops the container if it is running, or if the runtime has lost track of its state. It returns nil if the container
+// has exited or does not exist, and ErrNotStarted if it has not started.
 func (s *Stopper) Stop(ctx context.Context, target Target) error {
 	response, err := target.Runtime.ContainerStatus(ctx, target.ID, false)
 	if status.Code(err) == codes.NotFound {
@@ -70,8 +80,12 @@ func (s *Stopper) Stop(ctx context.Context, target Target) error {
 	if err != nil {
 		return fmt.Errorf("get status of container %s: %w", target.ID, err)
 	}
-	if response.GetStatus().GetState() != runtimeapi.ContainerState_CONTAINER_RUNNING {
+	switch response.GetStatus().GetState() {
+	case runtimeapi.ContainerState_CONTAINER_EXITED:
 		return nil
+	case runtimeapi.ContainerState_CONTAINER_CREATED:
+		return fmt.Errorf("stop container %s: %w", target.ID, ErrNotStarted)
+	case runtimeapi.ContainerState_CONTAINER_RUNNING, runtimeapi.ContainerState_CONTAINER_UNKNOWN:
 	}
 	if target.Begin != nil {
 		target.Begin()
@@ -81,14 +95,15 @@ func (s *Stopper) Stop(ctx context.Context, target Target) error {
 		manner = written(response.GetStatus().GetAnnotations())
 	}
 	remaining := manner.Grace
-	if manner.PreStop != nil && remaining > 0 {
+	unknown := response.GetStatus().GetState() == runtimeapi.ContainerState_CONTAINER_UNKNOWN
+	if manner.PreStop != nil && remaining > 0 && !unknown {
 		began := s.Clock.Now()
 		if err := s.runHook(ctx, target, manner); err != nil && target.HookFailed != nil {
 			target.HookFailed(err)
 		}
 		remaining -= s.Clock.Since(began)
 	}
-	err = target.Runtime.StopContainer(ctx, target.ID, int64(max(leastGrace, remaining)/time.Second))
+	err = target.Runtime.StopContainer(ctx, target.ID, int64(min(max(leastGrace, remaining), mostGrace)/time.Second))
 	if err != nil && status.Code(err) != codes.NotFound {
 		return fmt.Errorf("stop container %s: %w", target.ID, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +20,9 @@ import (
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/utils/clock"
+	utilexec "k8s.io/utils/exec"
+
+	"kruise.io/kruise/pkg/nodeagent/cri"
 )
 
 // fakeRuntime is a runtime with one container.
@@ -37,13 +41,15 @@ func (f *fakeRuntime) ContainerStatus(context.Context, string, bool) (*runtimeap
 	return &runtimeapi.ContainerStatusResponse{Status: &runtimeapi.ContainerStatus{State: f.state, Annotations: f.annotations}}, f.statusErr
 }
 
-func (f *fakeRuntime) ExecSync(ctx context.Context, _ string, cmd []string, _ time.Duration) (stdout, stderr []byte, err error) {
+func (f *fakeRuntime) ExecSync(ctx context.Context, _ string, cmd []string, timeout time.Duration) (stdout, stderr []byte, err error) {
 	f.calls = append(f.calls, strings.Join(cmd, " "))
 	select {
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
+	case <-time.After(timeout):
+		return nil, nil, cri.ErrTimedOut
 	case <-time.After(f.hook):
-		return nil, nil, f.hookErr
+		return nil, []byte("the password is 1234"), f.hookErr
 	}
 }
 
@@ -74,15 +80,19 @@ func TestStop(t *testing.T) {
 		},
 		"a hook that takes all of it": {
 			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: exec}, hook: time.Hour},
-			[]string{"bye now", "stop 2"}, "deadline exceeded", "",
+			[]string{"bye now", "stop 2"}, "timed out", "",
 		},
 		"a hook that fails": {
-			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: exec}, hookErr: errors.New("exit 1")},
-			[]string{"bye now", "stop 30"}, "exit 1", "",
+			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: exec}, hookErr: utilexec.CodeExitError{Err: errors.New("exit"), Code: 7}},
+			[]string{"bye now", "stop 30"}, "the command ended with status 7", "",
 		},
 		"a hook that sleeps": {
 			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: `{"sleep":{"seconds":3}}`}},
 			[]string{"stop 27"}, "", "",
+		},
+		"a hook that sleeps longer than numbers can say": {
+			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: `{"sleep":{"seconds":9223372037}}`}},
+			[]string{"stop 2"}, "", "",
 		},
 		"a hook without a grace period": {
 			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "0", preStopKey: exec}}, []string{"stop 2"}, "", "",
@@ -90,8 +100,13 @@ func TestStop(t *testing.T) {
 		"a hook of no known kind": {
 			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: `{}`}}, []string{"stop 30"}, "none of exec, httpGet and sleep", "",
 		},
-		"ended": {fakeRuntime{state: runtimeapi.ContainerState_CONTAINER_EXITED}, nil, "", ""},
-		"gone":  {fakeRuntime{statusErr: status.Error(codes.NotFound, "")}, nil, "", ""},
+		"ended":       {fakeRuntime{state: runtimeapi.ContainerState_CONTAINER_EXITED}, nil, "", ""},
+		"not started": {fakeRuntime{state: runtimeapi.ContainerState_CONTAINER_CREATED}, nil, "", "has not started yet"},
+		"the runtime does not know its state": {
+			fakeRuntime{state: runtimeapi.ContainerState_CONTAINER_UNKNOWN, annotations: map[string]string{terminationGraceKey: "30", preStopKey: exec}},
+			[]string{"stop 30"}, "", "",
+		},
+		"gone": {fakeRuntime{statusErr: status.Error(codes.NotFound, "")}, nil, "", ""},
 		"gone meanwhile": {
 			fakeRuntime{state: running, stopErr: status.Error(codes.NotFound, "")}, []string{"stop 2"}, "", "",
 		},
@@ -115,6 +130,7 @@ func TestStop(t *testing.T) {
 				assert.Equal(t, len(tc.want) > 0, begun)
 				if tc.hookFailed != "" {
 					require.ErrorContains(t, failure, tc.hookFailed)
+					assert.NotContains(t, failure.Error(), "1234", "callers record the error in events, so it has no output of the hook")
 				} else {
 					require.NoError(t, failure)
 				}
@@ -154,4 +170,12 @@ func TestHookThatIsARequest(t *testing.T) {
 	require.ErrorContains(t, stop(`"other"`), `no port named "other"`)
 	code = http.StatusInternalServerError
 	assert.ErrorContains(t, stop(port), "500")
+}
+
+func TestLongestGracePeriodDoesNotOverflow(t *testing.T) {
+	runtime := &fakeRuntime{state: runtimeapi.ContainerState_CONTAINER_RUNNING}
+	require.NoError(t, (&Stopper{Clock: clock.RealClock{}}).Stop(t.Context(), Target{
+		Runtime: runtime, ID: "A", Manner: &Manner{Grace: math.MaxInt64},
+	}))
+	assert.Equal(t, []string{"stop 2147483647"}, runtime.calls, "runtimes turn seconds into nanoseconds")
 }

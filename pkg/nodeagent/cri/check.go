@@ -23,7 +23,7 @@ var up = metrics.NewGaugeVec(&metrics.GaugeOpts{
 }, []string{"runtime"})
 
 // RegisterMetrics registers the metrics of this package. Only the first call has an effect.
-var RegisterMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(up) })
+var RegisterMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(up, requestSeconds) })
 
 // Check checks that the runtimes answer. Use it for readiness, not for liveness: the connections recover without a
 // restart of the agent.

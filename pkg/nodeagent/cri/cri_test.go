@@ -186,3 +186,13 @@ func TestCheckIgnoresACanceledCaller(t *testing.T) {
 	require.Error(t, check.Check(ctx))
 	assert.NoError(t, check.Check(t.Context()))
 }
+
+func TestStopMayTakeTwoMinutesBeyondTheGracePeriod(t *testing.T) {
+	socket := filepath.Join(runDir(t), "containerd.sock")
+	server := critest.Start(t, socket, "containerd", "2.1.0")
+	runtimes, err := cri.Detect(t.Context(), []string{socket})
+	require.NoError(t, err)
+	require.NoError(t, runtimes.Default().Containers.StopContainer(t.Context(), "a", 30))
+	assert.InDelta(t, 150, server.AllowedForStop().Seconds(), 20, "30 s for the container and 2 min for a busy runtime")
+	assert.NoError(t, runtimes.Close(t.Context()))
+}

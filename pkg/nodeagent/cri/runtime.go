@@ -13,8 +13,11 @@ import (
 const (
 	// imageConnectTimeout limits image calls. The slowest one lists images on a busy disk.
 	imageConnectTimeout = 30 * time.Second
-	// runtimeCallTimeout limits container calls, except those that have to wait, such as stopping a container.
+	// runtimeCallTimeout limits container calls, except those that have to wait.
 	runtimeCallTimeout = 5 * time.Second
+	// stopTimeout limits the stop of a container beyond its grace period. A busy runtime needs time to kill and unmount, and a
+	// stop that is given up has to be tried again. The kubelet allows the same.
+	stopTimeout = 2 * time.Minute
 	// probeTimeout limits the calls that check whether an endpoint is usable.
 	probeTimeout = 10 * time.Second
 )
@@ -32,6 +35,35 @@ type Runtime struct {
 	Containers internalapi.RuntimeService
 }
 
+// patient is the runtime service with a longer time limit for stops.
+type patient struct {
+	internalapi.RuntimeService
+	stops internalapi.RuntimeService
+}
+
+// StopContainer stops a container. It waits for at most the grace period, in seconds, and stopTimeout.
+func (p *patient) StopContainer(ctx context.Context, containerID string, grace int64) error {
+	return p.stops.StopContainer(ctx, containerID, grace)
+}
+
+// Close closes both connections.
+func (p *patient) Close(ctx context.Context) error {
+	return errors.Join(p.RuntimeService.Close(ctx), p.stops.Close(ctx))
+}
+
+// connectContainers connects to the runtime service.
+func connectContainers(ctx context.Context, endpoint string) (internalapi.RuntimeService, error) {
+	calls, err := remote.NewRemoteRuntimeService(ctx, endpoint, runtimeCallTimeout, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	stops, err := remote.NewRemoteRuntimeService(ctx, endpoint, stopTimeout, nil, false)
+	if err != nil {
+		return nil, errors.Join(err, calls.Close(ctx))
+	}
+	return &patient{RuntimeService: calls, stops: stops}, nil
+}
+
 // connect connects to a runtime. It fails unless the runtime answers an image call and a version call.
 func connect(ctx context.Context, socket string) (_ *Runtime, err error) {
 	probeCtx, cancel := context.WithTimeout(ctx, probeTimeout)
@@ -46,12 +78,18 @@ func connect(ctx context.Context, socket string) (_ *Runtime, err error) {
 	if runtime.Images, err = remote.NewRemoteImageService(probeCtx, endpoint, imageConnectTimeout, nil, false); err != nil {
 		return nil, fmt.Errorf("connect image service: %w", err)
 	}
+	runtime.Images = timedImages{runtime.Images}
 	if _, err = runtime.Images.ListImages(probeCtx, nil); err != nil {
 		return nil, fmt.Errorf("list images: %w", err)
 	}
-	if runtime.Containers, err = remote.NewRemoteRuntimeService(probeCtx, endpoint, runtimeCallTimeout, nil, false); err != nil {
+	if runtime.Containers, err = connectContainers(probeCtx, endpoint); err != nil {
 		return nil, fmt.Errorf("connect runtime service: %w", err)
 	}
+	containers, err := withExec(runtime.Containers, socket)
+	if err != nil {
+		return nil, err
+	}
+	runtime.Containers = timedContainers{containers}
 	version, err := runtime.Containers.Version(probeCtx, "")
 	if err != nil {
 		return nil, fmt.Errorf("get version: %w", err)

@@ -67,7 +67,8 @@ var causes = []cause{
 	{noRuntime, []codes.Code{codes.Unavailable}, nil},
 }
 
-// explain puts the message of the cause in front of the runtime's text. If the cause is unknown, it returns the text alone.
+// explain puts the message of the cause in front of the runtime's text. If the cause is unknown, it returns the text alone. If the
+// runtime did not answer, the error is an awayError.
 func explain(err error, ref imageReference, offered bool) error {
 	if err == nil {
 		return nil
@@ -83,6 +84,9 @@ func explain(err error, ref imageReference, offered bool) error {
 		return err
 	}
 	words := causes[i].words
+	if words == noRuntime && len(causes[i].phrases) > 0 { // A code alone may come from the registry.
+		return awayError{noRuntime, err}
+	}
 	if words == refused && !offered {
 		words = noCredentials
 	}

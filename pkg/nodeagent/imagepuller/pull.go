@@ -98,6 +98,8 @@ func (c *Controller) whenFree(ctx context.Context, p *pull, since *metav1.Time) 
 		}
 		defer c.slots.Release(1)
 	}
+	pullsActive.Inc()
+	defer pullsActive.Dec()
 	if since == nil {
 		since = c.time()
 	}
@@ -110,8 +112,8 @@ func (c *Controller) whenFree(ctx context.Context, p *pull, since *metav1.Time) 
 	return c.pull(ctx, p)
 }
 
-// pull retries until an attempt succeeds, no attempts are left, or the deadline is over. A failure to read the
-// Secrets during an API outage does not count as an attempt.
+// pull retries until an attempt succeeds, no attempts are left, or the deadline is over. An outage of the API or of the runtime
+// does not count as an attempt.
 func (c *Controller) pull(ctx context.Context, p *pull) (string, error) {
 	pause := firstPause
 	for n := 1; ; {
@@ -161,6 +163,7 @@ func (c *Controller) finish(ctx context.Context, p *pull, id string, err error) 
 		}
 		now.Phase, now.Progress, now.ImageID = v1beta1.ImagePhaseSucceeded, complete, t.image+"@"+id
 	})
+	countPull(took, err)
 	klog.FromContext(ctx).V(2).Info("Pull ended", "took", took, "err", err)
 	c.announce(p, t, took, err)
 }

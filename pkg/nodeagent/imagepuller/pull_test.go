@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -196,6 +198,34 @@ func TestUnreadableSecretsAreReported(t *testing.T) {
 		w.runtime.answers(guarded)
 		w.start()
 		assert.Contains(t, w.report("example.com/app", "1").Message, "also: failed to read the pull secrets: etcd is on fire")
+	})
+}
+
+// The runtime restarts, which takes longer than all pauses between attempts. No attempt is used up.
+func TestRuntimeOutageUsesNoAttempts(t *testing.T) {
+	const text = `connection error: desc = "transport: Error while dialing: dial unix /run/c.sock: connect: no such file or directory"`
+	inWorld(t, wants("nginx", tag("1", tries(600, 0))), func(w *world) {
+		w.runtime.answers(func(context.Context, request) (string, error) { return "", status.Error(codes.Unavailable, text) })
+		w.start()
+		agenttest.Pass(5 * time.Minute)
+		report := w.report("nginx", "1")
+		assert.Equal(t, v1beta1.ImagePhasePulling, report.Phase)
+		assert.Contains(t, report.Message, "trying again in 5s: the container runtime of the node does not answer")
+		w.runtime.answers(nil)
+		agenttest.Pass(10 * time.Second)
+		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("nginx", "1").Phase)
+	})
+}
+
+// A registry that is not available is no outage of the runtime.
+func TestCodeOfARegistryUsesAttempts(t *testing.T) {
+	inWorld(t, wants("nginx", tag("1", tries(600, 0))), func(w *world) {
+		w.runtime.answers(func(context.Context, request) (string, error) {
+			return "", status.Error(codes.Unavailable, "try later")
+		})
+		w.start()
+		agenttest.Pass(10 * time.Second)
+		assert.Equal(t, v1beta1.ImagePhaseFailed, w.report("nginx", "1").Phase)
 	})
 }
 

@@ -16,12 +16,14 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// awayError means that the required Secrets cannot be read during an outage of the API.
-type awayError struct{ err error }
-
-func (e awayError) Error() string {
-	return fmt.Sprintf("failed to read the pull secrets: %v", e.err)
+// awayError means that no attempt was possible, because the API cannot be asked for the required Secrets, or because the
+// runtime does not answer. It is not the fault of the image or its registry.
+type awayError struct {
+	problem string
+	err     error
 }
+
+func (e awayError) Error() string { return e.problem + ": " + e.err.Error() }
 func (e awayError) Unwrap() error { return e.err }
 
 // away returns true for a temporary outage and false for a permanent refusal.
@@ -57,7 +59,7 @@ func (s *secrets) get(
 	if fresh || s.clock.Since(s.asked) >= secretsTTL || !s.have(refs) {
 		if err := s.refresh(ctx); err != nil {
 			if away(err) && !s.have(refs) {
-				return nil, nil, awayError{err}
+				return nil, nil, awayError{"failed to read the pull secrets", err}
 			}
 			problems = append(problems, fmt.Sprintf("failed to read the pull secrets: %v", err))
 		}

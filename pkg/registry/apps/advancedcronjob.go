@@ -17,7 +17,7 @@ import (
 func advancedCronJob(gate featuregate.FeatureGate) rest.AnyKind {
 	type job = apps.AdvancedCronJob
 	return &rest.Kind[*job]{
-		Plural: "advancedcronjobs", Singular: "advancedcronjob", Short: []string{"acj"},
+		Plural: "advancedcronjobs", Singular: "advancedcronjob", Short: []string{"acj"}, Controlled: true,
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *job { return &job{} }, NewList: func() runtime.Object { return &apps.AdvancedCronJobList{} },
 		Spec: func(c *job) any { return &c.Spec }, Status: func(c *job) any { return &c.Status },

@@ -17,7 +17,7 @@ import (
 func broadcastJob(gate featuregate.FeatureGate) rest.AnyKind {
 	type job = apps.BroadcastJob
 	return &rest.Kind[*job]{
-		Plural: "broadcastjobs", Singular: "broadcastjob", Short: []string{"bcj"},
+		Plural: "broadcastjobs", Singular: "broadcastjob", Short: []string{"bcj"}, Controlled: true,
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *job { return &job{} }, NewList: func() runtime.Object { return &apps.BroadcastJobList{} },
 		Spec: func(c *job) any { return &c.Spec }, Status: func(c *job) any { return &c.Status },

@@ -22,6 +22,7 @@ func containerRecreateRequest(gate featuregate.FeatureGate) rest.AnyKind {
 		New: func() *request { return &request{} }, NewList: func() runtime.Object { return &apps.ContainerRecreateRequestList{} },
 		Spec: func(r *request) any { return &r.Spec }, Status: func(r *request) any { return &r.Status },
 		Closed: firstOff(gate, features.KruiseDaemon), StatusInMetadata: annotatedStatus,
+		WatchLabel:     pub.ContainerRecreateRequestNodeNameKey,
 		Validate:       validation.ValidateContainerRecreateRequest,
 		ValidateUpdate: validation.ValidateContainerRecreateRequestUpdate,
 		ValidateStatus: validation.ValidateContainerRecreateRequestStatusUpdate,

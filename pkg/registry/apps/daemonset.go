@@ -17,7 +17,7 @@ import (
 func daemonSet(featuregate.FeatureGate) rest.AnyKind {
 	type set = apps.DaemonSet
 	return &rest.Kind[*set]{
-		Plural: "daemonsets", Singular: "daemonset", Short: []string{"daemon", "ads"},
+		Plural: "daemonsets", Singular: "daemonset", Short: []string{"daemon", "ads"}, Controlled: true,
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *set { return &set{} }, NewList: func() runtime.Object { return &apps.DaemonSetList{} },
 		Spec: func(d *set) any { return &d.Spec }, Status: func(d *set) any { return &d.Status },

@@ -15,7 +15,7 @@ import (
 func ephemeralJob(gate featuregate.FeatureGate) rest.AnyKind {
 	type job = apps.EphemeralJob
 	return &rest.Kind[*job]{
-		Plural: "ephemeraljobs", Singular: "ephemeraljob", Short: []string{"ejob"},
+		Plural: "ephemeraljobs", Singular: "ephemeraljob", Short: []string{"ejob"}, Controlled: true,
 		Stored: v1alpha1.SchemeGroupVersion, Served: []schema.GroupVersion{v1alpha1.SchemeGroupVersion},
 		New: func() *job { return &job{} }, NewList: func() runtime.Object { return &apps.EphemeralJobList{} },
 		Spec: func(c *job) any { return &c.Spec }, Status: func(c *job) any { return &c.Status },

@@ -15,6 +15,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
+// Case broadcastjob 1.
 func TestColumnsOfJobs(t *testing.T) {
 	gate, err := features.New("")
 	require.NoError(t, err)

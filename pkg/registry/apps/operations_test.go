@@ -19,7 +19,7 @@ func TestNamesAndColumnsOfOperations(t *testing.T) {
 	require.NoError(t, err)
 	for want, kind := range map[string]rest.AnyKind{
 		"crr: Name PHASE POD NODE AGE":                            containerRecreateRequest(gate),
-		"ws: Name WorkloadName WorkloadKind Adaptive:boolean Age": workloadSpread(gate),
+		"ws: Name WorkloadName WorkloadKind Adaptive:boolean Age": workloadSpread(gate, nil),
 		": Name Age": persistentPodState(),
 		"distributor: Name TOTAL:integer SUCCEED:integer FAILED:integer": resourceDistribution(gate),
 	} {
@@ -54,8 +54,8 @@ func TestCellsOfOperations(t *testing.T) {
 		TargetRef:        &apps.TargetReference{Kind: "Job", Name: "j"},
 		ScheduleStrategy: apps.WorkloadSpreadScheduleStrategy{Type: "Adaptive"},
 	}}
-	assert.Equal(t, []any{"j", "Job", true}, cellsOf(t, workloadSpread(gate), spread)[:3])
-	assert.Equal(t, []any{"", "", false}, cellsOf(t, workloadSpread(gate), &apps.WorkloadSpread{})[:3])
+	assert.Equal(t, []any{"j", "Job", true}, cellsOf(t, workloadSpread(gate, nil), spread)[:3])
+	assert.Equal(t, []any{"", "", false}, cellsOf(t, workloadSpread(gate, nil), &apps.WorkloadSpread{})[:3])
 
 	distribution := &apps.ResourceDistribution{Status: apps.ResourceDistributionStatus{Desired: 3, Succeeded: 2, Failed: 1}}
 	assert.Equal(t, []any{int64(3), int64(2), int64(1)}, cellsOf(t, resourceDistribution(gate), distribution))
@@ -81,7 +81,7 @@ func TestGatesOfOperations(t *testing.T) {
 			require.NoError(t, gate.SetFromMap(map[string]bool{feature: false}))
 		}
 		request, _ := containerRecreateRequest(gate).(*rest.Kind[*apps.ContainerRecreateRequest])
-		spread, _ := workloadSpread(gate).(*rest.Kind[*apps.WorkloadSpread])
+		spread, _ := workloadSpread(gate, nil).(*rest.Kind[*apps.WorkloadSpread])
 		distribution, _ := resourceDistribution(gate).(*rest.Kind[*apps.ResourceDistribution])
 		closed := strings.Join([]string{request.Closed, spread.Closed, distribution.Closed}, "")
 		assert.Equal(t, feature, closed)

@@ -14,7 +14,7 @@ import (
 func persistentPodState() rest.AnyKind {
 	type state = apps.PersistentPodState
 	return &rest.Kind[*state]{
-		Plural: "persistentpodstates", Singular: "persistentpodstate",
+		Plural: "persistentpodstates", Singular: "persistentpodstate", Controlled: true,
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *state { return &state{} }, NewList: func() runtime.Object { return &apps.PersistentPodStateList{} },
 		Spec: func(p *state) any { return &p.Spec }, Status: func(p *state) any { return &p.Status },

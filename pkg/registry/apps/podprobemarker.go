@@ -15,7 +15,7 @@ import (
 func podProbeMarker(gate featuregate.FeatureGate) rest.AnyKind {
 	type marker = apps.PodProbeMarker
 	return &rest.Kind[*marker]{
-		Plural: "podprobemarkers", Singular: "podprobemarker",
+		Plural: "podprobemarkers", Singular: "podprobemarker", Controlled: true,
 		Stored: v1alpha1.SchemeGroupVersion, Served: []schema.GroupVersion{v1alpha1.SchemeGroupVersion},
 		New: func() *marker { return &marker{} }, NewList: func() runtime.Object { return &apps.PodProbeMarkerList{} },
 		Spec: func(c *marker) any { return &c.Spec }, Status: func(c *marker) any { return &c.Status },

@@ -16,7 +16,7 @@ import (
 func resourceDistribution(gate featuregate.FeatureGate) rest.AnyKind {
 	type distribution = apps.ResourceDistribution
 	return &rest.Kind[*distribution]{
-		Plural: "resourcedistributions", Singular: "resourcedistribution", Short: []string{"distributor"}, ClusterScoped: true,
+		Plural: "resourcedistributions", Singular: "resourcedistribution", Short: []string{"distributor"}, ClusterScoped: true, Controlled: true,
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *distribution { return &distribution{} }, NewList: func() runtime.Object { return &apps.ResourceDistributionList{} },
 		Spec: func(d *distribution) any { return &d.Spec }, Status: func(d *distribution) any { return &d.Status },

@@ -21,7 +21,7 @@ func TestSidecarSetIsDescribed(t *testing.T) {
 	assert.True(t, kind.Describe().ClusterScoped)
 }
 
-// The time since which a SidecarSet is injected moves when it selects other Pods or injection is resumed, and at no other change.
+// The time since which a SidecarSet is injected changes only if the SidecarSet selects other Pods or its injection is resumed.
 func TestTimeSinceWhichPodsAreInjected(t *testing.T) {
 	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	of := func(edit func(*apps.SidecarSet)) *apps.SidecarSet {

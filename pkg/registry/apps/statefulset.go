@@ -20,7 +20,7 @@ import (
 func statefulSet(gate featuregate.FeatureGate) rest.AnyKind {
 	type set = apps.StatefulSet
 	return &rest.Kind[*set]{
-		Plural: "statefulsets", Singular: "statefulset", Short: []string{"sts", "asts"},
+		Plural: "statefulsets", Singular: "statefulset", Short: []string{"sts", "asts"}, Controlled: true,
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *set { return &set{} }, NewList: func() runtime.Object { return &apps.StatefulSetList{} },
 		Spec: func(s *set) any { return &s.Spec }, Status: func(s *set) any { return &s.Status },

@@ -4,11 +4,16 @@ import (
 	"k8s.io/component-base/featuregate"
 	"k8s.io/utils/clock"
 
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-// Kinds returns the kinds of the group. If secrets is nil, nodeimages/pullsecrets is not served.
-func Kinds(gate featuregate.FeatureGate, secrets *PullSecrets) []rest.AnyKind {
+// Kinds returns the kinds of the group. If secrets is nil, nodeimages/pullsecrets is not served. spreads may be nil; otherwise it writes
+// to the store of WorkloadSpreads.
+func Kinds(
+	gate featuregate.FeatureGate, secrets *PullSecrets, spreads *rest.Statuses[apps.WorkloadSpread, v1beta1.WorkloadSpread],
+) []rest.AnyKind {
 	return []rest.AnyKind{
 		advancedCronJob(gate),
 		broadcastJob(gate),
@@ -26,6 +31,6 @@ func Kinds(gate featuregate.FeatureGate, secrets *PullSecrets) []rest.AnyKind {
 		sidecarSet(clock.RealClock{}),
 		statefulSet(gate),
 		unitedDeployment(gate),
-		workloadSpread(gate),
+		workloadSpread(gate, spreads),
 	}
 }

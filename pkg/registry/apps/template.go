@@ -4,6 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/component-base/featuregate"
 
@@ -38,8 +39,14 @@ func each[T any](defaults ...func(obj, old T)) func(obj, old T) {
 	}
 }
 
+// object is a pointer to an API object.
+type object interface {
+	comparable
+	metav1.Object
+}
+
 // templateWarnings returns the same warnings about a Pod template as a Deployment gets.
-func templateWarnings[T comparable](template func(T) *corev1.PodTemplateSpec) func(ctx context.Context, obj, old T) []string {
+func templateWarnings[T object](template func(T) *corev1.PodTemplateSpec) func(ctx context.Context, obj, old T) []string {
 	return templateWarningsAt(func(obj T) (*field.Path, *corev1.PodTemplateSpec) {
 		return field.NewPath("spec", "template"), template(obj)
 	})
@@ -47,15 +54,18 @@ func templateWarnings[T comparable](template func(T) *corev1.PodTemplateSpec) fu
 
 // templateWarningsAt returns the warnings for a template at any path. The template may be nil. A template that moved
 // to another path counts as new.
-func templateWarningsAt[T comparable](
+func templateWarningsAt[T object](
 	template func(T) (*field.Path, *corev1.PodTemplateSpec),
 ) func(ctx context.Context, obj, old T) []string {
 	return func(ctx context.Context, obj, old T) []string {
+		var none T
+		if old != none && old.GetGeneration() == obj.GetGeneration() {
+			return nil // The spec has not changed, and the template is part of it.
+		}
 		path, now := template(obj)
 		if now == nil {
 			return nil
 		}
-		var none T
 		var stored *corev1.PodTemplateSpec
 		if old != none {
 			if before, was := template(old); before.String() == path.String() {

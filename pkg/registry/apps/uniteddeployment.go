@@ -19,14 +19,15 @@ import (
 func unitedDeployment(gate featuregate.FeatureGate) rest.AnyKind {
 	type united = apps.UnitedDeployment
 	return &rest.Kind[*united]{
-		Plural: "uniteddeployments", Singular: "uniteddeployment", Short: []string{"ud"},
+		Plural: "uniteddeployments", Singular: "uniteddeployment", Short: []string{"ud"}, Controlled: true,
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *united { return &united{} }, NewList: func() runtime.Object { return &apps.UnitedDeploymentList{} },
 		Spec: func(u *united) any { return &u.Spec }, Status: func(u *united) any { return &u.Status },
 		Default:  unlessOff(gate, install.DefaultUnitedDeploymentTemplate),
 		Validate: validation.ValidateUnitedDeployment, ValidateUpdate: validation.ValidateUnitedDeploymentUpdate,
 		ValidateStatus: validation.ValidateUnitedDeploymentStatusUpdate, ErrorsIn: validation.UnitedDeploymentErrorsIn,
-		Warnings: templateWarningsAt(subsetTemplate),
+		WrittenIn: v1alpha1.FormOfCloneSetTemplate,
+		Warnings:  templateWarningsAt(subsetTemplate),
 		Columns: []rest.Column[*united]{
 			number("DESIRED", "Number of desired Pods.", (*united).TotalReplicas),
 			number("CURRENT", "Number of existing Pods.", func(u *united) int32 { return u.Status.Replicas }),

@@ -73,7 +73,10 @@ func TestUnitedDeploymentWarnings(t *testing.T) {
 		warnings := warn(t.Context(), united, nil)
 		require.Len(t, warnings, 1, name)
 		assert.Contains(t, warnings[0], "spec.template."+name+".spec.template.spec.containers[0].env[1]")
-		assert.Len(t, warn(t.Context(), united, united), 1, name)
+		changed := united.DeepCopy()
+		changed.Generation++
+		assert.Len(t, warn(t.Context(), changed, united), 1, name)
+		assert.Empty(t, warn(t.Context(), united, united), "%s: the spec has not changed", name)
 	}
 	assert.Empty(t, warn(t.Context(), &apps.UnitedDeployment{}, nil))
 }

@@ -13,7 +13,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func workloadSpread(gate featuregate.FeatureGate) rest.AnyKind {
+func workloadSpread(gate featuregate.FeatureGate, spreads *rest.Statuses[apps.WorkloadSpread, v1beta1.WorkloadSpread]) rest.AnyKind {
 	type spread = apps.WorkloadSpread
 	target := func(w *spread) apps.TargetReference {
 		if w.Spec.TargetRef == nil {
@@ -22,13 +22,14 @@ func workloadSpread(gate featuregate.FeatureGate) rest.AnyKind {
 		return *w.Spec.TargetRef
 	}
 	return &rest.Kind[*spread]{
-		Plural: "workloadspreads", Singular: "workloadspread", Short: []string{"ws"},
-		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
+		Plural: "workloadspreads", Singular: "workloadspread", Short: []string{"ws"}, Controlled: true,
+		Exclusive: true, // Two WorkloadSpreads must not have the same target.
+		Stored:    v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *spread { return &spread{} }, NewList: func() runtime.Object { return &apps.WorkloadSpreadList{} },
 		Spec: func(w *spread) any { return &w.Spec }, Status: func(w *spread) any { return &w.Status },
 		Closed:   firstOff(gate, features.WorkloadSpread),
 		Validate: validation.ValidateWorkloadSpread, ValidateUpdate: validation.ValidateWorkloadSpreadUpdate,
-		ValidateStatus: validation.ValidateWorkloadSpreadStatusUpdate, ErrorsIn: validation.WorkloadSpreadErrorsIn,
+		Extend: spreads.Open, ValidateStatus: validation.ValidateWorkloadSpreadStatusUpdate, ErrorsIn: validation.WorkloadSpreadErrorsIn,
 		Columns: []rest.Column[*spread]{
 			text("WorkloadName", "Name of the workload.", func(w *spread) string { return target(w).Name }),
 			text("WorkloadKind", "Kind of the workload.", func(w *spread) string { return target(w).Kind }),

@@ -30,6 +30,8 @@ import (
 
 var resource = schema.GroupResource{Group: policy.GroupName, Resource: budgetResource}
 
+type budgets = rest.Statuses[policy.PodUnavailableBudget, v1beta1.PodUnavailableBudget]
+
 // statuses stores one budget as the generic store does. It calls the update with the stored budget, and again after a conflict.
 type statuses struct {
 	genericrest.Storage
@@ -79,7 +81,7 @@ func (s *statuses) write(changed runtime.Object, over int) (bool, error) {
 }
 
 // serve passes the storage to the kind, as the server does after it has opened the store.
-func serve(t *testing.T, b *Budgets, s *statuses) {
+func serve(t *testing.T, b *budgets, s *statuses) {
 	t.Helper()
 	gate, err := features.New("")
 	require.NoError(t, err)
@@ -89,7 +91,7 @@ func serve(t *testing.T, b *Budgets, s *statuses) {
 }
 
 // open returns a budget that allows the given number of disruptions.
-func open(t *testing.T, allowed int32) (*Budgets, *statuses) {
+func open(t *testing.T, allowed int32) (*budgets, *statuses) {
 	t.Helper()
 	s := &statuses{budget: &policy.PodUnavailableBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "ns", Generation: 1},
@@ -104,7 +106,7 @@ func open(t *testing.T, allowed int32) (*Budgets, *statuses) {
 }
 
 // evict reserves a disruption.
-func evict(ctx context.Context, b *Budgets, pod string, dryRun bool) error {
+func evict(ctx context.Context, b *budgets, pod string, dryRun bool) error {
 	return b.UpdateStatus(ctx, "ns", "b", func(budget *v1beta1.PodUnavailableBudget) error {
 		return disruption.Spend(budget, &disruption.Request{Operation: v1beta1.PubEvictOperation, DryRun: dryRun, Pod: &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: "ns"},
@@ -126,7 +128,7 @@ func TestConcurrentGrantsShareWrites(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx := warning.WithWarningRecorder(t.Context(), recorder{t})
 				b, s := open(t, 20)
-				all := []*Budgets{b, b}
+				all := []*budgets{b, b}
 				if servers == 2 {
 					all[1] = NewBudgets()
 					serve(t, all[1], s)

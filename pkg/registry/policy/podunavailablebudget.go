@@ -14,7 +14,9 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func podUnavailableBudget(gate featuregate.FeatureGate, budgets *Budgets) rest.AnyKind {
+func podUnavailableBudget(
+	gate featuregate.FeatureGate, budgets *rest.Statuses[policy.PodUnavailableBudget, v1beta1.PodUnavailableBudget],
+) rest.AnyKind {
 	type budget = policy.PodUnavailableBudget
 	return &rest.Kind[*budget]{
 		Plural: "podunavailablebudgets", Singular: "podunavailablebudget", Short: []string{"pub"},
@@ -26,7 +28,7 @@ func podUnavailableBudget(gate featuregate.FeatureGate, budgets *Budgets) rest.A
 		Closed:     bothOff(gate, features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate),
 		Default:    install.AgreeOnProtection, Warnings: validation.WarnPodUnavailableBudget,
 		Validate: validation.ValidatePodUnavailableBudget, ValidateUpdate: validation.ValidatePodUnavailableBudgetUpdate,
-		ValidateStatus: validation.ValidatePodUnavailableBudgetStatusUpdate, Extend: budgets.open,
+		ValidateStatus: validation.ValidatePodUnavailableBudgetStatusUpdate, Extend: budgets.Open,
 		Columns: []rest.Column[*budget]{
 			number("Allowed", "Number of Pods that can become unavailable now.", func(b *budget) int32 { return b.Status.UnavailableAllowed }),
 			number("Current", "Number of available Pods.", func(b *budget) int32 { return b.Status.CurrentAvailable }),

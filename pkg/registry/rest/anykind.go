@@ -20,7 +20,7 @@ type AnyKind interface {
 	Storage(scheme *runtime.Scheme, options generic.RESTOptionsGetter, maxBytes int) (map[string]genericrest.Storage, error)
 	// TakeTurns makes writes of the storages wait for their turn if the kind is exclusive. It is called before the first request.
 	TakeTurns(storages map[string]genericrest.Storage, turns Turns)
-	// AwaitEffects makes the answers to writes of an exclusive kind wait until the server acts on them. It is called before the first
+	// AwaitEffects makes the answers to writes of the kind wait until the server acts on them. It is called before the first
 	// request.
 	AwaitEffects(storages map[string]genericrest.Storage, effects Effects)
 

@@ -25,7 +25,7 @@ func (a *awaited) Await(_ context.Context, kind string, _ metav1.Object, deleted
 	a.writes = append(a.writes, fmt.Sprintf("%s deleted=%v turns=%d", kind, deleted, len(a.turns.token)))
 }
 
-func TestAnswersOfExclusiveKindsWaitForTheirEffects(t *testing.T) {
+func TestAnswersWaitForTheirEffects(t *testing.T) {
 	turns := &turnsOf{token: make(chan struct{}, 1)}
 	effects := &awaited{turns: turns}
 	kind := newKind()

@@ -62,8 +62,13 @@ type Kind[T Object] struct {
 	ValidateUpdate, ValidateStatus func(obj, old T) field.ErrorList
 	// ErrorsIn, if set, translates the paths of errors to the version of the request.
 	ErrorsIn func(version string, errs field.ErrorList) field.ErrorList
+	// WrittenIn, if set, returns the version whose fields an object of a version was written with. ErrorsIn gets that version.
+	WrittenIn func(version string, obj T) string
 	// Warnings, if set, returns warnings for the client.
 	Warnings func(ctx context.Context, obj, old T) []string
+
+	// WatchLabel, if set, is a label by which many clients watch, each for one value. Events reach only the watches of their value.
+	WatchLabel string
 
 	// Columns are the table columns after the name.
 	Columns []Column[T]

@@ -38,6 +38,8 @@ func (s *oneObject) Create(_ context.Context, _ string, obj, _ runtime.Object, _
 	return nil
 }
 
+func (s *oneObject) RequestWatchProgress(context.Context) error { return nil }
+
 func (s *oneObject) Get(_ context.Context, key string, _ storage.GetOptions, out runtime.Object) error {
 	if s.stored == nil {
 		return storage.NewKeyNotFoundError(key, 0)

@@ -57,7 +57,11 @@ func (k *Kind[T]) Storage(
 		BeginCreate:               check.beginCreate,
 		BeginUpdate:               check.beginUpdate,
 	}
-	if err := generics.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options}); err != nil {
+	complete := &generic.StoreOptions{RESTOptions: options}
+	if k.WatchLabel != "" {
+		watchByLabel(generics, complete, k.WatchLabel, !k.ClusterScoped)
+	}
+	if err := generics.CompleteWithOptions(complete); err != nil {
 		return nil, fmt.Errorf("open the store of %s: %w", k.Resource(), err)
 	}
 	limit.codec = generics.Storage.Codec

@@ -81,7 +81,7 @@ func (s *strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.Er
 	if len(errs) == 0 {
 		errs = s.kind.Validate(obj.(T))
 	}
-	return s.errorsIn(ctx, errs)
+	return s.errorsIn(ctx, obj.(T), errs)
 }
 
 // ValidateUpdate validates a changed object.
@@ -98,16 +98,20 @@ func (s *strategy[T]) validateChange(
 	if len(errs) == 0 {
 		errs = judge(obj.(T), old.(T))
 	}
-	return s.errorsIn(ctx, errs)
+	return s.errorsIn(ctx, obj.(T), errs)
 }
 
 // errorsIn translates the paths of errors to the version of the request.
-func (s *strategy[T]) errorsIn(ctx context.Context, errs field.ErrorList) field.ErrorList {
+func (s *strategy[T]) errorsIn(ctx context.Context, obj T, errs field.ErrorList) field.ErrorList {
 	info, ok := genericapirequest.RequestInfoFrom(ctx)
 	if !ok || s.kind.ErrorsIn == nil || len(errs) == 0 {
 		return errs
 	}
-	return s.kind.ErrorsIn(info.APIVersion, errs)
+	version := info.APIVersion
+	if s.kind.WrittenIn != nil {
+		version = s.kind.WrittenIn(version, obj)
+	}
+	return s.kind.ErrorsIn(version, errs)
 }
 
 // WarningsOnCreate returns warnings about a new object.

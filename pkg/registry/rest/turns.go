@@ -3,12 +3,16 @@ package rest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
 )
+
+// refreshPeriod is the time between two questions for the progress of etcd during a turn.
+const refreshPeriod = 10 * time.Millisecond
 
 // Turns lets one request at a time write the objects of a kind, among all servers of the installation.
 type Turns interface {
@@ -26,7 +30,7 @@ type Effects interface {
 
 // AwaitEffects implements AnyKind.
 func (k *Kind[T]) AwaitEffects(storages map[string]genericrest.Storage, effects Effects) {
-	if main, ok := storages[k.Plural].(*store[T]); ok && k.Exclusive {
+	if main, ok := storages[k.Plural].(*store[T]); ok {
 		main.effects = effects
 	}
 }
@@ -99,5 +103,21 @@ func (s *store[T]) turn(ctx context.Context) (context.Context, func(), error) {
 		return nil, nil, apierrors.NewTimeoutError(fmt.Sprintf(
 			"other writes of %s, which are made one at a time, have not ended in time; try again: %v", s.kind.Plural, err), 1)
 	}
+	go s.refresh(turn)
 	return turn, done, nil
+}
+
+// refresh asks etcd for its progress while a turn lasts. Admission lists the objects of the kind. The lock of the turn is a newer write
+// than the watch cache has seen, and the cache by itself asks for the progress only every 100 ms.
+func (s *store[T]) refresh(turn context.Context) {
+	tick := time.NewTicker(refreshPeriod)
+	defer tick.Stop()
+	for {
+		_ = s.Storage.Storage.RequestWatchProgress(turn) // If it fails, the list waits until the cache asks.
+		select {
+		case <-turn.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }

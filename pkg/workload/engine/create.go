@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
@@ -36,7 +35,7 @@ func (x *execution) createInstance(ctx context.Context, creation *Creation) erro
 		return err
 	}
 	for _, claim := range missing {
-		if err := x.createClaim(ctx, claim); err != nil {
+		if err := x.createClaim(ctx, claim, pod.Name); err != nil {
 			return err
 		}
 	}
@@ -45,14 +44,14 @@ func (x *execution) createInstance(ctx context.Context, creation *Creation) erro
 		created, err = x.createdAfterAll(ctx, pod, creation.ID, err)
 	}
 	if err != nil {
-		return x.failedCreate("pod", pod.Name, err)
+		return x.failedCreate(Result{Pod: pod.Name, Err: err})
 	}
 	x.changed.Store(true)
 	x.lock.Lock()
 	x.created[creation.ID] = true
 	x.lock.Unlock()
 	x.Guard.Wrote(x.view.Object.GetUID(), PodResource.GroupResource(), created.ResourceVersion)
-	x.eventf(corev1.EventTypeNormal, "SuccessfulCreate", "succeed to create pod %s", pod.Name)
+	x.tell(Result{Act: Create, Pod: pod.Name})
 	return nil
 }
 
@@ -64,28 +63,30 @@ func (x *execution) tryCreate(ctx context.Context, pod *corev1.Pod, claims int) 
 		return nil
 	}
 	if _, err := x.Server.CreatePod(ctx, pod, true); err != nil {
-		return x.failedCreate("pod", pod.Name, err)
+		return x.failedCreate(Result{Pod: pod.Name, Err: err})
 	}
 	return nil
 }
 
-func (x *execution) createClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
+func (x *execution) createClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim, pod string) error {
 	created, err := x.Server.CreateClaim(ctx, claim)
 	if err != nil {
 		created, err = x.claimAfterAll(ctx, claim, err)
 	}
 	if err != nil {
-		return x.failedCreate("pvc", claim.Name, err)
+		return x.failedCreate(Result{Pod: pod, Claim: claim.Name, Err: err})
 	}
 	x.Guard.Wrote(x.view.Object.GetUID(), ClaimResource.GroupResource(), created.ResourceVersion)
+	x.tell(Result{Act: Create, Pod: pod, Claim: claim.Name})
 	return nil
 }
 
-// failedCreate reports a failed creation as an event, and returns it as an error. It sends no event if the namespace is being
-// deleted, because all objects in it go away.
-func (x *execution) failedCreate(what, name string, err error) error {
-	if !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		x.eventf(corev1.EventTypeWarning, "FailedCreate", "failed to create %s: %v", what, err)
+// failedCreate reports a failed creation as an event, and returns it as an error.
+func (x *execution) failedCreate(result Result) error {
+	result.Act = Create
+	x.tell(result)
+	if result.Claim != "" {
+		return fmt.Errorf("create pvc %s: %w", result.Claim, result.Err)
 	}
-	return fmt.Errorf("create %s %s: %w", what, name, err)
+	return fmt.Errorf("create pod %s: %w", result.Pod, result.Err)
 }

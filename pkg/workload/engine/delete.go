@@ -29,13 +29,13 @@ func (x *execution) delete(ctx context.Context, deletions []Deletion) error {
 		}
 		if err != nil {
 			if !disruption.Refused(err) {
-				x.eventf(corev1.EventTypeWarning, "FailedDelete", "failed to delete pod %s: %v", pod.Name, err)
+				x.tell(Result{Act: Delete, Pod: pod.Name, Err: err})
 			}
 			return fmt.Errorf("delete Pod %s: %w", pod.Name, err)
 		}
 		x.changed.Store(true)
 		x.Guard.Deleted(x.view.Object.GetUID(), PodResource.GroupResource(), pod)
-		x.eventf(corev1.EventTypeNormal, "SuccessfulDelete", "succeed to delete pod %s", pod.Name)
+		x.tell(Result{Act: Delete, Pod: pod.Name})
 		return nil
 	})
 }
@@ -49,7 +49,7 @@ func (x *execution) moveClaim(ctx context.Context, move claimMove) error {
 	owner, claim := x.view.Object.GetUID(), move.claim
 	if move.delete {
 		if err := x.Server.DeleteClaim(ctx, claim); err != nil && !apierrors.IsNotFound(err) {
-			x.eventf(corev1.EventTypeWarning, "FailedDelete", "failed to clean up PVC %s: %v", claim.Name, err)
+			x.tell(Result{Act: Delete, Claim: claim.Name, Err: err})
 			return fmt.Errorf("delete claim %s: %w", claim.Name, err)
 		}
 		x.Guard.Deleted(owner, ClaimResource.GroupResource(), claim)
@@ -64,7 +64,7 @@ func (x *execution) moveClaim(ctx context.Context, move claimMove) error {
 		return nil
 	}
 	if err != nil {
-		x.eventf(corev1.EventTypeWarning, "FailedUpdate", "failed to update PVC %s: %v", claim.Name, err)
+		x.tell(Result{Act: Edit, Claim: claim.Name, Err: err})
 		return fmt.Errorf("give claim %s to %s %s: %w", claim.Name, to.Kind, to.Name, err)
 	}
 	x.Guard.Wrote(owner, ClaimResource.GroupResource(), written.ResourceVersion)

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
@@ -42,14 +43,17 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	outcome.Add(Scale, x.resolve(ctx))
 	outcome.Add(Scale, x.disown(ctx))
 	outcome.Add(Scale, x.adopt(ctx))
+	adopted, err := x.adoptRevisions(ctx)
+	outcome.Add(Update, err)
 	settled := v.settle(plan)
 	outcome.Recheck = Sooner(settled.recheck, v.claimsWait())
 	outcome.Add(Update, settled.err)
 	outcome.Add(Update, x.writeAll(ctx, settled.changes))
 	outcome.Add(Scale, x.moveClaims(ctx, v.claimMoves(plan.deleted())))
-	var err error
-	outcome.Revision, outcome.CollisionCount, err = x.writeRevision(ctx)
-	outcome.Add(Update, err)
+	if !adopted || v.revision == history.Reuse {
+		outcome.Revision, outcome.CollisionCount, err = x.writeRevision(ctx)
+		outcome.Add(Update, err)
+	}
 	if outcome.Revision != nil {
 		x.stages(ctx, plan, &outcome)
 	}
@@ -81,9 +85,14 @@ func endsWithUpdates(plan *Plan) bool {
 
 func (x *execution) stage(ctx context.Context, stage *Stage) error {
 	for _, notice := range stage.Warn {
-		x.Recorder.Event(x.view.Object, corev1.EventTypeWarning, notice.Reason, notice.Message)
+		eventType := corev1.EventTypeWarning
+		if notice.Normal {
+			eventType = corev1.EventTypeNormal
+		}
+		x.Recorder.Event(x.view.Object, eventType, notice.Reason, notice.Message)
 	}
 	var failures Failures
+	failures.Add(stage.Aim, x.writeClaims(ctx, stage.Claims))
 	failures.Add(stage.Aim, x.create(ctx, stage.Create))
 	failures.Add(stage.Aim, x.writeAll(ctx, stage.Changes))
 	failures.Add(stage.Aim, x.delete(ctx, stage.Delete))
@@ -130,8 +139,4 @@ func (x *execution) remember() {
 func (v *View) arrived(id string) bool {
 	has := func(pod *corev1.Pod) bool { return v.Instance(pod) == id }
 	return slices.ContainsFunc(v.Pods, has) || slices.ContainsFunc(v.Leaving, has) || slices.ContainsFunc(v.Inactive, has)
-}
-
-func (x *execution) eventf(eventType, reason, format string, args ...any) {
-	x.Recorder.Eventf(x.view.Object, eventType, reason, format, args...)
 }

@@ -117,7 +117,8 @@ func (x *execution) resolve(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// claimAfterAll looks for the claim of a failed creation. An existing claim that the workload controls counts as created.
+// claimAfterAll looks for the claim of a failed creation. An existing claim counts as created if its controller is the one that
+// the new claim was to have.
 func (x *execution) claimAfterAll(
 	ctx context.Context, claim *corev1.PersistentVolumeClaim, failure error,
 ) (*corev1.PersistentVolumeClaim, error) {
@@ -125,7 +126,8 @@ func (x *execution) claimAfterAll(
 		return nil, failure
 	}
 	found, err := x.Server.GetClaim(ctx, claim.Namespace, claim.Name)
-	if err == nil && metav1.IsControlledBy(found, x.view.Object) && found.DeletionTimestamp == nil {
+	free := metav1.GetControllerOfNoCopy(claim) == nil
+	if err == nil && (free || metav1.IsControlledBy(found, x.view.Object)) && found.DeletionTimestamp == nil {
 		return found, nil
 	}
 	return nil, failure

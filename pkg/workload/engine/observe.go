@@ -23,7 +23,8 @@ import (
 // Owned lists cached objects by the UID of their controller, through an index.
 type Owned[T any] func(owner types.UID) ([]T, error)
 
-// Caches are what a pass reads.
+// Caches are what a pass reads. Claims is nil for kinds whose Pods have no claims of their own, and Revisions for kinds that
+// store no revisions.
 type Caches struct {
 	Pods      Owned[*corev1.Pod]
 	Claims    Owned[*corev1.PersistentVolumeClaim]
@@ -31,6 +32,10 @@ type Caches struct {
 	// Orphans lists the Pods of a namespace that match the selector and have no controller, through an index. It may be nil for
 	// kinds that adopt no Pods.
 	Orphans func(namespace string, selector labels.Selector) ([]*corev1.Pod, error)
+	// OrphanRevisions does the same for revisions. It may be nil.
+	OrphanRevisions func(namespace string, selector labels.Selector) ([]*appsv1.ControllerRevision, error)
+	// Claim returns the claim with a name, or nil. It is nil for kinds that control all their claims.
+	Claim func(namespace, name string) (*corev1.PersistentVolumeClaim, error)
 }
 
 // Observe reads the caches into a View of the workload.
@@ -51,11 +56,12 @@ func (e *Engine) Observe(target *Target) (*View, error) {
 	if err := v.indexClaims(&e.Caches); err != nil {
 		return nil, err
 	}
-	revisions, err := e.Caches.Revisions(owner)
-	if err != nil {
+	if err := v.findClaims(&e.Caches, pods); err != nil {
 		return nil, err
 	}
-	v.resolveRevisions(revisions)
+	if err := v.findRevisions(&e.Caches); err != nil {
+		return nil, err
+	}
 	v.judgeUpdates()
 	return v, nil
 }
@@ -91,11 +97,41 @@ func (v *View) findOrphans(caches *Caches) error {
 	return nil
 }
 
+// findUnowned lists the revisions to adopt.
+func (v *View) findUnowned(caches *Caches) (err error) {
+	if !v.Revisions.Adopts || caches.OrphanRevisions == nil || v.Object.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	v.unowned, err = caches.OrphanRevisions(v.Object.GetNamespace(), v.Selector)
+	return err
+}
+
+// findClaims finds the claims that the kind names.
+func (v *View) findClaims(caches *Caches, pods []*corev1.Pod) error {
+	if v.ClaimNames == nil || caches.Claim == nil {
+		return nil
+	}
+	v.named = map[string]*corev1.PersistentVolumeClaim{}
+	for _, name := range v.ClaimNames(pods) {
+		claim, err := caches.Claim(v.Object.GetNamespace(), name)
+		if err != nil {
+			return err
+		}
+		if claim != nil {
+			v.named[name], v.claims.names[name] = claim, true
+		}
+	}
+	return nil
+}
+
 // indexClaims indexes the claims of the workload and of its Pods. It omits claims that Pods in Leaving control: those are
 // neither reused nor deleted here.
 func (v *View) indexClaims(caches *Caches) error {
 	v.claims = claimIndex{byInstance: map[string][]*corev1.PersistentVolumeClaim{}, byPod: map[types.UID][]*corev1.PersistentVolumeClaim{},
 		names: map[string]bool{}}
+	if caches.Claims == nil {
+		return nil
+	}
 	owned, err := caches.Claims(v.Object.GetUID())
 	if err != nil {
 		return err
@@ -127,6 +163,24 @@ func mountsClaims(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil })
 }
 
+// findRevisions lists the revisions, and finds or builds that of the wanted content.
+func (v *View) findRevisions(caches *Caches) error {
+	if caches.Revisions == nil {
+		v.Update = v.Revisions.Format.New(v.Object, v.OwnerRef(), &v.Revisions.Content, 1, nil)
+		v.Current, v.History = v.Update, []*appsv1.ControllerRevision{v.Update}
+		return nil
+	}
+	revisions, err := caches.Revisions(v.Object.GetUID())
+	if err != nil {
+		return err
+	}
+	if err := v.findUnowned(caches); err != nil {
+		return err
+	}
+	v.resolveRevisions(slices.Concat(revisions, v.unowned))
+	return nil
+}
+
 // resolveRevisions finds the revision of the wanted content, or builds it.
 func (v *View) resolveRevisions(existing []*appsv1.ControllerRevision) {
 	wanted := &v.Revisions
@@ -150,7 +204,7 @@ func (v *View) resolveRevisions(existing []*appsv1.ControllerRevision) {
 	}
 	v.History = existing
 	v.Current = history.Find(existing, wanted.Current)
-	if v.Current == nil || v.RolledOut() {
+	if v.Current == nil || !wanted.KeepCurrent && v.RolledOut() {
 		v.Current = v.Update
 	}
 }
@@ -199,12 +253,22 @@ func (v *View) watch(pod *corev1.Pod, before map[types.UID]sighting) inplace.Wat
 // updated in place without it.
 func (v *View) Trim() []*appsv1.ControllerRevision {
 	live := map[string]bool{v.Update.Name: true, v.Current.Name: true, v.Revisions.Current: true}
+	for _, revision := range v.unowned {
+		live[revision.Name] = true
+	}
 	labels := map[string]bool{}
 	for _, pod := range slices.Concat(v.Pods, v.Inactive) {
 		labels[pod.Labels[pub.ControllerRevisionHashKey]] = true
 	}
 	used := slices.Collect(maps.Keys(labels))
-	return history.Trim(v.History, func(revision *appsv1.ControllerRevision) bool {
-		return live[revision.Name] || slices.ContainsFunc(used, func(label string) bool { return history.Matches(label, revision.Name) })
-	}, v.Revisions.Limit)
+	isLive := func(revision *appsv1.ControllerRevision) bool {
+		return live[revision.Name] || slices.ContainsFunc(used, func(label string) bool { return v.labelNames(label, revision.Name) })
+	}
+	limit := v.Revisions.Limit
+	for _, revision := range v.History {
+		if v.Revisions.LimitUsed && revision.Name != v.Update.Name && isLive(revision) {
+			limit--
+		}
+	}
+	return history.Trim(v.History, isLive, limit)
 }

@@ -32,19 +32,25 @@ func (x *execution) disown(ctx context.Context) error {
 	})
 }
 
-// adopt makes the workload the controller of Pods that have none. It reads the workload from the API server first, because the
-// cache may not show yet that the workload is being deleted. The user may have chosen to keep its Pods.
+// mayAdopt reads the workload from the API server, because the cache may not show yet that the workload is being deleted. The user
+// may have chosen to keep its Pods.
+func (x *execution) mayAdopt(ctx context.Context) (bool, error) {
+	owner := x.view.Object
+	fresh, err := x.view.Fresh(ctx)
+	if err != nil {
+		return false, fmt.Errorf("adopt: read %s %s: %w", x.view.Kind.Kind, owner.GetName(), err)
+	}
+	return fresh.GetUID() == owner.GetUID() && fresh.GetDeletionTimestamp() == nil, nil
+}
+
+// adopt makes the workload the controller of Pods that have none.
 func (x *execution) adopt(ctx context.Context) error {
 	orphans, owner := x.view.Orphans, x.view.Object
 	if len(orphans) == 0 {
 		return nil
 	}
-	fresh, err := x.view.Fresh(ctx)
-	if err != nil {
-		return fmt.Errorf("adopt Pods: read %s %s: %w", x.view.Kind.Kind, owner.GetName(), err)
-	}
-	if fresh.GetUID() != owner.GetUID() || fresh.GetDeletionTimestamp() != nil {
-		return nil
+	if may, err := x.mayAdopt(ctx); err != nil || !may {
+		return err
 	}
 	return x.each(len(orphans), func(i int) error {
 		written, err := x.Server.AdoptPod(ctx, orphans[i], x.view.OwnerRef())
@@ -56,6 +62,29 @@ func (x *execution) adopt(ctx context.Context) error {
 		}
 		x.changed.Store(true)
 		x.Guard.Wrote(owner.GetUID(), PodResource.GroupResource(), written.ResourceVersion)
+		return nil
+	})
+}
+
+// adoptRevisions makes the workload the controller of revisions that have none. It returns whether there were any.
+func (x *execution) adoptRevisions(ctx context.Context) (bool, error) {
+	orphans, owner := x.view.unowned, x.view.Object
+	if len(orphans) == 0 {
+		return false, nil
+	}
+	if may, err := x.mayAdopt(ctx); err != nil || !may {
+		return true, err
+	}
+	return true, x.each(len(orphans), func(i int) error {
+		written, err := x.Server.AdoptRevision(ctx, orphans[i], x.view.OwnerRef())
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("adopt revision %s: %w", orphans[i].Name, err)
+		}
+		x.changed.Store(true)
+		x.Guard.Wrote(owner.GetUID(), RevisionResource.GroupResource(), written.ResourceVersion)
 		return nil
 	})
 }

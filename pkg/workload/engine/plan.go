@@ -35,7 +35,9 @@ const (
 type Stage struct {
 	Aim Aim
 	// Warn are events to send before the stage is executed.
-	Warn    []Notice
+	Warn []Notice
+	// Claims are claims to create or change, before anything else of the stage.
+	Claims  []ClaimChange
 	Create  []Creation
 	Changes []Change
 	Delete  []Deletion
@@ -43,7 +45,9 @@ type Stage struct {
 }
 
 // Empty reports whether the stage changes nothing.
-func (s *Stage) Empty() bool { return len(s.Create)+len(s.Changes)+len(s.Delete)+len(s.Updates) == 0 }
+func (s *Stage) Empty() bool {
+	return len(s.Claims)+len(s.Create)+len(s.Changes)+len(s.Delete)+len(s.Updates) == 0
+}
 
 // Creation is a Pod to create, with its claims.
 type Creation struct {
@@ -83,10 +87,25 @@ type Change struct {
 	Part          Part
 	// Exact rejects the write if the Pod changed since Before was read.
 	Exact bool
+	// Tell sends an event about the write.
+	Tell bool
 }
 
-// Notice is an event of type Warning about the workload.
-type Notice struct{ Reason, Message string }
+// ClaimChange is a claim to create, or a write to one.
+type ClaimChange struct {
+	// Before is nil for a claim to create.
+	Before, After *corev1.PersistentVolumeClaim
+	// Pod is the name of the Pod that mounts the claim.
+	Pod string
+	// Act is Edit or Expand. It selects the event about a change.
+	Act Act
+}
+
+// Notice is an event about the workload. Its type is Warning, unless Normal is set.
+type Notice struct {
+	Reason, Message string
+	Normal          bool
+}
 
 // deleted returns the UIDs of the Pods that the plan's stages delete.
 func (p *Plan) deleted() map[types.UID]bool {

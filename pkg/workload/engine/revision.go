@@ -41,16 +41,22 @@ func (x *execution) writeRevision(ctx context.Context) (stored *appsv1.Controlle
 	return stored, collisions, nil
 }
 
-// createRevision creates a revision. If its name is taken by a revision of the same owner with the same data, it returns that
-// revision. If the name is taken by anything else, it returns nil.
+// createRevision creates a revision of the workload, as CreateRevision does.
 func (x *execution) createRevision(ctx context.Context, wanted *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
-	revision, err := x.Server.CreateRevision(ctx, wanted)
+	return CreateRevision(ctx, x.Server, x.Guard, x.view.Object, &x.view.Revisions.Format, wanted)
+}
+
+// CreateRevision creates a revision of the owner. If its name is taken by a revision of the same owner with the same data, it returns
+// that revision. If the name is taken by anything else, it returns nil.
+func CreateRevision(
+	ctx context.Context, server Server, guard Guard, owner metav1.Object, format *history.Format, wanted *appsv1.ControllerRevision,
+) (*appsv1.ControllerRevision, error) {
+	revision, err := server.CreateRevision(ctx, wanted)
 	if apierrors.IsAlreadyExists(err) {
-		if revision, err = x.Server.GetRevision(ctx, wanted.Namespace, wanted.Name); err != nil {
+		if revision, err = server.GetRevision(ctx, wanted.Namespace, wanted.Name); err != nil {
 			return nil, fmt.Errorf("get revision %s: %w", wanted.Name, err)
 		}
-		same := x.view.Revisions.Format.Same(revision.Data.Raw, wanted.Data.Raw)
-		if !same || !metav1.IsControlledBy(revision, x.view.Object) {
+		if !format.Same(revision.Data.Raw, wanted.Data.Raw) || !metav1.IsControlledBy(revision, owner) {
 			return nil, nil
 		}
 		return revision, nil
@@ -58,7 +64,7 @@ func (x *execution) createRevision(ctx context.Context, wanted *appsv1.Controlle
 	if err != nil {
 		return nil, fmt.Errorf("create revision %s: %w", wanted.Name, err)
 	}
-	x.Guard.Wrote(x.view.Object.GetUID(), RevisionResource.GroupResource(), revision.ResourceVersion)
+	guard.Wrote(owner.GetUID(), RevisionResource.GroupResource(), revision.ResourceVersion)
 	return revision, nil
 }
 
@@ -76,7 +82,12 @@ func (e *Engine) Label(ctx context.Context, owner types.UID, revision *appsv1.Co
 
 // Trim deletes the revisions beyond the limit that nothing uses.
 func (e *Engine) Trim(ctx context.Context, v *View) error {
-	for _, revision := range v.Trim() {
+	return e.DropRevisions(ctx, v, v.Trim())
+}
+
+// DropRevisions deletes revisions of the workload.
+func (e *Engine) DropRevisions(ctx context.Context, v *View, revisions []*appsv1.ControllerRevision) error {
+	for _, revision := range revisions {
 		err := e.Server.DeleteRevision(ctx, revision)
 		if apierrors.IsNotFound(err) {
 			continue

@@ -33,12 +33,16 @@ type Server interface {
 	// MoveClaim replaces one owner of a claim with another.
 	MoveClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim, from types.UID, to metav1.OwnerReference) (
 		*corev1.PersistentVolumeClaim, error)
+	// PatchClaim changes a claim, unless another client changed it since before was read.
+	PatchClaim(ctx context.Context, before, after *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error)
 	DeleteClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
 
 	CreateRevision(ctx context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error)
 	GetRevision(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error)
 	UpdateRevision(ctx context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error)
 	DeleteRevision(ctx context.Context, revision *appsv1.ControllerRevision) error
+	// AdoptRevision adds an owner to a revision.
+	AdoptRevision(ctx context.Context, revision *appsv1.ControllerRevision, owner metav1.OwnerReference) (*appsv1.ControllerRevision, error)
 }
 
 // NewServer returns the Server that writes through a client.
@@ -109,16 +113,16 @@ func (s *server) AdoptPod(ctx context.Context, pod *corev1.Pod, owner metav1.Own
 }
 
 func (s *server) changeOwners(ctx context.Context, pod *corev1.Pod, from types.UID, to *metav1.OwnerReference) (*corev1.Pod, error) {
-	patch, err := ownersPatch(pod.UID, from, to)
+	patch, err := OwnersPatch(pod.UID, from, to)
 	if err != nil {
 		return nil, err
 	}
 	return s.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 }
 
-// ownersPatch returns a patch for the object with the given UID. The patch removes the owner from, if it is set, and adds the
+// OwnersPatch returns a patch for the object with the given UID. The patch removes the owner from, if it is set, and adds the
 // owner to, if it is not nil.
-func ownersPatch(object, from types.UID, to *metav1.OwnerReference) ([]byte, error) {
+func OwnersPatch(object, from types.UID, to *metav1.OwnerReference) ([]byte, error) {
 	var owners []any
 	if from != "" {
 		owners = append(owners, map[string]any{"$patch": "delete", "uid": from})
@@ -143,11 +147,20 @@ func (s *server) GetClaim(ctx context.Context, namespace, name string) (*corev1.
 
 func (s *server) MoveClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim, from types.UID,
 	to metav1.OwnerReference) (*corev1.PersistentVolumeClaim, error) {
-	patch, err := ownersPatch(claim.UID, from, &to)
+	patch, err := OwnersPatch(claim.UID, from, &to)
 	if err != nil {
 		return nil, err
 	}
 	return s.client.CoreV1().PersistentVolumeClaims(claim.Namespace).Patch(ctx, claim.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{})
+}
+
+func (s *server) PatchClaim(ctx context.Context, before, after *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error) {
+	patch, err := podcontrol.ClaimPatch(before, after)
+	if err != nil {
+		return nil, err
+	}
+	return s.client.CoreV1().PersistentVolumeClaims(before.Namespace).Patch(ctx, before.Name, types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{})
 }
 
@@ -169,4 +182,14 @@ func (s *server) UpdateRevision(ctx context.Context, revision *appsv1.Controller
 
 func (s *server) DeleteRevision(ctx context.Context, revision *appsv1.ControllerRevision) error {
 	return s.client.AppsV1().ControllerRevisions(revision.Namespace).Delete(ctx, revision.Name, only(revision.UID))
+}
+
+func (s *server) AdoptRevision(ctx context.Context, revision *appsv1.ControllerRevision,
+	owner metav1.OwnerReference) (*appsv1.ControllerRevision, error) {
+	patch, err := OwnersPatch(revision.UID, "", &owner)
+	if err != nil {
+		return nil, err
+	}
+	return s.client.AppsV1().ControllerRevisions(revision.Namespace).Patch(ctx, revision.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{})
 }

@@ -67,7 +67,7 @@ func (v *View) Overdue(pod *corev1.Pod) bool {
 func (v *View) resume(pod *corev1.Pod) (*Change, time.Duration, error) {
 	after := pod.DeepCopy()
 	remaining, err := inplace.Resume(after, func(revision string) bool {
-		return history.Matches(pod.Labels[pub.ControllerRevisionHashKey], revision)
+		return v.labelNames(pod.Labels[pub.ControllerRevisionHashKey], revision)
 	}, v.Now)
 	if err != nil || remaining > 0 {
 		return nil, remaining, err
@@ -115,9 +115,9 @@ func markForDeletion(pod *corev1.Pod) *Change {
 func (v *View) moveOn(pod *corev1.Pod, complete, awaited bool) *Change {
 	scheduled := podstate.Scheduled(pod)
 	state := lifecycle.Next(v.Lifecycle, pod, lifecycle.Progress{Scheduled: scheduled, AtTarget: !awaited, Complete: complete})
-	label, hash := pod.Labels[pub.ControllerRevisionHashKey], pod.Labels[pub.PodTemplateHashKey]
+	label := pod.Labels[pub.ControllerRevisionHashKey]
 	conditions := v.conditionWrites(pod, state, scheduled, complete)
-	moves, fills := state != lifecycle.Of(pod), hash == "" && label != ""
+	moves, fills := state != lifecycle.Of(pod), v.HashLabel != "" && pod.Labels[v.HashLabel] == "" && label != ""
 	if !moves && !fills && len(conditions) == 0 {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (v *View) moveOn(pod *corev1.Pod, complete, awaited bool) *Change {
 		lifecycle.Set(after, state, v.Now)
 	}
 	if fills {
-		after.Labels[pub.PodTemplateHashKey] = history.ShortHash(label)
+		after.Labels[v.HashLabel] = history.ShortHash(label)
 	}
 	for _, write := range conditions {
 		write(after)

@@ -37,8 +37,10 @@ type Target struct {
 	InPlace      inplace.Options
 	// Compatible reports whether Pods may be updated in place between two revisions, by a rule of the kind. It may be nil.
 	Compatible func(from, to *appsv1.ControllerRevision) bool
-	// Stamp writes a revision's name into a Pod's labels.
-	Stamp func(pod *corev1.Pod, revision string)
+	// Stamp writes a revision's name into a Pod's labels. HashLabel is the label that Stamp writes in addition to the revision label.
+	// A Pod without it gets it. It may be empty.
+	Stamp     func(pod *corev1.Pod, revision string)
+	HashLabel string
 	// Picked reports whether the user asked for the Pod's deletion by other means than its label. It may be nil.
 	Picked func(pod *corev1.Pod) bool
 	// Adopts reports whether the workload adopts a Pod that matches its selector and has no controller. If it is nil, the workload
@@ -46,10 +48,25 @@ type Target struct {
 	// not adopt.
 	Adopts func(pod *corev1.Pod) bool
 	Fresh  func(ctx context.Context) (metav1.Object, error)
-	// InstanceLabel is the label that holds the ID of an instance on its Pod and its claims.
+	// InstanceLabel is the label that holds the ID of an instance on its Pod and its claims. InstanceOf returns the ID where names
+	// hold it. It may be nil.
 	InstanceLabel string
+	InstanceOf    func(object metav1.Object) string
+	// ClaimNames returns the names of claims that the plan needs and that the workload does not control. View.Claim finds them. It
+	// may be nil.
+	ClaimNames func(pods []*corev1.Pod) []string
 	// ReuseClaims keeps the claims of lost Pods for their replacements.
 	ReuseClaims bool
+	// ReplaceAtOnce deletes a Pod that cannot be updated in place, and keeps its claims. Otherwise the Pod is marked for deletion,
+	// and a later pass replaces it.
+	ReplaceAtOnce bool
+	// StateOptional gives no lifecycle state to Pods that have none when they are updated in place.
+	StateOptional bool
+	// Describe returns the reason and the message of the event about a write, or no reason if none is to be sent. If it is nil, the
+	// engine's own words are used.
+	Describe func(*Result) (reason, message string)
+	// TellDeletionTwice sends a second event about a failed deletion, in the engine's own words.
+	TellDeletionTwice bool
 	// Revisions says how the workload stores its revisions.
 	Revisions Revisions
 	// CreateFailed and UpdateFailed report that the last pass could not create or update all Pods. The engine then sends a dry run
@@ -57,7 +74,8 @@ type Target struct {
 	CreateFailed, UpdateFailed bool
 }
 
-// Revisions describes a workload's history.
+// Revisions describes a workload's history. If the engine has no cache of revisions, it builds the revision of the content in
+// memory, and stores none.
 type Revisions struct {
 	Format history.Format
 	// Content is the content of the revision that the workload wants now.
@@ -65,8 +83,16 @@ type Revisions struct {
 	// Current is the name of the last revision that was rolled out completely, from the status.
 	Current        string
 	CollisionCount *int32
-	// Limit is the number of unused revisions to keep.
-	Limit int
+	// Limit is the number of unused revisions to keep. With LimitUsed, old revisions that Pods use count too, but they are kept.
+	Limit     int
+	LimitUsed bool
+	// Exact requires that the label of a Pod is the complete name of its revision.
+	Exact bool
+	// KeepCurrent keeps the current revision of the status. Otherwise the update revision becomes the current one when all Pods are
+	// at it.
+	KeepCurrent bool
+	// Adopts is true if the workload adopts revisions that match its selector and have no controller.
+	Adopts bool
 	// Annotate adds annotations to a revision that is created or becomes the newest again. It may be nil.
 	Annotate func(*appsv1.ControllerRevision)
 }

@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/inplace"
@@ -16,6 +17,11 @@ import (
 // DeletePod moves the Pod one step towards its deletion. A preDelete hook holds the Pod first.
 func (v *View) DeletePod(stage *Stage, pod *corev1.Pod) {
 	v.deletePod(stage, Deletion{Pod: pod})
+}
+
+// ReplacePod is DeletePod for a Pod whose replacement gets its claims.
+func (v *View) ReplacePod(stage *Stage, pod *corev1.Pod) {
+	v.deletePod(stage, Deletion{Pod: pod, KeepClaims: true})
 }
 
 // DeleteFinished deletes the Pods that ended and whose claims are kept for their replacements.
@@ -59,6 +65,10 @@ func (v *View) UpdatePod(stage *Stage, pod *corev1.Pod, target *appsv1.Controlle
 			return fmt.Errorf("pod %s cannot be updated in place to revision %s: the revisions differ in fields that cannot change in place; set "+
 				"podUpdatePolicy to InPlaceIfPossible, or delete the Pod", pod.Name, target.Name)
 		}
+	}
+	if v.ReplaceAtOnce {
+		v.deletePod(stage, Deletion{Pod: pod, KeepClaims: true})
+		return nil
 	}
 	stage.Updates = append(stage.Updates, PodUpdate{Pod: pod, Target: target})
 	return nil
@@ -136,8 +146,15 @@ func (v *View) applied(pod *corev1.Pod, update *PodUpdate) (*corev1.Pod, error) 
 	if err == nil && progress.Complete && !update.Change.TouchesContainers() && !readiness.Has(after, readiness.PreUpdate) {
 		state = lifecycle.AfterUpdate(v.Lifecycle, after)
 	}
-	lifecycle.Set(after, state, v.Now)
+	v.enter(after, state)
 	return after, nil
+}
+
+// enter writes the state of an update into a Pod.
+func (v *View) enter(pod *corev1.Pod, state lifecycle.State) {
+	if lifecycle.Of(pod) != "" || !v.StateOptional {
+		lifecycle.Set(pod, state, v.Now)
+	}
 }
 
 // completeUpdate returns the Pod with the complete update in it, as if there were no grace period.
@@ -147,7 +164,7 @@ func (v *View) completeUpdate(update *PodUpdate) (*corev1.Pod, error) {
 		return nil, err
 	}
 	v.Stamp(after, update.Target.Name)
-	lifecycle.Set(after, pub.LifecycleStateUpdating, v.Now)
+	v.enter(after, pub.LifecycleStateUpdating)
 	return after, nil
 }
 
@@ -159,6 +176,6 @@ func (v *View) Blueprint(revision *appsv1.ControllerRevision) (*podcontrol.Bluep
 	}
 	return &podcontrol.Blueprint{
 		Owner: v.OwnerRef(), Name: v.Object.GetName(), Namespace: v.Object.GetNamespace(), Template: template, Revision: revision.Name,
-		Stamp: v.Stamp, InstanceLabel: v.InstanceLabel,
+		Stamp: v.Stamp, InstanceLabel: v.InstanceLabel, ClaimOwners: []metav1.OwnerReference{v.OwnerRef()},
 	}, nil
 }

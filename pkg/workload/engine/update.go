@@ -32,6 +32,9 @@ func (x *execution) writeOne(ctx context.Context, change *Change) error {
 	if err == nil {
 		x.changed.Store(true)
 	}
+	if change.Tell {
+		x.tell(Result{Act: Edit, Pod: change.Before.Name, Err: err})
+	}
 	return err
 }
 
@@ -57,12 +60,10 @@ func (x *execution) update(ctx context.Context, updates []PodUpdate) error {
 func (x *execution) recreate(ctx context.Context, update *PodUpdate) error {
 	pod := update.Pod
 	if err := x.writeOne(ctx, markForDeletion(pod)); err != nil {
-		x.eventf(corev1.EventTypeWarning, "FailedUpdatePodReCreate",
-			"failed to patch pod %s specified-delete for update(revision %s): %v", pod.Name, update.Target.Name, err)
+		x.tell(Result{Act: MarkForDeletion, Pod: pod.Name, Revision: update.Target.Name, Err: err})
 		return err
 	}
-	x.eventf(corev1.EventTypeNormal, "SuccessfulUpdatePodReCreate",
-		"successfully patch pod %s specified-delete for update(revision %s)", pod.Name, update.Target.Name)
+	x.tell(Result{Act: MarkForDeletion, Pod: pod.Name, Revision: update.Target.Name})
 	return nil
 }
 
@@ -77,13 +78,11 @@ func (x *execution) updateInPlace(ctx context.Context, update *PodUpdate) error 
 		klog.FromContext(ctx).V(2).Info("Pod waits for its budget", "pod", klog.KObj(pod), "reason", err.Error())
 		return err
 	case err != nil:
-		x.eventf(corev1.EventTypeWarning, "FailedUpdatePodInPlace",
-			"failed to update pod %s in-place(revision %s): %v", pod.Name, update.Target.Name, err)
+		x.tell(Result{Act: UpdateInPlace, Pod: pod.Name, Revision: update.Target.Name, Err: err})
 		return err
 	}
 	x.changed.Store(true)
-	x.eventf(corev1.EventTypeNormal, "SuccessfulUpdatePodInPlace",
-		"successfully update pod %s in-place(revision %s)", pod.Name, update.Target.Name)
+	x.tell(Result{Act: UpdateInPlace, Pod: pod.Name, Revision: update.Target.Name})
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/pub"
@@ -32,6 +33,9 @@ type View struct {
 
 	revision history.Action
 	claims   claimIndex
+	// named are the claims of ClaimNames that exist. unowned are the revisions to adopt.
+	named   map[string]*corev1.PersistentVolumeClaim
+	unowned []*appsv1.ControllerRevision
 	// progress is the progress of in-place updates, by Pod UID. Pods whose updates were judged before have no entry.
 	progress map[types.UID]inplace.Progress
 	// unreadable says why the updates of some Pods could not be judged.
@@ -42,12 +46,20 @@ type View struct {
 }
 
 // At reports whether the Pod is at the revision.
-func At(pod *corev1.Pod, revision *appsv1.ControllerRevision) bool {
-	return history.Matches(pod.Labels[pub.ControllerRevisionHashKey], revision.Name)
+func (v *View) At(pod *corev1.Pod, revision *appsv1.ControllerRevision) bool {
+	return v.labelNames(pod.Labels[pub.ControllerRevisionHashKey], revision.Name)
+}
+
+// labelNames reports whether the label of a Pod names a revision.
+func (v *View) labelNames(label, revision string) bool {
+	if v.Revisions.Exact {
+		return label == revision
+	}
+	return history.Matches(label, revision)
 }
 
 // Updated reports whether the Pod is at the wanted revision.
-func (v *View) Updated(pod *corev1.Pod) bool { return At(pod, v.Update) }
+func (v *View) Updated(pod *corev1.Pod) bool { return v.At(pod, v.Update) }
 
 // RolledOut reports whether all replicas exist and are at the wanted revision.
 func (v *View) RolledOut() bool {
@@ -86,7 +98,7 @@ func (v *View) AvailableIn() (soonest time.Duration) {
 // RevisionOf returns the revision that the Pod's label names, or nil if that revision was deleted.
 func (v *View) RevisionOf(pod *corev1.Pod) *appsv1.ControllerRevision {
 	for _, revision := range v.History {
-		if At(pod, revision) {
+		if v.At(pod, revision) {
 			return revision
 		}
 	}
@@ -107,9 +119,15 @@ func (v *View) Template(revision *appsv1.ControllerRevision) (*corev1.PodTemplat
 }
 
 // Instance returns the ID of the instance that a Pod or a claim belongs to, or "".
-func (v *View) Instance(object interface{ GetLabels() map[string]string }) string {
+func (v *View) Instance(object metav1.Object) string {
+	if v.InstanceOf != nil {
+		return v.InstanceOf(object)
+	}
 	return object.GetLabels()[v.InstanceLabel]
 }
+
+// Claim returns a claim of Target.ClaimNames, or nil if it does not exist.
+func (v *View) Claim(name string) *corev1.PersistentVolumeClaim { return v.named[name] }
 
 // NewIDs returns n instance IDs for Pods to create. It takes the IDs of creations whose answer was lost first, then, if claims
 // are reused, the IDs of claims without a Pod, and then random IDs.

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Data returns what a revision stores of a template: a patch that replaces the whole template.
-func Data(template *corev1.PodTemplateSpec) ([]byte, error) {
+// Data returns what a revision stores of a template, for example of a Pod template: a patch that replaces the whole template.
+func Data[T any](template *T) ([]byte, error) {
 	encoded, err := json.Marshal(template)
 	if err != nil {
 		return nil, fmt.Errorf("encode template: %w", err)

@@ -3,36 +3,13 @@ package inplace
 import (
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/inplace/record"
+	"kruise.io/kruise/pkg/workload/launch"
 )
-
-// priorityPrefix starts the key that a container's launch barrier waits for. The priority follows it.
-const priorityPrefix = "p_"
-
-// priority returns the launch priority of a container, if it has one. It reads the barrier variable, which is what takes effect,
-// and not the user's variable.
-func priority(container *corev1.Container) (int, bool) {
-	for i := len(container.Env) - 1; i >= 0; i-- {
-		env := &container.Env[i]
-		if env.Name != pub.ContainerLaunchBarrierEnv {
-			continue
-		}
-		if env.ValueFrom == nil || env.ValueFrom.ConfigMapKeyRef == nil {
-			return 0, false
-		}
-		text, found := strings.CutPrefix(env.ValueFrom.ConfigMapKeyRef.Key, priorityPrefix)
-		number, err := strconv.Atoi(text)
-		return number, found && err == nil
-	}
-	return 0, false
-}
 
 // split takes the containers of the next batch out of the change: containers without a priority, and the containers with the
 // highest priority. Containers that read the same metadata as these are included whatever their priority, because the metadata
@@ -45,7 +22,7 @@ func (c *Change) split(pod *corev1.Pod) (first, later *Change) {
 		if !c.touches(container.Name) {
 			continue
 		}
-		number, found := priority(container)
+		number, found := launch.Priority(container)
 		if !found {
 			turn = append(turn, container.Name)
 			continue

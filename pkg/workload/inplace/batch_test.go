@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/launch"
 )
 
 func barrier(key string) corev1.EnvVar {
@@ -63,7 +64,7 @@ func TestPriority(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, has := priority(&corev1.Container{Env: tc.env})
+			got, has := launch.Priority(&corev1.Container{Env: tc.env})
 			assert.Equal(t, tc.has, has)
 			if has {
 				assert.Equal(t, tc.want, got)
@@ -105,6 +106,7 @@ func TestContainersUpdateByPriority(t *testing.T) {
 }
 
 // Cases inplace-update 9, 11b.
+// Case container-launch-priority 19.
 func TestNextTurnWaitsUntilTheLastIsReady(t *testing.T) {
 	pod := podOf(map[string][]corev1.EnvVar{"side": {barrier("p_5")}, "main": {barrier("p_1")}})
 	change := &Change{Images: map[string]string{"side": "side:2", "main": "main:2"}, Labels: MapChange{Set: map[string]string{"v": "2"}}}
@@ -136,6 +138,23 @@ func TestNextTurnWaitsUntilTheLastIsReady(t *testing.T) {
 	restart(pod, "main", "main2", false)
 	assert.Equal(t, Progress{Complete: true}, evaluate(), "whether the last one is ready is not the update's affair")
 	assert.ErrorContains(t, Advance(pod, later), "no container waits")
+}
+
+// Case container-launch-priority 20.
+func TestHigherContainerThatOnlyReadsMetadataIsFirst(t *testing.T) {
+	pod := podOf(map[string][]corev1.EnvVar{"main": {barrier("p_0")}, "side": {barrier("p_10"), reads("K", "metadata.annotations['k']")}})
+	from, to := &corev1.PodTemplateSpec{Spec: pod.Spec}, &corev1.PodTemplateSpec{Spec: *pod.Spec.DeepCopy()}
+	to.Annotations = map[string]string{"k": "2"}
+	for i := range to.Spec.Containers {
+		if to.Spec.Containers[i].Name == "main" {
+			to.Spec.Containers[i].Image = "main:2"
+		}
+	}
+	change, ok := Plan(from, to, Options{EnvFromMetadata: true})
+	require.True(t, ok)
+	turn, later := change.split(pod)
+	assert.Equal(t, []string{"side"}, turn.names())
+	assert.Equal(t, []string{"main"}, later.names())
 }
 
 // Case inplace-update 10.

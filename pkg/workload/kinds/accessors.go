@@ -94,6 +94,13 @@ func asCloneSet(object runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error
 	return ordering.ByStrategy(ordering.ForUpdate(pods), pods, rolling.PriorityStrategy, rolling.ScatterStrategy)
 }
 
+// lastNodeFirst sorts Pods in the update order of a DaemonSet: by the names of their nodes, the last one first.
+func lastNodeFirst(_ runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error) {
+	sorted := slices.Clone(pods)
+	slices.SortStableFunc(sorted, func(a, b *corev1.Pod) int { return cmp.Compare(b.Spec.NodeName, a.Spec.NodeName) })
+	return sorted, nil
+}
+
 // lastOrdinalFirst sorts Pods in the update order of a StatefulSet.
 func lastOrdinalFirst(_ runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	sorted := slices.Clone(pods)

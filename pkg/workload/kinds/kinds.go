@@ -36,6 +36,10 @@ type Kind struct {
 	// without an order.
 	UpdateOrder func(object runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error)
 
+	// Progress returns how far the object has rolled out its newest revision, or nil if that is not known. It is nil for kinds that do
+	// not roll out, and for kinds that others reconcile.
+	Progress func(object runtime.Object) *Progress
+
 	// OwnsPods is true if the kind's objects are the controllers of their Pods.
 	OwnsPods bool
 	// Through is the kind of the objects that own the Pods on behalf of this kind, or nil.

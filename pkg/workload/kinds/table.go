@@ -69,7 +69,7 @@ var table = []*Kind{
 	{
 		GroupKind: CloneSet, Resource: v1beta1.SchemeGroupVersion.WithResource("clonesets"), New: empty[v1beta1.CloneSet],
 		Spread: true, OwnsPods: true, AbsencePermits: true, Protected: true, Watched: true,
-		SetsReadiness: true, LateWrites: "cloneset_scale_expectation_leakage", UpdateOrder: asCloneSet,
+		SetsReadiness: true, LateWrites: "cloneset_scale_expectation_leakage", UpdateOrder: asCloneSet, Progress: progress(progressOfCloneSet),
 		Replicas: either(
 			replicas(func(s *v1beta1.CloneSet) *int32 { return s.Spec.Replicas }),
 			replicas(func(s *apps.CloneSet) *int32 { return s.Spec.Replicas })),
@@ -78,7 +78,8 @@ var table = []*Kind{
 	},
 	{
 		GroupKind: AdvancedStatefulSet, Resource: v1beta1.SchemeGroupVersion.WithResource("statefulsets"), New: empty[v1beta1.StatefulSet],
-		Spread: true, OwnsPods: true, AbsencePermits: true, Protected: true, StableNames: true, Watched: true, UpdateOrder: lastOrdinalFirst,
+		Spread: true, OwnsPods: true, AbsencePermits: true, Protected: true, StableNames: true, Watched: true,
+		SetsReadiness: true, UpdateOrder: lastOrdinalFirst, Progress: progress(progressOfStatefulSet),
 		Replicas: either(
 			replicas(func(s *v1beta1.StatefulSet) *int32 { return s.Spec.Replicas }),
 			replicas(func(s *apps.StatefulSet) *int32 { return s.Spec.Replicas })),
@@ -87,13 +88,14 @@ var table = []*Kind{
 	},
 	{
 		GroupKind: AdvancedDaemonSet, Resource: v1beta1.SchemeGroupVersion.WithResource("daemonsets"), New: empty[v1beta1.DaemonSet],
-		OwnsPods: true, AbsencePermits: true,
+		OwnsPods: true, AbsencePermits: true, Watched: true, SetsReadiness: true,
+		UpdateOrder: lastNodeFirst, Progress: progress(progressOfDaemonSet),
 		Replicas: replicas(func(d *v1beta1.DaemonSet) *int32 { return &d.Status.DesiredNumberScheduled }),
 		Template: template(func(d *v1beta1.DaemonSet) *corev1.PodTemplateSpec { return &d.Spec.Template }),
 	},
 	{
 		GroupKind: BroadcastJob, Resource: v1beta1.SchemeGroupVersion.WithResource("broadcastjobs"), New: empty[v1beta1.BroadcastJob],
-		OwnsPods: true, AbsencePermits: true,
+		OwnsPods: true, AbsencePermits: true, Watched: true, SetsReadiness: true,
 		Template: template(func(j *v1beta1.BroadcastJob) *corev1.PodTemplateSpec { return &j.Spec.Template }),
 	},
 	{

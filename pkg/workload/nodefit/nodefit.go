@@ -30,17 +30,34 @@ type Fit struct {
 var unschedulable = corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
 
 // Of returns how the Pod fits the node. A required node affinity that cannot be parsed matches no node.
-func Of(pod *corev1.Pod, node *corev1.Node) Fit {
-	matches, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node)
-	named := pod.Spec.NodeName == "" || pod.Spec.NodeName == node.Name
+func Of(pod *corev1.Pod, node *corev1.Node) Fit { return Require(pod).Of(node) }
+
+// Requirements are what a Pod requires of its node. They are parsed once, for many nodes.
+type Requirements struct {
+	pod      *corev1.Pod
+	affinity nodeaffinity.RequiredNodeAffinity
+	requests corev1.ResourceList
+}
+
+// Require returns the requirements of the Pod, which must not change afterwards.
+func Require(pod *corev1.Pod) *Requirements {
+	return &Requirements{
+		pod: pod, affinity: nodeaffinity.GetRequiredNodeAffinity(pod), requests: resource.PodRequests(pod, resource.PodResourcesOptions{}),
+	}
+}
+
+// Of returns how the Pod fits the node.
+func (r *Requirements) Of(node *corev1.Node) Fit {
+	matches, err := r.affinity.Match(node)
+	named := r.pod.Spec.NodeName == "" || r.pod.Spec.NodeName == node.Name
 	fit := Fit{
 		Selected:      named && err == nil && matches,
-		Unschedulable: node.Spec.Unschedulable && !tolerates(pod, &unschedulable),
-		Fits:          requestsFit(pod, node),
+		Unschedulable: node.Spec.Unschedulable && !tolerates(r.pod, &unschedulable),
+		Fits:          r.requestsFit(node),
 	}
 	for i := range node.Spec.Taints {
 		taint := &node.Spec.Taints[i]
-		if tolerates(pod, taint) {
+		if tolerates(r.pod, taint) {
 			continue
 		}
 		fit.NoSchedule = fit.NoSchedule || taint.Effect == corev1.TaintEffectNoSchedule
@@ -56,8 +73,8 @@ func tolerates(pod *corev1.Pod, taint *corev1.Taint) bool {
 	})
 }
 
-func requestsFit(pod *corev1.Pod, node *corev1.Node) bool {
-	for name, request := range resource.PodRequests(pod, resource.PodResourcesOptions{}) {
+func (r *Requirements) requestsFit(node *corev1.Node) bool {
+	for name, request := range r.requests {
 		if allocatable := node.Status.Allocatable[name]; request.Cmp(allocatable) > 0 {
 			return false
 		}

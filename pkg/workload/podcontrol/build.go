@@ -46,6 +46,10 @@ type Blueprint struct {
 	// ClaimTemplates are the volume claims that every Pod gets. ClaimLabels are added to the labels of each claim.
 	ClaimTemplates []corev1.PersistentVolumeClaim
 	ClaimLabels    map[string]string
+	// ClaimOwners are the owners of new claims.
+	ClaimOwners []metav1.OwnerReference
+	// Complete adds to a new Pod what depends on its instance. It may be nil.
+	Complete func(pod *corev1.Pod, id string)
 }
 
 // PodName returns the name of an instance's Pod.
@@ -76,6 +80,9 @@ func (b *Blueprint) Build(id string, now time.Time) *corev1.Pod {
 	}
 	for i := range b.ClaimTemplates {
 		mountClaim(pod, b.ClaimTemplates[i].Name, b.claimName(&b.ClaimTemplates[i], id))
+	}
+	if b.Complete != nil {
+		b.Complete(pod, id)
 	}
 	return pod
 }
@@ -124,7 +131,7 @@ func (b *Blueprint) Claims(id string) []*corev1.PersistentVolumeClaim {
 		claims = append(claims, &corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: b.claimName(claim, id), Namespace: b.Namespace, Labels: labels, Annotations: claim.Annotations,
-				OwnerReferences: []metav1.OwnerReference{b.Owner},
+				OwnerReferences: slices.Clone(b.ClaimOwners),
 			},
 			Spec: claim.Spec,
 		})

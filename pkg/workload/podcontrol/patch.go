@@ -17,17 +17,30 @@ func Patch(before, after *corev1.Pod, exact bool) ([]byte, error) {
 	if exact {
 		after.ResourceVersion = version
 	}
+	return patch("Pod "+before.Name, before, after, corev1.Pod{})
+}
+
+// ClaimPatch returns the strategic merge patch from before to after. The patch applies only to the claim with the same UID and
+// resource version.
+func ClaimPatch(before, after *corev1.PersistentVolumeClaim) ([]byte, error) {
+	version := before.ResourceVersion
+	before, after = before.DeepCopy(), after.DeepCopy()
+	before.UID, before.ResourceVersion, after.ResourceVersion = "", "", version
+	return patch("claim "+before.Name, before, after, corev1.PersistentVolumeClaim{})
+}
+
+func patch(what string, before, after, schema any) ([]byte, error) {
 	beforeJSON, err := json.Marshal(before)
 	if err != nil {
-		return nil, fmt.Errorf("encode Pod %s: %w", before.Name, err)
+		return nil, fmt.Errorf("encode %s: %w", what, err)
 	}
 	afterJSON, err := json.Marshal(after)
 	if err != nil {
-		return nil, fmt.Errorf("encode Pod %s: %w", before.Name, err)
+		return nil, fmt.Errorf("encode %s: %w", what, err)
 	}
-	patch, err := strategicpatch.CreateTwoWayMergePatch(beforeJSON, afterJSON, corev1.Pod{})
+	patch, err := strategicpatch.CreateTwoWayMergePatch(beforeJSON, afterJSON, schema)
 	if err != nil {
-		return nil, fmt.Errorf("compare Pod %s: %w", before.Name, err)
+		return nil, fmt.Errorf("compare %s: %w", what, err)
 	}
 	return patch, nil
 }

@@ -11,7 +11,12 @@ import (
 
 // Active reports whether the Pod counts towards its workload's replicas: it is neither terminating nor finished.
 func Active(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	return pod.DeletionTimestamp == nil && !Finished(pod)
+}
+
+// Finished reports whether all containers of the Pod have ended for good.
+func Finished(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // Condition returns the Pod's condition of a type, or nil. The pointer points into the Pod's list.

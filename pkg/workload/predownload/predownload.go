@@ -112,7 +112,7 @@ func (w *Workload) job(container *corev1.Container) *v1beta1.ImagePullJob {
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	hash := w.Update.Labels[pub.ControllerRevisionDataHashKey]
+	hash := history.ShortHash(w.Update.Name)
 	labels[pub.ControllerRevisionDataHashKey], labels[pub.ControllerRevisionHashKey] = hash, hash
 	job := &v1beta1.ImagePullJob{
 		ObjectMeta: metav1.ObjectMeta{

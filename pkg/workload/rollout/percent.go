@@ -73,3 +73,14 @@ func MaxUnavailable(value *intstr.IntOrString, replicas int) (int, error) {
 func RoundedUp(value *intstr.IntOrString, total, absent int) (int, error) {
 	return scaled(value, total, absent, math.Ceil)
 }
+
+// RoundedDown returns a number, or a percentage of total, rounded down. It returns absent if there is no value.
+func RoundedDown(value *intstr.IntOrString, total, absent int) (int, error) {
+	return scaled(value, total, absent, math.Floor)
+}
+
+// Rounded returns a number, or a percentage of total, rounded to the nearest integer. Half is rounded up. It returns absent if there
+// is no value.
+func Rounded(value *intstr.IntOrString, total, absent int) (int, error) {
+	return scaled(value, total, absent, math.Round)
+}

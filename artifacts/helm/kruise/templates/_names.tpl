@@ -45,10 +45,13 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 {"KruiseDaemon":{"on":true,"all":"AllBeta"},
 "ResourcesDeletionProtection":{"on":true,"all":"AllAlpha"},
 "DeletionProtectionForCRDCascadingGate":{"on":true,"all":"AllAlpha"},
+"ResourceDistributionGate":{"on":true,"all":"AllAlpha"},
 "PodWebhook":{"on":true,"all":"AllBeta"},
 "KruisePodReadinessGate":{"on":false,"all":"AllAlpha"},
+"EnablePodProbeMarkerOnServerless":{"on":false,"all":"AllAlpha"},
 "PodUnavailableBudgetDeleteGate":{"on":true,"all":"AllAlpha"},
-"PodUnavailableBudgetUpdateGate":{"on":false,"all":"AllAlpha"}}
+"PodUnavailableBudgetUpdateGate":{"on":false,"all":"AllAlpha"},
+"WorkloadSpread":{"on":true,"all":"AllAlpha"}}
 {{- end }}
 
 {{/* "true" if a gate is on. As in the programs, the last value of a gate counts, and AllAlpha or AllBeta only counts for gates without a value. Input: dict root, gate. */}}

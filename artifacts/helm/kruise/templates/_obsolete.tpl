@@ -19,7 +19,7 @@
 - {{ $program }}.image: {{ $repository }} contains other programs; the programs of this chart are separate images below image.registry
 {{- end }}
 {{- end }}
-{{- $known := list "installation" "featureGates" "enableKubeCacheMutationDetector" "image" "imagePullSecrets" "serviceAccount" "seccompProfile" "apiserver" "storage" "apiService" "podUnavailableBudget" "podCreation" "externalCerts" "manager" "daemon" "agent" "networkPolicy" "deletionProtection" "crds" "webhookConfiguration" "helmHooks" "global" }}
+{{- $known := list "installation" "featureGates" "enableKubeCacheMutationDetector" "image" "imagePullSecrets" "serviceAccount" "seccompProfile" "apiserver" "storage" "apiService" "podUnavailableBudget" "podCreation" "externalCerts" "manager" "daemon" "agent" "networkPolicy" "deletionProtection" "monitoring" "takeover" "crds" "webhookConfiguration" "helmHooks" "global" }}
 {{- range $name := keys $values | sortAlpha }}
 {{- if not (has $name $known) }}
 - {{ $name }}: this chart has no such value

@@ -60,6 +60,7 @@ func newPlugin(t *testing.T, classes ...runtime.Object) (*Plugin, *fake.Clientse
 	return plugin, client
 }
 
+// Case statefulset 38.
 func TestLargerClaims(t *testing.T) {
 	onDelete := func(set *apps.StatefulSet) *apps.StatefulSet {
 		set.Spec.VolumeClaimUpdateStrategy.Type = apps.OnDeleteVolumeClaimUpdateStrategyType

@@ -97,9 +97,9 @@ func (p *Plugin) create(ctx context.Context, attributes admission.Attributes, re
 	if problem != nil {
 		return refusal(request, field.ErrorList{problem})
 	}
-	if pod.Spec.RestartPolicy == corev1.RestartPolicyNever && request.Spec.ActiveDeadlineSeconds == nil {
-		warning.AddWarning(ctx, "", "spec.activeDeadlineSeconds: the Pod's restartPolicy is Never, so its containers do not start again "+
-			"and the request never ends; set activeDeadlineSeconds")
+	byUser := metav1.GetControllerOfNoCopy(request) == nil
+	if byUser && pod.Spec.RestartPolicy == corev1.RestartPolicyNever && request.Spec.ActiveDeadlineSeconds == nil {
+		warning.AddWarning(ctx, "", "spec.podName: the Pod's restartPolicy is Never, so its containers are stopped and do not start again")
 	}
 	label(request, pod, node)
 	if request.Spec.Strategy.TerminationGracePeriodSeconds == nil {

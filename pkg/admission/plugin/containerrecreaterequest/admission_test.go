@@ -165,7 +165,7 @@ type warnings []string
 
 func (w *warnings) AddWarning(_, text string) { *w = append(*w, text) }
 
-func TestEndlessRequestGetsAWarning(t *testing.T) {
+func TestRequestThatOnlyStopsGetsAWarning(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy   corev1.RestartPolicy
 		deadline *int64
@@ -187,6 +187,7 @@ func TestEndlessRequestGetsAWarning(t *testing.T) {
 }
 
 // Cases containerrecreaterequest 3, 4, 5, 6, 7, 8.
+// Case kubectl-plugin 16.
 func TestCreateRefuses(t *testing.T) {
 	ending := func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }
 	phase := func(phase corev1.PodPhase) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Status.Phase = phase } }

@@ -27,10 +27,10 @@ import (
 
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/admission/protectionlog"
-	"kruise.io/kruise/pkg/admission/refusals"
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/workload/refusals"
 )
 
 const (
@@ -280,6 +280,7 @@ func TestProtectionCanOutweighTheNamespace(t *testing.T) {
 }
 
 // Case deletion-protection 17.
+// Cases metrics 3, 4.
 func TestRefusalsAreCountedAndWrittenDown(t *testing.T) {
 	value := func(counter *refusals.Counter, object string) float64 {
 		counted, err := testutil.GetCounterMetricValue(counter.WithLabelValues(object, "jane"))

@@ -10,8 +10,8 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 
 	"kruise.io/kruise/pkg/admission/protectionlog"
-	"kruise.io/kruise/pkg/admission/refusals"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/refusals"
 )
 
 // refusal returns the error for the user. Tools match the beginning of its message.

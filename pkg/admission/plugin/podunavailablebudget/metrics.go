@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/component-base/metrics/legacyregistry"
 
-	"kruise.io/kruise/pkg/admission/refusals"
+	"kruise.io/kruise/pkg/workload/refusals"
 )
 
 var refused = refusals.NewCounter(

@@ -3,15 +3,13 @@ package podunavailablebudget
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	policyv1beta1 "k8s.io/api/policy/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 
+	"kruise.io/kruise/pkg/admission/dryrun"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/workload/disruption"
@@ -50,19 +48,7 @@ func (p *Plugin) eviction(ctx context.Context, attributes admission.Attributes) 
 	if err != nil {
 		return nil, apierrors.NewInternalError(fmt.Errorf("get Pod %s/%s: %w", attributes.GetNamespace(), attributes.GetName(), err))
 	}
-	return &disruption.Request{Operation: v1beta1.PubEvictOperation, Pod: pod, DryRun: asksOnly(attributes)}, nil
-}
-
-// asksOnly returns true for a dry run. An eviction can request a dry run in its own delete options.
-func asksOnly(attributes admission.Attributes) bool {
-	var options *metav1.DeleteOptions
-	switch eviction := attributes.GetObject().(type) {
-	case *policyv1.Eviction:
-		options = eviction.DeleteOptions
-	case *policyv1beta1.Eviction:
-		options = eviction.DeleteOptions
-	}
-	return attributes.IsDryRun() || options != nil && slices.Contains(options.DryRun, metav1.DryRunAll)
+	return &disruption.Request{Operation: v1beta1.PubEvictOperation, Pod: pod, DryRun: dryrun.Requested(attributes)}, nil
 }
 
 // update returns the disruption that an update or resize causes, or nil if it causes none.

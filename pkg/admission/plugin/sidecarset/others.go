@@ -23,6 +23,18 @@ func (p *Plugin) checkOthers(ctx context.Context, set, old *apps.SidecarSet) (fi
 	if err != nil {
 		return nil, err
 	}
+	errs, err := p.conflicts(ctx, set, old, others)
+	if err != nil {
+		return nil, err
+	}
+	if old == nil || set.Annotations[pub.SidecarSetCanaryKey] != old.Annotations[pub.SidecarSetCanaryKey] {
+		errs = append(errs, checkBase(set, others)...)
+	}
+	return errs, nil
+}
+
+// conflicts returns the conflicts that the stored SidecarSet does not have.
+func (p *Plugin) conflicts(ctx context.Context, set, old *apps.SidecarSet, others []*apps.SidecarSet) (field.ErrorList, error) {
 	namespaces := p.namespaceLabels(ctx)
 	errs, err := validation.ValidateSidecarSetConflicts(set, others, namespaces)
 	if err != nil {
@@ -35,9 +47,6 @@ func (p *Plugin) checkOthers(ctx context.Context, set, old *apps.SidecarSet) (fi
 		}
 		errs = rules.WithoutStored(set, old, errs, func() field.ErrorList { return stored })
 	}
-	if old == nil || set.Annotations[pub.SidecarSetCanaryKey] != old.Annotations[pub.SidecarSetCanaryKey] {
-		errs = append(errs, checkBase(set, others)...)
-	}
 	return errs, nil
 }
 
@@ -47,11 +56,16 @@ func (p *Plugin) list(ctx context.Context) ([]*apps.SidecarSet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list SidecarSets: %w", err)
 	}
-	sets := make([]*apps.SidecarSet, len(stored.Items))
-	for i := range stored.Items {
+	return internal(stored.Items)
+}
+
+// internal converts SidecarSets to the form in which they are checked.
+func internal(stored []v1beta1.SidecarSet) ([]*apps.SidecarSet, error) {
+	sets := make([]*apps.SidecarSet, len(stored))
+	for i := range stored {
 		sets[i] = &apps.SidecarSet{}
-		if err := v1beta1.Convert_v1beta1_SidecarSet_To_apps_SidecarSet(&stored.Items[i], sets[i], nil); err != nil {
-			return nil, fmt.Errorf("read SidecarSet %s: %w", stored.Items[i].Name, err)
+		if err := v1beta1.Convert_v1beta1_SidecarSet_To_apps_SidecarSet(&stored[i], sets[i], nil); err != nil {
+			return nil, fmt.Errorf("read SidecarSet %s: %w", stored[i].Name, err)
 		}
 	}
 	return sets, nil

@@ -82,6 +82,7 @@ func attributes(obj, old runtime.Object, kind, subresource string) admission.Att
 		apps.Resource("any").WithVersion("v1alpha1"), subresource, operation, nil, false, nil)
 }
 
+// Case workloadspread 5.
 func TestTargets(t *testing.T) {
 	lists := map[string]string{
 		"WorkloadSpread_Watch_Custom_Workload_WhiteList": `{"workloads":[{"group":"example.com","kind":"Game","replicasPath":"spec.replicas"}]}`,

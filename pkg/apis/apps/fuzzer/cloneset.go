@@ -77,6 +77,9 @@ func fuzzV1alpha1CloneSet(cloneSet *v1alpha1.CloneSet, c randfill.Continue) {
 		v1alpha1.InPlaceOnlyCloneSetUpdateStrategyType, v1alpha1.OnDeleteCloneSetUpdateStrategyType,
 	}
 	cloneSet.Spec.UpdateStrategy.Type = types[c.Intn(len(types))]
+	// The fields of v1beta1 are returned as the others.
+	cloneSet.Spec.UpdateStrategy.RollingUpdate = nil
+	cloneSet.Spec.ScaleStrategy.EnablePVCReuse, cloneSet.Spec.ScaleStrategy.ExcludePreparingDelete = false, false
 	if c.Bool() {
 		values := []string{"true", "false", ""}
 		cloneSet.Labels = put(cloneSet.Labels, pub.CloneSetScalingExcludePreparingDeleteKey, values[c.Intn(len(values))])

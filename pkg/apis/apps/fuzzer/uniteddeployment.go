@@ -11,6 +11,7 @@ import (
 
 var unitedDeployment = []any{
 	fuzzUnitedDeploymentSpec, fuzzTopology, fuzzCloneSetTemplate, fuzzV1alpha1CloneSetTemplate, fuzzV1beta1CloneSetTemplate,
+	fuzzV1alpha1UnitedDeploymentStatus,
 }
 
 func fuzzUnitedDeploymentSpec(spec *apps.UnitedDeploymentSpec, c randfill.Continue) {
@@ -60,4 +61,21 @@ func fuzzV1beta1CloneSetTemplate(template *v1beta1.CloneSetTemplateSpec, c randf
 	set := &v1beta1.CloneSet{}
 	c.Fill(set)
 	template.ObjectMeta, template.Spec = set.ObjectMeta, set.Spec
+}
+
+// fuzzV1alpha1UnitedDeploymentStatus lists in its maps what the subsets have.
+func fuzzV1alpha1UnitedDeploymentStatus(status *v1alpha1.UnitedDeploymentStatus, c randfill.Continue) {
+	c.FillNoCustom(status)
+	update := ptr.Deref(status.UpdateStatus, v1alpha1.UpdateStatus{})
+	status.SubsetReplicas, status.UpdateStatus, update.CurrentPartitions = nil, nil, nil
+	if len(status.SubsetStatuses) > 0 {
+		status.SubsetReplicas, update.CurrentPartitions = map[string]int32{}, map[string]int32{}
+	}
+	for i := range status.SubsetStatuses {
+		subset := &status.SubsetStatuses[i]
+		status.SubsetReplicas[subset.Name], update.CurrentPartitions[subset.Name] = subset.Replicas, subset.Partition
+	}
+	if update.UpdatedRevision != "" || len(status.SubsetStatuses) > 0 {
+		status.UpdateStatus = &update
+	}
 }

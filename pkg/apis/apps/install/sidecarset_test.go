@@ -45,7 +45,7 @@ func TestDefaultSidecarSet(t *testing.T) {
 	}
 }
 
-// The hashes are the server's: what a user writes there counts for nothing.
+// The server computes the hashes and ignores what a user writes there.
 func TestHashesOfASidecarSet(t *testing.T) {
 	set := newSidecarSet("demo:v1")
 	set.ObjectMeta = metav1.ObjectMeta{Annotations: map[string]string{"a": "b", pub.SidecarSetHashKey: "mine"}}

@@ -13,7 +13,9 @@ func Convert_v1alpha1_CloneSet_To_apps_CloneSet(in *CloneSet, out *apps.CloneSet
 	if err := autoConvert_v1alpha1_CloneSet_To_apps_CloneSet(in, out, s); err != nil {
 		return err
 	}
-	out.Spec.ScaleStrategy.ExcludePreparingDelete = in.Labels[pub.CloneSetScalingExcludePreparingDeleteKey] == "true"
+	if in.Labels[pub.CloneSetScalingExcludePreparingDeleteKey] == "true" {
+		out.Spec.ScaleStrategy.ExcludePreparingDelete = true
+	}
 	preDownloadToFields(out)
 	restoreCloneSet(string(in.Spec.UpdateStrategy.Type), out)
 	return nil
@@ -47,6 +49,9 @@ func Convert_v1alpha1_CloneSetSpec_To_apps_CloneSetSpec(in *CloneSetSpec, out *a
 		return err
 	}
 	out.VolumeClaimTemplates = apps.ClaimsToHub(in.VolumeClaimTemplates)
+	if in.inV1beta1Form() {
+		out.ScaleStrategy.EnablePVCReuse = in.ScaleStrategy.EnablePVCReuse
+	}
 	return nil
 }
 
@@ -60,27 +65,33 @@ func Convert_apps_CloneSetSpec_To_v1alpha1_CloneSetSpec(in *apps.CloneSetSpec, o
 }
 
 // Convert_v1alpha1_CloneSetScaleStrategy_To_apps_CloneSetScaleStrategy turns the reuse of
-// claims around. The field excludePreparingDelete is the label's.
+// claims around.
 func Convert_v1alpha1_CloneSetScaleStrategy_To_apps_CloneSetScaleStrategy(
 	in *CloneSetScaleStrategy, out *apps.CloneSetScaleStrategy, s conversion.Scope,
 ) error {
+	err := autoConvert_v1alpha1_CloneSetScaleStrategy_To_apps_CloneSetScaleStrategy(in, out, s)
 	out.EnablePVCReuse = !in.DisablePVCReuse
-	return autoConvert_v1alpha1_CloneSetScaleStrategy_To_apps_CloneSetScaleStrategy(in, out, s)
+	return err
 }
 
-// Convert_apps_CloneSetScaleStrategy_To_v1alpha1_CloneSetScaleStrategy is the inverse.
+// Convert_apps_CloneSetScaleStrategy_To_v1alpha1_CloneSetScaleStrategy is the inverse. The fields of
+// v1beta1 are shown as the label and as disablePVCReuse.
 func Convert_apps_CloneSetScaleStrategy_To_v1alpha1_CloneSetScaleStrategy(
 	in *apps.CloneSetScaleStrategy, out *CloneSetScaleStrategy, s conversion.Scope,
 ) error {
-	out.DisablePVCReuse = !in.EnablePVCReuse
-	return autoConvert_apps_CloneSetScaleStrategy_To_v1alpha1_CloneSetScaleStrategy(in, out, s)
+	err := autoConvert_apps_CloneSetScaleStrategy_To_v1alpha1_CloneSetScaleStrategy(in, out, s)
+	out.DisablePVCReuse, out.EnablePVCReuse, out.ExcludePreparingDelete = !in.EnablePVCReuse, false, false
+	return err
 }
 
 // Convert_v1alpha1_CloneSetUpdateStrategy_To_apps_CloneSetUpdateStrategy moves the flat
 // fields into the block rollingUpdate. OnDelete has the block only when a field is set.
 func Convert_v1alpha1_CloneSetUpdateStrategy_To_apps_CloneSetUpdateStrategy(
-	in *CloneSetUpdateStrategy, out *apps.CloneSetUpdateStrategy, _ conversion.Scope,
+	in *CloneSetUpdateStrategy, out *apps.CloneSetUpdateStrategy, s conversion.Scope,
 ) error {
+	if in.inV1beta1Form() {
+		return fromV1beta1Form(in, out, s)
+	}
 	*out = apps.CloneSetUpdateStrategy{}
 	policy := pub.PodUpdatePolicyType(in.Type)
 	switch in.Type {

@@ -13,6 +13,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
+// Case workloadspread 23.
 func TestFieldsOfASubsetAreRenamed(t *testing.T) {
 	term := &corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: "Exists"}}}
 	preferred := []corev1.PreferredSchedulingTerm{{Weight: 5, Preference: *term}}

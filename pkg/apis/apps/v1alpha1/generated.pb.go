@@ -22,6 +22,7 @@ import (
 	strings "strings"
 
 	intstr "k8s.io/apimachinery/pkg/util/intstr"
+	v1beta1 "kruise.io/kruise/pkg/apis/apps/v1beta1"
 	kruise_io_kruise_pkg_apis_pub "kruise.io/kruise/pkg/apis/pub"
 	pub "kruise.io/kruise/pkg/apis/pub"
 )
@@ -1157,6 +1158,22 @@ func (m *CloneSetScaleStrategy) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	var l int
 	_ = l
 	i--
+	if m.ExcludePreparingDelete {
+		dAtA[i] = 1
+	} else {
+		dAtA[i] = 0
+	}
+	i--
+	dAtA[i] = 0x28
+	i--
+	if m.EnablePVCReuse {
+		dAtA[i] = 1
+	} else {
+		dAtA[i] = 0
+	}
+	i--
+	dAtA[i] = 0x20
+	i--
 	if m.DisablePVCReuse {
 		dAtA[i] = 1
 	} else {
@@ -1441,6 +1458,18 @@ func (m *CloneSetUpdateStrategy) MarshalToSizedBuffer(dAtA []byte) (int, error) 
 	_ = i
 	var l int
 	_ = l
+	if m.RollingUpdate != nil {
+		{
+			size, err := m.RollingUpdate.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x4a
+	}
 	if m.InPlaceUpdateStrategy != nil {
 		{
 			size, err := m.InPlaceUpdateStrategy.MarshalToSizedBuffer(dAtA[:i])
@@ -8939,6 +8968,8 @@ func (m *CloneSetScaleStrategy) Size() (n int) {
 		n += 1 + l + sovGenerated(uint64(l))
 	}
 	n += 2
+	n += 2
+	n += 2
 	return n
 }
 
@@ -9059,6 +9090,10 @@ func (m *CloneSetUpdateStrategy) Size() (n int) {
 	}
 	if m.InPlaceUpdateStrategy != nil {
 		l = m.InPlaceUpdateStrategy.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
+	if m.RollingUpdate != nil {
+		l = m.RollingUpdate.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
 	return n
@@ -11857,6 +11892,8 @@ func (this *CloneSetScaleStrategy) String() string {
 		`PodsToDelete:` + fmt.Sprintf("%v", this.PodsToDelete) + `,`,
 		`MaxUnavailable:` + strings.Replace(fmt.Sprintf("%v", this.MaxUnavailable), "IntOrString", "intstr.IntOrString", 1) + `,`,
 		`DisablePVCReuse:` + fmt.Sprintf("%v", this.DisablePVCReuse) + `,`,
+		`EnablePVCReuse:` + fmt.Sprintf("%v", this.EnablePVCReuse) + `,`,
+		`ExcludePreparingDelete:` + fmt.Sprintf("%v", this.ExcludePreparingDelete) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -11941,6 +11978,7 @@ func (this *CloneSetUpdateStrategy) String() string {
 		`PriorityStrategy:` + strings.Replace(fmt.Sprintf("%v", this.PriorityStrategy), "UpdatePriorityStrategy", "pub.UpdatePriorityStrategy", 1) + `,`,
 		`ScatterStrategy:` + repeatedStringForScatterStrategy + `,`,
 		`InPlaceUpdateStrategy:` + strings.Replace(fmt.Sprintf("%v", this.InPlaceUpdateStrategy), "InPlaceUpdateStrategy", "pub.InPlaceUpdateStrategy", 1) + `,`,
+		`RollingUpdate:` + strings.Replace(fmt.Sprintf("%v", this.RollingUpdate), "RollingUpdateCloneSetStrategy", "v1beta1.RollingUpdateCloneSetStrategy", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -16484,6 +16522,46 @@ func (m *CloneSetScaleStrategy) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.DisablePVCReuse = bool(v != 0)
+		case 4:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field EnablePVCReuse", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.EnablePVCReuse = bool(v != 0)
+		case 5:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field ExcludePreparingDelete", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.ExcludePreparingDelete = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -17599,6 +17677,42 @@ func (m *CloneSetUpdateStrategy) Unmarshal(dAtA []byte) error {
 				m.InPlaceUpdateStrategy = &pub.InPlaceUpdateStrategy{}
 			}
 			if err := m.InPlaceUpdateStrategy.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 9:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field RollingUpdate", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.RollingUpdate == nil {
+				m.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{}
+			}
+			if err := m.RollingUpdate.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
 			iNdEx = postIndex

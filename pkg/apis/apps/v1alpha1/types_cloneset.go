@@ -5,6 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
@@ -157,6 +158,17 @@ type CloneSetScaleStrategy struct {
 	// Defaults to false.
 	// +optional
 	DisablePVCReuse bool `json:"disablePVCReuse,omitempty" protobuf:"varint,3,opt,name=disablePVCReuse"`
+
+	// enablePVCReuse is the field of v1beta1 in place of disablePVCReuse. See
+	// updateStrategy.rollingUpdate.
+	// +optional
+	EnablePVCReuse bool `json:"enablePVCReuse,omitempty" protobuf:"varint,4,opt,name=enablePVCReuse"`
+
+	// excludePreparingDelete is the field of v1beta1 in place of the label
+	// apps.kruise.io/cloneset-scaling-exclude-preparing-delete. See
+	// updateStrategy.rollingUpdate.
+	// +optional
+	ExcludePreparingDelete bool `json:"excludePreparingDelete,omitempty" protobuf:"varint,5,opt,name=excludePreparingDelete"`
 }
 
 // CloneSetUpdateStrategy defines how Pods are updated to a new revision.
@@ -210,6 +222,13 @@ type CloneSetUpdateStrategy struct {
 	// inPlaceUpdateStrategy contains the settings of an in-place update.
 	// +optional
 	InPlaceUpdateStrategy *pub.InPlaceUpdateStrategy `json:"inPlaceUpdateStrategy,omitempty" protobuf:"bytes,8,opt,name=inPlaceUpdateStrategy"`
+
+	// rollingUpdate contains the settings of a rolling update in the form of v1beta1. Some
+	// clients write the template of a v1alpha1 UnitedDeployment in this form, and it is
+	// returned to them in this form. In a CloneSet, the settings are returned in the fields
+	// above. A field of this block overrides the field of the same name above.
+	// +optional
+	RollingUpdate *v1beta1.RollingUpdateCloneSetStrategy `json:"rollingUpdate,omitempty" protobuf:"bytes,9,opt,name=rollingUpdate"`
 }
 
 // CloneSetStatus is the observed state.

@@ -123,7 +123,7 @@ type ProbeMarkerPolicy struct {
 type PodProbeMarkerStatus struct {
 	// observedGeneration is the generation of the PodProbeMarker that this status describes.
 	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
+	ObservedGeneration int64 `json:"observedGeneration" protobuf:"varint,1,opt,name=observedGeneration"`
 
 	// matchedPods is the number of Pods that are probed.
 	// +optional

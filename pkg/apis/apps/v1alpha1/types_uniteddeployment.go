@@ -408,17 +408,15 @@ type UnitedDeploymentSubsetStatus struct {
 	// name is the name of the subset.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
-	// replicas is the number of Pods of the subset.
-	// +optional
-	Replicas int32 `json:"replicas,omitempty" protobuf:"varint,2,opt,name=replicas"`
+	// replicas is the desired number of Pods of the subset.
+	Replicas int32 `json:"replicas" protobuf:"varint,2,opt,name=replicas"`
 
 	// readyReplicas is the number of ready Pods.
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas,omitempty" protobuf:"varint,3,opt,name=readyReplicas"`
 
 	// partition is the number of Pods of the subset that stay at the old revision.
-	// +optional
-	Partition int32 `json:"partition,omitempty" protobuf:"varint,4,opt,name=partition"`
+	Partition int32 `json:"partition" protobuf:"varint,4,opt,name=partition"`
 
 	// reservedPods is the number of unschedulable Pods that are kept in addition.
 	// +optional

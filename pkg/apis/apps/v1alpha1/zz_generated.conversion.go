@@ -1112,16 +1112,6 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*UnitedDeployment)(nil), (*apps.UnitedDeployment)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1alpha1_UnitedDeployment_To_apps_UnitedDeployment(a.(*UnitedDeployment), b.(*apps.UnitedDeployment), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeployment)(nil), (*UnitedDeployment)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_UnitedDeployment_To_v1alpha1_UnitedDeployment(a.(*apps.UnitedDeployment), b.(*UnitedDeployment), scope)
-	}); err != nil {
-		return err
-	}
 	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentCondition)(nil), (*apps.UnitedDeploymentCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_UnitedDeploymentCondition_To_apps_UnitedDeploymentCondition(a.(*UnitedDeploymentCondition), b.(*apps.UnitedDeploymentCondition), scope)
 	}); err != nil {
@@ -1162,16 +1152,6 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentStatus)(nil), (*apps.UnitedDeploymentStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1alpha1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(a.(*UnitedDeploymentStatus), b.(*apps.UnitedDeploymentStatus), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddGeneratedConversionFunc((*apps.UnitedDeploymentStatus)(nil), (*UnitedDeploymentStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus(a.(*apps.UnitedDeploymentStatus), b.(*UnitedDeploymentStatus), scope)
-	}); err != nil {
-		return err
-	}
 	if err := s.AddGeneratedConversionFunc((*UnitedDeploymentSubsetCondition)(nil), (*apps.UnitedDeploymentSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_UnitedDeploymentSubsetCondition_To_apps_UnitedDeploymentSubsetCondition(a.(*UnitedDeploymentSubsetCondition), b.(*apps.UnitedDeploymentSubsetCondition), scope)
 	}); err != nil {
@@ -1209,16 +1189,6 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*apps.UnorderedUpdateStrategy)(nil), (*UnorderedUpdateStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(a.(*apps.UnorderedUpdateStrategy), b.(*UnorderedUpdateStrategy), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddGeneratedConversionFunc((*UpdateStatus)(nil), (*apps.UpdateStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1alpha1_UpdateStatus_To_apps_UpdateStatus(a.(*UpdateStatus), b.(*apps.UpdateStatus), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddGeneratedConversionFunc((*apps.UpdateStatus)(nil), (*UpdateStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_UpdateStatus_To_v1alpha1_UpdateStatus(a.(*apps.UpdateStatus), b.(*UpdateStatus), scope)
 	}); err != nil {
 		return err
 	}
@@ -1412,6 +1382,16 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*apps.UnitedDeploymentStatus)(nil), (*UnitedDeploymentStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus(a.(*apps.UnitedDeploymentStatus), b.(*UnitedDeploymentStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.UnitedDeployment)(nil), (*UnitedDeployment)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_UnitedDeployment_To_v1alpha1_UnitedDeployment(a.(*apps.UnitedDeployment), b.(*UnitedDeployment), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*apps.WorkloadSpreadSubset)(nil), (*WorkloadSpreadSubset)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_WorkloadSpreadSubset_To_v1alpha1_WorkloadSpreadSubset(a.(*apps.WorkloadSpreadSubset), b.(*WorkloadSpreadSubset), scope)
 	}); err != nil {
@@ -1509,6 +1489,16 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddConversionFunc((*StatefulSet)(nil), (*apps.StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_StatefulSet_To_apps_StatefulSet(a.(*StatefulSet), b.(*apps.StatefulSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*UnitedDeploymentStatus)(nil), (*apps.UnitedDeploymentStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(a.(*UnitedDeploymentStatus), b.(*apps.UnitedDeploymentStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*UnitedDeployment)(nil), (*apps.UnitedDeployment)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnitedDeployment_To_apps_UnitedDeployment(a.(*UnitedDeployment), b.(*apps.UnitedDeployment), scope)
 	}); err != nil {
 		return err
 	}
@@ -1956,14 +1946,16 @@ func autoConvert_v1alpha1_CloneSetScaleStrategy_To_apps_CloneSetScaleStrategy(in
 	out.PodsToDelete = *(*[]string)(unsafe.Pointer(&in.PodsToDelete))
 	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
 	// WARNING: in.DisablePVCReuse requires manual conversion: does not exist in peer-type
+	out.EnablePVCReuse = in.EnablePVCReuse
+	out.ExcludePreparingDelete = in.ExcludePreparingDelete
 	return nil
 }
 
 func autoConvert_apps_CloneSetScaleStrategy_To_v1alpha1_CloneSetScaleStrategy(in *apps.CloneSetScaleStrategy, out *CloneSetScaleStrategy, s conversion.Scope) error {
 	out.PodsToDelete = *(*[]string)(unsafe.Pointer(&in.PodsToDelete))
 	out.MaxUnavailable = (*intstr.IntOrString)(unsafe.Pointer(in.MaxUnavailable))
-	// WARNING: in.EnablePVCReuse requires manual conversion: does not exist in peer-type
-	// WARNING: in.ExcludePreparingDelete requires manual conversion: does not exist in peer-type
+	out.EnablePVCReuse = in.EnablePVCReuse
+	out.ExcludePreparingDelete = in.ExcludePreparingDelete
 	return nil
 }
 
@@ -2072,12 +2064,13 @@ func autoConvert_v1alpha1_CloneSetUpdateStrategy_To_apps_CloneSetUpdateStrategy(
 	// WARNING: in.PriorityStrategy requires manual conversion: does not exist in peer-type
 	// WARNING: in.ScatterStrategy requires manual conversion: does not exist in peer-type
 	// WARNING: in.InPlaceUpdateStrategy requires manual conversion: does not exist in peer-type
+	out.RollingUpdate = (*apps.RollingUpdateCloneSetStrategy)(unsafe.Pointer(in.RollingUpdate))
 	return nil
 }
 
 func autoConvert_apps_CloneSetUpdateStrategy_To_v1alpha1_CloneSetUpdateStrategy(in *apps.CloneSetUpdateStrategy, out *CloneSetUpdateStrategy, s conversion.Scope) error {
 	out.Type = CloneSetUpdateStrategyType(in.Type)
-	// WARNING: in.RollingUpdate requires manual conversion: does not exist in peer-type
+	out.RollingUpdate = (*v1beta1.RollingUpdateCloneSetStrategy)(unsafe.Pointer(in.RollingUpdate))
 	return nil
 }
 
@@ -5180,11 +5173,6 @@ func autoConvert_v1alpha1_UnitedDeployment_To_apps_UnitedDeployment(in *UnitedDe
 	return nil
 }
 
-// Convert_v1alpha1_UnitedDeployment_To_apps_UnitedDeployment is an autogenerated conversion function.
-func Convert_v1alpha1_UnitedDeployment_To_apps_UnitedDeployment(in *UnitedDeployment, out *apps.UnitedDeployment, s conversion.Scope) error {
-	return autoConvert_v1alpha1_UnitedDeployment_To_apps_UnitedDeployment(in, out, s)
-}
-
 func autoConvert_apps_UnitedDeployment_To_v1alpha1_UnitedDeployment(in *apps.UnitedDeployment, out *UnitedDeployment, s conversion.Scope) error {
 	out.ObjectMeta = in.ObjectMeta
 	if err := Convert_apps_UnitedDeploymentSpec_To_v1alpha1_UnitedDeploymentSpec(&in.Spec, &out.Spec, s); err != nil {
@@ -5194,11 +5182,6 @@ func autoConvert_apps_UnitedDeployment_To_v1alpha1_UnitedDeployment(in *apps.Uni
 		return err
 	}
 	return nil
-}
-
-// Convert_apps_UnitedDeployment_To_v1alpha1_UnitedDeployment is an autogenerated conversion function.
-func Convert_apps_UnitedDeployment_To_v1alpha1_UnitedDeployment(in *apps.UnitedDeployment, out *UnitedDeployment, s conversion.Scope) error {
-	return autoConvert_apps_UnitedDeployment_To_v1alpha1_UnitedDeployment(in, out, s)
 }
 
 func autoConvert_v1alpha1_UnitedDeploymentCondition_To_apps_UnitedDeploymentCondition(in *UnitedDeploymentCondition, out *apps.UnitedDeploymentCondition, s conversion.Scope) error {
@@ -5344,17 +5327,12 @@ func autoConvert_v1alpha1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(
 	out.ReservedPods = in.ReservedPods
 	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
 	out.CurrentRevision = in.CurrentRevision
-	out.SubsetReplicas = *(*map[string]int32)(unsafe.Pointer(&in.SubsetReplicas))
+	// WARNING: in.SubsetReplicas requires manual conversion: does not exist in peer-type
 	out.SubsetStatuses = *(*[]apps.UnitedDeploymentSubsetStatus)(unsafe.Pointer(&in.SubsetStatuses))
 	out.Conditions = *(*[]apps.UnitedDeploymentCondition)(unsafe.Pointer(&in.Conditions))
-	out.UpdateStatus = (*apps.UpdateStatus)(unsafe.Pointer(in.UpdateStatus))
+	// WARNING: in.UpdateStatus requires manual conversion: does not exist in peer-type
 	out.LabelSelector = in.LabelSelector
 	return nil
-}
-
-// Convert_v1alpha1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus is an autogenerated conversion function.
-func Convert_v1alpha1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(in *UnitedDeploymentStatus, out *apps.UnitedDeploymentStatus, s conversion.Scope) error {
-	return autoConvert_v1alpha1_UnitedDeploymentStatus_To_apps_UnitedDeploymentStatus(in, out, s)
 }
 
 func autoConvert_apps_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus(in *apps.UnitedDeploymentStatus, out *UnitedDeploymentStatus, s conversion.Scope) error {
@@ -5366,17 +5344,11 @@ func autoConvert_apps_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus(
 	out.ReservedPods = in.ReservedPods
 	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
 	out.CurrentRevision = in.CurrentRevision
-	out.SubsetReplicas = *(*map[string]int32)(unsafe.Pointer(&in.SubsetReplicas))
+	// WARNING: in.UpdatedRevision requires manual conversion: does not exist in peer-type
 	out.SubsetStatuses = *(*[]UnitedDeploymentSubsetStatus)(unsafe.Pointer(&in.SubsetStatuses))
 	out.Conditions = *(*[]UnitedDeploymentCondition)(unsafe.Pointer(&in.Conditions))
-	out.UpdateStatus = (*UpdateStatus)(unsafe.Pointer(in.UpdateStatus))
 	out.LabelSelector = in.LabelSelector
 	return nil
-}
-
-// Convert_apps_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus is an autogenerated conversion function.
-func Convert_apps_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus(in *apps.UnitedDeploymentStatus, out *UnitedDeploymentStatus, s conversion.Scope) error {
-	return autoConvert_apps_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus(in, out, s)
 }
 
 func autoConvert_v1alpha1_UnitedDeploymentSubsetCondition_To_apps_UnitedDeploymentSubsetCondition(in *UnitedDeploymentSubsetCondition, out *apps.UnitedDeploymentSubsetCondition, s conversion.Scope) error {
@@ -5477,28 +5449,6 @@ func autoConvert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrateg
 // Convert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy is an autogenerated conversion function.
 func Convert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(in *apps.UnorderedUpdateStrategy, out *UnorderedUpdateStrategy, s conversion.Scope) error {
 	return autoConvert_apps_UnorderedUpdateStrategy_To_v1alpha1_UnorderedUpdateStrategy(in, out, s)
-}
-
-func autoConvert_v1alpha1_UpdateStatus_To_apps_UpdateStatus(in *UpdateStatus, out *apps.UpdateStatus, s conversion.Scope) error {
-	out.UpdatedRevision = in.UpdatedRevision
-	out.CurrentPartitions = *(*map[string]int32)(unsafe.Pointer(&in.CurrentPartitions))
-	return nil
-}
-
-// Convert_v1alpha1_UpdateStatus_To_apps_UpdateStatus is an autogenerated conversion function.
-func Convert_v1alpha1_UpdateStatus_To_apps_UpdateStatus(in *UpdateStatus, out *apps.UpdateStatus, s conversion.Scope) error {
-	return autoConvert_v1alpha1_UpdateStatus_To_apps_UpdateStatus(in, out, s)
-}
-
-func autoConvert_apps_UpdateStatus_To_v1alpha1_UpdateStatus(in *apps.UpdateStatus, out *UpdateStatus, s conversion.Scope) error {
-	out.UpdatedRevision = in.UpdatedRevision
-	out.CurrentPartitions = *(*map[string]int32)(unsafe.Pointer(&in.CurrentPartitions))
-	return nil
-}
-
-// Convert_apps_UpdateStatus_To_v1alpha1_UpdateStatus is an autogenerated conversion function.
-func Convert_apps_UpdateStatus_To_v1alpha1_UpdateStatus(in *apps.UpdateStatus, out *UpdateStatus, s conversion.Scope) error {
-	return autoConvert_apps_UpdateStatus_To_v1alpha1_UpdateStatus(in, out, s)
 }
 
 func autoConvert_v1alpha1_WorkloadSpread_To_apps_WorkloadSpread(in *WorkloadSpread, out *apps.WorkloadSpread, s conversion.Scope) error {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	intstr "k8s.io/apimachinery/pkg/util/intstr"
+	v1beta1 "kruise.io/kruise/pkg/apis/apps/v1beta1"
 	pub "kruise.io/kruise/pkg/apis/pub"
 )
 
@@ -576,6 +577,11 @@ func (in *CloneSetUpdateStrategy) DeepCopyInto(out *CloneSetUpdateStrategy) {
 		in, out := &in.InPlaceUpdateStrategy, &out.InPlaceUpdateStrategy
 		*out = new(pub.InPlaceUpdateStrategy)
 		**out = **in
+	}
+	if in.RollingUpdate != nil {
+		in, out := &in.RollingUpdate, &out.RollingUpdate
+		*out = new(v1beta1.RollingUpdateCloneSetStrategy)
+		(*in).DeepCopyInto(*out)
 	}
 	return
 }

@@ -288,8 +288,6 @@ func (m *UnitedDeploymentUpdateStrategy) Reset() { *m = UnitedDeploymentUpdateSt
 
 func (m *UnorderedUpdateStrategy) Reset() { *m = UnorderedUpdateStrategy{} }
 
-func (m *UpdateStatus) Reset() { *m = UpdateStatus{} }
-
 func (m *VolumeClaimStatus) Reset() { *m = VolumeClaimStatus{} }
 
 func (m *VolumeClaimUpdateStrategy) Reset() { *m = VolumeClaimUpdateStrategy{} }
@@ -7097,23 +7095,16 @@ func (m *UnitedDeploymentStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) 
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.UpdatedRevision)
+	copy(dAtA[i:], m.UpdatedRevision)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.UpdatedRevision)))
+	i--
+	dAtA[i] = 0x72
 	i -= len(m.LabelSelector)
 	copy(dAtA[i:], m.LabelSelector)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.LabelSelector)))
 	i--
 	dAtA[i] = 0x6a
-	if m.UpdateStatus != nil {
-		{
-			size, err := m.UpdateStatus.MarshalToSizedBuffer(dAtA[:i])
-			if err != nil {
-				return 0, err
-			}
-			i -= size
-			i = encodeVarintGenerated(dAtA, i, uint64(size))
-		}
-		i--
-		dAtA[i] = 0x62
-	}
 	if len(m.Conditions) > 0 {
 		for iNdEx := len(m.Conditions) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -7140,28 +7131,6 @@ func (m *UnitedDeploymentStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) 
 			}
 			i--
 			dAtA[i] = 0x52
-		}
-	}
-	if len(m.SubsetReplicas) > 0 {
-		keysForSubsetReplicas := make([]string, 0, len(m.SubsetReplicas))
-		for k := range m.SubsetReplicas {
-			keysForSubsetReplicas = append(keysForSubsetReplicas, string(k))
-		}
-		sort.Strings(keysForSubsetReplicas)
-		for iNdEx := len(keysForSubsetReplicas) - 1; iNdEx >= 0; iNdEx-- {
-			v := m.SubsetReplicas[string(keysForSubsetReplicas[iNdEx])]
-			baseI := i
-			i = encodeVarintGenerated(dAtA, i, uint64(v))
-			i--
-			dAtA[i] = 0x10
-			i -= len(keysForSubsetReplicas[iNdEx])
-			copy(dAtA[i:], keysForSubsetReplicas[iNdEx])
-			i = encodeVarintGenerated(dAtA, i, uint64(len(keysForSubsetReplicas[iNdEx])))
-			i--
-			dAtA[i] = 0xa
-			i = encodeVarintGenerated(dAtA, i, uint64(baseI-i))
-			i--
-			dAtA[i] = 0x4a
 		}
 	}
 	i -= len(m.CurrentRevision)
@@ -7374,56 +7343,6 @@ func (m *UnorderedUpdateStrategy) MarshalToSizedBuffer(dAtA []byte) (int, error)
 		i--
 		dAtA[i] = 0xa
 	}
-	return len(dAtA) - i, nil
-}
-
-func (m *UpdateStatus) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *UpdateStatus) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *UpdateStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	if len(m.CurrentPartitions) > 0 {
-		keysForCurrentPartitions := make([]string, 0, len(m.CurrentPartitions))
-		for k := range m.CurrentPartitions {
-			keysForCurrentPartitions = append(keysForCurrentPartitions, string(k))
-		}
-		sort.Strings(keysForCurrentPartitions)
-		for iNdEx := len(keysForCurrentPartitions) - 1; iNdEx >= 0; iNdEx-- {
-			v := m.CurrentPartitions[string(keysForCurrentPartitions[iNdEx])]
-			baseI := i
-			i = encodeVarintGenerated(dAtA, i, uint64(v))
-			i--
-			dAtA[i] = 0x10
-			i -= len(keysForCurrentPartitions[iNdEx])
-			copy(dAtA[i:], keysForCurrentPartitions[iNdEx])
-			i = encodeVarintGenerated(dAtA, i, uint64(len(keysForCurrentPartitions[iNdEx])))
-			i--
-			dAtA[i] = 0xa
-			i = encodeVarintGenerated(dAtA, i, uint64(baseI-i))
-			i--
-			dAtA[i] = 0x12
-		}
-	}
-	i -= len(m.UpdatedRevision)
-	copy(dAtA[i:], m.UpdatedRevision)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.UpdatedRevision)))
-	i--
-	dAtA[i] = 0xa
 	return len(dAtA) - i, nil
 }
 
@@ -10503,14 +10422,6 @@ func (m *UnitedDeploymentStatus) Size() (n int) {
 	}
 	l = len(m.CurrentRevision)
 	n += 1 + l + sovGenerated(uint64(l))
-	if len(m.SubsetReplicas) > 0 {
-		for k, v := range m.SubsetReplicas {
-			_ = k
-			_ = v
-			mapEntrySize := 1 + len(k) + sovGenerated(uint64(len(k))) + 1 + sovGenerated(uint64(v))
-			n += mapEntrySize + 1 + sovGenerated(uint64(mapEntrySize))
-		}
-	}
 	if len(m.SubsetStatuses) > 0 {
 		for _, e := range m.SubsetStatuses {
 			l = e.Size()
@@ -10523,11 +10434,9 @@ func (m *UnitedDeploymentStatus) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
-	if m.UpdateStatus != nil {
-		l = m.UpdateStatus.Size()
-		n += 1 + l + sovGenerated(uint64(l))
-	}
 	l = len(m.LabelSelector)
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.UpdatedRevision)
 	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
@@ -10596,25 +10505,6 @@ func (m *UnorderedUpdateStrategy) Size() (n int) {
 	if m.PriorityStrategy != nil {
 		l = m.PriorityStrategy.Size()
 		n += 1 + l + sovGenerated(uint64(l))
-	}
-	return n
-}
-
-func (m *UpdateStatus) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	l = len(m.UpdatedRevision)
-	n += 1 + l + sovGenerated(uint64(l))
-	if len(m.CurrentPartitions) > 0 {
-		for k, v := range m.CurrentPartitions {
-			_ = k
-			_ = v
-			mapEntrySize := 1 + len(k) + sovGenerated(uint64(len(k))) + 1 + sovGenerated(uint64(v))
-			n += mapEntrySize + 1 + sovGenerated(uint64(mapEntrySize))
-		}
 	}
 	return n
 }
@@ -12743,16 +12633,6 @@ func (this *UnitedDeploymentStatus) String() string {
 		repeatedStringForConditions += strings.Replace(strings.Replace(f.String(), "UnitedDeploymentCondition", "UnitedDeploymentCondition", 1), `&`, ``, 1) + ","
 	}
 	repeatedStringForConditions += "}"
-	keysForSubsetReplicas := make([]string, 0, len(this.SubsetReplicas))
-	for k := range this.SubsetReplicas {
-		keysForSubsetReplicas = append(keysForSubsetReplicas, k)
-	}
-	sort.Strings(keysForSubsetReplicas)
-	mapStringForSubsetReplicas := "map[string]int32{"
-	for _, k := range keysForSubsetReplicas {
-		mapStringForSubsetReplicas += fmt.Sprintf("%v: %v,", k, this.SubsetReplicas[k])
-	}
-	mapStringForSubsetReplicas += "}"
 	s := strings.Join([]string{`&UnitedDeploymentStatus{`,
 		`ObservedGeneration:` + fmt.Sprintf("%v", this.ObservedGeneration) + `,`,
 		`Replicas:` + fmt.Sprintf("%v", this.Replicas) + `,`,
@@ -12762,11 +12642,10 @@ func (this *UnitedDeploymentStatus) String() string {
 		`ReservedPods:` + fmt.Sprintf("%v", this.ReservedPods) + `,`,
 		`CollisionCount:` + valueToStringGenerated(this.CollisionCount) + `,`,
 		`CurrentRevision:` + fmt.Sprintf("%v", this.CurrentRevision) + `,`,
-		`SubsetReplicas:` + mapStringForSubsetReplicas + `,`,
 		`SubsetStatuses:` + repeatedStringForSubsetStatuses + `,`,
 		`Conditions:` + repeatedStringForConditions + `,`,
-		`UpdateStatus:` + strings.Replace(this.UpdateStatus.String(), "UpdateStatus", "UpdateStatus", 1) + `,`,
 		`LabelSelector:` + fmt.Sprintf("%v", this.LabelSelector) + `,`,
+		`UpdatedRevision:` + fmt.Sprintf("%v", this.UpdatedRevision) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -12822,27 +12701,6 @@ func (this *UnorderedUpdateStrategy) String() string {
 	}
 	s := strings.Join([]string{`&UnorderedUpdateStrategy{`,
 		`PriorityStrategy:` + strings.Replace(fmt.Sprintf("%v", this.PriorityStrategy), "UpdatePriorityStrategy", "pub.UpdatePriorityStrategy", 1) + `,`,
-		`}`,
-	}, "")
-	return s
-}
-func (this *UpdateStatus) String() string {
-	if this == nil {
-		return "nil"
-	}
-	keysForCurrentPartitions := make([]string, 0, len(this.CurrentPartitions))
-	for k := range this.CurrentPartitions {
-		keysForCurrentPartitions = append(keysForCurrentPartitions, k)
-	}
-	sort.Strings(keysForCurrentPartitions)
-	mapStringForCurrentPartitions := "map[string]int32{"
-	for _, k := range keysForCurrentPartitions {
-		mapStringForCurrentPartitions += fmt.Sprintf("%v: %v,", k, this.CurrentPartitions[k])
-	}
-	mapStringForCurrentPartitions += "}"
-	s := strings.Join([]string{`&UpdateStatus{`,
-		`UpdatedRevision:` + fmt.Sprintf("%v", this.UpdatedRevision) + `,`,
-		`CurrentPartitions:` + mapStringForCurrentPartitions + `,`,
 		`}`,
 	}, "")
 	return s
@@ -33951,119 +33809,6 @@ func (m *UnitedDeploymentStatus) Unmarshal(dAtA []byte) error {
 			}
 			m.CurrentRevision = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
-		case 9:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field SubsetReplicas", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if m.SubsetReplicas == nil {
-				m.SubsetReplicas = make(map[string]int32)
-			}
-			var mapkey string
-			var mapvalue int32
-			for iNdEx < postIndex {
-				entryPreIndex := iNdEx
-				var wire uint64
-				for shift := uint(0); ; shift += 7 {
-					if shift >= 64 {
-						return ErrIntOverflowGenerated
-					}
-					if iNdEx >= l {
-						return io.ErrUnexpectedEOF
-					}
-					b := dAtA[iNdEx]
-					iNdEx++
-					wire |= uint64(b&0x7F) << shift
-					if b < 0x80 {
-						break
-					}
-				}
-				fieldNum := int32(wire >> 3)
-				if fieldNum == 1 {
-					var stringLenmapkey uint64
-					for shift := uint(0); ; shift += 7 {
-						if shift >= 64 {
-							return ErrIntOverflowGenerated
-						}
-						if iNdEx >= l {
-							return io.ErrUnexpectedEOF
-						}
-						b := dAtA[iNdEx]
-						iNdEx++
-						stringLenmapkey |= uint64(b&0x7F) << shift
-						if b < 0x80 {
-							break
-						}
-					}
-					intStringLenmapkey := int(stringLenmapkey)
-					if intStringLenmapkey < 0 {
-						return ErrInvalidLengthGenerated
-					}
-					postStringIndexmapkey := iNdEx + intStringLenmapkey
-					if postStringIndexmapkey < 0 {
-						return ErrInvalidLengthGenerated
-					}
-					if postStringIndexmapkey > l {
-						return io.ErrUnexpectedEOF
-					}
-					mapkey = string(dAtA[iNdEx:postStringIndexmapkey])
-					iNdEx = postStringIndexmapkey
-				} else if fieldNum == 2 {
-					for shift := uint(0); ; shift += 7 {
-						if shift >= 64 {
-							return ErrIntOverflowGenerated
-						}
-						if iNdEx >= l {
-							return io.ErrUnexpectedEOF
-						}
-						b := dAtA[iNdEx]
-						iNdEx++
-						mapvalue |= int32(b&0x7F) << shift
-						if b < 0x80 {
-							break
-						}
-					}
-				} else {
-					iNdEx = entryPreIndex
-					skippy, err := skipGenerated(dAtA[iNdEx:])
-					if err != nil {
-						return err
-					}
-					if (skippy < 0) || (iNdEx+skippy) < 0 {
-						return ErrInvalidLengthGenerated
-					}
-					if (iNdEx + skippy) > postIndex {
-						return io.ErrUnexpectedEOF
-					}
-					iNdEx += skippy
-				}
-			}
-			m.SubsetReplicas[mapkey] = mapvalue
-			iNdEx = postIndex
 		case 10:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field SubsetStatuses", wireType)
@@ -34132,42 +33877,6 @@ func (m *UnitedDeploymentStatus) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
-		case 12:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field UpdateStatus", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if m.UpdateStatus == nil {
-				m.UpdateStatus = &UpdateStatus{}
-			}
-			if err := m.UpdateStatus.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
 		case 13:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field LabelSelector", wireType)
@@ -34199,6 +33908,38 @@ func (m *UnitedDeploymentStatus) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.LabelSelector = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 14:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field UpdatedRevision", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.UpdatedRevision = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
@@ -34806,201 +34547,6 @@ func (m *UnorderedUpdateStrategy) Unmarshal(dAtA []byte) error {
 			if err := m.PriorityStrategy.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
-			iNdEx = postIndex
-		default:
-			iNdEx = preIndex
-			skippy, err := skipGenerated(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
-}
-func (m *UpdateStatus) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowGenerated
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: UpdateStatus: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: UpdateStatus: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field UpdatedRevision", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.UpdatedRevision = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 2:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field CurrentPartitions", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if m.CurrentPartitions == nil {
-				m.CurrentPartitions = make(map[string]int32)
-			}
-			var mapkey string
-			var mapvalue int32
-			for iNdEx < postIndex {
-				entryPreIndex := iNdEx
-				var wire uint64
-				for shift := uint(0); ; shift += 7 {
-					if shift >= 64 {
-						return ErrIntOverflowGenerated
-					}
-					if iNdEx >= l {
-						return io.ErrUnexpectedEOF
-					}
-					b := dAtA[iNdEx]
-					iNdEx++
-					wire |= uint64(b&0x7F) << shift
-					if b < 0x80 {
-						break
-					}
-				}
-				fieldNum := int32(wire >> 3)
-				if fieldNum == 1 {
-					var stringLenmapkey uint64
-					for shift := uint(0); ; shift += 7 {
-						if shift >= 64 {
-							return ErrIntOverflowGenerated
-						}
-						if iNdEx >= l {
-							return io.ErrUnexpectedEOF
-						}
-						b := dAtA[iNdEx]
-						iNdEx++
-						stringLenmapkey |= uint64(b&0x7F) << shift
-						if b < 0x80 {
-							break
-						}
-					}
-					intStringLenmapkey := int(stringLenmapkey)
-					if intStringLenmapkey < 0 {
-						return ErrInvalidLengthGenerated
-					}
-					postStringIndexmapkey := iNdEx + intStringLenmapkey
-					if postStringIndexmapkey < 0 {
-						return ErrInvalidLengthGenerated
-					}
-					if postStringIndexmapkey > l {
-						return io.ErrUnexpectedEOF
-					}
-					mapkey = string(dAtA[iNdEx:postStringIndexmapkey])
-					iNdEx = postStringIndexmapkey
-				} else if fieldNum == 2 {
-					for shift := uint(0); ; shift += 7 {
-						if shift >= 64 {
-							return ErrIntOverflowGenerated
-						}
-						if iNdEx >= l {
-							return io.ErrUnexpectedEOF
-						}
-						b := dAtA[iNdEx]
-						iNdEx++
-						mapvalue |= int32(b&0x7F) << shift
-						if b < 0x80 {
-							break
-						}
-					}
-				} else {
-					iNdEx = entryPreIndex
-					skippy, err := skipGenerated(dAtA[iNdEx:])
-					if err != nil {
-						return err
-					}
-					if (skippy < 0) || (iNdEx+skippy) < 0 {
-						return ErrInvalidLengthGenerated
-					}
-					if (iNdEx + skippy) > postIndex {
-						return io.ErrUnexpectedEOF
-					}
-					iNdEx += skippy
-				}
-			}
-			m.CurrentPartitions[mapkey] = mapvalue
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

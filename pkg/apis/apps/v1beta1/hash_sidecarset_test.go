@@ -24,7 +24,7 @@ func hashed(t *testing.T, change func(*v1beta1.SidecarSetSpec)) (full, withoutIm
 	return full, withoutImage
 }
 
-// Pods of earlier releases carry these hashes: what is hashed must stay as it is, to the letter.
+// Pods of earlier releases have these hashes, so the hashed text must not change.
 func TestHashesAreStable(t *testing.T) {
 	full, withoutImage := hashed(t, func(*v1beta1.SidecarSetSpec) {})
 	require.Equal(t, "64c2627b68x9xx549bz4cb8d55dxzv5559wf5b884x9w25x5dw9w777744d62z48", full)

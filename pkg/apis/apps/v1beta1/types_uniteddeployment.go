@@ -339,9 +339,9 @@ type UnitedDeploymentStatus struct {
 	// +optional
 	CurrentRevision string `json:"currentRevision,omitempty" protobuf:"bytes,8,opt,name=currentRevision"`
 
-	// subsetReplicas maps the name of each subset to its desired replicas.
+	// updatedRevision is the name of the revision of the current template.
 	// +optional
-	SubsetReplicas map[string]int32 `json:"subsetReplicas,omitempty" protobuf:"bytes,9,rep,name=subsetReplicas"`
+	UpdatedRevision string `json:"updatedRevision,omitempty" protobuf:"bytes,14,opt,name=updatedRevision"`
 
 	// subsetStatuses are the observed states of the subsets.
 	// +optional
@@ -360,24 +360,9 @@ type UnitedDeploymentStatus struct {
 	// +listMapKey=type
 	Conditions []UnitedDeploymentCondition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,11,rep,name=conditions"`
 
-	// updateStatus is the progress of an update.
-	// +optional
-	UpdateStatus *UpdateStatus `json:"updateStatus,omitempty" protobuf:"bytes,12,opt,name=updateStatus"`
-
 	// labelSelector is the selector in string form, for autoscalers.
 	// +optional
 	LabelSelector string `json:"labelSelector,omitempty" protobuf:"bytes,13,opt,name=labelSelector"`
-}
-
-// UpdateStatus is the progress of an update.
-type UpdateStatus struct {
-	// updatedRevision is the name of the revision of the current template.
-	// +optional
-	UpdatedRevision string `json:"updatedRevision,omitempty" protobuf:"bytes,1,opt,name=updatedRevision"`
-
-	// currentPartitions maps the name of each subset to its current partition.
-	// +optional
-	CurrentPartitions map[string]int32 `json:"currentPartitions,omitempty" protobuf:"bytes,2,rep,name=currentPartitions"`
 }
 
 // UnitedDeploymentCondition is one observation about a UnitedDeployment.
@@ -406,17 +391,15 @@ type UnitedDeploymentSubsetStatus struct {
 	// name is the name of the subset.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
-	// replicas is the number of Pods of the subset.
-	// +optional
-	Replicas int32 `json:"replicas,omitempty" protobuf:"varint,2,opt,name=replicas"`
+	// replicas is the desired number of Pods of the subset.
+	Replicas int32 `json:"replicas" protobuf:"varint,2,opt,name=replicas"`
 
 	// readyReplicas is the number of ready Pods.
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas,omitempty" protobuf:"varint,3,opt,name=readyReplicas"`
 
 	// partition is the number of Pods of the subset that stay at the old revision.
-	// +optional
-	Partition int32 `json:"partition,omitempty" protobuf:"varint,4,opt,name=partition"`
+	Partition int32 `json:"partition" protobuf:"varint,4,opt,name=partition"`
 
 	// reservedPods is the number of unschedulable Pods that are kept in addition.
 	// +optional

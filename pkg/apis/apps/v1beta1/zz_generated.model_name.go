@@ -641,11 +641,6 @@ func (in UnorderedUpdateStrategy) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in UpdateStatus) OpenAPIModelName() string {
-	return "io.kruise.kruise.pkg.apis.apps.v1beta1.UpdateStatus"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VolumeClaimStatus) OpenAPIModelName() string {
 	return "io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimStatus"
 }

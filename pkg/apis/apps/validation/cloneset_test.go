@@ -5,8 +5,10 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -122,6 +124,27 @@ func TestUpdateOfAnOldMistake(t *testing.T) {
 }
 
 // Case cloneset 3.
+// A template that stays as it is must be checked again if its claims change.
+func TestClaimThatTheTemplateMountsCannotBeRemoved(t *testing.T) {
+	mounts := func(s *apps.CloneSetSpec, _ *rolling) {
+		s.Template.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+	}
+	with := changed(func(s *apps.CloneSetSpec, rolling *rolling) {
+		mounts(s, rolling)
+		s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{
+			ObjectMeta: metav1.ObjectMeta{Name: "data"},
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+			},
+		}}
+	})
+	assert.Empty(t, validation.ValidateCloneSetUpdate(with, with))
+	errs := validation.ValidateCloneSetUpdate(changed(mounts), with)
+	require.Len(t, errs, 1)
+	assert.Equal(t, "spec.template.spec.containers[0].volumeMounts[0].name", errs[0].Field)
+}
+
 func TestSelectorCannotBeChanged(t *testing.T) {
 	cloneSet := valid()
 	cloneSet.Spec.Template.Labels = map[string]string{"app": "demo", "tier": "web"}

@@ -2,7 +2,9 @@ package validation_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -342,4 +344,45 @@ func TestStatusesOfImageKinds(t *testing.T) {
 	list.Status = apps.ImageListPullJobStatus{Desired: -1, Active: -1, Completed: -1, Succeeded: -1}
 	rulestest.Errors(t, []string{"status.desired: -1", "status.active: -1", "status.completed: -1", "status.succeeded: -1"},
 		validation.ValidateImageListPullJobStatusUpdate(list, listJob(nil)))
+}
+
+// A node agent may be broken, and its token may be stolen. Its report must not mislead the controllers of other nodes' pulls.
+func TestReportsOfNodesAreChecked(t *testing.T) {
+	const wanted = 3
+	stored := func(reports ...apps.ImageTagStatus) *apps.NodeImage {
+		image := nodeImage(func(spec *apps.NodeImageSpec) {
+			spec.Images = map[string]apps.ImageSpec{"nginx": {Tags: []apps.ImageTagSpec{tag("1", func(t *apps.ImageTagSpec) { t.Version = wanted })}}}
+		})
+		image.Status.ImageStatuses = map[string]apps.ImageStatus{"nginx": {Tags: reports}}
+		return image
+	}
+	at := func(d time.Duration) *metav1.Time { return new(metav1.NewTime(time.Now().Add(d))) }
+	year9999 := new(metav1.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
+	largest := apps.ImageTagStatus{Tag: "1", Version: math.MaxInt64}
+	tests := map[string]struct {
+		before, after apps.ImageTagStatus
+		want          string
+	}{
+		"this version":             {after: apps.ImageTagStatus{Tag: "1", Version: wanted, StartTime: at(0), CompletionTime: at(0)}},
+		"an older version":         {after: apps.ImageTagStatus{Tag: "1", Version: wanted - 1}},
+		"a later version":          {after: apps.ImageTagStatus{Tag: "1", Version: wanted + 1}, want: "status.imageStatuses[nginx].tags[0].version"},
+		"the largest version":      {after: largest, want: "status.imageStatuses[nginx].tags[0].version"},
+		"of an older release":      {before: largest, after: largest},
+		"another tag":              {after: apps.ImageTagStatus{Tag: "2"}, want: "status.imageStatuses[nginx].tags[0].tag"},
+		"a removed tag":            {before: apps.ImageTagStatus{Tag: "2"}, after: apps.ImageTagStatus{Tag: "2"}},
+		"a clock that is ahead":    {after: apps.ImageTagStatus{Tag: "1", Version: wanted, StartTime: at(50 * time.Minute)}},
+		"a start in the future":    {after: apps.ImageTagStatus{Tag: "1", Version: wanted, StartTime: year9999}, want: "status.imageStatuses[nginx].tags[0].startTime"},
+		"an end in the far future": {after: apps.ImageTagStatus{Tag: "1", Version: wanted, CompletionTime: at(2 * time.Hour)}, want: "status.imageStatuses[nginx].tags[0].completionTime"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			errs := validation.ValidateNodeImageStatusUpdate(stored(tc.after), stored(tc.before))
+			if tc.want == "" {
+				require.Empty(t, errs)
+				return
+			}
+			require.Len(t, errs, 1)
+			require.Equal(t, tc.want, errs[0].Field)
+		})
+	}
 }

@@ -91,6 +91,7 @@ func below(prefix string, paths []string) []string {
 	return result
 }
 
+// Cases broadcastjob 3, 12, 16.
 func TestBroadcastJob(t *testing.T) {
 	for name, test := range broadcastCases {
 		t.Run(name, func(t *testing.T) {
@@ -168,6 +169,7 @@ func cronJob(apply func(*apps.AdvancedCronJobSpec)) *apps.AdvancedCronJob {
 	return job
 }
 
+// Cases advancedcronjob 4, 5, 6.
 func TestSchedule(t *testing.T) {
 	at := func(schedule string) func(*apps.AdvancedCronJobSpec) {
 		return func(s *apps.AdvancedCronJobSpec) { s.Schedule = schedule }
@@ -210,6 +212,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
+// Cases advancedcronjob 3, 19.
 func TestAdvancedCronJob(t *testing.T) {
 	pull := func(apply func(*apps.ImageListPullJobSpec)) func(*apps.AdvancedCronJobSpec) {
 		return func(s *apps.AdvancedCronJobSpec) {

@@ -1,10 +1,14 @@
 package validation
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"time"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -31,13 +35,66 @@ func ValidateNodeImageUpdate(nodeImage, old *apps.NodeImage) field.ErrorList {
 
 // ValidateNodeImageStatusUpdate checks an update of a status.
 func ValidateNodeImageStatusUpdate(nodeImage, old *apps.NodeImage) field.ErrorList {
-	status := &nodeImage.Status
-	return append(
+	status, path := &nodeImage.Status, field.NewPath("status")
+	errs := append(
 		apivalidation.ValidateObjectMetaUpdate(&nodeImage.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata")),
 		validateCounts([]count{
 			{"desired", status.Desired}, {"succeeded", status.Succeeded}, {"failed", status.Failed},
 			{"pulling", status.Pulling}, {"waiting", status.Waiting},
-		}, field.NewPath("status"))...)
+		}, path)...)
+	latest := time.Now().Add(maxClockDifference)
+	for _, name := range slices.Sorted(maps.Keys(status.ImageStatuses)) {
+		stored := reports(old.Status.ImageStatuses[name].Tags)
+		wanted := versions(nodeImage.Spec.Images[name].Tags)
+		for i := range status.ImageStatuses[name].Tags {
+			report := &status.ImageStatuses[name].Tags[i]
+			if before, found := stored[report.Tag]; found && apiequality.Semantic.DeepEqual(*before, *report) {
+				continue
+			}
+			errs = append(errs, validateImageReport(report, wanted, latest, path.Child("imageStatuses").Key(name).Child("tags").Index(i))...)
+		}
+	}
+	return errs
+}
+
+// maxClockDifference is how far the clock of a node may be ahead.
+const maxClockDifference = time.Hour
+
+// validateImageReport checks what a node reports about a tag. Controllers compute versions and deadlines from reports.
+func validateImageReport(
+	report *apps.ImageTagStatus, wanted map[string]int64, latest time.Time, path *field.Path,
+) (errs field.ErrorList) {
+	version, found := wanted[report.Tag]
+	switch {
+	case !found:
+		errs = append(errs, field.Invalid(path.Child("tag"), report.Tag, "spec.images does not list this tag; report only listed tags"))
+	case report.Version > version:
+		errs = append(errs, field.Invalid(path.Child("version"), report.Version,
+			fmt.Sprintf("is higher than the version in spec.images, %d; report the version that was pulled", version)))
+	}
+	for name, moment := range map[string]*metav1.Time{"startTime": report.StartTime, "completionTime": report.CompletionTime} {
+		if moment != nil && moment.After(latest) {
+			errs = append(errs, field.Invalid(path.Child(name), moment.UTC().Format(time.RFC3339),
+				"is in the future; set the clock of the node"))
+		}
+	}
+	return errs
+}
+
+func reports(tags []apps.ImageTagStatus) map[string]*apps.ImageTagStatus {
+	byTag := make(map[string]*apps.ImageTagStatus, len(tags))
+	for i := range tags {
+		byTag[tags[i].Tag] = &tags[i]
+	}
+	return byTag
+}
+
+func versions(tags []apps.ImageTagSpec) map[string]int64 {
+	byTag := make(map[string]int64, len(tags))
+	for i := range tags {
+		byTag[tags[i].Tag] = tags[i].Version
+	}
+	return byTag
 }
 
 func validateNodeImageSpec(spec *apps.NodeImageSpec, path *field.Path) field.ErrorList {

@@ -89,11 +89,21 @@ func validateCopied(raw []byte, path *field.Path) field.ErrorList {
 	object.SetNamespace(metav1.NamespaceDefault)
 	switch typed := object.(type) {
 	case *corev1.Secret:
-		return podtemplate.ValidateSecret(typed, path)
+		return append(validateSecretType(typed.Type, path.Child("type")), podtemplate.ValidateSecret(typed, path)...)
 	case *corev1.ConfigMap:
 		return podtemplate.ValidateConfigMap(typed, path)
 	}
 	return nil
+}
+
+// validateSecretType refuses types with which Kubernetes issues credentials. A copy would let the owner of the ResourceDistribution act
+// as a service account of each namespace, or let nodes join the cluster.
+func validateSecretType(kind corev1.SecretType, path *field.Path) field.ErrorList {
+	if kind != corev1.SecretTypeServiceAccountToken && kind != corev1.SecretTypeBootstrapToken {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(path, fmt.Sprintf(
+		"Secrets of type %s are credentials of the cluster and cannot be distributed; use another type", kind))}
 }
 
 // undecodable does not show the value: it may be a Secret's.

@@ -21,7 +21,7 @@ func distribution(resource string) *apps.ResourceDistribution {
 
 const plainConfigMap = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"shared"},"data":{"a":"b"}}`
 
-// Cases resourcedistribution 11, 16.
+// Cases resourcedistribution 11, 16, 22.
 func TestResourceOfADistribution(t *testing.T) {
 	cases := map[string]struct {
 		resource string
@@ -44,6 +44,15 @@ func TestResourceOfADistribution(t *testing.T) {
 		"Secret of another group": {
 			`{"apiVersion":"example.com/v1","kind":"Secret","metadata":{"name":"a"}}`,
 			[]string{"spec.resource: unknown or unsupported resource GroupKind"},
+		},
+		"token of a service account": {
+			`{"apiVersion":"v1","kind":"Secret","type":"kubernetes.io/service-account-token","metadata":{"name":"a",` +
+				`"annotations":{"kubernetes.io/service-account.name":"default"}}}`,
+			[]string{"spec.resource.type: Forbidden: Secrets of type kubernetes.io/service-account-token are credentials of the cluster"},
+		},
+		"token for new nodes": {
+			`{"apiVersion":"v1","kind":"Secret","type":"bootstrap.kubernetes.io/token","metadata":{"name":"a"}}`,
+			[]string{"spec.resource.type: Forbidden: "},
 		},
 		"no name": {`{"apiVersion":"v1","kind":"ConfigMap"}`, []string{"spec.resource.metadata.name: Required"}},
 		"invalid key": {

@@ -1,9 +1,12 @@
 package validation
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps"
 )
@@ -33,7 +36,7 @@ func validateClaimPolicies(spec *apps.StatefulSetSpec, path *field.Path) field.E
 	return errs
 }
 
-// validateClaimGrowth checks that the claims are the same and only grow, so that existing claims can be
+// validateClaimGrowth checks that the claims are the same apart from their size, so that existing claims can be
 // expanded. An admission plugin checks whether their storage class supports expansion.
 func validateClaimGrowth(spec, old *apps.StatefulSetSpec, path *field.Path) field.ErrorList {
 	if spec.VolumeClaimUpdateStrategy.Type != apps.OnPodRollingUpdateVolumeClaimUpdateStrategyType {
@@ -53,7 +56,7 @@ func validateClaimGrowth(spec, old *apps.StatefulSetSpec, path *field.Path) fiel
 			continue
 		}
 		delete(stored, claim.Name)
-		errs = append(errs, validateGrowth(claim, before, at.Child("spec"))...)
+		errs = append(errs, validateSameStorage(claim, before, at.Child("spec"))...)
 	}
 	if len(stored) > 0 {
 		errs = append(errs, field.Forbidden(path,
@@ -62,19 +65,17 @@ func validateClaimGrowth(spec, old *apps.StatefulSetSpec, path *field.Path) fiel
 	return errs
 }
 
-func validateGrowth(claim, old *corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList {
-	size, before := claim.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
+// validateSameStorage checks that existing claims can still belong to the template. Its size may change in both directions: a claim
+// that is larger than its template stays as it is.
+func validateSameStorage(claim, old *corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if size.Cmp(before) < 0 {
-		errs = append(errs, field.Forbidden(path.Child("resources", "requests").Key(string(corev1.ResourceStorage)),
-			"with OnPodRollingUpdate a claim can only grow; request "+before.String()+" or more, or use OnDelete"))
+	if !apiequality.Semantic.DeepEqual(claim.Spec.StorageClassName, old.Spec.StorageClassName) {
+		errs = append(errs, field.Invalid(path.Child("storageClassName"), ptr.Deref(claim.Spec.StorageClassName, ""),
+			"with OnPodRollingUpdate the storage class of a claim cannot change; put the stored one back, or use OnDelete"))
 	}
-	rest, stored := claim.Spec.DeepCopy(), old.Spec.DeepCopy()
-	delete(rest.Resources.Requests, corev1.ResourceStorage)
-	delete(stored.Resources.Requests, corev1.ResourceStorage)
-	if !apiequality.Semantic.DeepEqual(rest, stored) {
-		errs = append(errs, field.Forbidden(path,
-			"with OnPodRollingUpdate only the requested storage of a claim can change; put the other fields back, or use OnDelete"))
+	if !slices.Equal(claim.Spec.AccessModes, old.Spec.AccessModes) {
+		errs = append(errs, field.Invalid(path.Child("accessModes"), claim.Spec.AccessModes,
+			"with OnPodRollingUpdate the access modes of a claim cannot change; put the stored ones back, or use OnDelete"))
 	}
 	return errs
 }

@@ -113,6 +113,11 @@ func TestClaimGrowth(t *testing.T) {
 		result.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}
 		return result
 	}
+	of := func(name, class string) corev1.PersistentVolumeClaim {
+		result := sized(name, "1Gi")
+		result.Spec.StorageClassName = &class
+		return result
+	}
 	const path = "spec.volumeClaimTemplates"
 	cases := map[string]struct {
 		old, claims []corev1.PersistentVolumeClaim
@@ -126,15 +131,18 @@ func TestClaimGrowth(t *testing.T) {
 			[]corev1.PersistentVolumeClaim{sized("b", "2Gi"), sized("a", "1Gi")}, "OnPodRollingUpdate", nil,
 		},
 		"shrinks": {
-			[]corev1.PersistentVolumeClaim{sized("a", "2Gi")}, []corev1.PersistentVolumeClaim{sized("a", "1Gi")}, "OnPodRollingUpdate",
-			[]string{path + "[0].spec.resources.requests[storage]: a claim can only grow; request 2Gi or more"},
+			[]corev1.PersistentVolumeClaim{sized("a", "2Gi")}, []corev1.PersistentVolumeClaim{sized("a", "1Gi")}, "OnPodRollingUpdate", nil,
 		},
 		"shrinks with OnDelete": {
 			[]corev1.PersistentVolumeClaim{sized("a", "2Gi")}, []corev1.PersistentVolumeClaim{sized("a", "1Gi")}, "OnDelete", nil,
 		},
 		"changes otherwise": {
 			[]corev1.PersistentVolumeClaim{sized("a", "1Gi")}, []corev1.PersistentVolumeClaim{claim("a", corev1.ReadWriteMany)}, "OnPodRollingUpdate",
-			[]string{path + "[0].spec: only the requested storage of a claim can change"},
+			[]string{path + "[0].spec.accessModes: the access modes of a claim cannot change"},
+		},
+		"another class": {
+			[]corev1.PersistentVolumeClaim{sized("a", "1Gi")}, []corev1.PersistentVolumeClaim{of("a", "fast")}, "OnPodRollingUpdate",
+			[]string{path + "[0].spec.storageClassName: the storage class of a claim cannot change"},
 		},
 		"added":   {nil, []corev1.PersistentVolumeClaim{sized("a", "1Gi")}, "OnPodRollingUpdate", []string{path + "[0].metadata.name: no claim can be added"}},
 		"removed": {[]corev1.PersistentVolumeClaim{sized("a", "1Gi")}, nil, "OnPodRollingUpdate", []string{path + ": no claim can be removed"}},

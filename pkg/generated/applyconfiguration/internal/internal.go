@@ -3033,6 +3033,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: disablePVCReuse
       type:
         scalar: boolean
+    - name: enablePVCReuse
+      type:
+        scalar: boolean
+    - name: excludePreparingDelete
+      type:
+        scalar: boolean
     - name: maxUnavailable
       type:
         namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
@@ -3167,6 +3173,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: priorityStrategy
       type:
         namedType: io.kruise.kruise.pkg.apis.pub.UpdatePriorityStrategy
+    - name: rollingUpdate
+      type:
+        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateCloneSetStrategy
     - name: scatterStrategy
       type:
         list:
@@ -4272,6 +4281,7 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: observedGeneration
       type:
         scalar: numeric
+      default: 0
 - name: io.kruise.kruise.pkg.apis.apps.v1alpha1.PodProbeStatus
   map:
     fields:
@@ -5311,12 +5321,14 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: partition
       type:
         scalar: numeric
+      default: 0
     - name: readyReplicas
       type:
         scalar: numeric
     - name: replicas
       type:
         scalar: numeric
+      default: 0
     - name: reservedPods
       type:
         scalar: numeric
@@ -7741,11 +7753,6 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: reservedPods
       type:
         scalar: numeric
-    - name: subsetReplicas
-      type:
-        map:
-          elementType:
-            scalar: numeric
     - name: subsetStatuses
       type:
         list:
@@ -7754,9 +7761,6 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - name
-    - name: updateStatus
-      type:
-        namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.UpdateStatus
     - name: updatedReadyReplicas
       type:
         scalar: numeric
@@ -7765,6 +7769,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 0
+    - name: updatedRevision
+      type:
+        scalar: string
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.UnitedDeploymentSubsetCondition
   map:
     fields:
@@ -7803,12 +7810,14 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: partition
       type:
         scalar: numeric
+      default: 0
     - name: readyReplicas
       type:
         scalar: numeric
     - name: replicas
       type:
         scalar: numeric
+      default: 0
     - name: reservedPods
       type:
         scalar: numeric
@@ -7828,17 +7837,6 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: priorityStrategy
       type:
         namedType: io.kruise.kruise.pkg.apis.pub.UpdatePriorityStrategy
-- name: io.kruise.kruise.pkg.apis.apps.v1beta1.UpdateStatus
-  map:
-    fields:
-    - name: currentPartitions
-      type:
-        map:
-          elementType:
-            scalar: numeric
-    - name: updatedRevision
-      type:
-        scalar: string
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.VolumeClaimStatus
   map:
     fields:

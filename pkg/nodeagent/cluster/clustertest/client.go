@@ -34,6 +34,11 @@ func (c *Client) Events(namespace string) cluster.Events { return c.kube.CoreV1(
 // NodeImages implements cluster.Interface.
 func (c *Client) NodeImages() cluster.NodeImages { return c.kruise.AppsV1beta1().NodeImages() }
 
+// NodePodProbes implements cluster.Interface.
+func (c *Client) NodePodProbes() cluster.NodePodProbes {
+	return c.kruise.AppsV1alpha1().NodePodProbes()
+}
+
 // ContainerRecreateRequests implements cluster.Interface.
 func (c *Client) ContainerRecreateRequests(namespace string) cluster.ContainerRecreateRequests {
 	return c.kruise.AppsV1beta1().ContainerRecreateRequests(namespace)

@@ -1,5 +1,6 @@
 // Package critest provides a container runtime for tests. It answers the calls that make an endpoint usable, and handles
-// pulls as the test tells it. It does not simulate containers. Enter at Start, or at StartContainerd for the real runtime.
+// pulls and commands as the test tells it. Its containers are those that the test adds. Enter at Start, or at StartContainerd
+// for the real runtime.
 package critest
 
 import (
@@ -7,7 +8,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
@@ -23,10 +26,15 @@ type Server struct {
 	version string
 	grpc    *grpc.Server
 	images  images
+	// allowed is how long the caller of the last stop waits, in nanoseconds.
+	allowed atomic.Int64
+
+	containers containers
+	hangs      atomic.Bool
 }
 
 // Start serves a runtime with the given name and version on a socket, until Stop or the end of the test.
-func Start(t *testing.T, socket, name, version string) *Server {
+func Start(t testing.TB, socket, name, version string) *Server {
 	t.Helper()
 	server := &Server{name: name, version: version, grpc: grpc.NewServer()}
 	runtimeapi.RegisterRuntimeServiceServer(server.grpc, server)
@@ -54,19 +62,37 @@ func (s *Server) Stop() {
 	s.grpc.Stop()
 }
 
+// Hang makes the runtime no longer tell its version.
+func (s *Server) Hang() { s.hangs.Store(true) }
+
 // Version returns the name and version of the runtime.
-func (s *Server) Version(context.Context, *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
+func (s *Server) Version(ctx context.Context, _ *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
+	if s.hangs.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	return &runtimeapi.VersionResponse{
 		Version: "0.1.0", RuntimeName: s.name, RuntimeVersion: s.version, RuntimeApiVersion: "v1",
 	}, nil
 }
+
+// StopContainer succeeds at once.
+func (s *Server) StopContainer(ctx context.Context, _ *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
+	if deadline, bounded := ctx.Deadline(); bounded {
+		s.allowed.Store(int64(time.Until(deadline)))
+	}
+	return &runtimeapi.StopContainerResponse{}, nil
+}
+
+// AllowedForStop returns how long the caller of the last stop would have waited for the answer.
+func (s *Server) AllowedForStop() time.Duration { return time.Duration(s.allowed.Load()) }
 
 // ImageFsInfo returns an empty answer.
 func (s *Server) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest) (*runtimeapi.ImageFsInfoResponse, error) {
 	return &runtimeapi.ImageFsInfoResponse{}, nil
 }
 
-func serve(t *testing.T, socket string, server *grpc.Server) {
+func serve(t testing.TB, socket string, server *grpc.Server) {
 	t.Helper()
 	listener := listen(t, socket)
 	done := make(chan struct{})
@@ -80,7 +106,7 @@ func serve(t *testing.T, socket string, server *grpc.Server) {
 	})
 }
 
-func listen(t *testing.T, socket string) *net.UnixListener {
+func listen(t testing.TB, socket string) *net.UnixListener {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(socket), 0o700))
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})

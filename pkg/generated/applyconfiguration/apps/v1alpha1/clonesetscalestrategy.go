@@ -24,6 +24,13 @@ type CloneSetScaleStrategyApplyConfiguration struct {
 	// a lost Pod, for example an evicted one, gets the claims of the lost Pod.
 	// Defaults to false.
 	DisablePVCReuse *bool `json:"disablePVCReuse,omitempty"`
+	// enablePVCReuse is the field of v1beta1 in place of disablePVCReuse. See
+	// updateStrategy.rollingUpdate.
+	EnablePVCReuse *bool `json:"enablePVCReuse,omitempty"`
+	// excludePreparingDelete is the field of v1beta1 in place of the label
+	// apps.kruise.io/cloneset-scaling-exclude-preparing-delete. See
+	// updateStrategy.rollingUpdate.
+	ExcludePreparingDelete *bool `json:"excludePreparingDelete,omitempty"`
 }
 
 // CloneSetScaleStrategyApplyConfiguration constructs a declarative configuration of the CloneSetScaleStrategy type for use with
@@ -55,5 +62,21 @@ func (b *CloneSetScaleStrategyApplyConfiguration) WithMaxUnavailable(value intst
 // If called multiple times, the DisablePVCReuse field is set to the value of the last call.
 func (b *CloneSetScaleStrategyApplyConfiguration) WithDisablePVCReuse(value bool) *CloneSetScaleStrategyApplyConfiguration {
 	b.DisablePVCReuse = &value
+	return b
+}
+
+// WithEnablePVCReuse sets the EnablePVCReuse field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the EnablePVCReuse field is set to the value of the last call.
+func (b *CloneSetScaleStrategyApplyConfiguration) WithEnablePVCReuse(value bool) *CloneSetScaleStrategyApplyConfiguration {
+	b.EnablePVCReuse = &value
+	return b
+}
+
+// WithExcludePreparingDelete sets the ExcludePreparingDelete field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ExcludePreparingDelete field is set to the value of the last call.
+func (b *CloneSetScaleStrategyApplyConfiguration) WithExcludePreparingDelete(value bool) *CloneSetScaleStrategyApplyConfiguration {
+	b.ExcludePreparingDelete = &value
 	return b
 }

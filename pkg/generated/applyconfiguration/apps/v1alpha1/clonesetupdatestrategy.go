@@ -6,6 +6,7 @@ import (
 	intstr "k8s.io/apimachinery/pkg/util/intstr"
 	appsv1alpha1 "kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	pub "kruise.io/kruise/pkg/generated/applyconfiguration/apis/pub"
+	v1beta1 "kruise.io/kruise/pkg/generated/applyconfiguration/apps/v1beta1"
 )
 
 // CloneSetUpdateStrategyApplyConfiguration represents a declarative configuration of the CloneSetUpdateStrategy type for use
@@ -45,6 +46,11 @@ type CloneSetUpdateStrategyApplyConfiguration struct {
 	ScatterStrategy []pub.UpdateScatterTermApplyConfiguration `json:"scatterStrategy,omitempty"`
 	// inPlaceUpdateStrategy contains the settings of an in-place update.
 	InPlaceUpdateStrategy *pub.InPlaceUpdateStrategyApplyConfiguration `json:"inPlaceUpdateStrategy,omitempty"`
+	// rollingUpdate contains the settings of a rolling update in the form of v1beta1. Some
+	// clients write the template of a v1alpha1 UnitedDeployment in this form, and it is
+	// returned to them in this form. In a CloneSet, the settings are returned in the fields
+	// above. A field of this block overrides the field of the same name above.
+	RollingUpdate *v1beta1.RollingUpdateCloneSetStrategyApplyConfiguration `json:"rollingUpdate,omitempty"`
 }
 
 // CloneSetUpdateStrategyApplyConfiguration constructs a declarative configuration of the CloneSetUpdateStrategy type for use with
@@ -119,5 +125,13 @@ func (b *CloneSetUpdateStrategyApplyConfiguration) WithScatterStrategy(values ..
 // If called multiple times, the InPlaceUpdateStrategy field is set to the value of the last call.
 func (b *CloneSetUpdateStrategyApplyConfiguration) WithInPlaceUpdateStrategy(value *pub.InPlaceUpdateStrategyApplyConfiguration) *CloneSetUpdateStrategyApplyConfiguration {
 	b.InPlaceUpdateStrategy = value
+	return b
+}
+
+// WithRollingUpdate sets the RollingUpdate field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RollingUpdate field is set to the value of the last call.
+func (b *CloneSetUpdateStrategyApplyConfiguration) WithRollingUpdate(value *v1beta1.RollingUpdateCloneSetStrategyApplyConfiguration) *CloneSetUpdateStrategyApplyConfiguration {
+	b.RollingUpdate = value
 	return b
 }

@@ -9,7 +9,7 @@ package v1alpha1
 type UnitedDeploymentSubsetStatusApplyConfiguration struct {
 	// name is the name of the subset.
 	Name *string `json:"name,omitempty"`
-	// replicas is the number of Pods of the subset.
+	// replicas is the desired number of Pods of the subset.
 	Replicas *int32 `json:"replicas,omitempty"`
 	// readyReplicas is the number of ready Pods.
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`

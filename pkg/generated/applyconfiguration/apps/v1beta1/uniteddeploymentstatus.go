@@ -25,15 +25,13 @@ type UnitedDeploymentStatusApplyConfiguration struct {
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 	// currentRevision is the name of the last revision to which all Pods were updated.
 	CurrentRevision *string `json:"currentRevision,omitempty"`
-	// subsetReplicas maps the name of each subset to its desired replicas.
-	SubsetReplicas map[string]int32 `json:"subsetReplicas,omitempty"`
+	// updatedRevision is the name of the revision of the current template.
+	UpdatedRevision *string `json:"updatedRevision,omitempty"`
 	// subsetStatuses are the observed states of the subsets.
 	SubsetStatuses []UnitedDeploymentSubsetStatusApplyConfiguration `json:"subsetStatuses,omitempty"`
 	// conditions are the latest observed conditions. Their types are SubsetProvisioned,
 	// SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated.
 	Conditions []UnitedDeploymentConditionApplyConfiguration `json:"conditions,omitempty"`
-	// updateStatus is the progress of an update.
-	UpdateStatus *UpdateStatusApplyConfiguration `json:"updateStatus,omitempty"`
 	// labelSelector is the selector in string form, for autoscalers.
 	LabelSelector *string `json:"labelSelector,omitempty"`
 }
@@ -108,17 +106,11 @@ func (b *UnitedDeploymentStatusApplyConfiguration) WithCurrentRevision(value str
 	return b
 }
 
-// WithSubsetReplicas puts the entries into the SubsetReplicas field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, the entries provided by each call will be put on the SubsetReplicas field,
-// overwriting an existing map entries in SubsetReplicas field with the same key.
-func (b *UnitedDeploymentStatusApplyConfiguration) WithSubsetReplicas(entries map[string]int32) *UnitedDeploymentStatusApplyConfiguration {
-	if b.SubsetReplicas == nil && len(entries) > 0 {
-		b.SubsetReplicas = make(map[string]int32, len(entries))
-	}
-	for k, v := range entries {
-		b.SubsetReplicas[k] = v
-	}
+// WithUpdatedRevision sets the UpdatedRevision field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the UpdatedRevision field is set to the value of the last call.
+func (b *UnitedDeploymentStatusApplyConfiguration) WithUpdatedRevision(value string) *UnitedDeploymentStatusApplyConfiguration {
+	b.UpdatedRevision = &value
 	return b
 }
 
@@ -145,14 +137,6 @@ func (b *UnitedDeploymentStatusApplyConfiguration) WithConditions(values ...*Uni
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
-	return b
-}
-
-// WithUpdateStatus sets the UpdateStatus field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the UpdateStatus field is set to the value of the last call.
-func (b *UnitedDeploymentStatusApplyConfiguration) WithUpdateStatus(value *UpdateStatusApplyConfiguration) *UnitedDeploymentStatusApplyConfiguration {
-	b.UpdateStatus = value
 	return b
 }
 

@@ -12,7 +12,8 @@ import (
 // VolumeClaimUpdateStrategy defines what happens to existing claims when their template changes.
 type VolumeClaimUpdateStrategyApplyConfiguration struct {
 	// type is OnPodRollingUpdate or OnDelete. OnPodRollingUpdate expands the claims of a Pod
-	// when the Pod is updated. The templates can then only increase the requested storage.
+	// when the Pod is updated. Of the templates, only the size can then change. A claim that
+	// is larger than its template stays as it is.
 	// OnDelete does not change existing claims.
 	// Defaults to OnDelete.
 	Type *appsv1beta1.VolumeClaimUpdateStrategyType `json:"type,omitempty"`

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Runs the integration tests on a cluster of their own. usage: test-integration.sh [go test flags]
+# The tests wait for servers most of the time, so more of them run at the same time than there are CPUs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+hack/gotest.sh -tags integration -count=1 -timeout 20m -parallel 8 "$@" ./test/integration/

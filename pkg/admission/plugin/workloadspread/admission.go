@@ -1,0 +1,138 @@
+package workloadspread
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+	genericinitializer "k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/admission/dryrun"
+	"kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/generated/informers/externalversions"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/spread"
+)
+
+// PluginName is the plugin's name in flags.
+const PluginName = "WorkloadSpread"
+
+// Register adds the plugin to the list.
+func Register(plugins *admission.Plugins) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(clock.RealClock{}), nil })
+}
+
+// Plugin is the admission plugin.
+type Plugin struct {
+	*admission.Handler
+	initializer.Features
+	clock clock.PassiveClock
+	// host reads the Pods of evictions.
+	host kubernetes.Interface
+	// known caches the WorkloadSpreads. spreads stores their slots.
+	known   cache.Indexer
+	synced  func() bool
+	spreads initializer.Spreads
+}
+
+var (
+	_ admission.ValidationInterface                 = &Plugin{}
+	_ admission.InitializationValidator             = &Plugin{}
+	_ genericinitializer.WantsExternalKubeClientSet = &Plugin{}
+	_ initializer.WantsKruiseFeatures               = &Plugin{}
+	_ initializer.WantsKruiseInformers              = &Plugin{}
+	_ initializer.WantsReviewClients                = &Plugin{}
+	_ initializer.WantsSpreads                      = &Plugin{}
+)
+
+// New returns a plugin. Initializers set its dependencies.
+func New(clock clock.PassiveClock) *Plugin {
+	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Delete), clock: clock}
+}
+
+// SetExternalKubeClientSet sets the client of the host cluster.
+func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) { p.host = client }
+
+// SetReviewClients sets the client that reads Pods, in place of the shared one.
+func (p *Plugin) SetReviewClients(host kubernetes.Interface, _ metadata.Interface) { p.host = host }
+
+// SetKruiseInformers sets the cache of WorkloadSpreads.
+func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFactory) {
+	informer := factory.Apps().V1beta1().WorkloadSpreads().Informer()
+	p.known, p.synced = informer.GetIndexer(), informer.HasSynced
+}
+
+// SetSpreads sets the store of WorkloadSpreads.
+func (p *Plugin) SetSpreads(spreads initializer.Spreads) { p.spreads = spreads }
+
+// ValidateInitialization returns an error if a dependency is missing.
+func (p *Plugin) ValidateInitialization() error {
+	if p.host == nil || p.known == nil || p.spreads == nil || p.Gate == nil {
+		return errors.New(PluginName + " needs a client for the host cluster, the cache and the store of WorkloadSpreads, and the feature gates")
+	}
+	return nil
+}
+
+// Validate returns the slot of a Pod that is deleted or evicted. Dry runs return nothing.
+func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	if attributes.GetResource().GroupResource() != corev1.Resource("pods") || dryrun.Requested(attributes) ||
+		!p.Gate.Enabled(features.WorkloadSpread) {
+		return nil
+	}
+	pod, err := p.podOf(ctx, attributes)
+	if err != nil || pod == nil || !podstate.Active(pod) || metav1.GetControllerOfNoCopy(pod) == nil {
+		return err
+	}
+	matched, found := spread.MatchedOf(pod)
+	if !found {
+		return nil
+	}
+	err = p.spreads.UpdateStatus(ctx, pod.Namespace, matched.Name, func(stored *v1beta1.WorkloadSpread) error {
+		spread.Release(stored, pod, matched, p.clock.Now())
+		return nil
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return apierrors.NewInternalError(fmt.Errorf("return the slot in WorkloadSpread %s/%s: %w", pod.Namespace, matched.Name, err))
+	}
+	return nil
+}
+
+// podOf returns the Pod that the request ends, or nil. An eviction only has its name.
+func (p *Plugin) podOf(ctx context.Context, attributes admission.Attributes) (*corev1.Pod, error) {
+	switch operation, subresource := attributes.GetOperation(), attributes.GetSubresource(); {
+	case operation == admission.Delete && subresource == "":
+		pod, _ := attributes.GetOldObject().(*corev1.Pod)
+		return pod, nil
+	case operation == admission.Create && subresource == "eviction" && p.concerns(attributes.GetNamespace()):
+		pod, err := p.host.CoreV1().Pods(attributes.GetNamespace()).Get(ctx, attributes.GetName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil, nil // kube-apiserver says so.
+		}
+		if err != nil {
+			return nil, apierrors.NewInternalError(fmt.Errorf("get Pod %s/%s: %w", attributes.GetNamespace(), attributes.GetName(), err))
+		}
+		return pod, nil
+	default:
+		return nil, nil
+	}
+}
+
+// concerns reports whether the namespace may have a WorkloadSpread.
+func (p *Plugin) concerns(namespace string) bool {
+	if !p.synced() {
+		return true
+	}
+	keys, err := p.known.IndexKeys(cache.NamespaceIndex, namespace)
+	return err != nil || len(keys) > 0
+}

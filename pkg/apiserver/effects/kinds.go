@@ -1,0 +1,65 @@
+package effects
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/generated/informers/externalversions"
+	"kruise.io/kruise/pkg/workload/sidecar"
+)
+
+// kind is a kind whose writes change new Pods.
+type kind struct {
+	informer cache.SharedIndexInformer
+	// still and not say what new Pods may still get, or do not get yet.
+	still, not string
+	// concerns returns the namespaces whose Pods the object can change, among those of the cache.
+	concerns func(object any, namespaces cache.Indexer) []*corev1.Namespace
+}
+
+// kindsOf returns the kinds, by their resources.
+func kindsOf(kruise externalversions.SharedInformerFactory) map[string]kind {
+	return map[string]kind{
+		"sidecarsets": {
+			informer: kruise.Apps().V1beta1().SidecarSets().Informer(), concerns: selected,
+			still: "new Pods may still get the containers of the SidecarSet", not: "do not get the containers of the SidecarSet",
+		},
+		"workloadspreads": {
+			informer: kruise.Apps().V1beta1().WorkloadSpreads().Informer(), concerns: own,
+			still: "new Pods may still go to the subsets of the WorkloadSpread", not: "do not go to the subsets of the WorkloadSpread",
+		},
+		"persistentpodstates": {
+			informer: kruise.Apps().V1beta1().PersistentPodStates().Informer(), concerns: own,
+			still: "new Pods may still return to the nodes of the PersistentPodState", not: "do not return to the nodes of the PersistentPodState",
+		},
+	}
+}
+
+// selected returns the namespaces that a SidecarSet selects.
+func selected(object any, namespaces cache.Indexer) (found []*corev1.Namespace) {
+	set, ok := object.(*v1beta1.SidecarSet)
+	if !ok {
+		return nil
+	}
+	for _, item := range namespaces.List() {
+		if namespace, ok := item.(*corev1.Namespace); ok && sidecar.SelectsNamespace(set, namespace.Labels) {
+			found = append(found, namespace)
+		}
+	}
+	return found
+}
+
+// own returns the namespace of an object.
+func own(object any, namespaces cache.Indexer) []*corev1.Namespace {
+	namespaced, ok := object.(metav1.Object)
+	if !ok {
+		return nil
+	}
+	item, _, _ := namespaces.GetByKey(namespaced.GetNamespace()) // The indexer cannot fail.
+	if namespace, ok := item.(*corev1.Namespace); ok {
+		return []*corev1.Namespace{namespace}
+	}
+	return nil
+}

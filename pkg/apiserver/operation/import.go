@@ -1,0 +1,267 @@
+package operation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/storage/value"
+
+	"kruise.io/kruise/pkg/apiserver/guard"
+)
+
+// Entry is an object that an import writes.
+type Entry struct {
+	Resource schema.GroupResource
+	// Key is the key below the prefix. Value is the encoded object, before encryption.
+	Key   string
+	Value []byte
+}
+
+// Imported counts what one import did.
+type Imported struct {
+	Objects   int `json:"objects"`
+	Written   int `json:"written"`
+	Unchanged int `json:"unchanged"`
+	Deleted   int `json:"deleted"`
+	// Revision is the revision of the store afterwards.
+	Revision int64 `json:"revision"`
+}
+
+// Importer writes objects of another server to a store that no server has opened. The first import makes the store incomplete, so that
+// no server opens it until Complete. Each import leaves exactly its own objects in the store, so it can be interrupted and repeated.
+type Importer struct {
+	Store        *Store
+	Transformers value.ResourceTransformers
+}
+
+// Import makes the entries the content of the store. It does not write an object that is stored already.
+func (i *Importer) Import(ctx context.Context, entries []Entry) (Imported, error) {
+	if err := i.Begin(ctx); err != nil {
+		return Imported{}, err
+	}
+	stored, err := i.stored(ctx)
+	if err != nil {
+		return Imported{}, err
+	}
+	var written atomic.Int64
+	writing, group := errgroup.WithContext(ctx)
+	writing.SetLimit(writers)
+	for _, entry := range entries {
+		key := i.Store.root() + entry.Key
+		before := stored[key]
+		delete(stored, key)
+		writing.Go(func() error {
+			changed, err := i.write(group, key, entry, before)
+			if changed {
+				written.Add(1)
+			}
+			return err
+		})
+	}
+	if err := writing.Wait(); err != nil {
+		return Imported{}, err
+	}
+	for key := range stored {
+		if _, err := i.Store.Client.Delete(ctx, key); err != nil {
+			return Imported{}, fmt.Errorf("delete %s, which is gone: %w", key, err)
+		}
+	}
+	reading, err := i.Store.record().Read(ctx)
+	return Imported{
+		Objects: len(entries), Written: int(written.Load()), Unchanged: len(entries) - int(written.Load()), Deleted: len(stored),
+		Revision: reading.Revision,
+	}, err
+}
+
+// Check returns an error if an import would replace objects of an installation.
+func (i *Importer) Check(ctx context.Context) error {
+	_, err := i.check(ctx)
+	return err
+}
+
+func (i *Importer) check(ctx context.Context) (guard.Reading, error) {
+	reading, err := i.Store.record().Read(ctx)
+	if err != nil || reading.Record != nil && reading.Record.Incomplete {
+		return reading, err
+	}
+	holds, err := i.Store.record().Holds(ctx)
+	if err != nil {
+		return reading, err
+	}
+	if holds && reading.Record != nil && !reading.Record.Candidate {
+		return reading, fmt.Errorf("the prefix %s holds the store with identity %s at generation %d: an import would replace its objects; "+
+			"choose an empty prefix", i.Store.Prefix, reading.Record.Identity, reading.Record.Generation)
+	}
+	marked, err := i.Store.Client.Get(ctx, i.Store.root()+markerName)
+	if err != nil {
+		return reading, err
+	}
+	if holds || len(marked.Kvs) > 0 {
+		return reading, fmt.Errorf("the prefix %s holds objects: choose an empty prefix", i.Store.Prefix)
+	}
+	return reading, nil
+}
+
+// Begin writes a record that keeps servers from opening the store. It is an error if the store belongs to an installation that has
+// objects. A server that has opened the empty store closes it, and its process ends.
+func (i *Importer) Begin(ctx context.Context) error {
+	for {
+		reading, err := i.check(ctx)
+		if err != nil || reading.Record != nil && reading.Record.Incomplete {
+			return err
+		}
+		record := guard.Record{Identity: "import"}
+		if reading.Record != nil {
+			record = *reading.Record
+		}
+		record.Candidate, record.Incomplete = false, true
+		if _, err = i.Store.record().Write(ctx, record, reading.Version); !errors.Is(err, guard.ErrChanged) {
+			return err // A server has written the record at the same time otherwise.
+		}
+	}
+}
+
+// Close makes every server close the store, until Complete. The record keeps its identity.
+func (i *Importer) Close(ctx context.Context) error {
+	for {
+		reading, err := i.Store.record().Read(ctx)
+		if err != nil {
+			return err
+		}
+		if reading.Record == nil || reading.Record.Candidate {
+			return fmt.Errorf("there is no store below the prefix %s", i.Store.Prefix)
+		}
+		if reading.Record.Incomplete {
+			return nil
+		}
+		record := *reading.Record
+		record.Incomplete = true
+		if _, err := i.Store.record().Write(ctx, record, reading.Version); !errors.Is(err, guard.ErrChanged) {
+			return err // A server advanced the generation at the same time otherwise.
+		}
+	}
+}
+
+// stored reads all objects of the store.
+func (i *Importer) stored(ctx context.Context) (map[string][]byte, error) {
+	stored := map[string][]byte{}
+	_, err := i.Store.each(ctx, func(page []*mvccpb.KeyValue) error {
+		for _, kv := range page {
+			stored[string(kv.Key)] = kv.Value
+		}
+		return nil
+	})
+	return stored, err
+}
+
+// write writes one object if it differs from what is stored, or is not encrypted as it should be.
+func (i *Importer) write(ctx context.Context, key string, entry Entry, before []byte) (bool, error) {
+	transformer := i.Transformers.TransformerForResource(entry.Resource)
+	if before != nil {
+		plain, stale, err := transformer.TransformFromStorage(ctx, before, value.DefaultContext(key))
+		if err == nil && !stale && bytes.Equal(plain, entry.Value) {
+			return false, nil
+		}
+	}
+	data, err := transformer.TransformToStorage(ctx, entry.Value, value.DefaultContext(key))
+	if err != nil {
+		return false, fmt.Errorf("encrypt %s: %w", key, err)
+	}
+	if _, err := i.Store.Client.Put(ctx, key, string(data)); err != nil {
+		return false, fmt.Errorf("write %s: %w", key, err)
+	}
+	return true, nil
+}
+
+// Complete writes the record, so that servers open the store. It does nothing if the record is there already. It compacts the store,
+// because a client could otherwise go on with a list at a revision at which the import was not complete.
+func (i *Importer) Complete(ctx context.Context, record guard.Record) (revision int64, err error) {
+	reading, err := i.Store.record().Read(ctx)
+	switch known := reading.Record; {
+	case err != nil:
+		return 0, err
+	case known == nil || known.Candidate:
+		return 0, errors.New("nothing was imported into this store: import the objects first")
+	case !known.Incomplete && known.Identity == record.Identity:
+		return reading.Revision, nil
+	case !known.Incomplete:
+		return 0, fmt.Errorf("the prefix %s holds the store with identity %s: choose an empty prefix", i.Store.Prefix, known.Identity)
+	}
+	done, err := i.Store.record().Write(ctx, record, reading.Version)
+	if err != nil {
+		return 0, err
+	}
+	return done.Revision, i.Store.compact(ctx, done.Revision)
+}
+
+// Discard removes everything that imports wrote to a store that no server has opened.
+func (i *Importer) Discard(ctx context.Context) error {
+	reading, err := i.Store.record().Read(ctx)
+	if err != nil || reading.Record == nil || reading.Record.Candidate {
+		return err
+	}
+	if !reading.Record.Incomplete {
+		return fmt.Errorf("the prefix %s holds the store with identity %s, which is in use", i.Store.Prefix, reading.Record.Identity)
+	}
+	value, err := json.Marshal(reading.Record)
+	if err != nil {
+		return err
+	}
+	for _, group := range i.Store.Groups {
+		if _, err := i.Store.Client.Delete(ctx, i.Store.root()+group+"/", clientv3.WithPrefix()); err != nil {
+			return fmt.Errorf("remove the objects of %s: %w", group, err)
+		}
+	}
+	_, err = i.Store.Client.Txn(ctx).If(clientv3.Compare(clientv3.Value(i.Store.record().Key()), "=", string(value))).
+		Then(clientv3.OpDelete(i.Store.record().Key())).Commit()
+	return err
+}
+
+// Export calls do for each stored object, decrypted, and returns how many there are.
+func (i *Importer) Export(ctx context.Context, do func(resource schema.GroupResource, value []byte) error) (objects int, err error) {
+	_, err = i.Store.each(ctx, func(page []*mvccpb.KeyValue) error {
+		for _, kv := range page {
+			key := string(kv.Key)
+			resource, err := i.Store.resourceOf(key)
+			if err != nil {
+				return err
+			}
+			plain, _, err := i.Transformers.TransformerForResource(resource).TransformFromStorage(ctx, kv.Value, value.DefaultContext(key))
+			if err != nil {
+				return fmt.Errorf("decrypt %s: %w", key, err)
+			}
+			if err := do(resource, plain); err != nil {
+				return fmt.Errorf("export %s: %w", key, err)
+			}
+			objects++
+		}
+		return nil
+	})
+	return objects, err
+}
+
+// Space returns how many bytes the store may still take, or a negative number if etcd does not say its quota.
+func (s *Store) Space(ctx context.Context) (int64, error) {
+	free := int64(-1)
+	for _, endpoint := range s.Client.Endpoints() {
+		status, err := s.Client.Status(ctx, endpoint)
+		if err != nil {
+			return 0, fmt.Errorf("read the size of the store: %w", err)
+		}
+		if status.DbSizeQuota <= 0 {
+			continue
+		}
+		if left := status.DbSizeQuota - status.DbSizeInUse; free < 0 || left < free {
+			free = max(left, 0)
+		}
+	}
+	return free, nil
+}

@@ -1,0 +1,161 @@
+package advancedcronjob
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+	client "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
+	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/schedule"
+)
+
+// Name is the controller's name in logs, events and metrics.
+const Name = "advancedcronjob-controller"
+
+var (
+	kind             = v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJob")
+	advancedcronjobs = v1beta1.SchemeGroupVersion.WithResource("advancedcronjobs")
+)
+
+// tooMany is how many runs may be missed without a warning.
+const tooMany = 100
+
+// Reconciler reconciles AdvancedCronJobs.
+type Reconciler struct {
+	children []children
+	client   client.AdvancedCronJobsGetter
+	guard    engine.Guard
+	recorder record.EventRecorder
+	clock    clock.PassiveClock
+}
+
+// New returns the controller. It returns an error if an informer rejects an index or a handler.
+func New(deps controller.Deps) (*reconcile.Controller, error) {
+	return build(deps).Build()
+}
+
+func build(deps controller.Deps) *controller.Of[*v1beta1.AdvancedCronJob] {
+	crons := deps.KruiseInformers.Apps().V1beta1().AdvancedCronJobs()
+	r := &Reconciler{client: deps.Kruise.AppsV1beta1(), clock: deps.Clock}
+	c := controller.For(deps, Name, crons, r.Reconcile)
+	c.Guards(advancedcronjobs, crons)
+	r.guard, r.recorder = c.Guard(), c.Recorder()
+	r.children = []children{jobs(deps, c), broadcastJobs(deps, c), imageListPullJobs(deps, c)}
+	return c
+}
+
+// Reconcile follows the children of a cron job, and starts its run if one is due.
+func (r *Reconciler) Reconcile(ctx context.Context, cron *v1beta1.AdvancedCronJob) (reconcile.Result, error) {
+	if cron.DeletionTimestamp != nil {
+		return reconcile.Result{}, nil
+	}
+	all, err := r.list(cron)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	now := r.clock.Now()
+	status, finished := statusOf(cron, all)
+	next, started := r.runDue(ctx, cron, &status, all, now)
+	if err := r.report(ctx, cron, &status); err != nil {
+		return reconcile.Result{}, errors.Join(started, err)
+	}
+	for _, c := range finished {
+		r.recorder.Eventf(cron, corev1.EventTypeNormal, "SawCompletedJob", "Saw completed job: %s, condition: %s",
+			c.object.GetName(), c.outcome())
+	}
+	// The status knows the last run, so its child may go.
+	trimmed := r.trim(ctx, cron, all)
+	var result reconcile.Result
+	if !next.IsZero() {
+		result.RequeueAfter = max(time.Millisecond, next.Sub(r.clock.Now()))
+	}
+	return result, errors.Join(started, trimmed)
+}
+
+// runDue starts the last run that is due, and returns the time of the next one. It records the run in the status.
+func (r *Reconciler) runDue(
+	ctx context.Context, cron *v1beta1.AdvancedCronJob, status *v1beta1.AdvancedCronJobStatus, all []*child, now time.Time,
+) (next time.Time, err error) {
+	if cron.Spec.Paused != nil && *cron.Spec.Paused {
+		return time.Time{}, nil
+	}
+	times, err := schedule.Parse(cron.Spec.Schedule, cron.Spec.TimeZone)
+	if err != nil {
+		// No retry can cure it.
+		r.recorder.Eventf(cron, corev1.EventTypeWarning, "UnparseableSchedule", "unparseable schedule: %v", err)
+		return time.Time{}, nil
+	}
+	base := cron.CreationTimestamp.Time
+	if last := status.LastScheduleTime; last != nil {
+		base = last.Time
+	}
+	due := times.Last(base, now)
+	next = times.Following(base, now)
+	if due.IsZero() {
+		return next, nil
+	}
+	if missed := times.Missed(earliest(cron, base, now), now, tooMany+1); missed > tooMany {
+		r.recorder.Eventf(cron, corev1.EventTypeWarning, "TooManyMissedTimes",
+			"too many missed start times: only the last one starts. Check that the controller runs, and the clocks")
+	}
+	if late(cron, due, now) {
+		// The event is sent once: a later pass finds the same run only if a child or the object changes meanwhile.
+		r.recorder.Eventf(cron, corev1.EventTypeWarning, "MissSchedule", "Missed scheduled time to start a job: %s",
+			due.UTC().Format(time.RFC1123Z))
+		return next, nil
+	}
+	return next, r.start(ctx, cron, status, all, due)
+}
+
+// earliest returns the time after which missed runs count: those that are over their deadline were given up before.
+func earliest(cron *v1beta1.AdvancedCronJob, base, now time.Time) time.Time {
+	if limit := cron.Spec.StartingDeadlineSeconds; limit != nil && seconds(now.Sub(base)) > *limit {
+		return now.Add(-time.Duration(*limit) * time.Second)
+	}
+	return base
+}
+
+// late reports whether a run is later than the user allows, in whole seconds.
+func late(cron *v1beta1.AdvancedCronJob, due, now time.Time) bool {
+	limit := cron.Spec.StartingDeadlineSeconds
+	return limit != nil && seconds(now.Truncate(time.Second).Sub(due)) > *limit
+}
+
+// seconds returns whole seconds. A deadline is compared as such, because the longest ones are longer than a Duration.
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }
+
+// start starts a run, as far as the runs that go on allow.
+func (r *Reconciler) start(
+	ctx context.Context, cron *v1beta1.AdvancedCronJob, status *v1beta1.AdvancedCronJobStatus, all []*child, due time.Time,
+) error {
+	if len(status.Active) > 0 && cron.Spec.ConcurrencyPolicy == v1beta1.ForbidConcurrent {
+		r.recorder.Eventf(cron, corev1.EventTypeNormal, "JobAlreadyActive",
+			"Not starting job because prior execution is running and concurrency policy is Forbid")
+		return nil
+	}
+	if cron.Spec.ConcurrencyPolicy == v1beta1.ReplaceConcurrent {
+		for _, c := range all {
+			if c.finished || c.object.GetDeletionTimestamp() != nil {
+				continue
+			}
+			if err := r.delete(ctx, cron, c); err != nil {
+				return err
+			}
+		}
+	}
+	created, err := r.create(ctx, cron, due)
+	if err != nil {
+		return err
+	}
+	status.Active = append(status.Active, created.reference())
+	status.LastScheduleTime = timeOf(due)
+	return nil
+}

@@ -1,0 +1,136 @@
+package broadcastjob
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/nodefit"
+)
+
+// class is what a Pod counts as.
+type class int
+
+const (
+	// leaving: the Pod is being deleted before it ended.
+	leaving class = iota
+	active
+	succeeded
+	failed
+)
+
+// classify returns what a Pod counts as. A Pod that restarted too often counts as failed while it goes on.
+func classify(job *v1beta1.BroadcastJob, pod *corev1.Pod) class {
+	switch {
+	case pod.Status.Phase == corev1.PodSucceeded:
+		return succeeded
+	case pod.Status.Phase == corev1.PodFailed:
+		return failed
+	case pod.DeletionTimestamp != nil:
+		return leaving
+	case job.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && restarts(pod) > job.Spec.FailurePolicy.RestartLimit:
+		return failed
+	default:
+		return active
+	}
+}
+
+func restarts(pod *corev1.Pod) (total int32) {
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range statuses {
+			total += statuses[i].RestartCount
+		}
+	}
+	return total
+}
+
+// deleteAll returns a plan that deletes Pods.
+func deleteAll(pods []*corev1.Pod) *engine.Plan {
+	stage := engine.Stage{Aim: engine.Scale}
+	for _, pod := range pods {
+		stage.Delete = append(stage.Delete, engine.Deletion{Pod: pod})
+	}
+	return &engine.Plan{Stages: []engine.Stage{stage}}
+}
+
+// census is what a pass knows about the job's nodes and Pods.
+type census struct {
+	counts [failed + 1]int
+	// desired are the nodes that are to run a Pod, or ran one. done is how many of them have a Pod that ended.
+	desired map[string]bool
+	done    int
+	// missing are the desired nodes without a Pod, sorted.
+	missing []string
+	// misfits are active Pods on nodes where they may not run any more.
+	misfits []*corev1.Pod
+	// doubled are the nodes with more than one Pod.
+	doubled []string
+	// all are the Pods, sorted by name.
+	all []*corev1.Pod
+}
+
+// count takes the census.
+func (r *Reconciler) count(job *v1beta1.BroadcastJob, view *engine.View) (*census, error) {
+	c := &census{desired: map[string]bool{}, all: slices.Concat(view.Pods, view.Inactive)}
+	slices.SortFunc(c.all, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	byNode := map[string]*corev1.Pod{}
+	for _, pod := range c.all {
+		class, name := classify(job, pod), nodefit.NodeOf(pod)
+		c.counts[class]++
+		if byNode[name] != nil {
+			c.doubled = append(c.doubled, name)
+		}
+		byNode[name] = pod
+		if err := r.countPod(c, class, pod, name); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byNode)) {
+		c.done += one(c.desired[name] && classify(job, byNode[name]) >= succeeded)
+	}
+	required := requires(job)
+	nodes, err := r.nodesFor(required)
+	if err != nil {
+		return nil, err
+	}
+	for _, node := range nodes {
+		if byNode[node.Name] == nil && fits(required, node) {
+			c.desired[node.Name] = true
+			c.missing = append(c.missing, node.Name)
+		}
+	}
+	slices.Sort(c.missing)
+	return c, nil
+}
+
+// countPod decides whether the node of a Pod is desired. A Pod that ended did its work there, and one that leaves is waited for.
+func (r *Reconciler) countPod(c *census, class class, pod *corev1.Pod, name string) error {
+	node, err := r.nodes.Get(name)
+	switch {
+	case apierrors.IsNotFound(err):
+		// The garbage collector deletes the Pods of a node that does not exist, but not those that were never bound to it.
+		if class == active && pod.Spec.NodeName == "" {
+			c.misfits = append(c.misfits, pod)
+		}
+	case err != nil:
+		return fmt.Errorf("get node %s: %w", name, err)
+	case class != active || fits(nodefit.Require(pod), node):
+		c.desired[name] = true
+	default:
+		c.misfits = append(c.misfits, pod)
+	}
+	return nil
+}
+
+func one(condition bool) int {
+	if condition {
+		return 1
+	}
+	return 0
+}

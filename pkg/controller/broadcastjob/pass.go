@@ -1,0 +1,182 @@
+package broadcastjob
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/engine"
+)
+
+// event is an event to send after the status was written, so that it is sent once.
+type event struct{ kind, reason, message string }
+
+// verdict is what a pass decides about a job.
+type verdict struct {
+	plan   *engine.Plan
+	status v1beta1.BroadcastJobStatus
+	events []event
+	// pause is true if the spec is to be paused. finish is true if the job ends, once the plan was executed.
+	pause, finish bool
+	// recheck is the delay until the next pass is due even if nothing changes.
+	recheck time.Duration
+	err     error
+}
+
+// pass runs one pass over a job that has not ended.
+func (r *Reconciler) pass(ctx context.Context, job *v1beta1.BroadcastJob, view *engine.View) (reconcile.Result, error) {
+	c, err := r.count(job, view)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	v := r.judge(job, view, c)
+	if v.pause {
+		if job, err = r.pause(ctx, job, c.counts[failed]); err != nil || job == nil {
+			return reconcile.Result{}, err
+		}
+	}
+	outcome := r.engine.Execute(ctx, view, v.plan)
+	failures := errors.Join(v.err, outcome.Scale, outcome.Update)
+	r.statuses.Pace.Passed(job.UID, len(c.desired))
+	if v.finish && (failures != nil || outcome.Recheck > 0) {
+		// Not all Pods are deleted. The next pass decides again.
+		return reconcile.Result{RequeueAfter: outcome.Recheck}, failures
+	}
+	recheck, reported := r.report(ctx, job, v)
+	for _, due := range []time.Duration{v.recheck, outcome.Recheck} {
+		recheck = engine.Sooner(recheck, due)
+	}
+	return reconcile.Result{RequeueAfter: recheck}, errors.Join(failures, reported)
+}
+
+// report writes the status and then sends the events, or returns the delay until the status may be written.
+func (r *Reconciler) report(ctx context.Context, job *v1beta1.BroadcastJob, v *verdict) (wait time.Duration, err error) {
+	urgent := v.finish || job.Status.Phase != v.status.Phase || job.Status.Desired != v.status.Desired || v.status.Active == 0
+	if wait, err = r.statuses.Report(ctx, job, &v.status, int(v.status.Desired), urgent); err != nil || wait > 0 {
+		return wait, err
+	}
+	for _, e := range v.events {
+		r.recorder.Event(job, e.kind, e.reason, e.message)
+	}
+	return 0, nil
+}
+
+// judge decides what to do for the job.
+func (r *Reconciler) judge(job *v1beta1.BroadcastJob, view *engine.View, c *census) *verdict {
+	v := &verdict{plan: &engine.Plan{}, status: *job.Status.DeepCopy()}
+	if v.status.StartTime == nil {
+		v.status.StartTime = &metav1.Time{Time: view.Now}
+	}
+	v.status.Active, v.status.Succeeded, v.status.Failed = int32(c.counts[active]), int32(c.counts[succeeded]), int32(c.counts[failed])
+	v.status.Desired = int32(len(c.desired))
+	for _, name := range c.doubled {
+		v.events = append(v.events, event{corev1.EventTypeWarning, "DuplicatePodCreatedOnSameNode",
+			fmt.Sprintf("node %s has more than one Pod of the job", name)})
+	}
+	if job.Spec.Paused {
+		v.status.Phase = v1beta1.BroadcastJobPaused
+		return v
+	}
+	if v.status.Phase == v1beta1.BroadcastJobPaused {
+		v.events = append(v.events, event{corev1.EventTypeNormal, "Continue", "continue to process job"})
+	}
+	v.status.Phase = v1beta1.BroadcastJobRunning
+	policy := job.Spec.FailurePolicy.Type
+	left, limited := deadlineIn(job, &v.status, view.Now)
+	switch {
+	case policy == v1beta1.FailurePolicyTypePause && c.counts[failed] > seenFailures(job):
+		v.pause, v.status.Phase = true, v1beta1.BroadcastJobPaused
+		v.events = append(v.events, event{corev1.EventTypeWarning, "Paused", "job is paused, due to failed pod"})
+	case policy == v1beta1.FailurePolicyTypeFailFast && c.counts[failed] > 0:
+		v.fail(view, "failed pod is found", "failure policy is FailurePolicyTypeFailFast and failed pod is found")
+	case limited && left <= 0:
+		v.fail(view, "DeadlineExceeded", fmt.Sprintf("Job %s/%s was active longer than specified deadline", job.Namespace, job.Name))
+	case job.Spec.CompletionPolicy.Type != v1beta1.CompletionPolicyNever && len(c.desired) > 0 && c.done == len(c.desired):
+		v.complete(job, view)
+	default:
+		v.recheck = left
+		r.run(job, view, c, v)
+	}
+	return v
+}
+
+// deadlineIn returns how long the job may still take, and whether it has a deadline.
+func deadlineIn(job *v1beta1.BroadcastJob, status *v1beta1.BroadcastJobStatus, now time.Time) (left time.Duration, limited bool) {
+	policy := &job.Spec.CompletionPolicy
+	if policy.ActiveDeadlineSeconds == nil || policy.Type == v1beta1.CompletionPolicyNever {
+		return 0, false
+	}
+	return status.StartTime.Add(controller.Seconds(*policy.ActiveDeadlineSeconds)).Sub(now), true
+}
+
+// fail ends the job. Its active Pods are deleted, and count as failed.
+func (v *verdict) fail(view *engine.View, reason, message string) {
+	v.plan = deleteAll(view.Pods)
+	v.status.Failed, v.status.Active = v.status.Failed+v.status.Active, 0
+	v.end(v1beta1.BroadcastJobFailed, v1beta1.JobFailed, message, view.Now)
+	v.events = append(v.events, event{corev1.EventTypeWarning, reason,
+		fmt.Sprintf("%s: %d pods succeeded, %d pods failed", message, v.status.Succeeded, v.status.Failed)})
+}
+
+// complete ends the job after the Pods of all its nodes ended. Pods that restarted too often still run, and are deleted.
+func (v *verdict) complete(job *v1beta1.BroadcastJob, view *engine.View) {
+	v.plan = deleteAll(view.Pods)
+	result := fmt.Sprintf("completed, %d pods succeeded, %d pods failed", v.status.Succeeded, v.status.Failed)
+	v.end(v1beta1.BroadcastJobCompleted, v1beta1.JobComplete, "Job "+result, view.Now)
+	v.events = append(v.events, event{corev1.EventTypeNormal, "JobComplete",
+		fmt.Sprintf("Job %s/%s is %s", job.Namespace, job.Name, result)})
+}
+
+func (v *verdict) end(phase v1beta1.BroadcastJobPhase, condition v1beta1.JobConditionType, message string, at time.Time) {
+	now := metav1.NewTime(at)
+	v.finish, v.status.Phase, v.status.CompletionTime = true, phase, &now
+	v.status.Conditions = slices.DeleteFunc(v.status.Conditions, func(c v1beta1.JobCondition) bool { return c.Type == condition })
+	v.status.Conditions = append(v.status.Conditions, v1beta1.JobCondition{
+		Type: condition, Status: corev1.ConditionTrue, LastProbeTime: now, LastTransitionTime: now, Reason: string(condition), Message: message,
+	})
+}
+
+// seenFailures returns how many failed Pods the user has seen: a job that paused for them goes on in spite of them.
+func seenFailures(job *v1beta1.BroadcastJob) int {
+	number, err := strconv.Atoi(job.Annotations[pub.BroadcastJobSeenFailuresKey])
+	if err != nil {
+		return 0
+	}
+	return number
+}
+
+// pause sets spec.paused, and records the failures that it is for. It returns the stored job, or nil if the job does not exist.
+func (r *Reconciler) pause(ctx context.Context, job *v1beta1.BroadcastJob, failures int) (*v1beta1.BroadcastJob, error) {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{
+			"uid": job.UID, "resourceVersion": job.ResourceVersion,
+			"annotations": map[string]string{pub.BroadcastJobSeenFailuresKey: strconv.Itoa(failures)},
+		},
+		"spec": map[string]any{"paused": true},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode the pause: %w", err)
+	}
+	written, err := r.client.BroadcastJobs(job.Namespace).Patch(ctx, job.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("pause the job: %w", err)
+	}
+	r.guard.Wrote(job.UID, broadcastjobs.GroupResource(), written.ResourceVersion)
+	return written, nil
+}

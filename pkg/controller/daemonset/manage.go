@@ -1,0 +1,206 @@
+package daemonset
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/lifecycle"
+	"kruise.io/kruise/pkg/workload/nodefit"
+	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// defaultBurst is how many Pods a pass creates, and how many it deletes, if the spec does not say.
+const defaultBurst = 250
+
+// manage returns the stage that creates missing Pods, and deletes Pods that fail or that are too many on their node.
+func (p *planner) manage(a amounts) (engine.Stage, error) {
+	stage := engine.Stage{Aim: engine.Scale}
+	var missing []*place
+	for _, at := range p.places {
+		if p.manageNode(&stage, at, a.maxSurge > 0) {
+			missing = append(missing, at)
+		}
+	}
+	err := p.create(&stage, p.progressive(missing, a.partition), a.burst)
+	stage.Delete = stage.Delete[:min(len(stage.Delete), a.burst)]
+	return stage, err
+}
+
+// manageNode deletes what is to go from a node, and returns whether a Pod is missing there.
+func (p *planner) manageNode(stage *engine.Stage, at *place, surges bool) (missing bool) {
+	switch {
+	case at.adopting:
+	case at.node == nil:
+		// The Pods that ran there are deleted by the garbage collector of Pods.
+		for _, pod := range at.pods {
+			if pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil {
+				p.DeletePod(stage, pod)
+			}
+		}
+	case at.run && len(at.pods) == 0:
+		return true
+	case !at.stay:
+		for _, pod := range at.pods {
+			if pod.DeletionTimestamp == nil {
+				p.DeletePod(stage, pod)
+			}
+		}
+	default:
+		running := p.deleteEnded(stage, at)
+		if surges {
+			p.keepTwo(stage, running)
+			return len(running) == 0 && at.run
+		}
+		for _, pod := range running[min(1, len(running)):] {
+			p.DeletePod(stage, pod)
+		}
+	}
+	return false
+}
+
+// deleteEnded deletes the Pods of a node that ended, and those whose deletion waits for a hook. It returns the other Pods that are
+// not terminating.
+func (p *planner) deleteEnded(stage *engine.Stage, at *place) (running []*corev1.Pod) {
+	wait := p.failedWait(at.name)
+	for _, pod := range at.pods {
+		switch {
+		case pod.DeletionTimestamp != nil:
+		case engine.PreparingDelete(pod), hopeless(pod):
+			p.DeletePod(stage, pod)
+		case pod.Status.Phase == corev1.PodFailed && wait > 0:
+			p.recheck = engine.Sooner(p.recheck, wait)
+		case pod.Status.Phase == corev1.PodFailed:
+			p.opened = append(p.opened, at.name)
+			p.endedEvent(stage, pod, at.name, "FailedDaemonPod", "Found failed daemon pod %s/%s on node %s, will try to kill it")
+			p.DeletePod(stage, pod)
+		case pod.Status.Phase == corev1.PodSucceeded:
+			p.endedEvent(stage, pod, at.name, "SucceededDaemonPod", "Found succeeded daemon pod %s/%s on node %s, will try to delete it")
+			p.DeletePod(stage, pod)
+		default:
+			running = append(running, pod)
+		}
+	}
+	return running
+}
+
+func (p *planner) endedEvent(stage *engine.Stage, pod *corev1.Pod, node, reason, format string) {
+	stage.Warn = append(stage.Warn, engine.Notice{
+		Reason: reason, Message: fmt.Sprintf(format, pod.Namespace, pod.Name, node), Normal: reason == "SucceededDaemonPod",
+	})
+}
+
+// keepTwo keeps the oldest Pod of the wanted revision and the oldest of another one. The latter stays until the former can stand in
+// for it, or until it is not ready itself.
+func (p *planner) keepTwo(stage *engine.Stage, running []*corev1.Pod) {
+	var updated, outdated *corev1.Pod
+	for _, pod := range running {
+		which := &outdated
+		if p.Updated(pod) {
+			which = &updated
+		}
+		if *which == nil {
+			*which = pod
+		} else {
+			p.DeletePod(stage, pod)
+		}
+	}
+	if updated == nil || outdated == nil {
+		return
+	}
+	if left := p.standsInAfter(updated); !p.Ready(outdated) || left == 0 && p.Serving(updated) {
+		p.DeletePod(stage, outdated)
+	} else {
+		p.recheck = engine.Sooner(p.recheck, left)
+	}
+}
+
+// progressive limits creations to the nodes that the partition leaves to the wanted revision, if the spec asks for it.
+func (p *planner) progressive(missing []*place, partition int) []*place {
+	if !p.set.Spec.ScaleStrategy.PartitionedScaling || onDelete(p.set) || partition == 0 {
+		return missing
+	}
+	updated := 0
+	for _, at := range p.places {
+		if pod, _, clear := p.versions(at); !clear || pod != nil {
+			updated++
+		}
+	}
+	room := p.desired - updated - min(max(0, partition), p.desired)
+	return missing[:min(len(missing), max(0, room))]
+}
+
+// create creates Pods of the wanted revision on nodes, as many as a pass may.
+func (p *planner) create(stage *engine.Stage, nodes []*place, burst int) error {
+	nodes = nodes[:min(len(nodes), max(0, burst-len(stage.Create)))]
+	if len(nodes) == 0 {
+		return nil
+	}
+	blueprint, nodeOf, err := p.blueprint()
+	if err != nil {
+		return err
+	}
+	taken := map[string]bool{}
+	for _, at := range p.places {
+		for _, pod := range at.pods {
+			taken[podcontrol.PlaceOf(pod.Name)] = true
+		}
+	}
+	for _, at := range nodes {
+		id := podcontrol.PlaceID(p.set.UID, at.name, taken)
+		for p.released(blueprint.PodName(id)) {
+			taken[id] = true
+			id = podcontrol.PlaceID(p.set.UID, at.name, taken)
+		}
+		taken[id], nodeOf[id] = true, at.name
+		stage.Create = append(stage.Create, engine.Creation{Blueprint: blueprint, ID: id})
+	}
+	return nil
+}
+
+// deprecatedGeneration is an annotation of a DaemonSet, and templateGeneration is the label of its Pods for it.
+const (
+	deprecatedGeneration = "deprecated.daemonset.template.generation"
+	templateGeneration   = "pod-template-generation"
+	// ownScheduler is the name of the scheduler of Pods that are bound by this controller.
+	ownScheduler = "kubernetes.io/daemonset-controller"
+)
+
+// blueprint returns what new Pods have in common. The caller fills the returned map with the node of each ID.
+func (p *planner) blueprint() (*podcontrol.Blueprint, map[string]string, error) {
+	blueprint, err := p.Blueprint(p.Update)
+	if err != nil {
+		return nil, nil, err
+	}
+	blueprint.Template = blueprint.Template.DeepCopy()
+	tolerate(&blueprint.Template.Spec)
+	blueprint.Name = podcontrol.PlaceName(p.set.Name)
+	blueprint.Gates = []corev1.PodConditionType{pub.KruisePodReadyConditionType}
+	if inPlace(p.set) {
+		blueprint.Gates = append(blueprint.Gates, pub.InPlaceUpdateReadyConditionType)
+	}
+	nodeOf := map[string]string{}
+	blueprint.Complete = func(pod *corev1.Pod, id string) {
+		pod.GenerateName = p.set.Name + "-"
+		if generation, found := p.set.Annotations[deprecatedGeneration]; found {
+			pod.Labels[templateGeneration] = generation
+		}
+		if p.bindPods {
+			pod.Spec.NodeName, pod.Spec.SchedulerName = nodeOf[id], ownScheduler
+		} else {
+			nodefit.Pin(pod, nodeOf[id])
+		}
+	}
+	return blueprint, nodeOf, nil
+}
+
+// hopeless reports whether the engine marked the Pod because its node never completes an update in place.
+func hopeless(pod *corev1.Pod) bool {
+	return lifecycle.SpecifiedDelete(pod) && lifecycle.Of(pod) == pub.LifecycleStateUpdating
+}
+
+// hasGate reports whether the Pod can be taken out of service for an update in place.
+func hasGate(pod *corev1.Pod) bool { return podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType) }

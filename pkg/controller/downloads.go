@@ -1,0 +1,114 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/featuregate"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	client "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/predownload"
+)
+
+// Downloads pulls the new images of rollouts on the nodes that will need them. Nothing waits for a pull: an update that comes first
+// only gets the image later. It is nil if the feature gate is off.
+type Downloads struct {
+	jobs   cache.Indexer
+	client client.ImagePullJobsGetter
+	engine *engine.Engine
+}
+
+// Downloads returns the downloads of a kind's objects, or nil if the gate is off.
+func (c *Of[T]) Downloads(gate featuregate.Feature, e *engine.Engine) *Downloads {
+	if !c.deps.Features.Enabled(gate) {
+		return nil
+	}
+	jobs := c.IndexByOwner(c.deps.KruiseInformers.Apps().V1beta1().ImagePullJobs())
+	return &Downloads{jobs: jobs, client: c.deps.Kruise.AppsV1beta1(), engine: e}
+}
+
+// Download is what a pass knows about the downloads of its workload.
+type Download struct {
+	// Revision is the stored update revision, or nil if it is not stored.
+	Revision *appsv1.ControllerRevision
+	// Done is true if no Pod remains to be updated. Due is true if the user's settings allow a download now.
+	Done, Due bool
+	// Jobs returns the jobs of the update revision, and whether they are worthwhile.
+	Jobs func() (jobs []*v1beta1.ImagePullJob, worthwhile bool, err error)
+}
+
+// Sync creates the jobs of the update revision once. It deletes all jobs when no Pod remains to be updated.
+func (d *Downloads) Sync(ctx context.Context, owner engine.Object, download *Download) error {
+	switch {
+	case d == nil || download.Revision == nil:
+		return nil
+	case download.Done:
+		return d.end(ctx, owner)
+	case predownload.Decided(download.Revision) || !download.Due:
+		return nil
+	}
+	jobs, worthwhile, err := download.Jobs()
+	if err != nil {
+		return err
+	}
+	if !worthwhile {
+		return d.engine.Label(ctx, owner.GetUID(), download.Revision, pub.ImagePreDownloadIgnoredKey)
+	}
+	failures := make([]error, 0, len(jobs))
+	for _, job := range jobs {
+		failures = append(failures, d.createJob(ctx, owner, job))
+	}
+	if err := errors.Join(failures...); err != nil {
+		return err
+	}
+	return d.engine.Label(ctx, owner.GetUID(), download.Revision, pub.ImagePreDownloadCreatedKey)
+}
+
+// end deletes the remaining jobs.
+func (d *Downloads) end(ctx context.Context, owner engine.Object) error {
+	jobs, err := ByOwner[*v1beta1.ImagePullJob](d.jobs, owner.GetUID())
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, job := range jobs {
+		if job.DeletionTimestamp == nil {
+			failures = append(failures, d.deleteJob(ctx, job))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// createJob creates a job. A job with that name already exists if an earlier pass could not record the creation in the revision.
+func (d *Downloads) createJob(ctx context.Context, owner engine.Object, job *v1beta1.ImagePullJob) error {
+	_, err := d.client.ImagePullJobs(job.Namespace).Create(ctx, job, metav1.CreateOptions{})
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return nil
+	case err != nil:
+		d.engine.Recorder.Eventf(owner, corev1.EventTypeNormal, "FailedCreateImagePullJob", "failed to create ImagePullJob %s for image: %s: %v",
+			job.Name, job.Spec.Image, err)
+		return fmt.Errorf("create ImagePullJob %s: %w", job.Name, err)
+	}
+	d.engine.Recorder.Eventf(owner, corev1.EventTypeNormal, "CreatedImagePullJob", "created ImagePullJob %s for image: %s",
+		job.Name, job.Spec.Image)
+	return nil
+}
+
+func (d *Downloads) deleteJob(ctx context.Context, job *v1beta1.ImagePullJob) error {
+	err := d.client.ImagePullJobs(job.Namespace).Delete(ctx, job.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &job.UID}})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete ImagePullJob %s: %w", job.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package ephemeraljob
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/selectorindex"
+)
+
+// Name is the controller's name in logs, events and metrics.
+const Name = "ephemeraljob-controller"
+
+// defaultTTL is how long a finished job stays if it has no ttlSecondsAfterFinished, in seconds.
+const defaultTTL int32 = 1800
+
+// Reconciler reconciles EphemeralJobs.
+type Reconciler struct {
+	kube     kubernetes.Interface
+	kruise   versioned.Interface
+	selected controller.SelectedPods
+	guard    engine.Guard
+	recorder record.EventRecorder
+	clock    clock.PassiveClock
+}
+
+// New returns the controller. It returns an error if an informer rejects an index or a handler.
+func New(deps controller.Deps) (*reconcile.Controller, error) {
+	return build(deps).Build()
+}
+
+func build(deps controller.Deps) *controller.Of[*v1alpha1.EphemeralJob] {
+	pods, jobs := deps.KubeInformers.Core().V1().Pods(), deps.KruiseInformers.Apps().V1alpha1().EphemeralJobs()
+	r := &Reconciler{kube: deps.Kube, kruise: deps.Kruise, recorder: deps.Recorder(Name), clock: deps.Clock}
+	c := controller.For(deps, Name, jobs, r.Reconcile)
+	c.Guards(engine.PodResource, pods)
+	r.guard, r.selected = c.Guard(), c.PodsByLabels(pods)
+	c.Watch(pods, c.Selecting(jobs, unfinished), matters)
+	return c
+}
+
+// unfinished returns the selector of a job that can still change.
+func unfinished(job *v1alpha1.EphemeralJob) *metav1.LabelSelector {
+	if job.Status.CompletionTime != nil {
+		return nil
+	}
+	return job.Spec.Selector
+}
+
+// matters reports whether a change of a Pod affects jobs.
+func matters(before, after metav1.Object) bool {
+	b, okBefore := before.(*corev1.Pod)
+	a, okAfter := after.(*corev1.Pod)
+	return okBefore && okAfter && (b.UID != a.UID || podstate.Active(b) != podstate.Active(a) ||
+		!apiequality.Semantic.DeepEqual(b.Labels, a.Labels) ||
+		len(b.Spec.EphemeralContainers) != len(a.Spec.EphemeralContainers) ||
+		!apiequality.Semantic.DeepEqual(b.Status.EphemeralContainerStatuses, a.Status.EphemeralContainerStatuses))
+}
+
+// Reconcile adds the containers of a job to more Pods and updates its status. It deletes a finished job after its TTL.
+func (r *Reconciler) Reconcile(ctx context.Context, job *v1alpha1.EphemeralJob) (reconcile.Result, error) {
+	switch {
+	case job.DeletionTimestamp != nil:
+		return reconcile.Result{}, r.release(ctx, job)
+	case job.Status.CompletionTime != nil:
+		ttl := defaultTTL
+		if job.Spec.TTLSecondsAfterFinished != nil {
+			ttl = *job.Spec.TTLSecondsAfterFinished
+		}
+		return controller.DeleteExpired(ctx, r.kruise.AppsV1alpha1().EphemeralJobs(job.Namespace), job,
+			job.Status.CompletionTime, &ttl, r.clock.Now())
+	}
+	return r.sync(ctx, job)
+}
+
+// release removes the finalizer that jobs of other releases have, because nothing can be cleaned up.
+func (r *Reconciler) release(ctx context.Context, job *v1alpha1.EphemeralJob) error {
+	if !slices.Contains(job.Finalizers, pub.EphemeralContainersCleanupFinalizer) {
+		return nil
+	}
+	freed := job.DeepCopy()
+	freed.Finalizers = slices.DeleteFunc(freed.Finalizers, func(name string) bool { return name == pub.EphemeralContainersCleanupFinalizer })
+	_, err := r.kruise.AppsV1alpha1().EphemeralJobs(job.Namespace).Update(ctx, freed, metav1.UpdateOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("remove finalizer: %w", err)
+	}
+	return nil
+}
+
+// sync reports what the Pods show, and then starts more Pods.
+func (r *Reconciler) sync(ctx context.Context, job *v1alpha1.EphemeralJob) (reconcile.Result, error) {
+	pods, err := r.selected(job.Namespace, selectorindex.Parse(job.Spec.Selector))
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	seen := observe(job, pods)
+	stored, err := controller.UpdateStatus(ctx, r.kruise.AppsV1alpha1().EphemeralJobs(job.Namespace), job,
+		func(fresh *v1alpha1.EphemeralJob) error {
+			fresh.Status = status(fresh, seen, r.clock.Now())
+			return nil
+		})
+	if err != nil || stored == nil || stored.Status.CompletionTime != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: deadlineIn(stored, r.clock.Now())}, r.inject(ctx, stored, next(&stored.Spec, seen))
+}
+
+// deadlineIn returns the time until the deadline of a started job, or zero if the job has no deadline. A job whose
+// deadline has passed without effect is paused or invalid, and waits for a change of its spec.
+func deadlineIn(job *v1alpha1.EphemeralJob, now time.Time) time.Duration {
+	if left, limited := timeLeft(job, now); limited && left > 0 {
+		return left
+	}
+	return 0
+}

@@ -1,0 +1,68 @@
+package ephemeraljob
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/podcontrol"
+)
+
+// width is the maximum number of concurrent writes to Pods.
+const width = 16
+
+// subresource is the part of a Pod through which ephemeral containers are added.
+const subresource = "ephemeralcontainers"
+
+// inject adds the containers to the Pods. It starts with one Pod, so a template that the server rejects is sent once, and not once
+// for each Pod. A patch whose answer was lost is repeated in the next pass with the same content, which changes nothing.
+func (r *Reconciler) inject(ctx context.Context, job *v1alpha1.EphemeralJob, pods []*corev1.Pod) error {
+	err := podcontrol.SlowStart(len(pods), width, func(begin, end int) error {
+		return podcontrol.Parallel(end-begin, width, func(i int) error { return r.injectPod(ctx, job, pods[begin+i]) })
+	})
+	if err != nil {
+		r.recorder.Event(job, corev1.EventTypeWarning, "CreateFailed", err.Error())
+	}
+	return err
+}
+
+func (r *Reconciler) injectPod(ctx context.Context, job *v1alpha1.EphemeralJob, pod *corev1.Pod) error {
+	patch, err := patchFor(job, pod.UID)
+	if err != nil {
+		return err
+	}
+	client := r.kube.CoreV1().Pods(pod.Namespace)
+	patched, err := client.Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, subresource)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("add ephemeral containers to Pod %s: %w", pod.Name, err)
+	}
+	r.guard.Wrote(job.UID, engine.PodResource.GroupResource(), patched.ResourceVersion)
+	return nil
+}
+
+// patchFor returns a strategic merge patch that adds the containers of the job to the Pod with the UID. It keeps containers that
+// others add at the same time.
+func patchFor(job *v1alpha1.EphemeralJob, pod types.UID) ([]byte, error) {
+	containers := job.DeepCopy().Spec.Template.EphemeralContainers
+	for i := range containers {
+		containers[i].Env = append(containers[i].Env, corev1.EnvVar{Name: pub.EphemeralJobIDEnv, Value: string(job.UID)})
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod}, "spec": map[string]any{"ephemeralContainers": containers},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode ephemeral containers: %w", err)
+	}
+	return patch, nil
+}

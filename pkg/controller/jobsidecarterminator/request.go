@@ -1,0 +1,140 @@
+package jobsidecarterminator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
+)
+
+// requestTTL is how long a finished request stays, in seconds, so that users can read what happened.
+const requestTTL int32 = 60
+
+func requestName(pod *corev1.Pod) string { return "sidecar-termination-" + string(pod.UID) }
+
+// stop requests the node agent to stop sidecars. There is one request for a Pod at a time. A request that has ended, or whose
+// containers have started again, is replaced after a delay.
+func (r *Reconciler) stop(ctx context.Context, pod *corev1.Pod, sidecars []sidecar) (reconcile.Result, error) {
+	// The API refuses requests for containers that never started. The kubelet reports when one does.
+	sidecars = slices.DeleteFunc(sidecars, func(s sidecar) bool { return s.status == nil || s.status.ContainerID == "" })
+	if len(sidecars) == 0 {
+		return reconcile.Result{}, nil
+	}
+	existing, err := r.requestOf(pod)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if existing == nil {
+		return reconcile.Result{}, r.request(ctx, pod, sidecars)
+	}
+	since := existing.Status.CompletionTime
+	switch {
+	case existing.DeletionTimestamp != nil:
+		return reconcile.Result{}, nil // Its end is an event.
+	case since == nil && !startedAgain(existing, sidecars):
+		return reconcile.Result{}, nil // The agent is at work, or the controller of requests ends it.
+	case since == nil:
+		since = &existing.CreationTimestamp
+	}
+	if wait := r.retries.wait(pod.UID, since.Time); wait > 0 && covers(existing, sidecars) {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	klog.FromContext(ctx).V(2).Info("Replacing a request that did not end all sidecars", "request", klog.KObj(existing))
+	err = r.kruise.AppsV1beta1().ContainerRecreateRequests(pod.Namespace).Delete(ctx, existing.Name,
+		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(existing.UID))})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return reconcile.Result{}, fmt.Errorf("delete request: %w", err)
+	}
+	return reconcile.Result{}, nil // The deletion is an event.
+}
+
+// requestOf returns the request for a Pod, or nil.
+func (r *Reconciler) requestOf(pod *corev1.Pod) (*v1beta1.ContainerRecreateRequest, error) {
+	owned, err := controller.ByOwner[*v1beta1.ContainerRecreateRequest](r.requests, pod.UID)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(owned, func(o *v1beta1.ContainerRecreateRequest) bool { return o.Name == requestName(pod) }); i >= 0 {
+		return owned[i], nil
+	}
+	return nil, nil //nolint:nilnil // see above
+}
+
+// covers reports whether a request names all of the sidecars.
+func covers(request *v1beta1.ContainerRecreateRequest, sidecars []sidecar) bool {
+	for _, s := range sidecars {
+		if !slices.ContainsFunc(request.Spec.Containers, func(c v1beta1.ContainerRecreateRequestContainer) bool {
+			return c.Name == s.container.Name
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// startedAgain reports whether the agent has stopped one of the sidecars, and the kubelet has started it again.
+func startedAgain(request *v1beta1.ContainerRecreateRequest, sidecars []sidecar) bool {
+	for _, s := range sidecars {
+		for i := range request.Spec.Containers {
+			container := &request.Spec.Containers[i]
+			if container.Name != s.container.Name || container.StatusContext == nil || s.status.State.Running == nil {
+				continue
+			}
+			if isStopped(request, container.Name) && s.status.ContainerID != container.StatusContext.ContainerID {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isStopped reports whether the agent has stopped a container.
+func isStopped(request *v1beta1.ContainerRecreateRequest, name string) bool {
+	for i := range request.Status.ContainerRecreateStates {
+		if state := &request.Status.ContainerRecreateStates[i]; state.Name == name {
+			return state.IsKilled
+		}
+	}
+	return false
+}
+
+// request creates the request for a Pod.
+func (r *Reconciler) request(ctx context.Context, pod *corev1.Pod, sidecars []sidecar) error {
+	ttl := requestTTL
+	request := &v1beta1.ContainerRecreateRequest{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: requestName(pod),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))},
+		},
+		Spec: v1beta1.ContainerRecreateRequestSpec{
+			PodName: pod.Name, TTLSecondsAfterFinished: &ttl,
+			Strategy: &v1beta1.ContainerRecreateRequestStrategy{
+				ForceRecreate: true, FailurePolicy: v1beta1.IgnoreContainerRecreateRequestFailurePolicy,
+			},
+		},
+	}
+	for _, name := range names(sidecars) {
+		request.Spec.Containers = append(request.Spec.Containers, v1beta1.ContainerRecreateRequestContainer{Name: name})
+	}
+	created, err := r.kruise.AppsV1beta1().ContainerRecreateRequests(pod.Namespace).Create(ctx, request, metav1.CreateOptions{})
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return nil // The cache will show it.
+	case err != nil:
+		return fmt.Errorf("create request: %w", err)
+	}
+	r.guard.Wrote(pod.UID, requestResource.GroupResource(), created.ResourceVersion)
+	r.retries.made(pod.UID)
+	klog.FromContext(ctx).V(2).Info("Requested to stop sidecars", "containers", names(sidecars))
+	r.recorder.Eventf(pod, corev1.EventTypeNormal, reasonEnding,
+		"Kruise SidecarTerminator is trying to terminate sidecar %v using crr", names(sidecars))
+	return nil
+}

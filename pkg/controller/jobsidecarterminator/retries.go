@@ -1,0 +1,55 @@
+package jobsidecarterminator
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+)
+
+// The delay between two requests for a Pod whose sidecars do not end doubles from firstRetry to lastRetry.
+const firstRetry, lastRetry = 10 * time.Second, 5 * time.Minute
+
+// retries remembers how often sidecars of Pods were requested to stop. After a restart of the process, the count begins at zero.
+type retries struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	of    map[types.UID]tries
+}
+
+type tries struct {
+	count int
+	at    time.Time
+}
+
+// made records a request.
+func (r *retries) made(pod types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of == nil {
+		r.of = map[types.UID]tries{}
+	}
+	r.of[pod] = tries{count: r.of[pod].count + 1, at: r.clock.Now()}
+}
+
+// wait returns how long to wait until the next request for the Pod. since is the end of the last one.
+func (r *retries) wait(pod types.UID, since time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.of[pod]
+	delay := firstRetry
+	for n := 1; n < last.count && delay < lastRetry; n++ {
+		delay *= 2
+	}
+	if last.at.After(since) {
+		since = last.at
+	}
+	return min(delay, lastRetry) - r.clock.Since(since)
+}
+
+func (r *retries) forget(pod types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.of, pod)
+}

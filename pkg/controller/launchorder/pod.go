@@ -1,0 +1,118 @@
+package launchorder
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/launch"
+)
+
+// reasonNoConfig is the kubelet's reason for a container whose environment refers to something missing.
+const reasonNoConfig = "CreateContainerConfigError"
+
+// concerned reports whether a Pod has containers that wait or may wait for the controller. It is called for every event of every Pod.
+func concerned(pod *corev1.Pod) bool {
+	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return false
+	}
+	if completed(pod) && !lost(pod) {
+		return false
+	}
+	for i := range pod.Spec.Containers {
+		if _, found := launch.Held(pod, &pod.Spec.Containers[i]); found {
+			return true
+		}
+	}
+	return false
+}
+
+func completed(pod *corev1.Pod) bool {
+	return pod.Annotations[pub.ContainerLaunchCompletedKey] == "true"
+}
+
+// lost reports whether a container waits for its configuration. After all keys were added, the ConfigMap may be missing.
+func lost(pod *corev1.Pod) bool {
+	for i := range pod.Status.ContainerStatuses {
+		if waiting := pod.Status.ContainerStatuses[i].State.Waiting; waiting != nil && waiting.Reason == reasonNoConfig {
+			return true
+		}
+	}
+	return false
+}
+
+// order is the state of a Pod.
+type order struct {
+	// open are the keys of the containers that may start: those of the highest priority that is not ready, and of all above. The last
+	// one is the lowest.
+	open []string
+	// done is true if they are all keys.
+	done bool
+}
+
+// orderOf returns which containers of a Pod may start now.
+func orderOf(pod *corev1.Pod) order {
+	var all []int
+	waiting := map[int]bool{}
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		priority, found := launch.Held(pod, container)
+		if !found {
+			continue
+		}
+		all = append(all, priority)
+		waiting[priority] = waiting[priority] || !ready(pod, container.Name)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	slices.Reverse(all)
+	var o order
+	for i, priority := range all {
+		o.open = append(o.open, launch.Key(priority))
+		o.done = i == len(all)-1
+		if waiting[priority] && !completed(pod) {
+			break
+		}
+	}
+	return o
+}
+
+func ready(pod *corev1.Pod, name string) bool {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Name == name {
+			return pod.Status.ContainerStatuses[i].Ready
+		}
+	}
+	return false
+}
+
+// mostWakes is how often the kubelet is woken for a key. A container may wait for something else.
+const mostWakes = 3
+
+// nextWake returns the next value of the annotation that wakes the kubelet, or "" if no container waits for a key that exists. The
+// kubelet repeats a failed start when its Pod changes, and otherwise only after 10 to 15 seconds.
+func nextWake(pod *corev1.Pod, o *order) string {
+	last := o.open[len(o.open)-1]
+	count := 0
+	if key, number, found := strings.Cut(pod.Annotations[pub.ContainerLaunchOpenedKey], " "); found && key == last {
+		count, _ = strconv.Atoi(number)
+	}
+	if count >= mostWakes || !slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return stuck(pod, &c, o) }) {
+		return ""
+	}
+	return last + " " + strconv.Itoa(count+1)
+}
+
+// stuck reports whether a container still waits for a key that exists.
+func stuck(pod *corev1.Pod, container *corev1.Container, o *order) bool {
+	priority, found := launch.Held(pod, container)
+	if !found || !slices.Contains(o.open, launch.Key(priority)) {
+		return false
+	}
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return s.Name == container.Name && s.State.Waiting != nil && s.State.Waiting.Reason == reasonNoConfig
+	})
+}

@@ -1,0 +1,175 @@
+package launchorder
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/launch"
+)
+
+// Name is the controller's name in logs, events and metrics.
+const Name = "container-launch-priority-controller"
+
+const (
+	// recheck is how often the ConfigMap of a Pod whose containers wait is read again. It may have been deleted.
+	recheck = 15 * time.Second
+	// wakeDelay is the time between a key and the change of the Pod that wakes the kubelet. The kubelet watches ConfigMaps and Pods
+	// separately, and would fail again if it saw the change of the Pod first.
+	wakeDelay = time.Second
+)
+
+// opened is the value of a key that exists.
+const opened = "true"
+
+// Reconciler lets the containers of Pods start.
+type Reconciler struct {
+	kube     kubernetes.Interface
+	recorder record.EventRecorder
+}
+
+// New returns the controller. It returns an error if an informer rejects a handler.
+func New(deps controller.Deps) (*reconcile.Controller, error) {
+	return build(deps).Build()
+}
+
+func build(deps controller.Deps) *controller.Of[*corev1.Pod] {
+	r := &Reconciler{kube: deps.Kube, recorder: deps.Recorder(Name)}
+	c := controller.For(deps, Name, deps.KubeInformers.Core().V1().Pods(), r.Reconcile)
+	c.When(concerned)
+	return c
+}
+
+// Reconcile adds the keys of the containers that may start now, and wakes the kubelet until they do.
+func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.Result, error) {
+	o := orderOf(pod)
+	changed, err := r.open(ctx, pod, o.open)
+	if errors.Is(err, errForeign) {
+		return reconcile.Result{RequeueAfter: recheck}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	annotations := map[string]string{}
+	if o.done && !completed(pod) {
+		annotations[pub.ContainerLaunchCompletedKey] = opened
+	}
+	result := reconcile.Result{RequeueAfter: recheck}
+	if changed {
+		result.RequeueAfter = wakeDelay
+	} else if text := nextWake(pod, &o); text != "" {
+		annotations[pub.ContainerLaunchOpenedKey], result.RequeueAfter = text, wakeDelay
+	}
+	return result, r.annotate(ctx, pod, annotations)
+}
+
+// open creates the ConfigMap of a Pod with the keys, or adds those that it lacks. It returns whether it wrote anything.
+func (r *Reconciler) open(ctx context.Context, pod *corev1.Pod, keys []string) (changed bool, err error) {
+	client := r.kube.CoreV1().ConfigMaps(pod.Namespace)
+	existing, err := client.Get(ctx, launch.BarrierOf(pod.Name), metav1.GetOptions{})
+	if err == nil && ownerOf(existing) != pod.UID {
+		err = r.remove(ctx, pod, existing)
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		if _, err = client.Create(ctx, barrier(pod, keys), metav1.CreateOptions{}); err != nil {
+			return false, fmt.Errorf("create ConfigMap: %w", err)
+		}
+		klog.FromContext(ctx).V(2).Info("Created the barrier", "keys", keys)
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("get ConfigMap: %w", err)
+	}
+	missing := map[string]string{}
+	for _, key := range keys {
+		if existing.Data[key] != opened {
+			missing[key] = opened
+		}
+	}
+	if len(missing) == 0 {
+		return false, nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": existing.UID}, "data": missing})
+	if err != nil {
+		return false, fmt.Errorf("encode patch: %w", err)
+	}
+	if _, err := client.Patch(ctx, existing.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		return false, fmt.Errorf("add keys to ConfigMap: %w", err)
+	}
+	klog.FromContext(ctx).V(2).Info("Opened the barrier", "keys", keys)
+	return true, nil
+}
+
+// errForeign means that a ConfigMap of a user has the name of a barrier.
+var errForeign = errors.New("the ConfigMap of the barrier exists and does not belong to a Pod")
+
+// remove deletes the ConfigMap of an earlier Pod of the same name, whose keys would let all containers start at once. It returns a
+// NotFound error if the ConfigMap is deleted now. A ConfigMap of a user stays.
+func (r *Reconciler) remove(ctx context.Context, pod *corev1.Pod, existing *corev1.ConfigMap) error {
+	if ownerOf(existing) == "" {
+		r.recorder.Eventf(pod, corev1.EventTypeWarning, "FailedLaunchOrder",
+			"containers wait, because the ConfigMap %s exists and does not belong to a Pod; delete or rename it", existing.Name)
+		return errForeign
+	}
+	klog.FromContext(ctx).V(2).Info("Deleting the barrier of an earlier Pod of this name")
+	err := r.kube.CoreV1().ConfigMaps(pod.Namespace).Delete(ctx, existing.Name,
+		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(existing.UID))})
+	if err != nil {
+		return err
+	}
+	return apierrors.NewNotFound(corev1.Resource("configmaps"), existing.Name)
+}
+
+// ownerOf returns the UID of the Pod that owns a ConfigMap, or "".
+func ownerOf(barrier *corev1.ConfigMap) types.UID {
+	for _, ref := range barrier.OwnerReferences {
+		if ref.Kind == "Pod" && ref.APIVersion == "v1" {
+			return ref.UID
+		}
+	}
+	return ""
+}
+
+// barrier returns the ConfigMap of a Pod. It is deleted with the Pod.
+func barrier(pod *corev1.Pod, keys []string) *corev1.ConfigMap {
+	data := map[string]string{}
+	for _, key := range keys {
+		data[key] = opened
+	}
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: launch.BarrierOf(pod.Name),
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}},
+		},
+		Data: data,
+	}
+}
+
+// annotate sets annotations of the Pod.
+func (r *Reconciler) annotate(ctx context.Context, pod *corev1.Pod, annotations map[string]string) error {
+	if len(annotations) == 0 {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID, "annotations": annotations}})
+	if err != nil {
+		return fmt.Errorf("encode patch: %w", err)
+	}
+	_, err = r.kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("annotate Pod: %w", err)
+	}
+	return nil
+}

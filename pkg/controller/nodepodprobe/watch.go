@@ -1,0 +1,101 @@
+package nodepodprobe
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/workload/podprobe"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/selectorindex"
+)
+
+// nodeChanged ignores changes that nodes make to their own status all the time.
+func nodeChanged(before, after metav1.Object) bool {
+	b, _ := before.(*corev1.Node)
+	a, _ := after.(*corev1.Node)
+	return b == nil || a == nil || b.UID != a.UID || ready(b) != ready(a) || present(b) != present(a)
+}
+
+// changedPod returns the nodes that a change of a Pod concerns. A Pod that no PodProbeMarker selects, and that no NodePodProbe
+// lists, concerns none.
+func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.NamespacedName) {
+	b, _ := before.(*corev1.Pod)
+	a, _ := after.(*corev1.Pod)
+	if b != nil && a != nil && !worthAPass(b, a) {
+		return nil
+	}
+	for _, pod := range []*corev1.Pod{b, a} {
+		if pod != nil && pod.Spec.NodeName != "" && (r.listed(pod) || podprobe.OnNode(pod) && len(r.selecting(pod)) > 0) {
+			keys = append(keys, types.NamespacedName{Name: pod.Spec.NodeName})
+		}
+	}
+	return keys
+}
+
+// worthAPass reports whether a change of a Pod may change its probes or its marks.
+func worthAPass(before, after *corev1.Pod) bool {
+	return before.UID != after.UID || podprobe.OnNode(before) != podprobe.OnNode(after) || before.Status.PodIP != after.Status.PodIP ||
+		!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations)
+}
+
+// listed reports whether a NodePodProbe lists a Pod.
+func (r *Reconciler) listed(pod *corev1.Pod) bool {
+	keys, err := r.nodePodProbes.IndexKeys(podprobe.PodIndex, string(pod.UID))
+	return err == nil && len(keys) > 0
+}
+
+// changedMarker returns the nodes that list probes of a PodProbeMarker, and those that have Pods which it selects.
+func (r *Reconciler) changedMarker(before, after metav1.Object) (keys []types.NamespacedName) {
+	b, _ := before.(*v1alpha1.PodProbeMarker)
+	a, _ := after.(*v1alpha1.PodProbeMarker)
+	if b != nil && a != nil && b.UID == a.UID && b.Generation == a.Generation && (b.DeletionTimestamp == nil) == (a.DeletionTimestamp == nil) {
+		return nil
+	}
+	marker := a
+	if marker == nil {
+		marker = b
+	}
+	names, err := r.nodePodProbes.IndexKeys(podprobe.MarkerIndex, podprobe.MarkerKey(marker.Namespace, marker.Name))
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		keys = append(keys, types.NamespacedName{Name: name})
+	}
+	if a == nil || a.DeletionTimestamp != nil {
+		return keys
+	}
+	pods, err := r.selected(a.Namespace, selectorindex.Parse(a.Spec.Selector))
+	if err != nil {
+		return keys
+	}
+	for _, pod := range pods {
+		if podprobe.OnNode(pod) {
+			keys = append(keys, types.NamespacedName{Name: pod.Spec.NodeName})
+		}
+	}
+	return keys
+}
+
+// present reports whether a node exists and its agent runs probes.
+func present(node *corev1.Node) bool {
+	return node != nil && node.DeletionTimestamp == nil && !podprobe.Virtual(node)
+}
+
+func ready(node *corev1.Node) bool {
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// running reports whether a Pod can still be marked.
+func running(pod *corev1.Pod, entry *v1alpha1.PodProbe) bool {
+	return pod != nil && podstate.Active(pod) && pod.Namespace == entry.Namespace && pod.Name == entry.Name
+}

@@ -1,0 +1,207 @@
+package persistentpodstate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+	client "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
+	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/kinds"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/podtopology"
+)
+
+// Name is the controller's name in logs, events and metrics.
+const Name = "persistentpodstate-controller"
+
+var resource = v1beta1.SchemeGroupVersion.WithResource("persistentpodstates")
+
+// Reconciler reconciles PersistentPodStates.
+type Reconciler struct {
+	client   client.PersistentPodStatesGetter
+	states   cache.Indexer
+	pods     cache.Indexer
+	nodes    corelisters.NodeLister
+	sets     map[schema.GroupKind]cache.Indexer
+	dynamic  dynamic.Interface
+	mapper   meta.RESTMapper
+	guard    engine.Guard
+	recorder record.EventRecorder
+}
+
+// New returns the controller. It returns an error if an informer rejects an index or a handler.
+func New(deps controller.Deps) (*reconcile.Controller, error) {
+	_, c := build(deps)
+	return c.Build()
+}
+
+func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PersistentPodState]) {
+	core, states := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().PersistentPodStates()
+	r := &Reconciler{
+		client: deps.Kruise.AppsV1beta1(), nodes: core.Nodes().Lister(), dynamic: deps.Dynamic, mapper: deps.Mapper,
+		sets: map[schema.GroupKind]cache.Indexer{},
+	}
+	c := controller.For(deps, Name, states, r.Reconcile)
+	c.Absent(r.absent)
+	c.Guards(resource, states)
+	r.guard, r.recorder = c.Guard(), c.Recorder()
+	for name, values := range podtopology.Indexers() {
+		r.states = c.Index(states, name, values)
+	}
+	r.pods = c.IndexByOwner(core.Pods())
+	c.WatchChanges(core.Pods(), r.podChanged)
+	for kind, informer := range controller.Workloads(deps, ordered) {
+		r.sets[kind] = informer.Informer().GetIndexer()
+		c.WatchChanges(informer, r.workloadChanged(kind))
+	}
+	return r, c
+}
+
+// ordered selects the kinds whose Pods are numbered.
+func ordered(kind *kinds.Kind) bool { return kind.StableNames }
+
+// podChanged returns the PersistentPodStates for which a change of a Pod matters.
+func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.NamespacedName) {
+	old, _ := before.(*corev1.Pod)
+	pod, _ := after.(*corev1.Pod)
+	if old != nil && pod != nil && podstate.ConditionReady(old) == podstate.ConditionReady(pod) && old.Spec.NodeName == pod.Spec.NodeName &&
+		(old.DeletionTimestamp == nil) == (pod.DeletionTimestamp == nil) && maps.Equal(old.Annotations, pod.Annotations) {
+		return nil
+	}
+	if pod == nil {
+		pod = old
+	}
+	found, _ := podtopology.OfController(r.states, pod) // The index exists.
+	for _, state := range found {
+		keys = append(keys, controller.Self(state)...)
+	}
+	return keys
+}
+
+// workloadChanged returns the PersistentPodStates of a workload, and the one that its annotations ask for.
+func (r *Reconciler) workloadChanged(kind schema.GroupKind) reconcile.Differ {
+	return func(before, after metav1.Object) (keys []types.NamespacedName) {
+		if before != nil && after != nil && before.GetUID() == after.GetUID() && source(before) == source(after) &&
+			before.GetGeneration() == after.GetGeneration() &&
+			(before.GetDeletionTimestamp() == nil) == (after.GetDeletionTimestamp() == nil) {
+			return nil
+		}
+		object := after
+		if object == nil {
+			object = before
+		}
+		keys = append(keys, controller.Self(object)...)
+		found, _ := podtopology.Of(r.states, object.GetNamespace(), kind, object.GetName()) // The index exists.
+		for _, state := range found {
+			if state.Name != object.GetName() {
+				keys = append(keys, controller.Self(state)...)
+			}
+		}
+		return keys
+	}
+}
+
+// Reconcile keeps a generated PersistentPodState as its workload says, and records the Pods of the target.
+func (r *Reconciler) Reconcile(ctx context.Context, state *v1beta1.PersistentPodState) (reconcile.Result, error) {
+	if state.DeletionTimestamp != nil {
+		return reconcile.Result{}, nil
+	}
+	state, err := r.regenerate(ctx, state)
+	if err != nil || state == nil {
+		return reconcile.Result{}, err
+	}
+	found, err := r.target(ctx, state)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	pods, err := r.podsOf(found)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	r.warn(state, pods)
+	stored, err := controller.UpdateStatus(ctx, r.client.PersistentPodStates(state.Namespace), state,
+		func(fresh *v1beta1.PersistentPodState) error {
+			fresh.Status.ObservedGeneration = fresh.Generation
+			fresh.Status.PodStates = r.records(fresh, found, pods)
+			return nil
+		})
+	if stored != nil && stored.ResourceVersion != state.ResourceVersion {
+		r.guard.Wrote(state.UID, resource.GroupResource(), stored.ResourceVersion)
+	}
+	return reconcile.Result{}, err
+}
+
+// target is the workload of a PersistentPodState.
+type target struct {
+	uid types.UID
+	// ordinals are those in range. all is true if they are not known, so that every ordinal counts as in range.
+	ordinals map[int]bool
+	all      bool
+}
+
+// target returns the workload of a PersistentPodState, or nil if it does not exist or is being deleted.
+func (r *Reconciler) target(ctx context.Context, state *v1beta1.PersistentPodState) (*target, error) {
+	ref := &state.Spec.TargetRef
+	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
+	if cached := r.sets[kind]; cached != nil {
+		item, found, err := cached.GetByKey(state.Namespace + "/" + ref.Name)
+		object, ok := item.(kinds.Object)
+		if err != nil || !found || !ok || object.GetDeletionTimestamp() != nil {
+			return nil, err
+		}
+		return known(object), nil
+	}
+	return r.custom(ctx, kind, state.Namespace, ref.Name)
+}
+
+// custom reads a workload of a kind that the administrator allows, and its number of Pods.
+func (r *Reconciler) custom(ctx context.Context, kind schema.GroupKind, namespace, name string) (*target, error) {
+	mapping, err := r.mapper.RESTMapping(kind)
+	if err != nil {
+		return nil, fmt.Errorf("find kind %s: %w", kind, err)
+	}
+	resource := r.dynamic.Resource(mapping.Resource).Namespace(namespace)
+	object, err := resource.Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("get %s %s: %w", kind, name, err)
+	case object.GetDeletionTimestamp() != nil:
+		return nil, nil
+	}
+	scale, err := resource.Get(ctx, name, metav1.GetOptions{}, "scale")
+	if err != nil {
+		return nil, fmt.Errorf("get the scale of %s %s: %w", kind, name, err)
+	}
+	replicas, found, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
+	if err != nil || !found {
+		return nil, errors.Join(fmt.Errorf("the scale of %s %s has no spec.replicas", kind, name), err)
+	}
+	return &target{uid: object.GetUID(), ordinals: inRange(int(replicas), 0, nil)}, nil
+}
+
+// podsOf returns the Pods of a target.
+func (r *Reconciler) podsOf(found *target) ([]*corev1.Pod, error) {
+	if found == nil {
+		return nil, nil
+	}
+	return controller.ByOwner[*corev1.Pod](r.pods, found.uid)
+}

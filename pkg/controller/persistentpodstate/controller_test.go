@@ -1,0 +1,207 @@
+package persistentpodstate
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/kinds"
+)
+
+// Case persistentpodstate 1.
+func TestReadyPodsAreRecorded(t *testing.T) {
+	w := newWorld(t)
+	w.Add(builtIn(2), pod("web-0", "n1"), pod("web-1", "n2"))
+	w.state(theirs)
+	assert.Equal(t, map[string]v1beta1.PodState{"web-0": on("n1"), "web-1": on("n2")}, w.records())
+	assert.Equal(t, int64(1), w.get("state").Status.ObservedGeneration)
+	assert.Empty(t, w.settle("state"), "no write where nothing changed")
+}
+
+// Case persistentpodstate 3.
+func TestRecordFollowsThePod(t *testing.T) {
+	w := newWorld(t)
+	w.Add(builtIn(1), pod("web-0", "n1"))
+	w.state(theirs, prefers(zone))
+	both := v1beta1.PodState{NodeName: "n1", NodeTopologyLabels: map[string]string{host: "n1", zone: "a"}}
+	assert.Equal(t, map[string]v1beta1.PodState{"web-0": both}, w.records())
+	moved := pod("web-0", "n2")
+	moved.Status.Conditions[0].Status = corev1.ConditionFalse
+	w.Update(moved)
+	assert.Equal(t, map[string]v1beta1.PodState{"web-0": both}, w.records(), "until the Pod is ready")
+	w.Update(pod("web-0", "n2"))
+	both.NodeName, both.NodeTopologyLabels[host] = "n2", "n2"
+	assert.Equal(t, map[string]v1beta1.PodState{"web-0": both}, w.records())
+}
+
+// Case persistentpodstate 4.
+func TestLabelsThatTheNodeLacksAreLeftOut(t *testing.T) {
+	w := newWorld(t)
+	w.Add(builtIn(1), pod("web-0", "n3"))
+	w.state(theirs, prefers(zone))
+	assert.Equal(t, map[string]v1beta1.PodState{"web-0": on("n3")}, w.records())
+	assert.Empty(t, w.settle("state"))
+}
+
+// Case persistentpodstate 5.
+func TestRecordGoesWhenThePodIsScaledIn(t *testing.T) {
+	w := newWorld(t)
+	w.Add(builtIn(2), pod("web-0", "n1"), pod("web-1", "n2"))
+	w.state(theirs)
+	w.settle("state")
+	w.Update(builtIn(1))
+	assert.Len(t, w.records(), 2, "the Pod exists")
+	w.gone("web-1")
+	assert.Equal(t, map[string]v1beta1.PodState{"web-0": on("n1")}, w.records())
+	w.gone("web-0")
+	assert.Len(t, w.records(), 1, "it comes back")
+}
+
+// Cases persistentpodstate 6, 7.
+func TestRecordIsKeptUntilTheWorkloadIsDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.Add(builtIn(2), pod("web-0", "n1"), pod("web-1", "n2"))
+	w.state(theirs, whenDeleted)
+	w.settle("state")
+	w.Update(builtIn(1))
+	w.gone("web-1")
+	assert.Len(t, w.records(), 2)
+	require.NoError(t, w.Kube.AppsV1().StatefulSets("ns").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	w.Kube.ClearActions()
+	assert.Empty(t, w.records())
+}
+
+// Case persistentpodstate 14.
+func TestRecordsGoWhenTheDeletionOfTheWorkloadBegins(t *testing.T) {
+	w := newWorld(t)
+	w.Add(builtIn(1), pod("web-0", "n1"))
+	w.state(theirs)
+	w.settle("state")
+	dying := builtIn(1)
+	dying.DeletionTimestamp, dying.Finalizers = new(metav1.NewTime(w.Clock.Now())), []string{"x/y"}
+	w.Observe()
+	assert.Contains(t, w.r.workloadChanged(kinds.StatefulSet)(builtIn(1), dying), types.NamespacedName{Namespace: "ns", Name: "state"})
+	w.Update(dying)
+	assert.Empty(t, w.records())
+}
+
+// Case persistentpodstate 8.
+func TestReservedOrdinalsAreOutOfRange(t *testing.T) {
+	w := newWorld(t)
+	set := &v1beta1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "web"},
+		Spec:       v1beta1.StatefulSetSpec{Replicas: new(int32(2)), ReserveOrdinals: []intstr.IntOrString{intstr.FromInt32(0)}},
+	}
+	w.Add(set, pod("web-0", "n1"), pod("web-1", "n1"), pod("web-2", "n2"))
+	w.state(ours)
+	assert.Len(t, w.records(), 3)
+	w.gone("web-0", "web-1", "web-2")
+	assert.Equal(t, map[string]v1beta1.PodState{"web-1": on("n1"), "web-2": on("n2")}, w.records())
+}
+
+func TestStartOrdinalIsHonoured(t *testing.T) {
+	assert.True(t, known(builtIn(2)).keeps("web-0"))
+	numbered := &v1beta1.StatefulSet{Spec: v1beta1.StatefulSetSpec{Replicas: new(int32(2)), Ordinals: &v1beta1.StatefulSetOrdinals{Start: 5}}}
+	assert.True(t, known(numbered).keeps("web-6"))
+	assert.False(t, known(numbered).keeps("web-0"))
+	assert.False(t, known(numbered).keeps("stranger"))
+}
+
+// Case persistentpodstate 13.
+func TestPodThatWasNeverReadyIsNotRecorded(t *testing.T) {
+	w := newWorld(t)
+	starting := pod("web-0", "n1")
+	starting.Status.Conditions = nil
+	w.Add(builtIn(1), starting)
+	w.state(theirs)
+	assert.Empty(t, w.records())
+}
+
+// Case persistentpodstate 15.
+func TestAnnotationsAreRefreshed(t *testing.T) {
+	w := newWorld(t)
+	w.Add(builtIn(1), pod("web-0", "n1", "ip", "1", "other", "x"))
+	w.state(theirs, remembers("ip", "missing"))
+	assert.Equal(t, map[string]string{"ip": "1"}, w.records()["web-0"].Annotations)
+	w.Observe()
+	assert.Len(t, w.r.podChanged(pod("web-0", "n1", "ip", "1"), pod("web-0", "n1", "ip", "2")), 1)
+	assert.Empty(t, w.r.podChanged(pod("web-0", "n1"), pod("web-0", "n1")), "nothing that counts")
+	w.Update(pod("web-0", "n1", "ip", "2"))
+	assert.Equal(t, map[string]string{"ip": "2"}, w.records()["web-0"].Annotations)
+}
+
+// Case persistentpodstate 18.
+func TestChangedKeysAreRecordedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.Add(builtIn(1), pod("web-0", "n1"))
+	w.state(theirs)
+	w.settle("state")
+	state := w.get("state")
+	prefers(zone)(&state.Spec)
+	state.Generation++
+	w.Update(state)
+	assert.Equal(t, map[string]string{host: "n1", zone: "a"}, w.records()["web-0"].NodeTopologyLabels)
+}
+
+// Case persistentpodstate 16.
+func TestPodsOfACustomWorkloadAreRecorded(t *testing.T) {
+	w := newWorld(t)
+	games := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "games"}
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Game", "metadata": map[string]any{"namespace": "ns", "name": "web", "uid": "web"},
+	}}
+	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{games: "GameList"}, object)
+	exists := true
+	client.PrependReactor("get", "games", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if !exists {
+			return true, nil, apierrors.NewNotFound(games.GroupResource(), "web")
+		}
+		return action.GetSubresource() == "scale", &unstructured.Unstructured{Object: map[string]any{
+			"spec": map[string]any{"replicas": int64(1)},
+		}}, nil
+	})
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{games.GroupVersion()})
+	mapper.Add(games.GroupVersion().WithKind("Game"), meta.RESTScopeNamespace)
+	w.r.dynamic, w.r.mapper = client, mapper
+	w.Add(pod("web-0", "n1"), pod("web-1", "n2"))
+	w.state("example.com/v2", func(spec *v1beta1.PersistentPodStateSpec) { spec.TargetRef.Kind = "Game" })
+	assert.Len(t, w.records(), 2)
+	w.gone("web-0", "web-1")
+	assert.Equal(t, map[string]v1beta1.PodState{"web-0": on("n1")}, w.records())
+	exists = false
+	assert.Empty(t, w.records())
+}
+
+// TestPinnedPodTellsThatItsNodeIsGone warns about a Pod that no node can run.
+func TestPinnedPodTellsThatItsNodeIsGone(t *testing.T) {
+	w := newWorld(t)
+	w.Add(builtIn(1), pod("web-0", "n1"))
+	w.state(theirs)
+	w.settle("state")
+	waiting := pod("web-0", "", pub.InjectedPersistentPodStateKey, "state")
+	waiting.Status = corev1.PodStatus{Phase: corev1.PodPending}
+	w.Update(waiting)
+	w.settle("state")
+	assert.Empty(t, w.Events(), "the node exists")
+	require.NoError(t, w.Kube.CoreV1().Nodes().Delete(t.Context(), "n1", metav1.DeleteOptions{}))
+	w.Kube.ClearActions()
+	w.Step("ns", "state")
+	events := w.Events()
+	require.Len(t, events, 1)
+	assert.Contains(t, events[0], "Warning NodeNotFound no node has the labels that PersistentPodState state requires: node n1")
+}

@@ -1,0 +1,161 @@
+package persistentpodstate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/kinds"
+)
+
+// sourceKeys are the annotations from which a PersistentPodState is generated.
+var sourceKeys = []string{
+	pub.AutoGeneratePersistentPodStateKey, pub.RequiredPersistentTopologyKey, pub.PreferredPersistentTopologyKey,
+	pub.PersistentPodAnnotationsKey,
+}
+
+// source returns the annotations of a workload from which a PersistentPodState is generated, as one text.
+func source(workload metav1.Object) string {
+	values := make([]string, 0, len(sourceKeys))
+	for _, key := range sourceKeys {
+		values = append(values, strings.TrimSpace(workload.GetAnnotations()[key]))
+	}
+	return strings.Join(values, ";")
+}
+
+// weight is the weight of a generated preference.
+const weight = 100
+
+// generated returns the spec that the annotations of a workload ask for, or nil if they do not ask for one.
+func generated(kind schema.GroupKind, workload metav1.Object) *v1beta1.PersistentPodStateSpec {
+	annotations := workload.GetAnnotations()
+	required, preferred := split(annotations[pub.RequiredPersistentTopologyKey]), split(annotations[pub.PreferredPersistentTopologyKey])
+	if !switchedOn(workload) || len(required)+len(preferred) == 0 {
+		return nil
+	}
+	spec := &v1beta1.PersistentPodStateSpec{TargetRef: v1beta1.TargetReference{
+		APIVersion: kinds.Of(kind).Resource.GroupVersion().String(), Kind: kind.Kind, Name: workload.GetName(),
+	}}
+	if len(required) > 0 {
+		spec.RequiredPersistentTopology = &v1beta1.NodeTopologyTerm{Keys: required}
+	}
+	if len(preferred) > 0 {
+		spec.PreferredPersistentTopology = []v1beta1.PreferredTopologyTerm{
+			{Weight: weight, Preference: v1beta1.NodeTopologyTerm{Keys: preferred}},
+		}
+	}
+	for _, key := range split(annotations[pub.PersistentPodAnnotationsKey]) {
+		spec.PersistentPodAnnotations = append(spec.PersistentPodAnnotations, v1beta1.PersistentPodAnnotation{Key: key})
+	}
+	return spec
+}
+
+func switchedOn(workload metav1.Object) bool {
+	return strings.TrimSpace(workload.GetAnnotations()[pub.AutoGeneratePersistentPodStateKey]) == "true"
+}
+
+func split(text string) (items []string) {
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// absent generates the PersistentPodState of the workload of this name.
+func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+	for kind, cached := range r.sets {
+		item, found, err := cached.GetByKey(key.String())
+		workload, ok := item.(kinds.Object)
+		if err != nil || !found || !ok || workload.GetDeletionTimestamp() != nil {
+			continue
+		}
+		spec := generated(kind, workload)
+		if spec == nil {
+			continue
+		}
+		version := kinds.Of(kind).Resource.GroupVersion().WithKind(kind.Kind)
+		owner := metav1.NewControllerRef(workload, version)
+		owner.BlockOwnerDeletion = nil // The controller deletes the PersistentPodState with the workload.
+		_, err = r.client.PersistentPodStates(key.Namespace).Create(ctx, &v1beta1.PersistentPodState{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: key.Name, Namespace: key.Namespace, OwnerReferences: []metav1.OwnerReference{*owner},
+				Annotations: map[string]string{pub.PersistentPodStateSourceKey: source(workload)},
+			},
+			Spec: *spec,
+		}, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return reconcile.Result{}, fmt.Errorf("create PersistentPodState: %w", err)
+		}
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{}, nil
+}
+
+// regenerate follows the annotations of the workload that controls a PersistentPodState. It writes only after a change of the
+// annotations, and only the fields that they set, so that what users set stays. It returns the stored object, or nil if it was deleted.
+func (r *Reconciler) regenerate(ctx context.Context, state *v1beta1.PersistentPodState) (*v1beta1.PersistentPodState, error) {
+	owner := metav1.GetControllerOfNoCopy(state)
+	if owner == nil {
+		return state, nil
+	}
+	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
+	cached := r.sets[kind]
+	if cached == nil {
+		return state, nil
+	}
+	item, found, err := cached.GetByKey(state.Namespace + "/" + owner.Name)
+	workload, ok := item.(kinds.Object)
+	if err != nil {
+		return nil, fmt.Errorf("read %s %s from its cache: %w", owner.Kind, owner.Name, err)
+	}
+	if !found || !ok || workload.GetUID() != owner.UID || workload.GetDeletionTimestamp() != nil || !switchedOn(workload) {
+		return nil, r.remove(ctx, state)
+	}
+	spec := generated(kind, workload)
+	if spec == nil || state.Annotations[pub.PersistentPodStateSourceKey] == source(workload) {
+		return state, nil
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{
+			"uid": state.UID, "resourceVersion": state.ResourceVersion,
+			"annotations": map[string]string{pub.PersistentPodStateSourceKey: source(workload)},
+		},
+		"spec": map[string]any{
+			"requiredPersistentTopology": spec.RequiredPersistentTopology, "preferredPersistentTopology": spec.PreferredPersistentTopology,
+			"persistentPodAnnotations": spec.PersistentPodAnnotations,
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode the generated spec: %w", err)
+	}
+	stored, err := r.client.PersistentPodStates(state.Namespace).Patch(ctx, state.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("patch the generated spec: %w", err)
+	}
+	r.guard.Wrote(state.UID, resource.GroupResource(), stored.ResourceVersion)
+	return stored, nil
+}
+
+func (r *Reconciler) remove(ctx context.Context, state *v1beta1.PersistentPodState) error {
+	err := r.client.PersistentPodStates(state.Namespace).Delete(ctx, state.Name,
+		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(state.UID))})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete the generated PersistentPodState: %w", err)
+	}
+	r.guard.Deleted(state.UID, resource.GroupResource(), state)
+	return nil
+}

@@ -1,0 +1,128 @@
+package persistentpodstate
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/kinds"
+)
+
+const (
+	auto      = pub.AutoGeneratePersistentPodStateKey
+	required  = pub.RequiredPersistentTopologyKey
+	preferred = pub.PreferredPersistentTopologyKey
+)
+
+func (w *world) exists(name string) bool {
+	w.t.Helper()
+	_, err := w.Kruise.AppsV1beta1().PersistentPodStates("ns").Get(w.t.Context(), name, metav1.GetOptions{})
+	w.Kruise.ClearActions()
+	if !apierrors.IsNotFound(err) {
+		require.NoError(w.t, err)
+	}
+	return err == nil
+}
+
+// annotated changes the annotations of StatefulSet web, checks that the controller learns of it, and settles.
+func (w *world) annotated(annotations ...string) {
+	w.t.Helper()
+	before, err := w.Kube.AppsV1().StatefulSets("ns").Get(w.t.Context(), "web", metav1.GetOptions{})
+	require.NoError(w.t, err)
+	after := builtIn(5, annotations...)
+	assert.Contains(w.t, w.r.workloadChanged(kinds.StatefulSet)(before, after), types.NamespacedName{Namespace: "ns", Name: "web"})
+	w.Update(after)
+	w.Kube.ClearActions()
+	w.settle("web")
+}
+
+// Cases persistentpodstate 11, 18.
+func TestPersistentPodStateFollowsTheAnnotations(t *testing.T) {
+	w := newWorld(t)
+	w.Add(builtIn(5, auto, "true", required, " "+host+" ,"), pod("web-0", "n1"))
+	w.settle("web")
+	state := w.get("web")
+	assert.Equal(t, v1beta1.PersistentPodStateSpec{
+		TargetRef:                  v1beta1.TargetReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "web"},
+		RequiredPersistentTopology: &v1beta1.NodeTopologyTerm{Keys: []string{host}},
+	}, state.Spec)
+	assert.True(t, metav1.IsControlledBy(state, builtIn(5)))
+
+	w.annotated(auto, "true", required, host, preferred, zone, pub.PersistentPodAnnotationsKey, "ip, mac")
+	state = w.get("web")
+	assert.Equal(t, []v1beta1.PreferredTopologyTerm{{Weight: 100, Preference: v1beta1.NodeTopologyTerm{Keys: []string{zone}}}},
+		state.Spec.PreferredPersistentTopology)
+	assert.Equal(t, []v1beta1.PersistentPodAnnotation{{Key: "ip"}, {Key: "mac"}}, state.Spec.PersistentPodAnnotations)
+	assert.Equal(t, map[string]string{host: "n1", zone: "a"}, state.Status.PodStates["web-0"].NodeTopologyLabels)
+
+	w.annotated(auto, "true", preferred, zone)
+	state = w.get("web")
+	assert.Nil(t, state.Spec.RequiredPersistentTopology)
+	assert.Empty(t, state.Spec.PersistentPodAnnotations)
+	w.annotated(auto, "false", preferred, zone)
+	assert.False(t, w.exists("web"))
+}
+
+// Case persistentpodstate 17.
+func TestUsersMayChangeWhatIsGenerated(t *testing.T) {
+	w := newWorld(t)
+	w.Add(builtIn(5, auto, "true", required, host), pod("web-0", "n1"), pod("web-4", "n2"))
+	w.settle("web")
+	state := w.get("web")
+	whenDeleted(&state.Spec)
+	state.Spec.RequiredPersistentTopology.Keys = append(state.Spec.RequiredPersistentTopology.Keys, zone)
+	w.Update(state)
+	scaled := builtIn(1, auto, "true", required, host)
+	w.Update(scaled)
+	w.gone("web-4")
+	w.settle("web")
+	state = w.get("web")
+	assert.Contains(t, state.Status.PodStates, "web-4")
+	assert.Equal(t, []string{host, zone}, state.Spec.RequiredPersistentTopology.Keys, "only a change of the annotations sets them again")
+	w.annotated(auto, "true", required, zone)
+	state = w.get("web")
+	assert.Equal(t, []string{zone}, state.Spec.RequiredPersistentTopology.Keys)
+	assert.Equal(t, v1beta1.PersistentPodStateRetentionPolicyWhenDeleted, state.Spec.PersistentPodStateRetentionPolicy)
+}
+
+// Case persistentpodstate 12.
+func TestPersistentPodStateOfAUserIsNotTouched(t *testing.T) {
+	w := newWorld(t)
+	w.state(theirs)
+	mine := w.get("state")
+	mine.Name, mine.ResourceVersion = "web", ""
+	w.Add(mine)
+	w.Add(builtIn(5, auto, "true", preferred, zone))
+	w.settle("web")
+	assert.Equal(t, mine.Spec, w.get("web").Spec)
+	w.annotated(auto, "false")
+	assert.True(t, w.exists("web"))
+}
+
+// Case persistentpodstate 19.
+func TestGeneratedPersistentPodStateGoesWithItsWorkload(t *testing.T) {
+	w := newWorld(t)
+	w.Add(builtIn(1, auto, "true", required, host))
+	w.settle("web")
+	again := builtIn(1, auto, "true", required, host)
+	again.UID = "again"
+	require.NoError(t, w.Kube.AppsV1().StatefulSets("ns").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	w.settle("web")
+	assert.False(t, w.exists("web"))
+	w.Add(again)
+	w.settle("web")
+	assert.True(t, metav1.IsControlledBy(w.get("web"), again))
+}
+
+func TestNothingIsGeneratedWithoutATopology(t *testing.T) {
+	w := newWorld(t)
+	w.Add(builtIn(1, auto, "true", pub.PersistentPodAnnotationsKey, "ip"))
+	w.settle("web")
+	assert.False(t, w.exists("web"))
+}

@@ -1,0 +1,169 @@
+package podprobemarker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/podprobe"
+	"kruise.io/kruise/pkg/workload/selectorindex"
+)
+
+const (
+	finalizer = pub.NodePodProbeCleanupFinalizer
+	// recheck is the delay before a PodProbeMarker is compared with its NodePodProbes again, if no event comes first.
+	recheck = 5 * time.Second
+	// settle is how long a deleted PodProbeMarker stays at least, if it was ever used. A write that began before the deletion was
+	// known has ended then.
+	settle = time.Second
+)
+
+// Reconcile sets the finalizer, and writes the status when the nodes show this generation.
+func (r *Reconciler) Reconcile(ctx context.Context, marker *v1alpha1.PodProbeMarker) (reconcile.Result, error) {
+	if marker.DeletionTimestamp != nil {
+		return r.release(ctx, marker)
+	}
+	if !slices.Contains(marker.Finalizers, finalizer) {
+		return reconcile.Result{}, r.setFinalizers(ctx, marker, append(slices.Clone(marker.Finalizers), finalizer))
+	}
+	pods, err := r.selected(marker.Namespace, selectorindex.Parse(marker.Spec.Selector))
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	urgent := marker.Status.ObservedGeneration != marker.Generation
+	if wait := r.pace.PassIn(marker.UID, len(pods)); wait > 0 && !urgent {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	defer r.pace.Passed(marker.UID, len(pods))
+	matched, pending, err := r.compare(ctx, marker, pods)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	observed := marker.Generation
+	if pending {
+		observed = marker.Status.ObservedGeneration
+	}
+	if wait := r.pace.ReportIn(marker.UID, len(pods), urgent); wait > 0 && matched != marker.Status.MatchedPods {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	if err := r.report(ctx, marker, observed, matched); err != nil {
+		return reconcile.Result{}, err
+	}
+	r.pace.Reported(marker.UID, len(pods))
+	if pending {
+		return reconcile.Result{RequeueAfter: recheck}, nil
+	}
+	return reconcile.Result{}, nil
+}
+
+// compare counts the Pods that are probed. pending is true if a NodePodProbe does not show this generation yet. It also marks Pods
+// on virtual nodes.
+func (r *Reconciler) compare(ctx context.Context, marker *v1alpha1.PodProbeMarker, pods []*corev1.Pod) (
+	matched int64, pending bool, err error,
+) {
+	var errs []error
+	for _, pod := range pods {
+		if !podprobe.OnNode(pod) {
+			continue
+		}
+		node, err := r.nodes.Get(pod.Spec.NodeName)
+		if err != nil {
+			continue // The cache has no other error than NotFound.
+		}
+		matched++
+		switch {
+		case !podprobe.Virtual(node):
+			pending = pending || !r.shows(marker, pod)
+		case r.serverless:
+			errs = append(errs, r.mark(ctx, marker.UID, pod, []*v1alpha1.PodProbeMarker{marker}))
+		}
+	}
+	return matched, pending, errors.Join(errs...)
+}
+
+// shows reports whether the NodePodProbe of the Pod's node has the probes of this generation. A node without a NodePodProbe gets
+// them when it is created, and a node that has no room for them never gets them.
+func (r *Reconciler) shows(marker *v1alpha1.PodProbeMarker, pod *corev1.Pod) bool {
+	item, found, _ := r.nodePodProbes.GetByKey(pod.Spec.NodeName) // The indexer cannot fail.
+	object, ok := item.(*v1alpha1.NodePodProbe)
+	if !found || !ok {
+		return true
+	}
+	wanted := podprobe.Entry(pod, []*v1alpha1.PodProbeMarker{marker})
+	var listed []v1alpha1.ContainerProbe
+	for i := range object.Spec.PodProbes {
+		if entry := &object.Spec.PodProbes[i]; entry.UID == string(pod.UID) {
+			listed = podprobe.Of(entry, marker.Name)
+		}
+	}
+	return apiequality.Semantic.DeepEqual(wanted.Probes, listed) || podprobe.Full(object) && len(listed) < len(wanted.Probes)
+}
+
+func (r *Reconciler) report(ctx context.Context, marker *v1alpha1.PodProbeMarker, observed, matched int64) error {
+	stored, err := controller.UpdateStatus(ctx, r.kruise.AppsV1alpha1().PodProbeMarkers(marker.Namespace), marker,
+		func(fresh *v1alpha1.PodProbeMarker) error {
+			fresh.Status.ObservedGeneration = max(fresh.Status.ObservedGeneration, observed)
+			fresh.Status.MatchedPods = matched
+			return nil
+		})
+	if err != nil || stored == nil {
+		return err
+	}
+	if stored.ResourceVersion != marker.ResourceVersion {
+		r.guard.Wrote(marker.UID, resource.GroupResource(), stored.ResourceVersion)
+	}
+	return nil
+}
+
+// release removes the finalizer when no NodePodProbe has probes of the PodProbeMarker.
+func (r *Reconciler) release(ctx context.Context, marker *v1alpha1.PodProbeMarker) (reconcile.Result, error) {
+	index := slices.Index(marker.Finalizers, finalizer)
+	if index < 0 {
+		return reconcile.Result{}, nil
+	}
+	names, err := r.nodePodProbes.IndexKeys(podprobe.MarkerIndex, podprobe.MarkerKey(marker.Namespace, marker.Name))
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("list NodePodProbes: %w", err)
+	}
+	if len(names) > 0 {
+		return reconcile.Result{RequeueAfter: recheck}, nil
+	}
+	if wait := settle - r.clock.Since(marker.DeletionTimestamp.Time); wait > 0 && marker.Status.ObservedGeneration > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	klog.FromContext(ctx).V(2).Info("No node has probes of this PodProbeMarker, removing the finalizer")
+	return reconcile.Result{}, r.setFinalizers(ctx, marker, slices.Delete(slices.Clone(marker.Finalizers), index, index+1))
+}
+
+func (r *Reconciler) setFinalizers(ctx context.Context, marker *v1alpha1.PodProbeMarker, finalizers []string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": marker.UID, "resourceVersion": marker.ResourceVersion, "finalizers": finalizers,
+	}})
+	if err != nil {
+		return fmt.Errorf("encode finalizers: %w", err)
+	}
+	stored, err := r.kruise.AppsV1alpha1().PodProbeMarkers(marker.Namespace).Patch(ctx, marker.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("set finalizers: %w", err)
+	}
+	r.guard.Wrote(marker.UID, resource.GroupResource(), stored.ResourceVersion)
+	return nil
+}

@@ -1,0 +1,309 @@
+package resourcedistribution
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
+	kruise "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
+	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
+	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/podcontrol"
+)
+
+// Name is the controller's name in logs and metrics.
+const Name = "resourcedistribution-controller"
+
+const (
+	// width is the maximum number of concurrent requests of a pass.
+	width = 16
+	// conflictPeriod is how often a conflict with another object is looked at again, because the controller does not watch that
+	// object. conflictRest is the least time between two looks, so that events of other namespaces do not cost requests for it.
+	conflictPeriod, conflictRest = 5 * time.Minute, 10 * time.Second
+)
+
+var (
+	kind       = v1beta1.SchemeGroupVersion.WithKind("ResourceDistribution")
+	secrets    = corev1.SchemeGroupVersion.WithResource("secrets")
+	configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
+)
+
+// Reconciler reconciles ResourceDistributions.
+type Reconciler struct {
+	client        kruise.ResourceDistributionInterface
+	distributions listers.ResourceDistributionLister
+	namespaces    corelisters.NamespaceLister
+	secrets       *copies[*corev1.Secret]
+	configMaps    *copies[*corev1.ConfigMap]
+	clock         clock.PassiveClock
+	conflicts     conflicts
+}
+
+// New returns the controller. It adds indexes to informers, so it must be called before they start. It returns an error if an informer
+// rejects an index or a handler.
+func New(deps controller.Deps) (*reconcile.Controller, error) {
+	_, c := build(deps)
+	return c.Build()
+}
+
+func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ResourceDistribution]) {
+	ours, namespaces := deps.KruiseInformers.Apps().V1beta1().ResourceDistributions(), deps.KubeInformers.Core().V1().Namespaces()
+	copied := deps.KubeInformers.Selected(pub.DistributedCopyKey, reduce).Core().V1()
+	r := &Reconciler{
+		client: deps.Kruise.AppsV1beta1().ResourceDistributions(), distributions: ours.Lister(), namespaces: namespaces.Lister(),
+		clock: deps.Clock, conflicts: conflicts{known: map[types.UID]*known{}},
+	}
+	c := controller.For(deps, Name, ours, r.Reconcile)
+	for _, informer := range []controller.Informer{copied.Secrets(), copied.ConfigMaps()} {
+		c.IndexByOwner(informer)
+		c.Watch(informer, owner)
+	}
+	c.Guards(secrets, copied.Secrets())
+	c.Guards(configMaps, copied.ConfigMaps())
+	r.secrets = &copies[*corev1.Secret]{
+		resource: secrets.GroupResource(), cached: copied.Secrets().Informer().GetIndexer(), guard: c.Guard(), decode: decodeSecret,
+		client: func(namespace string) client[*corev1.Secret] { return deps.Kube.CoreV1().Secrets(namespace) },
+	}
+	r.configMaps = &copies[*corev1.ConfigMap]{
+		resource: configMaps.GroupResource(), cached: copied.ConfigMaps().Informer().GetIndexer(), guard: c.Guard(), decode: decodeConfigMap,
+		client: func(namespace string) client[*corev1.ConfigMap] { return deps.Kube.CoreV1().ConfigMaps(namespace) },
+	}
+	c.WatchChanges(namespaces, r.namespaceChanged)
+	c.Forget(func(d *v1beta1.ResourceDistribution) { r.conflicts.forget(d.UID) })
+	return r, c
+}
+
+// owner returns the ResourceDistribution of a copy. It has no namespace.
+func owner(object metav1.Object) (keys []types.NamespacedName) {
+	for _, key := range controller.OwnerOf(kind.GroupKind())(object) {
+		keys = append(keys, types.NamespacedName{Name: key.Name})
+	}
+	return keys
+}
+
+// namespaceChanged returns the ResourceDistributions for which a namespace needs something else than before.
+func (r *Reconciler) namespaceChanged(before, after metav1.Object) (keys []types.NamespacedName) {
+	b, _ := before.(*corev1.Namespace)
+	a, _ := after.(*corev1.Namespace)
+	if a != nil && b != nil && terminating(a) == terminating(b) && labels.Equals(a.Labels, b.Labels) {
+		return nil
+	}
+	name := ""
+	for _, namespace := range []*corev1.Namespace{a, b} {
+		if namespace != nil {
+			name = namespace.Name
+		}
+	}
+	all, _ := r.distributions.List(labels.Everything()) // The cache returns no error.
+	for _, d := range all {
+		if t, err := newTargets(&d.Spec.Targets); err == nil && t.of(name, b) != t.of(name, a) {
+			keys = append(keys, controller.Self(d)...)
+		}
+	}
+	return keys
+}
+
+// Reconcile makes the copies right in all target namespaces, deletes the others, and writes the status. The garbage collector deletes
+// the copies of a deleted ResourceDistribution.
+func (r *Reconciler) Reconcile(ctx context.Context, d *v1beta1.ResourceDistribution) (reconcile.Result, error) {
+	if d.DeletionTimestamp != nil {
+		return reconcile.Result{}, nil
+	}
+	var resource metav1.TypeMeta
+	if err := json.Unmarshal(d.Spec.Resource.Raw, &resource); err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot decode spec.resource, waiting for a change of the ResourceDistribution")
+		return reconcile.Result{}, nil
+	}
+	switch resource.Kind {
+	case "Secret":
+		return distribute(ctx, r, r.secrets, d)
+	case "ConfigMap":
+		return distribute(ctx, r, r.configMaps, d)
+	}
+	klog.FromContext(ctx).Error(nil, "Cannot distribute objects of this kind, waiting for a change of the ResourceDistribution",
+		"kind", resource.Kind)
+	return reconcile.Result{}, nil
+}
+
+// task is what a pass does in one namespace.
+type task struct {
+	namespace string
+	// live is the copy in the cache, or nil.
+	live *seen
+	// unwanted is true if the copy is to be deleted.
+	unwanted bool
+}
+
+// distribute runs one pass over the copies of a ResourceDistribution.
+func distribute[T controller.Object](
+	ctx context.Context, r *Reconciler, c *copies[T], d *v1beta1.ResourceDistribution,
+) (reconcile.Result, error) {
+	template, err := c.template(d)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot decode spec.resource, waiting for a change of the ResourceDistribution")
+		return reconcile.Result{}, nil
+	}
+	where, err := newTargets(&d.Spec.Targets)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot select namespaces, waiting for a change of the ResourceDistribution")
+		return reconcile.Result{}, nil
+	}
+	namespaces, err := r.namespaces.List(labels.Everything())
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("list namespaces: %w", err)
+	}
+	copied, missing := where.split(namespaces)
+	digest, err := digestOf(template)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	tasks, err := c.tasks(d, template, *digest, copied)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	outcomes := make([]outcome, len(tasks), len(tasks)+missing.Len())
+	_ = podcontrol.SlowStart(len(tasks), width, func(begin, end int) error {
+		_ = podcontrol.Parallel(end-begin, width, func(i int) error {
+			outcomes[begin+i] = run(ctx, r, c, d, template, *digest, tasks[begin+i])
+			return nil // A failure in one namespace does not stop the others.
+		})
+		return nil
+	})
+	for name := range missing {
+		outcomes = append(outcomes, outcome{namespace: name, failure: &failure{v1beta1.ResourceDistributionNamespaceNotExists, errNamespace}})
+	}
+	return r.report(ctx, d, copied.Len()+missing.Len(), outcomes)
+}
+
+// tasks returns what is to be done, first in the namespaces that need a copy, then in those that have one without need.
+func (c *copies[T]) tasks(
+	d *v1beta1.ResourceDistribution, template T, digest [sha256.Size]byte, copied sets.Set[string],
+) (tasks []task, err error) {
+	owned, err := c.owned(d)
+	if err != nil {
+		return nil, err
+	}
+	live := map[string]*seen{}
+	var unwanted []task
+	for _, copy := range owned {
+		if copy.Name == template.GetName() && copied.Has(copy.Namespace) {
+			live[copy.Namespace] = copy
+		} else if copy.DeletionTimestamp == nil {
+			unwanted = append(unwanted, task{copy.Namespace, copy, true})
+		}
+	}
+	for _, namespace := range sets.List(copied) {
+		if copy := live[namespace]; copy == nil || !right(copy, template, digest) {
+			tasks = append(tasks, task{namespace: namespace, live: copy})
+		}
+	}
+	return append(tasks, unwanted...), nil
+}
+
+// run does what a namespace needs.
+func run[T controller.Object](
+	ctx context.Context, r *Reconciler, c *copies[T], d *v1beta1.ResourceDistribution, template T, digest [sha256.Size]byte, todo task,
+) outcome {
+	result := outcome{namespace: todo.namespace, unwanted: todo.unwanted}
+	switch {
+	case todo.unwanted:
+		result.failure = c.remove(ctx, d, todo.live)
+	case todo.live == nil:
+		now := r.clock.Now()
+		if result.failure = r.conflicts.recent(d, todo.namespace, now); result.failure == nil {
+			result.failure = c.put(ctx, d, template, digest, todo.namespace, nil)
+			r.conflicts.note(d, todo.namespace, result.failure, now)
+		}
+	default:
+		result.failure = c.put(ctx, d, template, digest, todo.namespace, todo.live)
+	}
+	return result
+}
+
+// report writes the status. It returns the failures that are worth a retry.
+func (r *Reconciler) report(
+	ctx context.Context, d *v1beta1.ResourceDistribution, desired int, outcomes []outcome,
+) (result reconcile.Result, err error) {
+	_, err = controller.UpdateStatus(ctx, r.client, d, func(fresh *v1beta1.ResourceDistribution) error {
+		written := status(d, desired, outcomes, r.clock.Now())
+		fresh.Status = written
+		return nil
+	})
+	for _, o := range outcomes {
+		switch {
+		case o.failure == nil || o.condition == v1beta1.ResourceDistributionNamespaceNotExists: // The namespace's next change is an event.
+		case o.condition == v1beta1.ResourceDistributionConflictOccurred:
+			result.RequeueAfter = conflictPeriod
+		default:
+			err = errors.Join(err, fmt.Errorf("namespace %s: %s: %w", o.namespace, o.condition, o.err))
+		}
+	}
+	return result, err
+}
+
+// conflicts remembers for a short time which objects of others are in the way.
+type conflicts struct {
+	lock  sync.Mutex
+	known map[types.UID]*known
+}
+
+// known are the conflicts of one generation of a ResourceDistribution.
+type known struct {
+	generation int64
+	namespaces map[string]conflict
+}
+
+type conflict struct {
+	*failure
+	at time.Time
+}
+
+// recent returns the conflict in a namespace if it was just looked at.
+func (c *conflicts) recent(d *v1beta1.ResourceDistribution, namespace string, now time.Time) *failure {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	k := c.known[d.UID]
+	if k == nil || k.generation != d.Generation {
+		return nil
+	}
+	if found, ok := k.namespaces[namespace]; ok && now.Sub(found.at) < conflictRest {
+		return found.failure
+	}
+	return nil
+}
+
+// note records the result of a look.
+func (c *conflicts) note(d *v1beta1.ResourceDistribution, namespace string, failed *failure, now time.Time) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if k := c.known[d.UID]; k == nil || k.generation != d.Generation {
+		c.known[d.UID] = &known{d.Generation, map[string]conflict{}}
+	}
+	if failed != nil && failed.condition == v1beta1.ResourceDistributionConflictOccurred {
+		c.known[d.UID].namespaces[namespace] = conflict{failed, now}
+	} else {
+		delete(c.known[d.UID].namespaces, namespace)
+	}
+}
+
+func (c *conflicts) forget(uid types.UID) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	delete(c.known, uid)
+}

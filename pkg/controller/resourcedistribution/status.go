@@ -1,0 +1,67 @@
+package resourcedistribution
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+)
+
+// conditionTypes are the conditions of each status, in their order.
+var conditionTypes = []v1beta1.ResourceDistributionConditionType{
+	v1beta1.ResourceDistributionGetResourceFailed, v1beta1.ResourceDistributionCreateResourceFailed,
+	v1beta1.ResourceDistributionUpdateResourceFailed, v1beta1.ResourceDistributionDeleteResourceFailed,
+	v1beta1.ResourceDistributionConflictOccurred, v1beta1.ResourceDistributionNamespaceNotExists,
+}
+
+// succeeded is the reason of a condition without a failure.
+const succeeded = "Succeeded"
+
+// failure is why a namespace is not as it should be.
+type failure struct {
+	condition v1beta1.ResourceDistributionConditionType
+	err       error
+}
+
+// outcome is the result for one namespace.
+type outcome struct {
+	namespace string
+	// unwanted is true if the copy of the namespace was to be deleted. It does not count as failed.
+	unwanted bool
+	*failure
+}
+
+// status returns the status after a pass. desired is the number of namespaces that must have a copy.
+func status(d *v1beta1.ResourceDistribution, desired int, outcomes []outcome, now time.Time) v1beta1.ResourceDistributionStatus {
+	failures := slices.DeleteFunc(slices.Clone(outcomes), func(o outcome) bool { return o.failure == nil })
+	slices.SortFunc(failures, func(a, b outcome) int { return cmp.Compare(a.namespace, b.namespace) })
+	s := v1beta1.ResourceDistributionStatus{Desired: int32(desired), ObservedGeneration: d.Generation}
+	for _, o := range failures {
+		if !o.unwanted {
+			s.Failed++
+		}
+	}
+	s.Succeeded = s.Desired - s.Failed
+	for _, conditionType := range conditionTypes {
+		condition := v1beta1.ResourceDistributionCondition{
+			Type: conditionType, Status: corev1.ConditionFalse, Reason: succeeded, LastTransitionTime: metav1.NewTime(now),
+		}
+		for _, o := range failures {
+			if o.condition == conditionType {
+				condition.Status, condition.Reason = corev1.ConditionTrue, controller.FailureMessage(o.err)
+				condition.FailedNamespaces = append(condition.FailedNamespaces, o.namespace)
+			}
+		}
+		before := slices.IndexFunc(d.Status.Conditions, func(c v1beta1.ResourceDistributionCondition) bool { return c.Type == conditionType })
+		if before >= 0 && d.Status.Conditions[before].Status == condition.Status {
+			condition.LastTransitionTime = d.Status.Conditions[before].LastTransitionTime
+		}
+		s.Conditions = append(s.Conditions, condition)
+	}
+	return s
+}

@@ -1,0 +1,101 @@
+package resourcedistribution
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+// systemNamespaces get a copy only if includedNamespaces names them.
+var systemNamespaces = sets.New(metav1.NamespaceSystem, metav1.NamespacePublic)
+
+// targets decides which namespaces get a copy.
+type targets struct {
+	all                bool
+	included, excluded sets.Set[string]
+	selector           labels.Selector
+}
+
+func newTargets(spec *v1beta1.ResourceDistributionTargets) (*targets, error) {
+	t := &targets{
+		all: spec.AllNamespaces, included: names(spec.IncludedNamespaces), excluded: names(spec.ExcludedNamespaces),
+		selector: labels.Nothing(),
+	}
+	if len(spec.NamespaceSelector.MatchLabels)+len(spec.NamespaceSelector.MatchExpressions) == 0 {
+		return t, nil // An empty selector selects no namespace.
+	}
+	var err error
+	if t.selector, err = metav1.LabelSelectorAsSelector(&spec.NamespaceSelector); err != nil {
+		return nil, fmt.Errorf("parse the namespace selector: %w", err)
+	}
+	return t, nil
+}
+
+func names(namespaces v1beta1.ResourceDistributionTargetNamespaces) sets.Set[string] {
+	all := sets.New[string]()
+	for _, namespace := range namespaces.List {
+		all.Insert(namespace.Name)
+	}
+	return all
+}
+
+// need is what a namespace needs of a ResourceDistribution.
+type need int
+
+const (
+	// nothing is for namespaces that get no copy.
+	nothing need = iota
+	// aCopy is for namespaces that get a copy.
+	aCopy
+	// itself is for namespaces that would get a copy, but do not exist or are terminating.
+	itself
+)
+
+// of returns what the namespace of a name needs. namespace is nil if it does not exist.
+func (t *targets) of(name string, namespace *corev1.Namespace) need {
+	switch {
+	case t.excluded.Has(name):
+		return nothing
+	case namespace == nil:
+		if !t.all && t.included.Has(name) {
+			return itself
+		}
+		return nothing
+	case !t.included.Has(name) && (systemNamespaces.Has(name) || !t.all && !t.selector.Matches(labels.Set(namespace.Labels))):
+		return nothing
+	case terminating(namespace):
+		return itself
+	}
+	return aCopy
+}
+
+// split sorts all names of targets by what they need. namespaces are those that exist.
+func (t *targets) split(namespaces []*corev1.Namespace) (copied, missing sets.Set[string]) {
+	copied, missing = sets.New[string](), sets.New[string]()
+	existing := sets.New[string]()
+	for _, namespace := range namespaces {
+		existing.Insert(namespace.Name)
+		switch t.of(namespace.Name, namespace) {
+		case aCopy:
+			copied.Insert(namespace.Name)
+		case itself:
+			missing.Insert(namespace.Name)
+		case nothing:
+		}
+	}
+	for name := range t.included.Difference(existing) {
+		if t.of(name, nil) == itself {
+			missing.Insert(name)
+		}
+	}
+	return copied, missing
+}
+
+func terminating(namespace *corev1.Namespace) bool {
+	return namespace.DeletionTimestamp != nil || namespace.Status.Phase == corev1.NamespaceTerminating
+}

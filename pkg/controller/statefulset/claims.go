@@ -1,0 +1,244 @@
+package statefulset
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/ordinals"
+)
+
+func claimName(set *v1beta1.StatefulSet, template *corev1.PersistentVolumeClaim, ordinal int) string {
+	return template.Name + "-" + ordinals.PodName(set.Name, ordinal)
+}
+
+// claimNames returns the names of the claims of all Pods that exist or are wanted.
+func claimNames(set *v1beta1.StatefulSet, wanted []int, pods []*corev1.Pod) (names []string) {
+	all := slices.Clone(wanted)
+	for _, pod := range pods {
+		if ordinal, ours := ordinals.Of(set.Name, pod); ours {
+			all = append(all, ordinal)
+		}
+	}
+	slices.Sort(all)
+	for _, ordinal := range slices.Compact(all) {
+		for i := range set.Spec.VolumeClaimTemplates {
+			names = append(names, claimName(set, &set.Spec.VolumeClaimTemplates[i], ordinal))
+		}
+	}
+	return names
+}
+
+// claims returns the existing claims of an ordinal, in the order of their templates.
+func (p *planner) claims(ordinal int) (claims []*corev1.PersistentVolumeClaim) {
+	for i := range p.set.Spec.VolumeClaimTemplates {
+		if claim := p.Claim(claimName(p.set, &p.set.Spec.VolumeClaimTemplates[i], ordinal)); claim != nil {
+			claims = append(claims, claim)
+		}
+	}
+	return claims
+}
+
+func (p *planner) deletesWhenScaled() bool {
+	policy := p.set.Spec.PersistentVolumeClaimRetentionPolicy
+	return p.retention && policy != nil && policy.WhenScaled == v1beta1.DeletePersistentVolumeClaimRetentionPolicyType
+}
+
+// ownersInRange returns the owners of the claims of Pods in range.
+func (p *planner) ownersInRange() []metav1.OwnerReference {
+	policy := p.set.Spec.PersistentVolumeClaimRetentionPolicy
+	if !p.retention || policy == nil || policy.WhenDeleted != v1beta1.DeletePersistentVolumeClaimRetentionPolicyType {
+		return nil
+	}
+	return []metav1.OwnerReference{reference(kind, p.set)}
+}
+
+// ownersOutOfRange returns the owners of the claims of a Pod out of range.
+func (p *planner) ownersOutOfRange(pod *corev1.Pod) []metav1.OwnerReference {
+	if p.deletesWhenScaled() {
+		return []metav1.OwnerReference{reference(corev1.SchemeGroupVersion.WithKind("Pod"), pod)}
+	}
+	return p.ownersInRange()
+}
+
+// reference returns a reference that lets garbage collection delete a claim with its owner. It names no controller.
+func reference(kind schema.GroupVersionKind, owner metav1.Object) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: owner.GetName(), UID: owner.GetUID()}
+}
+
+// podReference reports whether a reference is to a Pod of this name. setReference does so for the set.
+func podReference(ref *metav1.OwnerReference, name string) bool {
+	return ref.APIVersion == "v1" && ref.Kind == "Pod" && ref.Name == name
+}
+
+func (p *planner) setReference(ref *metav1.OwnerReference) bool {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == kind.Group && ref.Kind == kind.Kind && ref.Name == p.set.Name
+}
+
+// retained returns the changes that give claims the owners which the retention policy wants. Garbage collection then does the
+// rest, even if this controller ends: a condemned Pod is deleted only after its claims have their owners.
+func (p *planner) retained() (changes []engine.ClaimChange) {
+	if !p.retention {
+		return nil
+	}
+	for i := range p.slots {
+		slot := &p.slots[i]
+		if slot.pod != nil && slot.pod.DeletionTimestamp != nil {
+			continue // A claim that goes with the Pod must go.
+		}
+		changes = append(changes, p.ownClaims(slot.ordinal, p.ownersInRange())...)
+	}
+	for _, pod := range p.condemned {
+		changes = append(changes, p.ownClaims(p.ordinal(pod), p.ownersOutOfRange(pod))...)
+	}
+	return changes
+}
+
+func (p *planner) ownClaims(ordinal int, owners []metav1.OwnerReference) (changes []engine.ClaimChange) {
+	name := ordinals.PodName(p.set.Name, ordinal)
+	for _, claim := range p.claims(ordinal) {
+		if claim.DeletionTimestamp != nil || p.ownedBy(claim, name, owners) || p.stale(claim, ordinal) {
+			continue
+		}
+		after := claim.DeepCopy()
+		after.OwnerReferences = slices.DeleteFunc(after.OwnerReferences, func(ref metav1.OwnerReference) bool {
+			return podReference(&ref, name) || p.setReference(&ref)
+		})
+		after.OwnerReferences = append(after.OwnerReferences, owners...)
+		changes = append(changes, engine.ClaimChange{Before: claim, After: after, Pod: name, Act: engine.Edit})
+	}
+	return changes
+}
+
+// ownedBy reports whether a claim has exactly these owners, besides owners that are neither the set nor its Pod.
+func (p *planner) ownedBy(claim *corev1.PersistentVolumeClaim, pod string, owners []metav1.OwnerReference) bool {
+	matched := 0
+	for i := range claim.OwnerReferences {
+		ref := &claim.OwnerReferences[i]
+		if !podReference(ref, pod) && !p.setReference(ref) {
+			continue
+		}
+		if !slices.ContainsFunc(owners, func(owner metav1.OwnerReference) bool { return owner.UID == ref.UID }) {
+			return false
+		}
+		matched++
+	}
+	return matched == len(owners)
+}
+
+// handedOver reports whether the claims of a condemned Pod have their owners.
+func (p *planner) handedOver(pod *corev1.Pod) bool {
+	if !p.retention {
+		return true
+	}
+	for _, claim := range p.claims(p.ordinal(pod)) {
+		if claim.DeletionTimestamp == nil && !p.ownedBy(claim, pod.Name, p.ownersOutOfRange(pod)) {
+			return false
+		}
+	}
+	return true
+}
+
+// stale reports whether a claim waits for garbage collection, because the Pod that it goes with no longer exists.
+func (p *planner) stale(claim *corev1.PersistentVolumeClaim, ordinal int) bool {
+	if !p.deletesWhenScaled() {
+		return false
+	}
+	name := ordinals.PodName(p.set.Name, ordinal)
+	return slices.ContainsFunc(claim.OwnerReferences, func(ref metav1.OwnerReference) bool {
+		return podReference(&ref, name) && !p.exists(ref.UID)
+	})
+}
+
+func (p *planner) exists(pod types.UID) bool {
+	is := func(candidate *corev1.Pod) bool { return candidate.UID == pod }
+	return slices.ContainsFunc(p.Pods, is) || slices.ContainsFunc(p.Inactive, is) || slices.ContainsFunc(p.Leaving, is)
+}
+
+// claimsReady reports whether a Pod of the ordinal may mount the claims that exist. It returns the name of a claim that is being
+// deleted, if there is one.
+func (p *planner) claimsReady(ordinal int) (ready bool, deleted string) {
+	for _, claim := range p.claims(ordinal) {
+		if claim.DeletionTimestamp != nil {
+			return false, claim.Name
+		}
+		name := ordinals.PodName(p.set.Name, ordinal)
+		for i := range claim.OwnerReferences {
+			// Garbage collection deletes the claim. If the policy has changed, the reference is removed first.
+			if p.retention && podReference(&claim.OwnerReferences[i], name) {
+				return false, ""
+			}
+		}
+	}
+	return true, ""
+}
+
+// failClaim reports that a Pod waits for the deletion of a claim.
+func (p *planner) failClaim(w *walk, pod, claim string) {
+	err := fmt.Errorf("pvc %s is to be deleted", claim)
+	w.failures = append(w.failures, fmt.Errorf("create claims of Pod %s: %w", pod, err))
+	reason, message := describer(p.set.Name)(&engine.Result{Act: engine.Create, Pod: pod, Claim: claim, Err: err})
+	w.stage.Warn = append(w.stage.Warn, engine.Notice{Reason: reason, Message: message})
+}
+
+// createMissingClaims creates the claims that a Pod lacks that waits to be scheduled.
+func (p *planner) createMissingClaims(w *walk, slot *slot) {
+	blueprint, err := p.blueprint(p.Update)
+	if err != nil {
+		w.failures = append(w.failures, err)
+		return
+	}
+	for _, claim := range blueprint.Claims(strconv.Itoa(slot.ordinal)) {
+		existing := p.Claim(claim.Name)
+		switch {
+		case existing == nil:
+			w.stage.Claims = append(w.stage.Claims, engine.ClaimChange{After: claim, Pod: slot.pod.Name})
+		case existing.DeletionTimestamp != nil:
+			p.failClaim(w, slot.pod.Name, claim.Name)
+		}
+	}
+}
+
+// claimIndex finds sets by the part of the names of their claims that comes before the ordinal.
+const claimIndex = "claims"
+
+func claimPrefixes(object any) (prefixes []string, _ error) {
+	set, ok := object.(*v1beta1.StatefulSet)
+	if !ok {
+		return nil, nil
+	}
+	for i := range set.Spec.VolumeClaimTemplates {
+		prefixes = append(prefixes, set.Namespace+"/"+set.Spec.VolumeClaimTemplates[i].Name+"-"+set.Name)
+	}
+	return prefixes, nil
+}
+
+// setsOfClaim returns a mapper from a claim to the sets whose Pods mount it.
+func setsOfClaim(sets cache.Indexer) func(metav1.Object) []types.NamespacedName {
+	return func(claim metav1.Object) (keys []types.NamespacedName) {
+		end := strings.LastIndexByte(claim.GetName(), '-')
+		if end < 0 {
+			return nil
+		}
+		found, err := sets.ByIndex(claimIndex, claim.GetNamespace()+"/"+claim.GetName()[:end])
+		if err != nil {
+			return nil
+		}
+		for _, item := range found {
+			if set, ok := item.(*v1beta1.StatefulSet); ok {
+				keys = append(keys, types.NamespacedName{Namespace: set.Namespace, Name: set.Name})
+			}
+		}
+		return keys
+	}
+}

@@ -1,0 +1,112 @@
+package statefulset
+
+import (
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/engine"
+)
+
+// grows reports whether an update makes claims larger.
+func (p *planner) grows() bool {
+	return p.resize && p.set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType &&
+		p.set.Spec.VolumeClaimUpdateStrategy.Type == v1beta1.OnPodRollingUpdateVolumeClaimUpdateStrategyType
+}
+
+// growing reports whether a claim of the ordinal waits for the storage that it requests.
+func (p *planner) growing(ordinal int) bool {
+	return p.grows() && slices.ContainsFunc(p.claims(ordinal), func(claim *corev1.PersistentVolumeClaim) bool { return !full(claim) })
+}
+
+// outgrown reports whether a claim of the ordinal does not fit its template.
+func (p *planner) outgrown(ordinal int) bool {
+	if !p.grows() {
+		return false
+	}
+	for i := range p.set.Spec.VolumeClaimTemplates {
+		template := &p.set.Spec.VolumeClaimTemplates[i]
+		if claim := p.Claim(claimName(p.set, template, ordinal)); claim != nil && !compatible(claim, template) {
+			return true
+		}
+	}
+	return false
+}
+
+// grow makes the claims of a slot as large as their templates. It returns whether the Pod may go on to its update: all its claims
+// have their new size, or get it when the Pod starts again.
+func (u *updater) grow(slot *slot) (grown bool, err error) {
+	if !u.grows() {
+		return true, nil
+	}
+	grown = true
+	for i := range u.set.Spec.VolumeClaimTemplates {
+		template := &u.set.Spec.VolumeClaimTemplates[i]
+		claim := u.Claim(claimName(u.set, template, slot.ordinal))
+		switch {
+		case claim == nil:
+		case compatible(claim, template):
+			grown = grown && (full(claim) || resizedAtStart(claim))
+		case !sameKind(claim, template):
+			u.stage.Warn = append(u.stage.Warn, engine.Notice{Reason: "FailedUpdatePVC", Message: fmt.Sprintf(
+				"failed to update pvc %s: contains diff other than spec resource, wait pvc to be deleted", claim.Name)})
+			return false, fmt.Errorf("resize claim %s: it differs from its template in more than its size; delete the claim, or set "+
+				"volumeClaimUpdateStrategy.type to OnDelete", claim.Name)
+		default:
+			if err := u.expandable(claim); err != nil {
+				return false, err
+			}
+			after := claim.DeepCopy()
+			after.Spec.Resources = *template.Spec.Resources.DeepCopy()
+			metav1.SetMetaDataAnnotation(&after.ObjectMeta, pub.ClaimOwnerKey, u.set.Name)
+			u.stage.Claims = append(u.stage.Claims, engine.ClaimChange{Before: claim, After: after, Pod: slot.pod.Name, Act: engine.Expand})
+			grown = false
+		}
+	}
+	return grown, nil
+}
+
+// expandable returns an error if the storage class of a claim does not allow larger claims.
+func (p *planner) expandable(claim *corev1.PersistentVolumeClaim) error {
+	name := ptr.Deref(claim.Spec.StorageClassName, "")
+	class, err := p.classes(name)
+	if err != nil {
+		return fmt.Errorf("resize claim %s: %w", claim.Name, err)
+	}
+	if !ptr.Deref(class.AllowVolumeExpansion, false) {
+		return fmt.Errorf("resize claim %s: StorageClass %s does not allow volume expansion", claim.Name, name)
+	}
+	return nil
+}
+
+// resizedAtStart reports whether the file system of a claim grows when its Pod starts again.
+func resizedAtStart(claim *corev1.PersistentVolumeClaim) bool {
+	return slices.ContainsFunc(claim.Status.Conditions, func(c corev1.PersistentVolumeClaimCondition) bool {
+		return c.Type == corev1.PersistentVolumeClaimFileSystemResizePending && c.Status == corev1.ConditionTrue
+	})
+}
+
+// compatible reports whether a claim fits its template. A larger claim fits.
+func compatible(claim, template *corev1.PersistentVolumeClaim) bool {
+	return sameKind(claim, template) && storage(claim.Spec.Resources.Requests).Cmp(*storage(template.Spec.Resources.Requests)) >= 0
+}
+
+// sameKind reports whether a claim differs from its template only in its size.
+func sameKind(claim, template *corev1.PersistentVolumeClaim) bool {
+	a, b := claim.Spec.StorageClassName, template.Spec.StorageClassName
+	return (a == nil || b == nil || *a == *b) && slices.Equal(claim.Spec.AccessModes, template.Spec.AccessModes)
+}
+
+// full reports whether a claim has the storage that it requests.
+func full(claim *corev1.PersistentVolumeClaim) bool {
+	return storage(claim.Status.Capacity).Cmp(*storage(claim.Spec.Resources.Requests)) >= 0
+}
+
+func storage(of corev1.ResourceList) *resource.Quantity { return of.Storage() }

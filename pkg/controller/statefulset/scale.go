@@ -1,0 +1,225 @@
+package statefulset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/lifecycle"
+	"kruise.io/kruise/pkg/workload/ordinals"
+	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/rollout"
+)
+
+// walk is the way through the slots, in ascending order.
+type walk struct {
+	stage engine.Stage
+	// budget is how many more Pods may be unavailable. The way ends when it is used up.
+	budget int
+	// blocked is true if the way ended at a Pod that the order waits for. missing is true if a slot in range has no Pod.
+	blocked, missing bool
+	failures         []error
+}
+
+func (w *walk) err() error { return errors.Join(w.failures...) }
+
+// walk decides about the Pods in range.
+func (p *planner) walk() *walk {
+	w := &walk{stage: engine.Stage{Aim: engine.Scale}, budget: math.MaxInt}
+	for i := range p.slots {
+		w.missing = w.missing || p.slots[i].pod == nil && !p.slots[i].adopting
+	}
+	if err := p.limitScale(w); err != nil {
+		w.failures = append(w.failures, err)
+		w.blocked = true
+		return w
+	}
+	for i := range p.slots {
+		if p.fill(w, i) {
+			continue
+		}
+		w.budget--
+		w.blocked = p.ordered
+		if w.blocked || w.budget <= 0 {
+			break
+		}
+	}
+	return w
+}
+
+// limitScale sets the budget from the scale strategy.
+func (p *planner) limitScale(w *walk) error {
+	strategy := p.set.Spec.ScaleStrategy
+	if p.ordered || strategy == nil || strategy.MaxUnavailable == nil {
+		return nil
+	}
+	limit, err := rollout.MaxUnavailable(strategy.MaxUnavailable, p.Replicas)
+	if err != nil {
+		return fmt.Errorf("scaleStrategy.maxUnavailable: %w", err)
+	}
+	w.budget = max(1, limit)
+	return nil
+}
+
+// fill moves a slot one step towards an available Pod. It returns whether the Pod is available.
+func (p *planner) fill(w *walk, i int) (available bool) {
+	slot := &p.slots[i]
+	pod := slot.pod
+	switch {
+	case slot.adopting:
+	case pod == nil:
+		p.create(w, i)
+	case pod.DeletionTimestamp != nil:
+	case !podstate.Active(pod):
+		p.replaceFinished(w, slot)
+	default:
+		if engine.PreparingDelete(pod) {
+			p.ReplacePod(&w.stage, pod)
+			return false
+		}
+		if pod.Status.Phase == corev1.PodPending {
+			p.createMissingClaims(w, slot)
+		}
+		if change := p.identify(pod); change != nil {
+			w.stage.Changes = append(w.stage.Changes, *change)
+		}
+		return p.Available(pod)
+	}
+	return false
+}
+
+// replaceFinished deletes a Pod that ended. Pods that fail again and again wait longer each time.
+func (p *planner) replaceFinished(w *walk, slot *slot) {
+	if slot.pod.Status.Phase == corev1.PodFailed {
+		if wait := p.waits(slot.ordinal); wait > 0 {
+			p.recheck = engine.Sooner(p.recheck, wait)
+			return
+		}
+	}
+	deletions := len(w.stage.Delete)
+	p.ReplacePod(&w.stage, slot.pod)
+	if len(w.stage.Delete) > deletions && slot.pod.Status.Phase == corev1.PodFailed {
+		p.failed = append(p.failed, slot.ordinal)
+	}
+}
+
+// create adds the Pod of an empty slot, unless its claims are not ready for it.
+func (p *planner) create(w *walk, i int) {
+	slot := &p.slots[i]
+	ready, deleted := p.claimsReady(slot.ordinal)
+	if deleted != "" {
+		p.failClaim(w, ordinals.PodName(p.set.Name, slot.ordinal), deleted)
+	}
+	if !ready {
+		return
+	}
+	blueprint, err := p.blueprint(p.revisionFor(i))
+	if err != nil {
+		w.failures = append(w.failures, err)
+		return
+	}
+	w.stage.Create = append(w.stage.Create, engine.Creation{Blueprint: blueprint, ID: strconv.Itoa(slot.ordinal)})
+}
+
+// revisionFor returns the revision of a new Pod in an empty slot.
+func (p *planner) revisionFor(i int) *appsv1.ControllerRevision {
+	if onDelete(p.set) {
+		return p.Update
+	}
+	older := i
+	if p.rolling.UnorderedUpdate != nil {
+		older = 0
+		for j := range p.slots {
+			// The empty slots before this one get the current revision first.
+			if other := p.slots[j].pod; other != nil && !p.countsAsUpdated(other) || other == nil && j < i {
+				older++
+			}
+		}
+	}
+	if older < int(ptr.Deref(p.rolling.Partition, 0)) {
+		return p.Current
+	}
+	return p.Update
+}
+
+// blueprint returns what new Pods of a revision have in common.
+func (p *planner) blueprint(revision *appsv1.ControllerRevision) (*podcontrol.Blueprint, error) {
+	blueprint, err := p.Blueprint(revision)
+	if err != nil {
+		return nil, err
+	}
+	blueprint.Gates = []corev1.PodConditionType{pub.KruisePodReadyConditionType}
+	blueprint.ClaimTemplates, blueprint.ClaimLabels = p.set.Spec.VolumeClaimTemplates, p.set.Spec.Selector.MatchLabels
+	blueprint.ClaimOwners = p.ownersInRange()
+	blueprint.Complete = func(pod *corev1.Pod, id string) {
+		pod.Spec.Hostname, pod.Spec.Subdomain = pod.Name, p.set.Spec.ServiceName
+		p.setIdentity(pod, id)
+		state := pub.LifecycleStateNormal
+		if hooks := p.Lifecycle; hooks != nil && hooks.PreNormal != nil && !lifecycle.AllHooked(hooks.PreNormal, pod) {
+			state = pub.LifecycleStatePreparingNormal
+		}
+		lifecycle.Set(pod, state, p.Now)
+	}
+	return blueprint, nil
+}
+
+// setIdentity writes the labels that name the Pod and its ordinal.
+func (p *planner) setIdentity(pod *corev1.Pod, id string) {
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.StatefulSetPodNameLabel, pod.Name)
+	if p.indexLabel {
+		metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.PodIndexLabel, id)
+	}
+}
+
+// identify returns the change that gives a Pod the labels of its identity, or nil.
+func (p *planner) identify(pod *corev1.Pod) *engine.Change {
+	id := strconv.Itoa(p.ordinal(pod))
+	if pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name && (!p.indexLabel || pod.Labels[appsv1.PodIndexLabel] == id) {
+		return nil
+	}
+	after := pod.DeepCopy()
+	p.setIdentity(after, id)
+	return &engine.Change{Before: pod, After: after, Tell: true}
+}
+
+// condemn deletes the Pods out of range, the highest ordinal first. An order deletes one after the other, and waits for Pods that
+// are not available, except for the unavailable Pod with the lowest ordinal. Pods that this pass adopts may have a higher
+// ordinal.
+func (p *planner) condemn() engine.Stage {
+	stage := engine.Stage{Aim: engine.Scale}
+	if p.ordered && len(p.Orphans) > 0 {
+		return stage
+	}
+	for i, pod := range p.condemned {
+		if pod.DeletionTimestamp == nil && p.handedOver(pod) && !p.waitsForOthers(i) {
+			p.ReplacePod(&stage, pod)
+		}
+		if p.ordered {
+			break
+		}
+	}
+	return stage
+}
+
+// waitsForOthers reports whether the order holds up the deletion of a condemned Pod. Nothing waits for a Pod that never becomes
+// available, because it ended or waits for the hook of its deletion, and a Pod whose deletion has begun waits for no other.
+func (p *planner) waitsForOthers(i int) bool {
+	pod := p.condemned[i]
+	if !p.ordered || engine.PreparingDelete(pod) || p.Available(pod) {
+		return false
+	}
+	return slices.ContainsFunc(p.condemned[i+1:], func(other *corev1.Pod) bool {
+		returns := !podstate.Finished(other) && !engine.PreparingDelete(other)
+		return other.DeletionTimestamp != nil || returns && !p.Available(other)
+	})
+}

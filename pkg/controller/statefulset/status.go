@@ -1,0 +1,134 @@
+package statefulset
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// status computes the status from what the pass observed and from the outcome of its plan.
+func (p *planner) status(outcome *engine.Outcome) v1beta1.StatefulSetStatus {
+	status := v1beta1.StatefulSetStatus{
+		ObservedGeneration: p.set.Generation, LabelSelector: p.Selector.String(), UpdateRevision: p.Update.Name,
+		CurrentRevision: p.Current.Name, CollisionCount: outcome.CollisionCount, VolumeClaims: p.claimStatus(),
+	}
+	for i := range p.slots {
+		if pod := p.slots[i].pod; pod != nil {
+			p.count(&status, pod)
+		}
+	}
+	for _, pod := range p.condemned {
+		p.count(&status, pod)
+	}
+	if p.rolledOut(&status) {
+		status.CurrentRevision, status.CurrentReplicas = status.UpdateRevision, status.UpdatedReplicas
+	}
+	now := metav1.NewTime(p.Now).Rfc3339Copy()
+	status.Conditions = slices.Clone(p.set.Status.Conditions)
+	if outcome.ScaleDecided || outcome.Scale != nil {
+		status.Conditions = failureCondition(status.Conditions, v1beta1.StatefulSetConditionFailedCreatePod, outcome.Scale, now)
+	}
+	if outcome.UpdatesDecided || outcome.Update != nil {
+		status.Conditions = failureCondition(status.Conditions, v1beta1.StatefulSetConditionFailedUpdatePod, outcome.Update, now)
+	}
+	return status
+}
+
+// count adds a Pod to the numbers of the status. As in StatefulSets of Kubernetes, a terminating Pod is ready until it stops.
+func (p *planner) count(status *v1beta1.StatefulSetStatus, pod *corev1.Pod) {
+	updated := p.Updated(pod)
+	ready := p.Ready(pod)
+	available := ready && podstate.Available(pod, p.MinReadySeconds, p.Now)
+	status.Replicas++
+	status.ReadyReplicas += one(ready)
+	status.AvailableReplicas += one(available)
+	status.UpdatedReadyReplicas += one(ready && updated)
+	status.UpdatedAvailableReplicas += one(available && updated)
+	if pod.DeletionTimestamp == nil {
+		status.CurrentReplicas += one(p.At(pod, p.Current))
+		status.UpdatedReplicas += one(updated)
+	}
+}
+
+func one(condition bool) int32 {
+	if condition {
+		return 1
+	}
+	return 0
+}
+
+// rolledOut reports whether all wanted Pods exist, are updated and are ready.
+func (p *planner) rolledOut(status *v1beta1.StatefulSetStatus) bool {
+	return !onDelete(p.set) && int(status.Replicas) == p.Replicas && status.UpdatedReplicas == status.Replicas &&
+		status.ReadyReplicas == status.Replicas
+}
+
+// claimStatus counts the claims of the Pods in range that fit their templates.
+func (p *planner) claimStatus() (all []v1beta1.VolumeClaimStatus) {
+	for i := range p.set.Spec.VolumeClaimTemplates {
+		template := &p.set.Spec.VolumeClaimTemplates[i]
+		status := v1beta1.VolumeClaimStatus{VolumeClaimName: template.Name}
+		for j := range p.slots {
+			claim := p.Claim(claimName(p.set, template, p.slots[j].ordinal))
+			if claim == nil || claim.DeletionTimestamp != nil || !compatible(claim, template) {
+				continue
+			}
+			status.CompatibleReplicas++
+			status.CompatibleReadyReplicas += one(full(claim))
+		}
+		all = append(all, status)
+	}
+	return all
+}
+
+// failureCondition sets or clears a condition that reports an error. An unchanged condition keeps its time.
+func failureCondition(conditions []appsv1.StatefulSetCondition, conditionType appsv1.StatefulSetConditionType, err error,
+	now metav1.Time) []appsv1.StatefulSetCondition {
+	index := slices.IndexFunc(conditions, func(c appsv1.StatefulSetCondition) bool { return c.Type == conditionType })
+	if err == nil {
+		if index < 0 {
+			return conditions
+		}
+		return slices.Delete(conditions, index, index+1)
+	}
+	condition := appsv1.StatefulSetCondition{
+		Type: conditionType, Status: corev1.ConditionTrue, LastTransitionTime: now, Message: controller.FailureMessage(err),
+	}
+	if index < 0 {
+		return append(conditions, condition)
+	}
+	// The message of a lasting failure differs at each attempt. If each were written, its retries would never back off.
+	if age := now.Sub(conditions[index].LastTransitionTime.Time); age < 0 || age >= controller.RewordAfter {
+		conditions[index].Message = condition.Message
+	}
+	return conditions
+}
+
+func sameStatus(a, b *v1beta1.StatefulSetStatus) bool { return apiequality.Semantic.DeepEqual(a, b) }
+
+// urgent reports whether a status must not wait: it says more than other counts, or the counts are those of the end.
+func urgent(set *v1beta1.StatefulSet, status *v1beta1.StatefulSetStatus) bool {
+	return !onlyCountsDiffer(&set.Status, status) || settledCounts(set, status)
+}
+
+func onlyCountsDiffer(before, after *v1beta1.StatefulSetStatus) bool {
+	counted := *after
+	counted.Replicas, counted.ReadyReplicas, counted.AvailableReplicas = before.Replicas, before.ReadyReplicas, before.AvailableReplicas
+	counted.CurrentReplicas, counted.UpdatedReplicas = before.CurrentReplicas, before.UpdatedReplicas
+	counted.UpdatedReadyReplicas, counted.UpdatedAvailableReplicas = before.UpdatedReadyReplicas, before.UpdatedAvailableReplicas
+	return sameStatus(before, &counted)
+}
+
+// settledCounts reports whether all wanted Pods exist and are available.
+func settledCounts(set *v1beta1.StatefulSet, status *v1beta1.StatefulSetStatus) bool {
+	wanted := int32(replicasOf(set))
+	return status.Replicas == wanted && status.AvailableReplicas == wanted
+}

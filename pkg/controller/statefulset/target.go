@@ -1,0 +1,132 @@
+package statefulset
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/history"
+	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/ordinals"
+)
+
+// defaultHistoryLimit is the number of revisions to keep if the spec does not set revisionHistoryLimit.
+const defaultHistoryLimit = 10
+
+// settings are the values of the program's feature gates, for all StatefulSets.
+type settings struct {
+	startOrdinal, indexLabel, retention, resize bool
+	preparingUpdateAsUpdate                     bool
+	inPlace                                     inplace.Options
+	// classes returns a StorageClass. It is nil if claims are not resized.
+	classes func(name string) (*storagev1.StorageClass, error)
+}
+
+func settingsFrom(deps controller.Deps) settings {
+	s := settings{
+		startOrdinal:            deps.Features.Enabled(features.StatefulSetStartOrdinal),
+		indexLabel:              deps.Features.Enabled(features.PodIndexLabel),
+		retention:               deps.Features.Enabled(features.StatefulSetAutoDeletePVC),
+		resize:                  deps.Features.Enabled(features.StatefulSetAutoResizePVCGate),
+		preparingUpdateAsUpdate: deps.Features.Enabled(features.PreparingUpdateAsUpdate),
+		inPlace: inplace.Options{
+			EnvFromMetadata: deps.Features.Enabled(features.InPlaceUpdateEnvFromMetadata),
+			Resources:       deps.Features.Enabled(features.InPlaceWorkloadVerticalScaling),
+		},
+	}
+	if s.resize {
+		s.classes = deps.KubeInformers.Storage().V1().StorageClasses().Lister().Get
+	}
+	return s
+}
+
+// target returns the StatefulSet in the form that the engine needs.
+func (r *Reconciler) target(set *v1beta1.StatefulSet, selector labels.Selector, wanted []int) (*engine.Target, error) {
+	data, err := history.Data(&set.Spec.Template)
+	if err != nil {
+		return nil, err
+	}
+	rolling := rollingOf(set)
+	collisions := set.Status.CollisionCount
+	if collisions == nil {
+		// The count is part of the name of the first revision too, as in StatefulSets of Kubernetes.
+		collisions = ptr.To[int32](0)
+	}
+	return &engine.Target{
+		Object: set, Kind: kind, Selector: selector, Replicas: replicasOf(set), MinReadySeconds: ptr.Deref(rolling.MinReadySeconds, 0),
+		Lifecycle: set.Spec.Lifecycle, Policy: rolling.PodUpdatePolicy, GraceSeconds: graceSeconds(rolling), InPlace: r.settings.inPlace,
+		Stamp: stamp, ReplaceAtOnce: true, StateOptional: true, ReuseClaims: true, Describe: describer(set.Name), TellDeletionTwice: true,
+		Adopts: func(pod *corev1.Pod) bool {
+			_, ours := ordinals.Of(set.Name, pod)
+			return ours
+		},
+		Fresh: func(ctx context.Context) (metav1.Object, error) {
+			return r.sets.StatefulSets(set.Namespace).Get(ctx, set.Name, metav1.GetOptions{})
+		},
+		InstanceOf: func(object metav1.Object) string {
+			ordinal, _ := ordinals.Of(set.Name, object)
+			return strconv.Itoa(ordinal)
+		},
+		ClaimNames: func(pods []*corev1.Pod) []string { return claimNames(set, wanted, pods) },
+		Revisions: engine.Revisions{
+			Format:  history.PodTemplates,
+			Content: history.Content{Data: data, Labels: set.Spec.Template.Labels, Annotations: set.Annotations},
+			Current: set.Status.CurrentRevision, CollisionCount: collisions,
+			Limit: int(ptr.Deref(set.Spec.RevisionHistoryLimit, defaultHistoryLimit)),
+			Exact: true, KeepCurrent: true, Adopts: true,
+		},
+		CreateFailed: failed(set, v1beta1.StatefulSetConditionFailedCreatePod),
+		UpdateFailed: failed(set, v1beta1.StatefulSetConditionFailedUpdatePod),
+	}, nil
+}
+
+// stamp writes the complete name of the revision into the labels of the given object, which the caller owns.
+func stamp(pod *corev1.Pod, revision string) {
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, pub.ControllerRevisionHashKey, revision)
+}
+
+func replicasOf(set *v1beta1.StatefulSet) int { return int(ptr.Deref(set.Spec.Replicas, 1)) }
+
+// rollingOf returns the settings of a rolling update. It never returns nil.
+func rollingOf(set *v1beta1.StatefulSet) *v1beta1.RollingUpdateStatefulSetStrategy {
+	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
+		return rolling
+	}
+	return &v1beta1.RollingUpdateStatefulSetStrategy{PodUpdatePolicy: pub.ReCreatePodUpdatePolicy}
+}
+
+func graceSeconds(rolling *v1beta1.RollingUpdateStatefulSetStrategy) int32 {
+	if rolling.InPlaceUpdateStrategy == nil {
+		return 0
+	}
+	return rolling.InPlaceUpdateStrategy.GracePeriodSeconds
+}
+
+// onDelete reports whether Pods are updated only when a user deletes them.
+func onDelete(set *v1beta1.StatefulSet) bool {
+	return set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType
+}
+
+// ordered reports whether the Pods are created and deleted one after the other.
+func ordered(set *v1beta1.StatefulSet) bool {
+	return set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement
+}
+
+// failed reports whether the last pass could not create, or update, all Pods.
+func failed(set *v1beta1.StatefulSet, what appsv1.StatefulSetConditionType) bool {
+	return slices.ContainsFunc(set.Status.Conditions, func(c appsv1.StatefulSetCondition) bool {
+		return c.Type == what && c.Status == corev1.ConditionTrue
+	})
+}

@@ -1,0 +1,148 @@
+package statefulset
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/lifecycle"
+	"kruise.io/kruise/pkg/workload/ordering"
+	"kruise.io/kruise/pkg/workload/rollout"
+)
+
+// countsAsUpdated reports whether a Pod counts as updated when an update without order selects Pods.
+func (p *planner) countsAsUpdated(pod *corev1.Pod) bool {
+	return p.Updated(pod) || p.preparingUpdateAsUpdate && preparesUpdate(pod)
+}
+
+// candidates returns the slots that the partition lets the update reach, in the order of the update.
+func (p *planner) candidates() ([]int, error) {
+	if onDelete(p.set) {
+		return nil, nil
+	}
+	partition := int(ptr.Deref(p.rolling.Partition, 0))
+	if p.rolling.UnorderedUpdate != nil {
+		order, err := p.byPriority()
+		return order[:max(0, min(len(order), len(p.slots)-partition))], err
+	}
+	var order []int
+	for i := len(p.slots) - 1; i >= partition; i-- {
+		order = append(order, i)
+	}
+	return order, nil
+}
+
+// byPriority returns the slots in the order of an update without order: those that are updated or about to be first, then the
+// others by their priority.
+func (p *planner) byPriority() (order []int, err error) {
+	places, rest := map[*corev1.Pod]int{}, []*corev1.Pod{}
+	for i, slot := range slices.Backward(p.slots) {
+		pod := slot.pod
+		if pod == nil || pod.DeletionTimestamp != nil || p.countsAsUpdated(pod) {
+			order = append(order, i)
+			continue
+		}
+		places[pod], rest = i, append(rest, pod)
+	}
+	sorted, err := ordering.ByStrategy(rest, rest, p.rolling.UnorderedUpdate.PriorityStrategy, nil)
+	for _, pod := range sorted {
+		order = append(order, places[pod])
+	}
+	return order, err
+}
+
+// maxUnavailable returns how many Pods an update may make unavailable.
+func (p *planner) maxUnavailable() (int, error) {
+	value := p.rolling.MaxUnavailable
+	if value == nil {
+		value = new(intstr.FromInt32(1))
+	}
+	limit, err := rollout.MaxUnavailable(value, p.Replicas)
+	if err != nil {
+		return 0, fmt.Errorf("updateStrategy.rollingUpdate.maxUnavailable: %w", err)
+	}
+	return max(1, limit), nil
+}
+
+// updater selects the Pods that an update may reach now.
+type updater struct {
+	*planner
+	stage engine.Stage
+	limit int
+	// unavailable are the slots whose Pod is unavailable, or becomes so by this plan. picked are the slots whose Pod the user picked
+	// for deletion.
+	unavailable, picked map[int]bool
+	// full is true if a Pod had to wait because of the limit. Of the Pods after it, only those that already left service for their update
+	// go on. Otherwise they would never free the limit.
+	full bool
+}
+
+// updateStage deletes Pods that the user picked, and brings candidates to the update revision, as far as maxUnavailable allows.
+func (p *planner) updateStage(candidates []int) (engine.Stage, error) {
+	u := &updater{planner: p, stage: engine.Stage{Aim: engine.Update}, unavailable: map[int]bool{}, picked: map[int]bool{}}
+	var err error
+	if u.limit, err = p.maxUnavailable(); err != nil {
+		return u.stage, err
+	}
+	for i := range p.slots {
+		pod := p.slots[i].pod
+		if pod == nil || pod.DeletionTimestamp != nil || !p.Available(pod) || p.growing(p.slots[i].ordinal) {
+			u.unavailable[i] = true
+		}
+	}
+	u.deletePicked()
+	for _, i := range candidates {
+		if err := u.update(i); err != nil {
+			return u.stage, err
+		}
+	}
+	return u.stage, nil
+}
+
+// deletePicked deletes the Pods that the user picked, the highest ordinal first. The order of the update does not matter for them.
+func (u *updater) deletePicked() {
+	for i := len(u.slots) - 1; i >= 0; i-- {
+		pod := u.slots[i].pod
+		if pod == nil || pod.DeletionTimestamp != nil || !lifecycle.SpecifiedDelete(pod) {
+			continue
+		}
+		u.picked[i] = true
+		if u.unavailable[i] || len(u.unavailable) < u.limit {
+			u.unavailable[i] = true
+			u.ReplacePod(&u.stage, pod)
+		}
+	}
+}
+
+// busy reports whether a Pod is not to be updated now, because it is about to be deleted or waits for its grace period.
+func (u *updater) busy(pod *corev1.Pod) bool {
+	waits := inplace.Delayed(pod) && lifecycle.Of(pod) != pub.LifecycleStateUpdated && !u.Overdue(pod)
+	return pod.DeletionTimestamp != nil || engine.PreparingDelete(pod) || waits
+}
+
+// update moves a slot one step towards the update revision, if it is its turn.
+func (u *updater) update(i int) error {
+	slot := &u.slots[i]
+	pod := slot.pod
+	if pod == nil || u.Updated(pod) && !u.outgrown(slot.ordinal) {
+		return nil
+	}
+	u.full = u.full || len(u.unavailable) >= u.limit && !u.unavailable[i]
+	if u.full && !preparesUpdate(pod) || u.picked[i] || u.busy(pod) {
+		return nil
+	}
+	u.unavailable[i] = true
+	if grown, err := u.grow(slot); err != nil || !grown {
+		return err
+	}
+	if u.Updated(pod) {
+		return nil
+	}
+	return u.UpdatePod(&u.stage, pod, u.Update)
+}

@@ -1,0 +1,186 @@
+package uniteddeployment
+
+import (
+	"context"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/tools/cache"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/kinds"
+)
+
+// parts are the fields that the workloads of all kinds have. The pointers point into the workload.
+type parts struct {
+	replicas **int32
+	selector **metav1.LabelSelector
+	template *corev1.PodTemplateSpec
+	// partition returns the workload's partition, and hold sets it. They are nil if the kind or its update strategy has none.
+	partition func() int32
+	hold      func(partition int32)
+	// maxUnavailable returns where maxUnavailable is. It is nil if the kind or its update strategy has none. It may add the fields
+	// above, so it is only called for workloads that the caller owns.
+	maxUnavailable func() **intstr.IntOrString
+	// first is the first ordinal of the Pods.
+	first  int32
+	counts counts
+}
+
+// counts is what the status of a workload says of its Pods. revision is the revision that the workload gives to new Pods, if the
+// status names it.
+type counts struct {
+	replicas, ready int32
+	observed        int64
+	revision        string
+}
+
+// adapter is what the controller knows of a kind of workloads.
+type adapter struct {
+	kind schema.GroupKind
+	// resource is the resource of the workloads, and empty returns a workload without fields.
+	resource schema.GroupVersionResource
+	empty    func() controller.Object
+	// from returns a new workload with the metadata and the spec of a template, or nil if the template is for another kind.
+	from  func(*v1beta1.SubsetTemplate) controller.Object
+	parts func(controller.Object) parts
+	// list returns the workloads of an owner, orphans those of a subset that have no controller, and pods the Pods of a workload.
+	list    func(owner types.UID) ([]controller.Object, error)
+	orphans func(namespace, subset string) ([]controller.Object, error)
+	pods    func(workload types.UID) ([]*corev1.Pod, error)
+
+	create func(context.Context, controller.Object) (controller.Object, error)
+	patch  func(ctx context.Context, namespace, name string, patch []byte) (controller.Object, error)
+	delete func(ctx context.Context, namespace, name string, options metav1.DeleteOptions) error
+	// longest is the maximum length of the prefix of a workload's name, or zero if only the API server limits it.
+	longest int
+	// gapsStop is true if the workload does not replace a Pod that cannot become ready, until the Pod is deleted.
+	gapsStop bool
+	// unpartitioned is true if the kind has no partitions.
+	unpartitioned bool
+}
+
+// writer is the part of a typed client that writes the workloads of a namespace.
+type writer[T any] interface {
+	Create(ctx context.Context, object T, options metav1.CreateOptions) (T, error)
+	Patch(ctx context.Context, name string, form types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (T, error)
+	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
+}
+
+// typed is what differs between the kinds.
+type typed[T controller.Object] struct {
+	informer controller.Informer
+	empty    func() T
+	// template fills a workload from a template, and reports whether the template is for the kind.
+	template func(*v1beta1.SubsetTemplate, T) (*metav1.ObjectMeta, bool)
+	parts    func(T) parts
+	client   func(namespace string) writer[T]
+}
+
+// adapt makes the controller watch a kind, and returns its adapter. The Pods are those that pods finds by their controller.
+func adapt[T controller.Object](
+	c *controller.Of[*v1beta1.UnitedDeployment], kind schema.GroupKind, t *typed[T], selecting reconcile.Mapper,
+	pods func(workload types.UID) ([]*corev1.Pod, error),
+) *adapter {
+	resource := kinds.Of(kind).Resource
+	indexer := c.Owns(resource, t.informer)
+	return &adapter{
+		kind: kind, resource: resource, pods: pods, empty: func() controller.Object { return t.empty() },
+		from: func(template *v1beta1.SubsetTemplate) controller.Object {
+			workload := t.empty()
+			meta, found := t.template(template, workload)
+			if !found {
+				return nil
+			}
+			workload.SetLabels(meta.Labels)
+			workload.SetAnnotations(meta.Annotations)
+			owned, _ := workload.DeepCopyObject().(controller.Object)
+			return owned
+		},
+		parts: func(object controller.Object) parts {
+			workload, ok := object.(T)
+			if !ok {
+				workload = t.empty()
+			}
+			return t.parts(workload)
+		},
+		list:    func(owner types.UID) ([]controller.Object, error) { return objects[T](indexer, owner) },
+		orphans: orphansIn(c, t.informer, selecting),
+		create: func(ctx context.Context, object controller.Object) (controller.Object, error) {
+			workload, _ := object.(T)
+			return t.client(object.GetNamespace()).Create(ctx, workload, metav1.CreateOptions{})
+		},
+		patch: func(ctx context.Context, namespace, name string, patch []byte) (controller.Object, error) {
+			return t.client(namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+		},
+		delete: func(ctx context.Context, namespace, name string, options metav1.DeleteOptions) error {
+			return t.client(namespace).Delete(ctx, name, options)
+		},
+	}
+}
+
+func objects[T controller.Object](indexer cache.Indexer, owner types.UID) ([]controller.Object, error) {
+	found, err := controller.ByOwner[T](indexer, owner)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]controller.Object, 0, len(found))
+	for _, object := range found {
+		all = append(all, object)
+	}
+	return all, nil
+}
+
+// adapters returns the adapters of the four kinds. selecting finds the UnitedDeployments that select a workload.
+func adapters(deps controller.Deps, c *controller.Of[*v1beta1.UnitedDeployment], selecting reconcile.Mapper) []*adapter {
+	byOwner := c.IndexByOwner(deps.KubeInformers.Core().V1().Pods())
+	sets := c.IndexByOwner(deps.KubeInformers.Apps().V1().ReplicaSets())
+	direct := func(workload types.UID) ([]*corev1.Pod, error) {
+		return controller.ByOwner[*corev1.Pod](byOwner, workload)
+	}
+	throughSets := func(workload types.UID) (all []*corev1.Pod, err error) {
+		replicaSets, err := controller.ByOwner[*appsv1.ReplicaSet](sets, workload)
+		for _, set := range replicaSets {
+			pods, podsErr := direct(set.UID)
+			if podsErr != nil {
+				return nil, podsErr
+			}
+			all = append(all, pods...)
+		}
+		return all, err
+	}
+	native := adapt(c, kinds.StatefulSet, statefulSets(deps), selecting, direct)
+	advanced := adapt(c, kinds.AdvancedStatefulSet, advancedStatefulSets(deps), selecting, direct)
+	native.longest, advanced.longest, native.gapsStop = longestStatefulSet, longestStatefulSet, true
+	rolling := adapt(c, kinds.Deployment, deployments(deps), selecting, throughSets)
+	rolling.unpartitioned = true
+	return []*adapter{native, advanced, adapt(c, kinds.CloneSet, cloneSets(deps), selecting, direct), rolling}
+}
+
+// longestStatefulSet leaves space for the random part of the name and for the hash of a revision, which is together with the name a
+// label of each Pod.
+const longestStatefulSet = 46
+
+// made returns what the pointer points at. If it is nil, made sets it to an empty value.
+func made[T any](pointer **T) *T {
+	if *pointer == nil {
+		*pointer = new(T)
+	}
+	return *pointer
+}
+
+// using returns the adapter of the kind that the template is for, or nil.
+func (r *Reconciler) using(template *v1beta1.SubsetTemplate) *adapter {
+	index := slices.IndexFunc(r.adapters, func(a *adapter) bool { return a.from(template) != nil })
+	if index < 0 {
+		return nil
+	}
+	return r.adapters[index]
+}

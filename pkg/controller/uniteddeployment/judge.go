@@ -1,0 +1,95 @@
+package uniteddeployment
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	placement "kruise.io/kruise/pkg/workload/subset"
+)
+
+// Reasons of the condition Schedulable of a subset.
+const (
+	reasonReschedule = "reschedule"
+	reasonRecover    = "recover"
+	reasonCreated    = "created"
+)
+
+// conditionOf returns the condition Schedulable in the status of a subset, or nil.
+func conditionOf(status *v1beta1.UnitedDeploymentSubsetStatus) *v1beta1.UnitedDeploymentSubsetCondition {
+	if status == nil {
+		return nil
+	}
+	for i := range status.Conditions {
+		if status.Conditions[i].Type == v1beta1.UnitedDeploymentSubsetSchedulable {
+			return &status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// found sets the condition Schedulable. Its time moves with status and reason.
+func (s *subset) found(schedulable bool, reason, message string, now time.Time) {
+	status := corev1.ConditionFalse
+	if schedulable {
+		status = corev1.ConditionTrue
+	}
+	since := metav1.NewTime(now)
+	if before := s.schedulable; before != nil && before.Status == status && before.Reason == reason {
+		since = before.LastTransitionTime
+	}
+	s.schedulable = &v1beta1.UnitedDeploymentSubsetCondition{
+		Type: v1beta1.UnitedDeploymentSubsetSchedulable, Status: status, Reason: reason, Message: message, LastTransitionTime: since,
+	}
+}
+
+// limits returns how long a Pod may wait for a node, and how long a subset stays unschedulable.
+func limits(adaptive *v1beta1.AdaptiveUnitedDeploymentStrategy) (critical, unschedulable time.Duration) {
+	return time.Duration(ptr.Deref(adaptive.RescheduleCriticalSeconds, 30)) * time.Second,
+		time.Duration(ptr.Deref(adaptive.UnschedulableDuration, 300)) * time.Second
+}
+
+// judge decides which subsets are unschedulable, and when time alone can change this.
+func (p *pass) judge() {
+	adaptive := p.adaptive()
+	switch {
+	case adaptive == nil:
+		for _, s := range p.subsets {
+			s.schedulable, s.marked = nil, false
+		}
+	case adaptive.ReserveUnschedulablePods:
+		p.judgeReserved(adaptive)
+	default:
+		for _, s := range p.subsets {
+			p.judgeSubset(s, adaptive)
+		}
+	}
+}
+
+func (p *pass) judgeSubset(s *subset, adaptive *v1beta1.AdaptiveUnitedDeploymentStrategy) {
+	critical, duration := limits(adaptive)
+	if s.marked {
+		if left := s.schedulable.LastTransitionTime.Add(duration).Sub(p.now); left > 0 {
+			p.again(left)
+			return
+		}
+		s.found(true, reasonRecover, "unschedulable duration is over", p.now)
+	}
+	if s.child == nil {
+		return
+	}
+	p.again(s.child.GetCreationTimestamp().Add(critical).Sub(p.now))
+	waits := false
+	for _, pod := range s.pods {
+		unschedulable, left := placement.Unschedulable(pod, critical, p.now)
+		waits = waits || unschedulable
+		p.again(left)
+	}
+	if of := s.counts(); waits && of.ready < of.replicas {
+		s.found(false, reasonReschedule, "timeout pending pods found", p.now)
+		p.again(duration)
+	}
+}

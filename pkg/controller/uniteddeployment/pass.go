@@ -1,0 +1,219 @@
+package uniteddeployment
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/kinds"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// child is a workload of a UnitedDeployment.
+type child struct {
+	controller.Object
+	*adapter
+	parts
+	// duplicate is true if an older workload is that of the subset.
+	duplicate bool
+}
+
+// subset is what a pass knows and decides about a subset.
+type subset struct {
+	*v1beta1.Subset
+	// child is the subset's workload, or nil. pods are its active Pods.
+	child *child
+	pods  []*corev1.Pod
+	// before is what the status says of the subset, or nil. schedulable is its condition after the pass, or nil.
+	before      *v1beta1.UnitedDeploymentSubsetStatus
+	schedulable *v1beta1.UnitedDeploymentSubsetCondition
+	// marked is true if the subset was unschedulable at the start of the pass.
+	marked bool
+	// reserved is the number of reserved Pods, unseen how many Pods of a marked subset are not in the cache yet, and timedOut how
+	// many of the reserved Pods were not updated in time.
+	reserved, unseen, timedOut int32
+	// replicas and partition are what the workload shall have.
+	replicas, partition int32
+}
+
+// current returns the replicas of the subset's workload.
+func (s *subset) current() int32 {
+	if s.child == nil || *s.child.replicas == nil {
+		return 0
+	}
+	return **s.child.replicas
+}
+
+// counts returns what the workload's status says.
+func (s *subset) counts() counts {
+	if s.child == nil {
+		return counts{}
+	}
+	return s.child.counts
+}
+
+// pass is what one reconcile of a UnitedDeployment knows and decides.
+type pass struct {
+	united *v1beta1.UnitedDeployment
+	now    time.Time
+	// total is the wanted number of Pods.
+	total int32
+	// revisions are all revisions, oldest first. update is that of the template, and label its label on workloads and Pods.
+	revisions  []*appsv1.ControllerRevision
+	collisions *int32
+	update     *appsv1.ControllerRevision
+	label      string
+	// using is the adapter of the template.
+	using *adapter
+	// children are all workloads. extra are those to delete.
+	children, extra []*child
+	// subsets are in the order of the topology.
+	subsets []*subset
+	// wait is the delay until time alone changes a decision, or zero.
+	wait time.Duration
+}
+
+// again makes the controller reconcile after the delay at the latest. A delay that is over changes nothing.
+func (p *pass) again(delay time.Duration) { p.wait = engine.Sooner(p.wait, max(0, delay)) }
+
+// adaptive returns the settings of the schedule strategy Adaptive, or nil.
+func (p *pass) adaptive() *v1beta1.AdaptiveUnitedDeploymentStrategy {
+	strategy := &p.united.Spec.Topology.ScheduleStrategy
+	if strategy.Type != v1beta1.AdaptiveUnitedDeploymentScheduleStrategyType {
+		return nil
+	}
+	if strategy.Adaptive == nil {
+		return &v1beta1.AdaptiveUnitedDeploymentStrategy{}
+	}
+	return strategy.Adaptive
+}
+
+// reserves reports whether Pods that cannot run are kept in addition to their substitutes.
+func (p *pass) reserves() bool {
+	adaptive := p.adaptive()
+	return adaptive != nil && adaptive.ReserveUnschedulablePods
+}
+
+// observe reads the workloads and the Pods of a UnitedDeployment from the caches, and adopts workloads that have no controller.
+func (r *Reconciler) observe(ctx context.Context, p *pass) error {
+	for _, a := range r.adapters {
+		found, err := a.list(p.united.UID)
+		if err != nil {
+			return err
+		}
+		for _, object := range found {
+			if object.GetDeletionTimestamp() == nil {
+				p.children = append(p.children, &child{Object: object, adapter: a, parts: a.parts(object)})
+			}
+		}
+	}
+	p.assign()
+	if err := r.adopt(ctx, p); err != nil {
+		return err
+	}
+	for _, s := range p.subsets {
+		if s.child == nil {
+			continue
+		}
+		pods, err := s.child.pods(s.child.GetUID())
+		if err != nil {
+			return err
+		}
+		s.pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !podstate.Active(pod) })
+	}
+	return nil
+}
+
+// assign assigns the workloads to the subsets. Of several for one subset, the oldest stays. A workload of another kind, or of a subset
+// that does not exist, is extra. A workload without the label of its subset is ignored.
+func (p *pass) assign() {
+	byName := map[string]*subset{}
+	for i := range p.united.Spec.Topology.Subsets {
+		s := &subset{Subset: &p.united.Spec.Topology.Subsets[i]}
+		for j := range p.united.Status.SubsetStatuses {
+			if p.united.Status.SubsetStatuses[j].Name == s.Name {
+				s.before = &p.united.Status.SubsetStatuses[j]
+			}
+		}
+		if before := conditionOf(s.before); before != nil {
+			s.schedulable = before.DeepCopy()
+			s.marked = before.Status == corev1.ConditionFalse
+		}
+		p.subsets, byName[s.Name] = append(p.subsets, s), s
+	}
+	slices.SortStableFunc(p.children, func(a, b *child) int { return older(a, b) })
+	for _, c := range p.children {
+		name, labelled := c.GetLabels()[pub.SubsetNameKey]
+		if !labelled {
+			continue
+		}
+		s := byName[name]
+		if s == nil || s.child != nil || c.adapter != p.using {
+			c.duplicate = s != nil && c.adapter == p.using
+			p.extra = append(p.extra, c)
+			continue
+		}
+		s.child = c
+	}
+}
+
+// older compares the ages of two workloads.
+func older(a, b controller.Object) int {
+	created := a.GetCreationTimestamp()
+	return cmp.Or(created.Compare(b.GetCreationTimestamp().Time), cmp.Compare(a.GetName(), b.GetName()))
+}
+
+// allocate decides the replicas and the partition of each subset.
+func (p *pass) allocate() error {
+	shares, bounds, err := sharesOf(&p.united.Spec.Topology, p.total)
+	if err != nil {
+		return err
+	}
+	for i, s := range p.subsets {
+		shares[i].current, shares[i].ready, shares[i].reserved = s.current(), s.counts().ready, s.reserved+s.unseen
+		shares[i].marked = s.marked
+		shares[i].unschedulable = s.schedulable != nil && s.schedulable.Status == corev1.ConditionFalse
+	}
+	var given []int32
+	switch {
+	case p.reserves():
+		given = reserving(p.total, shares)
+	case p.adaptive() != nil:
+		given = bounded(p.total, adapted(shares))
+	case bounds:
+		given = bounded(p.total, shares)
+	default:
+		if given, err = fixed(p.total, shares); err != nil {
+			return err
+		}
+	}
+	for i, s := range p.subsets {
+		s.replicas = given[i]
+		s.partition = partitionOf(p.united, s.Name, given[i])
+	}
+	return nil
+}
+
+// keep leaves the replicas of the workloads as they are.
+func (p *pass) keep() {
+	for _, s := range p.subsets {
+		s.replicas = s.current()
+		s.partition = partitionOf(p.united, s.Name, s.replicas)
+	}
+}
+
+// totalOf returns the wanted number of Pods of a UnitedDeployment.
+func totalOf(united *v1beta1.UnitedDeployment) int32 {
+	if total := kinds.Of(kinds.UnitedDeployment).Replicas(united); total != nil {
+		return *total
+	}
+	return 1
+}

@@ -1,0 +1,94 @@
+package uniteddeployment
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/history"
+)
+
+// templates are the revisions of a UnitedDeployment: they store the whole template of its workloads.
+var templates = history.Format{HashLabel: pub.ControllerRevisionDataHashKey, Hash: history.DataHash, Same: sameTemplate}
+
+// templateOf returns the template that the data of a revision stores.
+func templateOf(data []byte) (*v1beta1.SubsetTemplate, error) {
+	var stored struct {
+		Spec struct {
+			Template v1beta1.SubsetTemplate `json:"template"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return nil, fmt.Errorf("decode revision: %w", err)
+	}
+	return &stored.Spec.Template, nil
+}
+
+// sameTemplate reports whether two revisions store the same template. Data without a template equals only identical data.
+func sameTemplate(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	templateA, errA := templateOf(a)
+	templateB, errB := templateOf(b)
+	return errA == nil && errB == nil && *templateA != v1beta1.SubsetTemplate{} && apiequality.Semantic.DeepEqual(templateA, templateB)
+}
+
+// labelOf returns the label of the workloads and Pods of a revision: its name, or its hash if the name is too long for a label.
+func labelOf(revision string) string {
+	if len(revision) > validation.LabelValueMaxLength {
+		return history.ShortHash(revision)
+	}
+	return revision
+}
+
+// register makes the revision of the template the newest one. It returns all revisions, oldest first, and the collision count.
+func (r *Reconciler) register(ctx context.Context, united *v1beta1.UnitedDeployment) ([]*appsv1.ControllerRevision, *int32, error) {
+	collisions := united.Status.CollisionCount
+	all, err := r.revisions(united.UID)
+	if err != nil {
+		return nil, collisions, err
+	}
+	adopted, err := r.adoptRevisions(ctx, united)
+	if err != nil {
+		return nil, collisions, err
+	}
+	all = append(all, adopted...)
+	content := &history.Content{Annotations: united.Annotations}
+	if content.Data, err = history.Data(&united.Spec.Template); err != nil {
+		return nil, collisions, err
+	}
+	if united.Spec.Selector != nil {
+		content.Labels = united.Spec.Selector.MatchLabels
+	}
+	revisions := &engine.Register{Server: r.server, Guard: r.guard, Format: &templates, Kind: kind}
+	return revisions.Newest(ctx, united, all, content, collisions)
+}
+
+// trim deletes the oldest revisions beyond the limit that nothing uses.
+func (r *Reconciler) trim(ctx context.Context, p *pass, current string) error {
+	used := map[string]bool{current: true, p.update.Name: true}
+	for _, child := range p.children {
+		used[child.GetLabels()[pub.KruiseControllerRevisionHashKey]] = true
+	}
+	live := func(revision *appsv1.ControllerRevision) bool {
+		return used[revision.Name] || used[labelOf(revision.Name)]
+	}
+	for _, revision := range history.Trim(p.revisions, live, int(ptr.Deref(p.united.Spec.RevisionHistoryLimit, 10))) {
+		if err := r.server.DeleteRevision(ctx, revision); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete revision %s: %w", revision.Name, err)
+		}
+		r.guard.Deleted(p.united.UID, engine.RevisionResource.GroupResource(), revision)
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package uniteddeployment
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// Reasons of conditions.
+const (
+	reasonError    = "Error"
+	reasonUpdating = "UnitedDeploymentRevisionUpdating"
+	reasonUpdated  = "UnitedDeploymentRevisionUpdated"
+)
+
+// failures are the errors of the parts of a pass. Each has a condition.
+type failures struct{ allocation, provision, update error }
+
+func conditionIn(
+	conditions []v1beta1.UnitedDeploymentCondition, conditionType v1beta1.UnitedDeploymentConditionType,
+) *v1beta1.UnitedDeploymentCondition {
+	for i := range conditions {
+		if conditions[i].Type == conditionType {
+			return &conditions[i]
+		}
+	}
+	return nil
+}
+
+// status returns the status after a pass.
+func (p *pass) status(failed failures) *v1beta1.UnitedDeploymentStatus {
+	before := &p.united.Status
+	status := &v1beta1.UnitedDeploymentStatus{
+		ObservedGeneration: p.united.Generation, CollisionCount: p.collisions, UpdatedRevision: p.update.Name,
+		Conditions: slices.Clone(before.Conditions), LabelSelector: p.selector(),
+	}
+	for _, s := range p.subsets {
+		of := s.status(p)
+		status.SubsetStatuses = append(status.SubsetStatuses, of)
+		status.Replicas += s.counts().replicas - s.reserved
+		status.ReadyReplicas += of.ReadyReplicas
+		status.ReservedPods += of.ReservedPods
+		for _, pod := range s.pods {
+			if pod.Labels[pub.KruiseControllerRevisionHashKey] != p.label {
+				continue
+			}
+			status.UpdatedReplicas++
+			if podstate.Ready(pod) {
+				status.UpdatedReadyReplicas++
+			}
+		}
+	}
+	status.Replicas = max(0, status.Replicas)
+	status.CurrentRevision = p.currentRevision(status.UpdatedReadyReplicas)
+	p.conditions(status, failed)
+	return status
+}
+
+// podsOf returns how many Pods a status counts.
+func podsOf(status *v1beta1.UnitedDeploymentStatus) int {
+	return int(status.Replicas + status.ReservedPods)
+}
+
+// urgent reports whether a status must not wait: it says more than other counts, or the counts are those of the end.
+func (p *pass) urgent(status *v1beta1.UnitedDeploymentStatus) bool {
+	if status.Replicas == p.total && status.ReadyReplicas == p.total && status.UpdatedReadyReplicas == p.total {
+		return true
+	}
+	before, counted := &p.united.Status, status.DeepCopy()
+	counted.Replicas, counted.ReadyReplicas = before.Replicas, before.ReadyReplicas
+	counted.UpdatedReplicas, counted.UpdatedReadyReplicas = before.UpdatedReplicas, before.UpdatedReadyReplicas
+	for i := range min(len(counted.SubsetStatuses), len(before.SubsetStatuses)) {
+		counted.SubsetStatuses[i].ReadyReplicas = before.SubsetStatuses[i].ReadyReplicas
+	}
+	return !apiequality.Semantic.DeepEqual(before, counted)
+}
+
+// currentRevision returns the last revision to which all Pods were updated.
+func (p *pass) currentRevision(updatedReady int32) string {
+	current := p.united.Status.CurrentRevision
+	if current == "" || updatedReady >= p.total {
+		return p.update.Name
+	}
+	return current
+}
+
+// status returns the status of a subset.
+func (s *subset) status(p *pass) v1beta1.UnitedDeploymentSubsetStatus {
+	status := v1beta1.UnitedDeploymentSubsetStatus{
+		Name: s.Name, Replicas: s.replicas, ReadyReplicas: s.counts().ready, Partition: s.partition, ReservedPods: s.reserved,
+	}
+	if s.child != nil && s.child.adapter == p.using && s.child.onDelete() {
+		status.Partition = 0
+		for _, pod := range s.pods {
+			if pod.Labels[pub.KruiseControllerRevisionHashKey] != p.label {
+				status.Partition++
+			}
+		}
+	}
+	if p.using != nil && p.using.unpartitioned {
+		status.Partition = 0
+	}
+	if s.schedulable != nil {
+		status.Conditions = []v1beta1.UnitedDeploymentSubsetCondition{*s.schedulable}
+	}
+	return status
+}
+
+// onDelete reports whether the workload updates a Pod only when the user deletes it.
+func (c *child) onDelete() bool { return c.partition == nil && !c.unpartitioned }
+
+// selector returns the selector of the Pods that count.
+func (p *pass) selector() string {
+	selector := metav1.FormatLabelSelector(p.united.Spec.Selector)
+	if p.reserves() {
+		selector += "," + pub.ReservedPodKey + "=false"
+	}
+	return selector
+}
+
+// conditions sets the conditions of a status.
+func (p *pass) conditions(status *v1beta1.UnitedDeploymentStatus, failed failures) {
+	byError := func(conditionType v1beta1.UnitedDeploymentConditionType, err error) {
+		condition := v1beta1.UnitedDeploymentCondition{Type: conditionType, Status: corev1.ConditionTrue}
+		if err != nil {
+			condition.Status, condition.Reason, condition.Message = corev1.ConditionFalse, reasonError, controller.FailureMessage(err)
+		}
+		status.Conditions = setCondition(status.Conditions, &condition, p.now)
+	}
+	provisioned := errors.Join(failed.allocation, failed.provision)
+	byError(v1beta1.SubsetProvisioned, provisioned)
+	byError(v1beta1.SubsetUpdated, failed.update)
+	failure := errors.Join(provisioned, failed.update)
+	if failure != nil {
+		status.Conditions = setCondition(status.Conditions, &v1beta1.UnitedDeploymentCondition{
+			Type: v1beta1.SubsetFailure, Status: corev1.ConditionTrue, Reason: reasonError, Message: controller.FailureMessage(failure),
+		}, p.now)
+	} else {
+		status.Conditions = slices.DeleteFunc(status.Conditions, func(c v1beta1.UnitedDeploymentCondition) bool {
+			return c.Type == v1beta1.SubsetFailure
+		})
+	}
+	updated := v1beta1.UnitedDeploymentCondition{
+		Type: v1beta1.UnitedDeploymentUpdated, Status: corev1.ConditionTrue, Reason: reasonUpdated,
+		Message: "updated to revision " + p.update.Name,
+	}
+	if status.CurrentRevision != p.update.Name {
+		updated.Status, updated.Reason, updated.Message = corev1.ConditionFalse, reasonUpdating, "updating to revision "+p.update.Name
+	}
+	status.Conditions = setCondition(status.Conditions, &updated, p.now)
+}
+
+// setCondition returns the conditions with one of them set. Its time moves only with its status. The message of a lasting failure
+// differs at each attempt, and is written only once in a while: otherwise retries would never back off.
+func setCondition(
+	conditions []v1beta1.UnitedDeploymentCondition, condition *v1beta1.UnitedDeploymentCondition, now time.Time,
+) []v1beta1.UnitedDeploymentCondition {
+	before := conditionIn(conditions, condition.Type)
+	if before == nil {
+		condition.LastTransitionTime = metav1.NewTime(now)
+		return append(conditions, *condition)
+	}
+	condition.LastTransitionTime = metav1.NewTime(now)
+	if before.Status == condition.Status {
+		condition.LastTransitionTime = before.LastTransitionTime
+		age := now.Sub(before.LastTransitionTime.Time)
+		if before.Reason == reasonError && condition.Reason == reasonError && age >= 0 && age < controller.RewordAfter {
+			condition.Message = before.Message
+		}
+	}
+	*before = *condition
+	return conditions
+}

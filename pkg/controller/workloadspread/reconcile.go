@@ -1,0 +1,206 @@
+package workloadspread
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/spread"
+)
+
+const (
+	// patchesAtOnce is how many Pods of one WorkloadSpread are written at the same time.
+	patchesAtOnce = 16
+
+	reasonPatchFailed    = "PatchPodDeletionCostFailed"
+	reasonCreationLate   = "CreatePodFailed"
+	reasonDeletionFailed = "DeletePodFailed"
+	reasonRecovered      = "RecoverSchedulable"
+	reasonFull           = "SubsetsFull"
+)
+
+// Reconcile assigns the Pods of the target, then recounts the slots, and then deletes Pods that must move to the next subset. The status
+// is written last, and its generation only if all Pods were written. If a Pod cannot be written, slots are still recounted, because
+// other Pods need them.
+func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpread) (reconcile.Result, error) {
+	if object.DeletionTimestamp != nil {
+		return reconcile.Result{}, nil
+	}
+	t, err := r.target(ctx, object)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	pods, err := t.pods()
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	written, failed := r.write(ctx, object, pods, r.assign(object, t, pods, r.clock.Now()))
+	counted, moved, err := r.recount(ctx, object, t, written, failed == nil, pods)
+	if err != nil {
+		return reconcile.Result{}, errors.Join(failed, err)
+	}
+	r.report(object, counted, moved)
+	r.reportFull(object, t.replicas)
+	result := reconcile.Result{RequeueAfter: counted.Wait}
+	for _, wait := range []time.Duration{moved.Wait, t.again} {
+		if wait > 0 && (result.RequeueAfter == 0 || wait < result.RequeueAfter) {
+			result.RequeueAfter = wait
+		}
+	}
+	return result, errors.Join(failed, r.delete(ctx, object, moved.Delete))
+}
+
+// write patches the metadata of the Pods that change, and returns them as stored.
+func (r *Reconciler) write(
+	ctx context.Context, object *v1beta1.WorkloadSpread, pods []*corev1.Pod, changed map[string]*corev1.Pod,
+) (map[types.UID]*corev1.Pod, error) {
+	var due []*corev1.Pod
+	for _, pod := range pods {
+		if changed[pod.Name] != nil {
+			due = append(due, pod)
+		}
+	}
+	stored := make([]*corev1.Pod, len(due))
+	err := podcontrol.Parallel(len(due), patchesAtOnce, func(i int) (err error) {
+		stored[i], err = r.patch(ctx, due[i], changed[due[i].Name])
+		if err != nil {
+			r.recorder.Eventf(object, corev1.EventTypeWarning, reasonPatchFailed, "Pod %s was not updated: %v", due[i].Name, err)
+		}
+		return err
+	})
+	written := map[types.UID]*corev1.Pod{}
+	for _, pod := range stored {
+		if pod != nil {
+			r.guard.Wrote(object.UID, engine.PodResource.GroupResource(), pod.ResourceVersion)
+			written[pod.UID] = pod
+		}
+	}
+	return written, err
+}
+
+// patch writes the metadata of one Pod. A Pod that is gone is no error.
+func (r *Reconciler) patch(ctx context.Context, before, after *corev1.Pod) (*corev1.Pod, error) {
+	metadata := map[string]any{"uid": before.UID}
+	if changes := differences(before.Labels, after.Labels); len(changes) > 0 {
+		metadata["labels"] = changes
+	}
+	if changes := differences(before.Annotations, after.Annotations); len(changes) > 0 {
+		metadata["annotations"] = changes
+	}
+	body, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return nil, fmt.Errorf("encode patch: %w", err)
+	}
+	pod, err := r.kube.CoreV1().Pods(before.Namespace).Patch(ctx, before.Name, types.MergePatchType, body, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("patch Pod %s: %w", before.Name, err)
+	}
+	return pod, nil
+}
+
+func differences(before, after map[string]string) map[string]string {
+	changes := map[string]string{}
+	for key, value := range after {
+		if old, found := before[key]; !found || old != value {
+			changes[key] = value
+		}
+	}
+	return changes
+}
+
+// recount writes the status. It counts the Pods that were assigned, so that a Pod counts after its cost is written. After a conflict with
+// admission it counts again, with Pods whose costs are written in the next pass. The Pods are listed after the WorkloadSpread was read,
+// so that a slot that is no longer recorded is that of a Pod in the list.
+func (r *Reconciler) recount(
+	ctx context.Context, object *v1beta1.WorkloadSpread, t *target, written map[types.UID]*corev1.Pod, complete bool, pods []*corev1.Pod,
+) (counted spread.Counted, moved spread.Rescheduled, err error) {
+	stored, err := controller.UpdateStatus(ctx, r.client.WorkloadSpreads(object.Namespace), object, func(fresh *v1beta1.WorkloadSpread) error {
+		if pods == nil {
+			if pods, err = t.pods(); err != nil {
+				return err
+			}
+		}
+		for i, pod := range pods {
+			if newer := written[pod.UID]; newer != nil && !older(newer, pod) {
+				pods[i] = newer
+			}
+		}
+		now, before := r.clock.Now(), fresh.Status.SubsetStatuses
+		counted = spread.Recount(fresh, pods, t.replicas, t.latest, now)
+		moved = spread.Reschedule(fresh, before, pods, now)
+		pods = nil // After a conflict, there may be others.
+		if complete {
+			fresh.Status.ObservedGeneration = object.Generation
+		}
+		return nil
+	})
+	if stored != nil && stored.ResourceVersion != object.ResourceVersion {
+		r.guard.Wrote(object.UID, resource.GroupResource(), stored.ResourceVersion)
+	}
+	if stored == nil {
+		return spread.Counted{}, spread.Rescheduled{}, err
+	}
+	return counted, moved, err
+}
+
+// older reports whether a Pod is certainly an older version than another one.
+func older(pod, than *corev1.Pod) bool {
+	order, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, than.ResourceVersion)
+	return err == nil && order < 0
+}
+
+// report writes events about what the stored status says for the first time.
+func (r *Reconciler) report(object *v1beta1.WorkloadSpread, counted spread.Counted, moved spread.Rescheduled) {
+	for _, late := range counted.Late {
+		if late.Deleted {
+			r.recorder.Eventf(object, corev1.EventTypeWarning, reasonDeletionFailed,
+				"Pod %s/%s in subset %s was expected to be deleted but it wasn't", object.Namespace, late.Key, late.Subset)
+		} else {
+			r.recorder.Eventf(object, corev1.EventTypeWarning, reasonCreationLate,
+				"Pod %s/%s in subset %s was expected to be created but it wasn't", object.Namespace, late.Key, late.Subset)
+		}
+	}
+	for _, subset := range moved.Recovered {
+		r.recorder.Eventf(object, corev1.EventTypeNormal, reasonRecovered, "Subset %s is tried again", subset)
+	}
+}
+
+// reportFull writes an event when the number of Pods that the target wants beyond the limits of all subsets has changed.
+func (r *Reconciler) reportFull(object *v1beta1.WorkloadSpread, replicas int) {
+	overflow := spread.Overflow(object, replicas)
+	told, known := r.overflows.Swap(object.UID, overflow)
+	if overflow > 0 && (!known || told != overflow) {
+		r.recorder.Eventf(object, corev1.EventTypeWarning, reasonFull,
+			"All subsets are full: %d of %d Pods are created without a subset", overflow, replicas)
+	}
+}
+
+// delete deletes Pods that found no node in time. Their workload creates them again, in another subset.
+func (r *Reconciler) delete(ctx context.Context, object *v1beta1.WorkloadSpread, pods []*corev1.Pod) error {
+	errs := make([]error, 0, len(pods))
+	for _, pod := range pods {
+		err := r.kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewPreconditionDeleteOptions(string(pod.UID)))
+		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			continue
+		}
+		r.recorder.Eventf(object, corev1.EventTypeWarning, reasonDeletionFailed, "Pod %s was not deleted: %v", pod.Name, err)
+		errs = append(errs, fmt.Errorf("delete Pod %s: %w", pod.Name, err))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,210 @@
+package workloadspread
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/workload/kinds"
+	"kruise.io/kruise/pkg/workload/spread"
+)
+
+// customPeriod is the time between two reads of a workload of a custom kind.
+const customPeriod = 15 * time.Second
+
+// ownerKept is how long the controller of an object between a custom workload and its Pods is remembered.
+const ownerKept = 10 * time.Minute
+
+// target is the workload of a WorkloadSpread.
+type target struct {
+	replicas int
+	// latest is the version of new Pods, or empty if it is not known.
+	latest string
+	// again is when the target is read again, if nothing says when it changes, or zero.
+	again time.Duration
+	// pods lists the Pods as the cache shows them now.
+	pods func() ([]*corev1.Pod, error)
+}
+
+// nothing is a target that does not exist.
+func nothing() *target {
+	return &target{pods: func() ([]*corev1.Pod, error) { return nil, nil }}
+}
+
+// target returns the workload of a WorkloadSpread.
+func (r *Reconciler) target(ctx context.Context, object *v1beta1.WorkloadSpread) (*target, error) {
+	ref, kind := object.Spec.TargetRef, spread.KindOf(object)
+	if ref == nil {
+		return nothing(), nil
+	}
+	cached := r.workloads[kind]
+	if cached == nil {
+		return r.ofCustom(ctx, object)
+	}
+	item, found, err := cached.GetByKey(object.Namespace + "/" + ref.Name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s %s from its cache: %w", ref.Kind, ref.Name, err)
+	}
+	workload, ok := item.(kinds.Object)
+	if !found || !ok {
+		return nothing(), nil
+	}
+	t := &target{replicas: spread.Total(object, workload)}
+	owners := []types.UID{workload.GetUID()}
+	if kind == kinds.Deployment {
+		sets, err := controller.ByOwner[*appsv1.ReplicaSet](r.sets, workload.GetUID())
+		if err != nil {
+			return nil, err
+		}
+		owners = nil
+		for _, set := range sets {
+			owners = append(owners, set.UID)
+		}
+		t.latest = newest(sets)
+	}
+	if set, ok := workload.(*appsv1.ReplicaSet); ok {
+		t.latest = set.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+	}
+	if !spread.Versioned(object) {
+		t.latest = spread.Unversioned
+	}
+	t.pods = func() ([]*corev1.Pod, error) { return r.ownedBy(object, owners) }
+	return t, nil
+}
+
+// newest returns the version of the ReplicaSet with the highest revision.
+func newest(sets []*appsv1.ReplicaSet) (version string) {
+	most := -1
+	for _, set := range sets {
+		if revision, err := strconv.Atoi(set.Annotations[revisionKey]); err == nil && revision > most {
+			most, version = revision, set.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+		}
+	}
+	return version
+}
+
+// ownedBy returns the Pods of the owners that the filter selects, sorted by name.
+func (r *Reconciler) ownedBy(object *v1beta1.WorkloadSpread, owners []types.UID) (pods []*corev1.Pod, err error) {
+	for _, owner := range owners {
+		owned, err := controller.ByOwner[*corev1.Pod](r.pods, owner)
+		if err != nil {
+			return nil, err
+		}
+		pods = append(pods, owned...)
+	}
+	return filtered(object, pods), nil
+}
+
+func filtered(object *v1beta1.WorkloadSpread, pods []*corev1.Pod) []*corev1.Pod {
+	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		return pod.Namespace != object.Namespace || !spread.Selects(object, pod.Labels)
+	})
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return pods
+}
+
+// ofCustom returns a workload of a kind that the administrator allows, as its server says. Nothing says when it changes, so it is read
+// again after a time.
+func (r *Reconciler) ofCustom(ctx context.Context, object *v1beta1.WorkloadSpread) (*target, error) {
+	workload, err := r.custom.Target(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	t := nothing()
+	t.again = customPeriod
+	if workload == nil {
+		return t, nil
+	}
+	t.latest, t.replicas = spread.Unversioned, workload.Replicas
+	t.pods = func() ([]*corev1.Pod, error) {
+		pods, err := r.ownedBy(object, []types.UID{workload.UID})
+		if err != nil || workload.Entry == nil || len(workload.Entry.SubResources) == 0 {
+			return pods, err
+		}
+		between, err := r.below(ctx, object, workload.Entry, workload.UID)
+		return filtered(object, append(pods, between...)), err
+	}
+	return t, nil
+}
+
+// below returns the Pods whose controller is of a kind between the workload and its Pods, and belongs to the workload.
+func (r *Reconciler) below(
+	ctx context.Context, object *v1beta1.WorkloadSpread, entry *spread.Custom, owner types.UID,
+) (pods []*corev1.Pod, err error) {
+	items, err := r.pods.ByIndex(cache.NamespaceIndex, object.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("list the Pods of namespace %s: %w", object.Namespace, err)
+	}
+	for _, item := range items {
+		pod, ok := item.(*corev1.Pod)
+		if !ok || !spread.Selects(object, pod.Labels) {
+			continue
+		}
+		belongs, err := r.belongs(ctx, pod, entry, owner)
+		if err != nil {
+			return nil, err
+		}
+		if belongs {
+			pods = append(pods, pod)
+		}
+	}
+	return pods, nil
+}
+
+// belongs reports whether the chain of controllers above an object leads to the owner through kinds of the list.
+func (r *Reconciler) belongs(ctx context.Context, object metav1.Object, entry *spread.Custom, owner types.UID) (bool, error) {
+	ref := metav1.GetControllerOf(object)
+	for range len(entry.SubResources) {
+		if ref == nil || !entry.Between(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()) {
+			return false, nil
+		}
+		var err error
+		if ref, err = r.controllerOf(ctx, object.GetNamespace(), ref); err != nil || ref == nil {
+			return false, err
+		}
+		if ref.UID == owner {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// controllerOf returns the controller of an object, or nil.
+func (r *Reconciler) controllerOf(ctx context.Context, namespace string, ref *metav1.OwnerReference) (*metav1.OwnerReference, error) {
+	if known, found := r.above.Get(ref.UID); found {
+		if above, ok := known.(*metav1.OwnerReference); ok {
+			return above, nil
+		}
+	}
+	objects, err := r.custom.Resource(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind(), namespace)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	object, err := objects.Get(ctx, ref.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && object.GetUID() != ref.UID {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s %s: %w", ref.Kind, ref.Name, err)
+	}
+	above := metav1.GetControllerOf(object)
+	r.above.Add(ref.UID, above, ownerKept)
+	return above, nil
+}

@@ -1,0 +1,106 @@
+package kubectl
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	kubectlcmd "k8s.io/kubectl/pkg/cmd"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+	"k8s.io/kubectl/pkg/util/templates"
+	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/kubectl/describe"
+	"kruise.io/kruise/pkg/kubectl/polymorphic"
+)
+
+const (
+	// program is the name of the program, and invocation is how users call it.
+	program    = "kubectl-kruise"
+	invocation = "kubectl kruise"
+	// completer is the name under which kubectl calls a plugin to complete an argument.
+	completer = "kubectl_complete-kruise"
+)
+
+// removed are commands of kubectl that the plugin does not have.
+var removed = []string{
+	"annotate", "attach", "auth", "certificate", "cluster-info", "cordon", "cp", "debug", "delete", "drain", "edit", "events", "explain",
+	"kuberc", "label", "port-forward", "proxy", "run", "taint", "top", "uncordon",
+}
+
+// NewCommand returns the plugin's root command. args are the name of the program and its arguments.
+func NewCommand(args []string, streams genericiooptions.IOStreams) (*cobra.Command, error) {
+	if err := polymorphic.Install(clock.RealClock{}); err != nil {
+		return nil, err
+	}
+	describe.Install(clock.RealClock{})
+	if filepath.Base(args[0]) == completer {
+		args = slices.Concat([]string{program, cobra.ShellCompRequestCmd}, args[1:])
+	}
+	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50).
+		WithWarningPrinter(streams)
+	root := kubectlcmd.NewKubectlCommand(kubectlcmd.KubectlOptions{Arguments: args, ConfigFlags: flags, IOStreams: streams})
+	root.Use = program
+	root.Short = "Control workloads of Kruise"
+	root.Long = "kubectl kruise controls workloads of Kruise: CloneSet, Advanced StatefulSet, Advanced DaemonSet and others."
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: invocation}
+	root.SetArgs(args[1:])
+	factory := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
+	extend(root, factory, streams)
+	rename(root)
+	return root, nil
+}
+
+// rename makes the examples of kubectl's commands call the plugin.
+func rename(command *cobra.Command) {
+	command.Example = strings.NewReplacer(invocation+" ", invocation+" ", "kubectl ", invocation+" ").Replace(command.Example)
+	for _, child := range command.Commands() {
+		rename(child)
+	}
+}
+
+// child returns a subcommand by its name.
+func child(command *cobra.Command, name string) *cobra.Command {
+	for _, candidate := range command.Commands() {
+		if candidate.Name() == name {
+			return candidate
+		}
+	}
+	return nil
+}
+
+// replace puts a command in the place of the one with the same name.
+func replace(parent, command *cobra.Command) {
+	if old := child(parent, command.Name()); old != nil {
+		parent.RemoveCommand(old)
+	}
+	parent.AddCommand(command)
+}
+
+// commands returns subcommands by their names.
+func commands(root *cobra.Command, names ...string) (found []*cobra.Command) {
+	for _, name := range names {
+		if command := child(root, name); command != nil {
+			found = append(found, command)
+		}
+	}
+	return found
+}
+
+// group shows the commands in the help under headings.
+func group(root *cobra.Command) {
+	filters := []string{"options"}
+	if alpha := child(root, "alpha"); alpha != nil && !alpha.HasSubCommands() {
+		filters = append(filters, alpha.Name())
+	}
+	templates.ActsAsRootCommand(root, filters, templates.CommandGroups{
+		{Message: "Basic Commands:", Commands: commands(root, "create", "expose", "scale", "autoscale", "get", "describe")},
+		{Message: "Troubleshooting and Debugging Commands:", Commands: commands(root, "why", "exec", "logs")},
+		{Message: "CloneSet, StatefulSet and DaemonSet Commands:", Commands: commands(root, "rollout", "set", "migrate")},
+		{Message: "Scaledown Commands:", Commands: commands(root, "scaledown")},
+		{Message: "Advanced Commands:", Commands: commands(root, "diff", "apply", "patch", "replace", "wait", "kustomize")},
+	}...)
+}

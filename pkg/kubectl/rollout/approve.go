@@ -1,0 +1,121 @@
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/dynamic"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+	"k8s.io/kubectl/pkg/scheme"
+	"k8s.io/kubectl/pkg/util/completion"
+	"k8s.io/kubectl/pkg/util/templates"
+)
+
+var (
+	errNoApproval = errors.New("approving is not supported")
+	errNoProgress = errors.New("no need to approve: not in canary or blue-green progress")
+	errNoResource = errors.New("required resource not specified")
+)
+
+// canaries are the fields of the status of a Rollout that have steps, and their names in messages.
+var canaries = []struct{ field, name string }{{"canaryStatus", "canary"}, {"blueGreenStatus", "blue-green"}}
+
+// NewApprove returns the command rollout approve, for Rollouts of the group rollouts.kruise.io.
+func NewApprove(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	print := genericclioptions.NewPrintFlags("approved").WithTypeSetter(scheme.Scheme)
+	files := &resource.FilenameOptions{}
+	command := &cobra.Command{
+		Use:                   "approve (TYPE NAME | TYPE/NAME) [flags]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Approve the step of a Rollout",
+		Long:                  "Let a Rollout that waits at a step continue with the next step.",
+		Example: templates.Examples(`
+			# Approve the step of a Rollout
+			kubectl kruise rollout approve rollout/web`),
+		ValidArgsFunction: completion.SpecifiedResourceTypeAndNameCompletionFunc(factory, []string{"rollouts.rollouts.kruise.io"}),
+		Run: func(command *cobra.Command, args []string) {
+			cmdutil.CheckErr(approve(command.Context(), factory, streams, print, files, args))
+		},
+	}
+	cmdutil.AddFilenameOptionFlags(command, files, "identifying the resource to get from a server.")
+	print.AddFlags(command)
+	return command
+}
+
+func approve(ctx context.Context, factory cmdutil.Factory, streams genericiooptions.IOStreams, print *genericclioptions.PrintFlags,
+	files *resource.FilenameOptions, args []string,
+) error {
+	if len(args) == 0 && cmdutil.IsFilenameSliceEmpty(files.Filenames, files.Kustomize) {
+		return errNoResource
+	}
+	namespace, explicit, err := factory.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return err
+	}
+	printer, err := print.ToPrinter()
+	if err != nil {
+		return err
+	}
+	client, err := factory.DynamicClient()
+	if err != nil {
+		return err
+	}
+	infos, err := factory.NewBuilder().Unstructured().NamespaceParam(namespace).DefaultNamespace().FilenameParam(explicit, files).
+		ResourceTypeOrNameArgs(true, args...).ContinueOnError().Latest().Flatten().Do().Infos()
+	failures := []error{}
+	if err != nil {
+		failures = append(failures, err)
+	}
+	for _, info := range infos {
+		if err := approveOne(ctx, client, info); err != nil {
+			failures = append(failures, fmt.Errorf("error: %s %q %w", info.Mapping.Resource.GroupResource(), info.Name, err))
+			continue
+		}
+		if err := printer.PrintObj(info.Object, streams.Out); err != nil {
+			failures = append(failures, err)
+		}
+	}
+	return utilerrors.NewAggregate(failures)
+}
+
+func approveOne(ctx context.Context, client dynamic.Interface, info *resource.Info) error {
+	object, ok := info.Object.(*unstructured.Unstructured)
+	if !ok || info.Mapping.Resource.Group != "rollouts.kruise.io" || info.Mapping.Resource.Resource != "rollouts" {
+		return errNoApproval
+	}
+	patch, err := approval(object)
+	if err != nil {
+		return err
+	}
+	_, err = client.Resource(info.Mapping.Resource).Namespace(info.Namespace).
+		Patch(ctx, info.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubectl-rollout"}, "status")
+	return err
+}
+
+// approval returns the patch of the status that lets a Rollout continue.
+func approval(object *unstructured.Unstructured) ([]byte, error) {
+	for _, canary := range canaries {
+		state, found, err := unstructured.NestedString(object.Object, "status", canary.field, "currentStepState")
+		switch {
+		case err != nil || !found:
+			continue
+		case state != "StepPaused":
+			return nil, fmt.Errorf("does not allow to approve, because current %s state is not 'StepPaused'", canary.name)
+		}
+		return json.Marshal(map[string]any{
+			"metadata": map[string]any{"resourceVersion": object.GetResourceVersion()},
+			"status":   map[string]any{canary.field: map[string]any{"currentStepState": "StepReady"}},
+		})
+	}
+	return nil, errNoProgress
+}

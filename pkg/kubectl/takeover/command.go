@@ -1,0 +1,75 @@
+package takeover
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"kruise.io/kruise/pkg/takeover"
+)
+
+// options are the flags of all commands.
+type options struct {
+	factory    cmdutil.Factory
+	streams    genericiooptions.IOStreams
+	namespace  string
+	dryRun     bool
+	acceptLoss bool
+}
+
+// NewCommand returns the command.
+func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &options{factory: factory, streams: streams, namespace: "kruise-system"}
+	command := &cobra.Command{
+		Use:   "takeover",
+		Short: "Move Kruise objects from CustomResourceDefinitions to kruise-apiserver",
+		Long: "Move all Kruise objects from CustomResourceDefinitions to kruise-apiserver, with their UIDs, and without a restart of a Pod. " +
+			"If the command is interrupted, run it again.",
+		Args: cobra.NoArgs, SilenceUsage: true,
+		RunE: o.run(func(ctx context.Context, t *takeover.Takeover) error {
+			if o.dryRun {
+				return t.Check(ctx)
+			}
+			return t.Forward(ctx)
+		}),
+	}
+	command.PersistentFlags().StringVar(&o.namespace, "installation-namespace", o.namespace, "Namespace of the managers, old and new.")
+	command.Flags().BoolVar(&o.dryRun, "dry-run", false, "Only check all objects and the store, and change nothing.")
+	command.Flags().BoolVar(&o.acceptLoss, "accept-loss", false, "Take over also if objects have values that this release does not keep.")
+	command.AddCommand(&cobra.Command{
+		Use: "back", Short: "Return to the CustomResourceDefinitions, with the changes since the take-over",
+		Args: cobra.NoArgs, SilenceUsage: true,
+		RunE: o.run(func(ctx context.Context, t *takeover.Takeover) error { return t.Back(ctx) }),
+	}, &cobra.Command{
+		Use: "finish", Short: "Delete the CustomResourceDefinitions; there is no way back after it", Args: cobra.NoArgs, SilenceUsage: true,
+		RunE: o.run(func(ctx context.Context, t *takeover.Takeover) error { return t.Finish(ctx) }),
+	})
+	return command
+}
+
+// run connects and calls a command of the take-over.
+func (o *options) run(do func(context.Context, *takeover.Takeover) error) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, _ []string) error {
+		config, err := o.factory.ToRESTConfig()
+		if err != nil {
+			return err
+		}
+		// The objects of a large cluster are read in one go.
+		config.QPS, config.Burst = 100, 200
+		clients, err := dynamic.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		core, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		t := takeover.New(clients, &inPod{config: config, core: core, namespace: o.namespace}, o.streams.Out)
+		t.Namespace, t.AcceptLoss = o.namespace, o.acceptLoss
+		return do(command.Context(), t)
+	}
+}

@@ -1,0 +1,104 @@
+package workload
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Progress is how far a rollout is.
+type Progress struct {
+	// Observed is false while the status describes an older spec.
+	Observed bool
+	// Wanted is the number of Pods, and Target how many of them shall be updated.
+	Wanted, Target int
+	// Updated and Available count Pods. Missing is how many updated Pods are not available yet, or do not exist yet.
+	Updated, Available, Missing int
+	// Partitioned is true if a partition keeps Pods at the old revision.
+	Partitioned bool
+	InPlace     bool
+	OnDelete    bool
+	Paused      bool
+	// Revision is the newest revision.
+	Revision string
+	// Failed is the reason for which the controller gave up waiting, if it did.
+	Failed string
+}
+
+// Done reports whether the rollout has reached its target.
+func (p Progress) Done() bool { return p.Observed && p.Updated >= p.Target && p.Missing == 0 }
+
+// Progress reads how far the rollout of a workload is.
+func (w *Workload) Progress() (Progress, error) {
+	target, partitioned, err := w.Target()
+	if err != nil {
+		return Progress{}, err
+	}
+	p := Progress{
+		Wanted: w.Wanted(), Target: target, Partitioned: partitioned,
+		Observed: w.observed(), Updated: w.Int(w.Updated, 0), Available: w.Int(w.Available, 0),
+		InPlace: w.inPlace(), OnDelete: w.Text(w.Strategy) == "OnDelete", Paused: w.IsPaused(),
+		Revision: w.Text(w.Revision), Failed: w.exceeded(),
+	}
+	if w.Has(w.UpdatedAvailable) {
+		p.Missing = max(0, target-w.Int(w.UpdatedAvailable, 0))
+	} else {
+		p.Missing = max(0, p.Wanted-p.Available, target-p.Updated)
+	}
+	return p, nil
+}
+
+func (w *Workload) observed() bool {
+	generation, _, _ := unstructured.NestedInt64(w.content, "status", "observedGeneration")
+	return generation != 0 && generation >= w.GetGeneration()
+}
+
+func (w *Workload) inPlace() bool {
+	switch w.Text(w.PodPolicy) {
+	case "InPlaceIfPossible", "InPlaceOnly":
+		return true
+	default:
+		return false
+	}
+}
+
+// Condition is a condition of a workload of any kind.
+type Condition struct {
+	Type    string                 `json:"type"`
+	Status  corev1.ConditionStatus `json:"status"`
+	Reason  string                 `json:"reason"`
+	Message string                 `json:"message"`
+	Since   metav1.Time            `json:"lastTransitionTime"`
+}
+
+// Conditions returns the conditions in the status.
+func (w *Workload) Conditions() (all []Condition) {
+	raw, _, _ := unstructured.NestedSlice(w.content, "status", "conditions")
+	encoded, err := json.Marshal(raw)
+	if err != nil || json.Unmarshal(encoded, &all) != nil {
+		return nil
+	}
+	return all
+}
+
+// exceeded returns the message of a rollout that exceeded its deadline.
+func (w *Workload) exceeded() string {
+	for _, c := range w.Conditions() {
+		if c.Type == "Progressing" && c.Status == corev1.ConditionFalse {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// TemplatePath returns the path of the Pod template, with dots.
+func (w *Workload) TemplatePath() string { return w.Template.In(w.version) }
+
+// WithTemplate returns a copy of the object with another Pod template.
+func (w *Workload) WithTemplate(template map[string]any) (runtime.Object, error) {
+	object := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(w.content)}
+	return object, unstructured.SetNestedMap(object.Object, template, w.fields(w.Template)...)
+}

@@ -1,0 +1,132 @@
+package workload
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/workload/kinds"
+)
+
+// Path is where a field is: the names of the fields above it, separated by dots. It is empty if the kind does not have the field.
+type Path struct{ beta, alpha string }
+
+// both returns a path that is the same in all versions.
+func both(path string) Path { return Path{beta: path, alpha: path} }
+
+// In returns the path in a version.
+func (p Path) In(version string) string {
+	if version == v1alpha1.SchemeGroupVersion.Version {
+		return p.alpha
+	}
+	return p.beta
+}
+
+// Kind says where a kind keeps its fields.
+type Kind struct {
+	schema.GroupKind
+	// Resource is the plural name, and Short the name that users type.
+	Resource, Short string
+	// Title is the name of the kind in messages.
+	Title string
+	// Exposable is true if a Service can be made for the Pods of an object.
+	Exposable bool
+
+	// Template is the Pod template.
+	Template Path
+	// Containers is the field above the lists containers and initContainers of a kind that has containers without a Pod template.
+	Containers Path
+	// Selector selects the Pods.
+	Selector Path
+	// Replicas is the wanted number of Pods.
+	Replicas Path
+	// Partition is the number or percentage of Pods that stay at the old revision.
+	Partition Path
+	// Paused stops updates.
+	Paused Path
+	// Strategy is the type of the update strategy, and PodPolicy says whether Pods are updated in place.
+	Strategy, PodPolicy Path
+
+	// Lifecycle has the hooks of the Pods. MinReadySeconds is how long a Pod is ready before it is available.
+	Lifecycle, MinReadySeconds Path
+
+	// Updated is how many Pods are updated. UpdatedAvailable is how many of them are available.
+	Updated, UpdatedAvailable Path
+	// Total, Ready and Available count all Pods.
+	Total, Ready, Available Path
+	// Revision is the name of the newest revision.
+	Revision Path
+}
+
+const partition = "spec.updateStrategy.rollingUpdate.partition"
+
+var table = []*Kind{
+	{
+		GroupKind: kinds.CloneSet, Resource: "clonesets", Short: "cloneset", Title: "CloneSet", Exposable: true,
+		Template: both("spec.template"), Selector: both("spec.selector"), Replicas: both("spec.replicas"),
+		Partition: Path{beta: partition, alpha: "spec.updateStrategy.partition"},
+		Paused:    Path{beta: "spec.updateStrategy.rollingUpdate.paused", alpha: "spec.updateStrategy.paused"},
+		Strategy:  both("spec.updateStrategy.type"),
+		PodPolicy: Path{beta: "spec.updateStrategy.rollingUpdate.podUpdatePolicy", alpha: "spec.updateStrategy.type"},
+		Lifecycle: both("spec.lifecycle"), MinReadySeconds: both("spec.minReadySeconds"),
+		Updated: both("status.updatedReplicas"), UpdatedAvailable: both("status.updatedAvailableReplicas"),
+		Total: both("status.replicas"), Ready: both("status.readyReplicas"), Available: both("status.availableReplicas"),
+		Revision: both("status.updateRevision"),
+	},
+	{
+		GroupKind: kinds.AdvancedStatefulSet, Resource: "statefulsets", Short: "asts", Title: "Advanced StatefulSet",
+		Template: both("spec.template"), Selector: both("spec.selector"), Replicas: both("spec.replicas"),
+		Partition: both(partition), Paused: both("spec.updateStrategy.rollingUpdate.paused"),
+		Strategy: both("spec.updateStrategy.type"), PodPolicy: both("spec.updateStrategy.rollingUpdate.podUpdatePolicy"),
+		Lifecycle: Path{beta: "spec.lifecycle"}, MinReadySeconds: both("spec.updateStrategy.rollingUpdate.minReadySeconds"),
+		Updated: both("status.updatedReplicas"), UpdatedAvailable: Path{beta: "status.updatedAvailableReplicas"},
+		Total: both("status.replicas"), Ready: both("status.readyReplicas"), Available: both("status.availableReplicas"),
+		Revision: both("status.updateRevision"),
+	},
+	{
+		GroupKind: kinds.AdvancedDaemonSet, Resource: "daemonsets", Short: "ads", Title: "Advanced DaemonSet",
+		Template: both("spec.template"), Selector: both("spec.selector"), Replicas: both("status.desiredNumberScheduled"),
+		Partition: both(partition), Paused: both("spec.updateStrategy.rollingUpdate.paused"),
+		Strategy: both("spec.updateStrategy.type"), PodPolicy: both("spec.updateStrategy.rollingUpdate.rollingUpdateType"),
+		Lifecycle: both("spec.lifecycle"), MinReadySeconds: both("spec.minReadySeconds"),
+		Updated: both("status.updatedNumberScheduled"), Total: both("status.currentNumberScheduled"),
+		Ready: both("status.numberReady"), Available: both("status.numberAvailable"),
+		Revision: Path{beta: "status.updateRevision", alpha: "status.daemonSetHash"},
+	},
+	{
+		GroupKind: kinds.BroadcastJob, Resource: "broadcastjobs", Short: "broadcastjob", Title: "BroadcastJob",
+		Template: both("spec.template"),
+	},
+	{
+		GroupKind: schema.GroupKind{Group: v1alpha1.SchemeGroupVersion.Group, Kind: "SidecarSet"}, Resource: "sidecarsets",
+		Short: "sidecarset", Title: "SidecarSet", Containers: both("spec"),
+	},
+}
+
+// All returns the table. Callers must not change it.
+func All() []*Kind { return table }
+
+// KindOf returns the row of a kind, or nil.
+func KindOf(kind schema.GroupKind) *Kind {
+	for _, row := range table {
+		if row.GroupKind == kind {
+			return row
+		}
+	}
+	return nil
+}
+
+// RollsOut reports whether the kind has revisions and rolls its Pods out to the newest one.
+func (k *Kind) RollsOut() bool { return k.Revision != Path{} }
+
+// Pausable reports whether an object can be paused with a command. Upstream programs pause only kinds whose selector can be exposed.
+func (k *Kind) Pausable() bool { return k.Paused != Path{} }
+
+// ArgNames returns the names of the kinds that roll out, as users type them.
+func ArgNames(holds func(*Kind) bool) (names []string) {
+	for _, row := range table {
+		if holds(row) {
+			names = append(names, row.Resource+"."+row.Group)
+		}
+	}
+	return names
+}

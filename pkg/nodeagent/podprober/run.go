@@ -1,0 +1,100 @@
+package podprober
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/nodeagent/handler"
+)
+
+// Event reasons.
+const (
+	ReasonSucceeded = "KruiseProbeSucceeded"
+	ReasonFailed    = "KruiseProbeFailed"
+)
+
+const (
+	userAgent = "kube-probe"
+	// absentRetry is the longest time until a container that does not exist yet is looked for again.
+	absentRetry = 2 * time.Second
+)
+
+// run runs a probe once. It returns when to run it before the end of its period, or zero.
+func (c *Controller) run(ctx context.Context, p *probe) (sooner time.Time) {
+	c.mu.Lock()
+	pod, container, spec, version, ip := p.pod, p.container, p.spec, p.version, p.pod.ip
+	c.mu.Unlock()
+	now := c.config.Clock.Now()
+	found, err := pod.instances.find(ctx, c.config.Clock, c.config.Runtimes, pod.key, container)
+	switch {
+	case err != nil:
+		klog.FromContext(ctx).V(4).Info("The runtime does not answer a probe", "pod", klog.KRef(pod.key.namespace, pod.key.name), "err", err)
+		return time.Time{}
+	case found == nil, found.state == runtimeapi.ContainerState_CONTAINER_CREATED:
+		return now.Add(absentRetry)
+	case found.state == runtimeapi.ContainerState_CONTAINER_EXITED:
+		c.record(p, version, found.id, handler.Result{
+			Outcome: handler.Failed, Output: fmt.Sprintf("Container(%s) is Non-running", container),
+		})
+		return time.Time{}
+	case found.state != runtimeapi.ContainerState_CONTAINER_RUNNING:
+		return time.Time{}
+	}
+	if ready := found.startedAt.Add(seconds(spec.InitialDelaySeconds)); now.Before(ready) {
+		return ready
+	}
+	result := handler.Run(ctx, handler.Target{Runtime: found.runtime, ID: found.id, IP: ip, UserAgent: userAgent},
+		&spec.ProbeHandler, seconds(spec.TimeoutSeconds))
+	if result.Outcome == handler.Unknown || result.NotStarted {
+		result = c.doubt(ctx, p, container, found.id, result)
+	}
+	c.record(p, version, found.id, result)
+	return time.Time{}
+}
+
+// doubt looks at the container again after a command that did not run. If the instance has ended, this is the reason, and the
+// result says nothing about the command.
+func (c *Controller) doubt(ctx context.Context, p *probe, container, id string, result handler.Result) handler.Result {
+	instances := &p.pod.instances
+	instances.forget()
+	if result.NotStarted {
+		now, err := instances.find(ctx, c.config.Clock, c.config.Runtimes, p.pod.key, container)
+		if err != nil || now == nil || now.id != id || now.state != runtimeapi.ContainerState_CONTAINER_RUNNING {
+			result.Outcome = handler.Unknown
+		}
+	}
+	if result.Outcome == handler.Unknown {
+		klog.FromContext(ctx).V(4).Info("A probe has no result", "pod", klog.KRef(p.key.pod.namespace, p.key.pod.name), "probe", p.key.name,
+			"reason", result.Reason, "message", result.Output)
+	}
+	return result
+}
+
+// record counts the outcome of a run, and publishes the result if it changed.
+func (c *Controller) record(p *probe, version int, instance string, outcome handler.Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.schedule.probes[p.key] != p || p.version != version {
+		return
+	}
+	probes.WithLabelValues(label(outcome.Outcome)).Inc()
+	before := p.result
+	p.result.seen(instance)
+	changed := p.result.add(&p.spec, outcome.Outcome, outcome.Output, c.config.Clock.Now())
+	if changed {
+		reason := ReasonSucceeded
+		if p.result.state == v1alpha1.ProbeFailed {
+			reason = ReasonFailed
+		}
+		c.config.Recorder.Event(p.reference(), corev1.EventTypeNormal, reason, outcome.Output)
+	}
+	if changed || before.message != p.result.message {
+		c.statuses.Add(c.key())
+	}
+}

@@ -1,0 +1,195 @@
+package podprober
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/nodeagent/handler"
+	"kruise.io/kruise/pkg/reconcile"
+)
+
+const (
+	// A changed state is written at once, up to a burst, and then once in a second.
+	writesPerSecond = 1
+	writeBurst      = 5
+	// messageInterval is the least time from any write to one that only changes messages. A message that changes in each
+	// period, such as a time or a count, would otherwise cause a write in each.
+	messageInterval = 5 * time.Second
+	// leastRefresh is how old a report becomes before its times are written again. Each node adds a random part.
+	leastRefresh = 600 * time.Second
+	// maxMessages limits the messages of a status together in bytes, so that the object fits into the store.
+	maxMessages = 256 << 10
+)
+
+// written is the NodePodProbe as our last write returned it.
+type written struct{ node *v1alpha1.NodePodProbe }
+
+// newer returns the written NodePodProbe until the cache shows the write.
+func (w written) newer(cached *v1alpha1.NodePodProbe) *v1alpha1.NodePodProbe {
+	if w.node == nil || w.node.UID != cached.UID {
+		return cached
+	}
+	if later, err := resourceversion.CompareResourceVersion(w.node.ResourceVersion, cached.ResourceVersion); err == nil && later > 0 {
+		return w.node
+	}
+	return cached
+}
+
+// publishedIn returns the states of a status by probe.
+func publishedIn(status *v1alpha1.NodePodProbeStatus) map[probeKey]*v1alpha1.ContainerProbeState {
+	states := map[probeKey]*v1alpha1.ContainerProbeState{}
+	for i := range status.PodProbeStatuses {
+		entry := &status.PodProbeStatuses[i]
+		pod := podKey{entry.Namespace, entry.Name, types.UID(entry.UID)}
+		for j := range entry.ProbeStates {
+			states[probeKey{pod, entry.ProbeStates[j].Name}] = &entry.ProbeStates[j]
+		}
+	}
+	return states
+}
+
+// report writes the status if it differs, at the pace that the kind of difference allows.
+func (c *Controller) report(ctx context.Context, _ types.NamespacedName) (reconcile.Result, error) {
+	cached, err := c.nodePodProbe()
+	if err != nil || cached == nil {
+		return reconcile.Result{}, err
+	}
+	node := c.wrote.newer(cached)
+	status := c.status(cached)
+	now := c.config.Clock.Now()
+	if c.wroteAt.IsZero() {
+		c.wroteAt = now
+	}
+	wait := c.refresh - now.Sub(c.wroteAt)
+	switch differ(&node.Status, status) {
+	case same:
+		if len(status.PodProbeStatuses) == 0 {
+			return reconcile.Result{}, nil
+		}
+	case message:
+		wait = messageInterval - now.Sub(c.wroteAt)
+		if c.wrote.node == nil {
+			wait = 0
+		}
+	case state:
+		slot := c.writes.ReserveN(now, 1)
+		if wait = slot.DelayFrom(now); wait > 0 {
+			slot.CancelAt(now)
+		}
+	}
+	if wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	return c.write(ctx, cached, status)
+}
+
+// write patches the status. The agent is its only writer, so the patch needs no resourceVersion. The UID makes sure that the
+// NodePodProbe is still the same.
+func (c *Controller) write(
+	ctx context.Context, node *v1alpha1.NodePodProbe, status *v1alpha1.NodePodProbeStatus,
+) (reconcile.Result, error) {
+	statuses := status.PodProbeStatuses
+	if statuses == nil {
+		statuses = []v1alpha1.PodProbeStatus{}
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": node.UID}, "status": map[string]any{"podProbeStatuses": statuses},
+	})
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("encode the status: %w", err)
+	}
+	stored, err := c.config.Client.NodePodProbes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	if apierrors.IsNotFound(err) {
+		return reconcile.Result{}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
+	}
+	klog.FromContext(ctx).V(4).Info("Reported", "pods", len(statuses))
+	stored.ManagedFields = nil
+	c.wrote, c.wroteAt = written{stored}, c.config.Clock.Now()
+	return reconcile.Result{RequeueAfter: c.refresh}, nil
+}
+
+// status returns the results of the probes in the spec, in its order.
+func (c *Controller) status(node *v1alpha1.NodePodProbe) *v1alpha1.NodePodProbeStatus {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	status := &v1alpha1.NodePodProbeStatus{}
+	for i := range node.Spec.PodProbes {
+		entry := &node.Spec.PodProbes[i]
+		pod := v1alpha1.PodProbeStatus{Name: entry.Name, Namespace: entry.Namespace, UID: entry.UID}
+		for j := range entry.Probes {
+			p := c.schedule.probes[probeKey{podKey{entry.Namespace, entry.Name, types.UID(entry.UID)}, entry.Probes[j].Name}]
+			if p == nil || p.result.state == "" {
+				continue
+			}
+			pod.ProbeStates = append(pod.ProbeStates, v1alpha1.ContainerProbeState{
+				Name: p.key.name, State: p.result.state, Message: p.result.message,
+				LastProbeTime: metav1.NewTime(p.result.probed), LastTransitionTime: metav1.NewTime(p.result.changed),
+			})
+		}
+		if len(pod.ProbeStates) > 0 {
+			status.PodProbeStatuses = append(status.PodProbeStatuses, pod)
+		}
+	}
+	shorten(status)
+	return status
+}
+
+// shorten cuts the longest messages until all of them together fit.
+func shorten(status *v1alpha1.NodePodProbeStatus) {
+	for limit := handler.MaxOutput; ; limit /= 2 {
+		total := 0
+		for i := range status.PodProbeStatuses {
+			states := status.PodProbeStatuses[i].ProbeStates
+			for j := range states {
+				if message := states[j].Message; len(message) > limit {
+					states[j].Message = strings.ToValidUTF8(message[:limit], "")
+				}
+				total += len(states[j].Message)
+			}
+		}
+		if total <= maxMessages || limit == 0 {
+			return
+		}
+	}
+}
+
+// difference says what differs between two statuses.
+type difference int
+
+const (
+	same difference = iota
+	message
+	state
+)
+
+// differ compares what two statuses say. Their times do not count.
+func differ(a, b *v1alpha1.NodePodProbeStatus) difference {
+	before, after := publishedIn(a), publishedIn(b)
+	if len(before) != len(after) {
+		return state
+	}
+	found := same
+	for key, is := range after {
+		was := before[key]
+		switch {
+		case was == nil || was.State != is.State:
+			return state
+		case was.Message != is.Message:
+			found = message
+		}
+	}
+	return found
+}

@@ -1,0 +1,139 @@
+package takeover
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// automanaged is the label of an APIService that kube-apiserver sets according to CustomResourceDefinitions. Without it,
+	// kube-apiserver neither changes nor deletes the APIService.
+	automanaged = "kube-aggregator.kubernetes.io/automanaged"
+	// priority is the version priority of our APIServices. It must be higher than that of the take-over version, which has 100, because
+	// clients such as the garbage collector prefer the version with the highest one.
+	priority = 200
+	// reviewService is the APIService of the reviews. It exists before the take-over, and the server has published its CA there.
+	reviewService = "v1.admission.kruise.io"
+)
+
+// versions are the API versions that kruise-apiserver serves, the preferred one first.
+var versions = []string{"v1beta1", "v1alpha1"}
+
+// handOver makes kube-apiserver forward all versions to kruise-apiserver, which answers 503 until its store is complete.
+func (t *Takeover) handOver(ctx context.Context, state *record) error {
+	if state.Closed == nil {
+		state.Closed = new(t.Clock.Now())
+		if err := t.writeRecord(ctx, state); err != nil {
+			return err
+		}
+	}
+	reviews, err := t.Dynamic.Resource(apiServiceResource).Get(ctx, reviewService, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read the CA of kruise-apiserver from APIService %s: %w", reviewService, err)
+	}
+	authority, _, _ := unstructured.NestedString(reviews.Object, "spec", "caBundle")
+	for _, group := range Groups {
+		for i, version := range versions {
+			if err := t.pointToUs(ctx, group, version, int64(priority+10*(len(versions)-i)), authority); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *Takeover) pointToUs(ctx context.Context, group, version string, rank int64, authority string) error {
+	name := version + "." + group
+	spec := map[string]any{
+		"group": group, "version": version, "groupPriorityMinimum": int64(1000), "versionPriority": rank,
+		"service": map[string]any{"namespace": t.Namespace, "name": t.Service, "port": int64(443)},
+	}
+	if authority != "" { // Without it, kube-apiserver uses the CAs of its machine.
+		spec["caBundle"] = authority
+	}
+	client := t.Dynamic.Resource(apiServiceResource)
+	current, err := client.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = client.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": name}, "spec": spec,
+		}}, metav1.CreateOptions{})
+	} else if err == nil && !isOurs(current) {
+		var patch []byte
+		if patch, err = json.Marshal(map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{automanaged: nil}}, "spec": spec,
+		}); err == nil {
+			_, err = client.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("point APIService %s to kruise-apiserver: %w", name, err)
+	}
+	return nil
+}
+
+// isOurs returns true if the APIService forwards to a server.
+func isOurs(object *unstructured.Unstructured) bool {
+	service, found, _ := unstructured.NestedMap(object.Object, "spec", "service")
+	return found && service != nil && object.GetLabels()[automanaged] == ""
+}
+
+// handBack lets kube-apiserver set the APIServices according to the CustomResourceDefinitions again. It deletes those of versions that
+// no definition has.
+func (t *Takeover) handBack(ctx context.Context, _ *record) error {
+	all, err := t.definitions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, group := range Groups {
+		for _, version := range versions {
+			name := version + "." + group
+			if err := t.giveBack(ctx, name, served(all, group, version)); err != nil {
+				return err
+			}
+		}
+	}
+	return t.until(ctx, "kube-apiserver to serve the old API", func() (bool, error) { return t.servesOld(ctx, all) })
+}
+
+func served(all []definition, group, version string) bool {
+	return slices.ContainsFunc(all, func(d definition) bool { return d.group == group && slices.Contains(d.versions, version) })
+}
+
+func (t *Takeover) giveBack(ctx context.Context, name string, wanted bool) error {
+	client := t.Dynamic.Resource(apiServiceResource)
+	var err error
+	if wanted {
+		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, automanaged)
+		_, err = client.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	} else {
+		err = client.Delete(ctx, name, metav1.DeleteOptions{})
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("hand APIService %s back: %w", name, err)
+	}
+	return nil
+}
+
+// servesOld returns true if each definition answers.
+func (t *Takeover) servesOld(ctx context.Context, all []definition) (bool, error) {
+	for _, d := range all {
+		service, err := t.Dynamic.Resource(apiServiceResource).Get(ctx, d.storage+"."+d.group, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		if _, forwards, _ := unstructured.NestedMap(service.Object, "spec", "service"); forwards {
+			return false, nil
+		}
+		if _, err := t.Dynamic.Resource(d.resource(d.storage)).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}

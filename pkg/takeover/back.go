@@ -1,0 +1,41 @@
+package takeover
+
+import (
+	"context"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func (t *Takeover) backSteps() []step {
+	return []step{
+		{"stop", "stop the manager", t.stopOurs},
+		{"suspend", "close the store, so that nothing changes", t.suspend},
+		{"return", "write what has changed since the take-over into the old objects", t.returnChanges},
+		{"reopen", "serve the old objects again", t.openDefinitions},
+		{"handback", "let kube-apiserver serve the API from the CustomResourceDefinitions", t.handBack},
+		{"webhooks", "create the webhooks of the old manager again", t.restoreWebhooks},
+		{"start", "create the old manager and its node agents again", t.startOld},
+		{forget, "delete the record", t.deleteRecord},
+	}
+}
+
+// suspend closes the store. The process of the server ends then, and its container starts again.
+func (t *Takeover) suspend(ctx context.Context, _ *record) error {
+	if _, err := t.Store.Run(ctx, nil, "close"); err != nil {
+		return err
+	}
+	return t.until(ctx, "kruise-apiserver to close its store", func() (bool, error) {
+		object, err := t.Dynamic.Resource(configMapResource).Namespace(t.Namespace).Get(ctx, t.StoreConfigMap, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		state, _, _ := unstructured.NestedString(object.Object, "data", "state")
+		return strings.HasPrefix(state, "closed: "), nil
+	})
+}
+
+func (t *Takeover) openDefinitions(ctx context.Context, _ *record) error {
+	return t.change(ctx, (*definition).open)
+}

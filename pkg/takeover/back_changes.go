@@ -1,0 +1,302 @@
+package takeover
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+)
+
+// formerAnnotation is the UID that an object had in kruise-apiserver. Only a server sets UIDs, so an object that was created after the
+// take-over gets another one.
+const formerAnnotation = "kruise.io/uid-before-return"
+
+// dependents are the resources whose owners can be objects of Kruise.
+var dependents = []schema.GroupVersionResource{
+	podResource, configMapResource,
+	{Version: "v1", Resource: "persistentvolumeclaims"}, {Version: "v1", Resource: "secrets"},
+	{Group: "apps", Version: "v1", Resource: "controllerrevisions"}, deploymentResource,
+	{Group: "apps", Version: "v1", Resource: "statefulsets"}, {Group: "batch", Version: "v1", Resource: "jobs"},
+}
+
+// returning writes changes into the old objects.
+type returning struct {
+	*Takeover
+	// moved maps UIDs of kruise-apiserver to those of the old API.
+	moved                     map[string]string
+	created, updated, deleted int
+}
+
+// returnChanges makes the objects in the take-over version what kruise-apiserver has stored. It can be repeated: an object that it
+// created names its former UID.
+func (t *Takeover) returnChanges(ctx context.Context, _ *record) error {
+	all, err := t.definitions(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := t.export(ctx, all)
+	for range 5 {
+		if err == nil {
+			break
+		}
+		t.say("  %v; trying again", err) // The container of the server starts again at this time.
+		if err := t.pause(ctx, t.settle); err != nil {
+			return err
+		}
+		now, err = t.export(ctx, all)
+	}
+	if err != nil {
+		return err
+	}
+	r := &returning{Takeover: t, moved: map[string]string{}}
+	for _, d := range all {
+		if err := r.definition(ctx, d, now[schema.GroupResource{Group: d.group, Resource: d.plural}]); err != nil {
+			return err
+		}
+	}
+	for resource, objects := range now {
+		known := func(d definition) bool { return d.group == resource.Group && d.plural == resource.Resource }
+		if !slices.ContainsFunc(all, known) && len(objects) > 0 {
+			t.say("  %d %s are lost: the old API does not have the kind", len(objects), resource)
+		}
+	}
+	if err := r.reown(ctx, all); err != nil {
+		return err
+	}
+	t.say("  %d objects created, %d changed, %d deleted", r.created, r.updated, r.deleted)
+	return nil
+}
+
+// export reads all objects of the closed store, in the versions in which the old API stores them.
+func (t *Takeover) export(ctx context.Context, all []definition) (map[schema.GroupResource][]*unstructured.Unstructured, error) {
+	var wanted []string
+	resources := map[schema.GroupKind]schema.GroupResource{}
+	for _, d := range all {
+		wanted = append(wanted, d.name()+"="+d.storage)
+		resources[schema.GroupKind{Group: d.group, Kind: d.kind}] = schema.GroupResource{Group: d.group, Resource: d.plural}
+	}
+	out, err := t.Store.Run(ctx, nil, "export", "--versions="+strings.Join(wanted, ","))
+	if err != nil {
+		return nil, err
+	}
+	found, count := map[schema.GroupResource][]*unstructured.Unstructured{}, 0
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, len(out)+1)
+	for lines.Scan() {
+		if line := lines.Bytes(); bytes.HasPrefix(line, []byte(`{"end":`)) {
+			if want := fmt.Sprintf(`{"end":%d}`, count); string(line) != want {
+				return nil, fmt.Errorf("the export has %d objects, but its last line is %s", count, line)
+			}
+			return found, nil
+		}
+		object := &unstructured.Unstructured{}
+		if err := object.UnmarshalJSON(lines.Bytes()); err != nil {
+			return nil, fmt.Errorf("read the export: %w", err)
+		}
+		resource, known := resources[object.GroupVersionKind().GroupKind()]
+		if !known {
+			resource = schema.GroupResource{Group: object.GroupVersionKind().Group, Resource: strings.ToLower(object.GetKind())}
+		}
+		found[resource] = append(found[resource], object)
+		count++
+	}
+	return nil, errors.Join(errors.New("the export was cut off"), lines.Err())
+}
+
+// definition writes the objects of one kind.
+func (r *returning) definition(ctx context.Context, d definition, now []*unstructured.Unstructured) error {
+	olds := map[key]*unstructured.Unstructured{}
+	err := r.each(ctx, d.resource(Version), func(object *unstructured.Unstructured) error {
+		olds[keyOf(d, object)] = object.DeepCopy()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	client := r.Dynamic.Resource(d.resource(Version))
+	for _, object := range now {
+		old := olds[keyOf(d, object)]
+		if old != nil && !sameObject(old, object) {
+			if err := r.remove(ctx, client, old); err != nil {
+				return err
+			}
+			old = nil
+		}
+		delete(olds, keyOf(d, object))
+		if err := r.write(ctx, d, client.Namespace(object.GetNamespace()), old, object); err != nil {
+			return fmt.Errorf("return %s: %w", keyOf(d, object), err)
+		}
+	}
+	for _, gone := range olds {
+		if err := r.remove(ctx, client, gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sameObject returns true if an old object is the one in kruise-apiserver.
+func sameObject(old, now *unstructured.Unstructured) bool {
+	return old.GetUID() == now.GetUID() || old.GetAnnotations()[formerAnnotation] == string(now.GetUID())
+}
+
+// remove deletes an old object that is gone in kruise-apiserver. The garbage collector does not see this, and what the object owned is
+// gone already.
+func (r *returning) remove(ctx context.Context, resource dynamic.NamespaceableResourceInterface, old *unstructured.Unstructured) error {
+	client := resource.Namespace(old.GetNamespace())
+	if len(old.GetFinalizers()) > 0 {
+		_, err := client.Patch(ctx, old.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("remove the finalizers of %s %s: %w", old.GetKind(), old.GetName(), err)
+		}
+	}
+	uid := old.GetUID()
+	err := client.Delete(ctx, old.GetName(), metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: new(metav1.DeletePropagationBackground),
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete %s %s: %w", old.GetKind(), old.GetName(), err)
+	}
+	r.deleted++
+	return nil
+}
+
+// write creates or updates an old object, and then its status.
+func (r *returning) write(ctx context.Context, d definition, client dynamic.ResourceInterface, old, now *unstructured.Unstructured) error {
+	wanted := now.DeepCopy()
+	wanted.SetAPIVersion(d.group + "/" + Version)
+	wanted.SetManagedFields(nil)
+	var err error
+	switch {
+	case old == nil:
+		if old, err = r.create(ctx, client, wanted); err != nil {
+			return err
+		}
+	case differs(old, wanted):
+		if old.GetUID() != now.GetUID() {
+			annotate(wanted, string(now.GetUID()))
+			wanted.SetUID(old.GetUID())
+		}
+		wanted.SetResourceVersion(old.GetResourceVersion())
+		wanted.SetCreationTimestamp(old.GetCreationTimestamp())
+		if old, err = client.Update(ctx, wanted, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+		r.updated++
+	}
+	if old.GetUID() != now.GetUID() {
+		r.moved[string(now.GetUID())] = string(old.GetUID())
+	}
+	if status := now.Object["status"]; status != nil && !apiequality.Semantic.DeepEqual(old.Object["status"], status) {
+		old.Object["status"] = status
+		if _, err := client.UpdateStatus(ctx, old, metav1.UpdateOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return r.deleteToo(ctx, client, old, now)
+}
+
+func (r *returning) create(
+	ctx context.Context, client dynamic.ResourceInterface, wanted *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	object := wanted.DeepCopy()
+	annotate(object, string(object.GetUID()))
+	for _, field := range []string{
+		"uid", "resourceVersion", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
+	} {
+		unstructured.RemoveNestedField(object.Object, "metadata", field)
+	}
+	r.created++
+	return client.Create(ctx, object, metav1.CreateOptions{})
+}
+
+// deleteToo begins the deletion of an object whose deletion began after the take-over.
+func (r *returning) deleteToo(ctx context.Context, client dynamic.ResourceInterface, old, now *unstructured.Unstructured) error {
+	if now.GetDeletionTimestamp() == nil || old.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	way := metav1.DeletePropagationBackground
+	switch {
+	case slices.Contains(now.GetFinalizers(), metav1.FinalizerDeleteDependents):
+		way = metav1.DeletePropagationForeground
+	case slices.Contains(now.GetFinalizers(), metav1.FinalizerOrphanDependents):
+		way = metav1.DeletePropagationOrphan
+	}
+	return client.Delete(ctx, old.GetName(), metav1.DeleteOptions{PropagationPolicy: &way})
+}
+
+func annotate(object *unstructured.Unstructured, former string) {
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[formerAnnotation] = former
+	object.SetAnnotations(annotations)
+}
+
+// differs compares what a client can write.
+func differs(old, now *unstructured.Unstructured) bool {
+	content := func(object *unstructured.Unstructured) map[string]any {
+		object = object.DeepCopy()
+		annotations := object.GetAnnotations()
+		delete(annotations, formerAnnotation)
+		return map[string]any{
+			"spec": object.Object["spec"], "labels": object.GetLabels(), "annotations": annotations,
+			"finalizers": object.GetFinalizers(), "owners": object.GetOwnerReferences(),
+		}
+	}
+	return !apiequality.Semantic.DeepEqual(content(old), content(now))
+}
+
+// reown makes dependents of objects that have a new UID refer to it. Nothing is collected meanwhile: the collector reads an owner before
+// it deletes a dependent, and the API answers 503.
+func (r *returning) reown(ctx context.Context, all []definition) error {
+	if len(r.moved) == 0 {
+		return nil
+	}
+	resources := slices.Clone(dependents)
+	for _, d := range all {
+		resources = append(resources, d.resource(Version))
+	}
+	for _, resource := range resources {
+		err := r.each(ctx, resource, func(object *unstructured.Unstructured) error {
+			owners, changed := object.GetOwnerReferences(), false
+			for i := range owners {
+				if uid, moved := r.moved[string(owners[i].UID)]; moved {
+					owners[i].UID, changed = types.UID(uid), true
+				}
+			}
+			if !changed {
+				return nil
+			}
+			data, err := json.Marshal(map[string]any{"metadata": map[string]any{
+				"ownerReferences": owners, "resourceVersion": object.GetResourceVersion(),
+			}})
+			if err != nil {
+				return err
+			}
+			client := r.Dynamic.Resource(resource).Namespace(object.GetNamespace())
+			_, err = client.Patch(ctx, object.GetName(), types.MergePatchType, data, metav1.PatchOptions{})
+			if err != nil && !apierrors.IsNotFound(err) {
+				return fmt.Errorf("give %s %s/%s its new owner: %w", resource.Resource, object.GetNamespace(), object.GetName(), err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,277 @@
+package takeover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/uuid"
+)
+
+func (t *Takeover) forwardSteps() []step {
+	return []step{
+		{"keep", "keep the CustomResourceDefinitions when Helm upgrades", t.keepDefinitions},
+		{"begin", "keep kruise-apiserver from opening its store", t.beginImport},
+		{"copy", "copy the objects while the old manager runs", t.copyEarly},
+		{"stop", "stop the old manager and its node agents", t.stopOld},
+		{"webhooks", "remove the webhooks of the old manager", t.removeWebhooks},
+		{"switch", "forward the API to kruise-apiserver, which answers 503 for now", t.handOver},
+		{"close", "serve the old objects no longer, and end their watches", t.closeDefinitions},
+		{"import", "copy what has changed", t.importFinally},
+		{"open", "open the store", t.openStore},
+		{"compare", "compare all objects", t.compare},
+	}
+}
+
+// check refuses what the take-over could not complete.
+func (t *Takeover) check(ctx context.Context, state *record) error {
+	all, err := t.definitions(ctx)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("the cluster has no CustomResourceDefinition of %s: there is nothing to take over", strings.Join(Groups, " and "))
+	}
+	var problems []error
+	for _, d := range all {
+		problems = append(problems, checkDefinition(&d))
+	}
+	problems = append(problems, t.checkManager(ctx), t.checkServer(ctx))
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	if state.Direction != "" {
+		return nil // The objects are in the store, or on their way.
+	}
+	_, printed, err := t.importAll(ctx, all, "--dry-run")
+	if printed != nil {
+		t.show(printed)
+	}
+	if err != nil {
+		return fmt.Errorf("check the objects: %w", err)
+	}
+	return nil
+}
+
+// checkServer refuses if kruise-apiserver is not installed as the chart does it.
+func (t *Takeover) checkServer(ctx context.Context) error {
+	if _, err := t.Dynamic.Resource(apiServiceResource).Get(ctx, reviewService, metav1.GetOptions{}); err != nil {
+		return fmt.Errorf("APIService %s: %w; install kruise-apiserver with the chart's value takeover=true", reviewService, err)
+	}
+	return nil
+}
+
+// checkDefinition refuses definitions whose objects cannot be read without the old manager, or that are being deleted.
+func checkDefinition(d *definition) error {
+	if at := d.object.GetDeletionTimestamp(); at != nil {
+		return fmt.Errorf("CustomResourceDefinition %s is being deleted since %s, with all its objects: there is nothing to keep", d.name(), at)
+	}
+	for _, version := range d.versions {
+		if !slices.Contains(versions, version) {
+			return fmt.Errorf("CustomResourceDefinition %s: spec.versions has %q, which this release does not serve: %s",
+				d.name(), version, "use a release that does")
+		}
+	}
+	stored, _, _ := unstructured.NestedStringSlice(d.object.Object, "status", "storedVersions")
+	strategy, _, _ := unstructured.NestedString(d.object.Object, "spec", "conversion", "strategy")
+	if strategy == "Webhook" && len(stored) > 1 {
+		return fmt.Errorf("CustomResourceDefinition %[1]s: status.storedVersions is %[2]q, and only the old manager converts between them: "+
+			"write all objects again (kubectl get %[1]s -A -o json | kubectl replace -f -), and then remove all but %[3]q from "+
+			"status.storedVersions",
+			d.name(), stored, d.storage)
+	}
+	return nil
+}
+
+// beginImport closes the store. A server that has opened the empty store ends, so this is a step of its own.
+func (t *Takeover) beginImport(ctx context.Context, _ *record) error {
+	_, err := t.Store.Run(ctx, nil, "begin-import")
+	return err
+}
+
+// copyEarly copies most objects, so that the interruption is short.
+func (t *Takeover) copyEarly(ctx context.Context, _ *record) error {
+	_, err := t.copy(ctx)
+	return err
+}
+
+func (t *Takeover) copy(ctx context.Context) (sent, error) {
+	all, err := t.definitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen, printed, err := t.importAll(ctx, all)
+	if err != nil {
+		if printed != nil {
+			t.show(printed)
+		}
+		return nil, err
+	}
+	if printed.Done == nil {
+		return nil, errors.New("the import did not say what it did")
+	}
+	done := printed.Done
+	t.say("  %d objects: %d written, %d as before, %d gone", printed.Objects, done.Written, done.Unchanged, done.Deleted)
+	return seen, nil
+}
+
+// closeDefinitions waits until requests to the old versions have ended.
+func (t *Takeover) closeDefinitions(ctx context.Context, _ *record) error {
+	if err := t.change(ctx, (*definition).close); err != nil {
+		return err
+	}
+	all, err := t.definitions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		err := t.until(ctx, "the take-over version of "+d.name(), func() (bool, error) {
+			_, err := t.Dynamic.Resource(d.resource(Version)).List(ctx, metav1.ListOptions{Limit: 1})
+			return err == nil, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return t.pause(ctx, t.settle)
+}
+
+// importFinally copies until nothing has changed since, so that no write of a slow request is missed.
+func (t *Takeover) importFinally(ctx context.Context, _ *record) error {
+	for range 10 {
+		copied, err := t.copy(ctx)
+		if err != nil {
+			return err
+		}
+		all, err := t.definitions(ctx)
+		if err != nil {
+			return err
+		}
+		now, err := t.send(ctx, all, io.Discard)
+		if err != nil {
+			return err
+		}
+		if maps.Equal(copied, now) {
+			return nil
+		}
+	}
+	return errors.New("the old objects still change: find out who writes them; a kube-apiserver may have lost its connection to etcd")
+}
+
+// openStore completes the store with the record that the guard expects, and waits until the API answers.
+func (t *Takeover) openStore(ctx context.Context, state *record) error {
+	if state.Identity == "" {
+		var err error
+		if state.Identity, state.Generation, err = t.expected(ctx); err != nil {
+			return err
+		}
+		if err := t.writeRecord(ctx, state); err != nil {
+			return err
+		}
+	}
+	system, err := t.Dynamic.Resource(namespaceResource).Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read the UID of the cluster: %w", err)
+	}
+	_, err = t.Store.Run(ctx, nil, "complete-import", "--identity="+state.Identity, fmt.Sprintf("--generation=%d", state.Generation),
+		"--cluster="+string(system.GetUID()))
+	if err != nil {
+		return err
+	}
+	all, err := t.definitions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		err := t.until(ctx, "kruise-apiserver to serve "+d.name(), func() (bool, error) {
+			_, err := t.Dynamic.Resource(d.resource(d.storage)).List(ctx, metav1.ListOptions{Limit: 1})
+			return err == nil, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if state.Closed != nil {
+		t.say("  the API was closed for %s", t.Clock.Since(*state.Closed).Round(100*time.Millisecond))
+	}
+	return nil
+}
+
+// expected returns the identity and generation by which the guard recognizes the store. If the cluster knows a store from an earlier
+// take-over, the new one continues it.
+func (t *Takeover) expected(ctx context.Context) (string, int64, error) {
+	object, err := t.Dynamic.Resource(configMapResource).Namespace(t.Namespace).Get(ctx, t.StoreConfigMap, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return string(uuid.NewUUID()), 1, nil
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("read ConfigMap %s/%s: %w", t.Namespace, t.StoreConfigMap, err)
+	}
+	data, _, _ := unstructured.NestedStringMap(object.Object, "data")
+	if data["identity"] == "" {
+		return string(uuid.NewUUID()), 1, nil
+	}
+	var generation int64
+	if _, err := fmt.Sscan(data["generation"], &generation); err != nil {
+		return "", 0, fmt.Errorf("ConfigMap %s/%s: generation %q: %w", t.Namespace, t.StoreConfigMap, data["generation"], err)
+	}
+	return data["identity"], generation + 1, nil
+}
+
+// compare compares the identity of all objects in the take-over version with those that kruise-apiserver serves.
+func (t *Takeover) compare(ctx context.Context, _ *record) error {
+	all, err := t.definitions(ctx)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	same, gone := 0, 0
+	for _, d := range all {
+		old, err := t.identities(ctx, d, Version)
+		if err != nil {
+			return err
+		}
+		now, err := t.identities(ctx, d, d.storage)
+		if err != nil {
+			return err
+		}
+		for key, identity := range old {
+			switch found, exists := now[key]; {
+			case !exists: // The import had it, so a client has deleted it since the API is open.
+				gone++
+			case found != identity:
+				problems = append(problems, fmt.Errorf("%s was %v and is %v", key, identity, found))
+			default:
+				same++
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("objects differ: return to the old API, and report this: %w", errors.Join(problems...))
+	}
+	t.say("  %d objects have the UIDs that their dependents know, %d were deleted since", same, gone)
+	return nil
+}
+
+// identity is what dependents know of an object.
+type identity struct {
+	uid     string
+	created string
+}
+
+func (t *Takeover) identities(ctx context.Context, d definition, version string) (map[key]identity, error) {
+	found := map[key]identity{}
+	err := t.each(ctx, d.resource(version), func(object *unstructured.Unstructured) error {
+		found[keyOf(d, object)] = identity{string(object.GetUID()), object.GetCreationTimestamp().UTC().String()}
+		return nil
+	})
+	return found, err
+}

@@ -1,0 +1,254 @@
+package takeover
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+)
+
+const (
+	managerName   = "kruise-controller-manager"
+	agentName     = "kruise-daemon"
+	managerLease  = "kruise-manager"
+	oldWebhooksTo = "kruise-webhook-service"
+)
+
+var (
+	leaseResource    = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	oldWebhooksNames = map[string]string{
+		"mutatingwebhookconfigurations":   "kruise-mutating-webhook-configuration",
+		"validatingwebhookconfigurations": "kruise-validating-webhook-configuration",
+	}
+)
+
+// manager returns the Deployment of the manager, or nil.
+func (t *Takeover) manager(ctx context.Context) (*unstructured.Unstructured, error) {
+	object, err := t.Dynamic.Resource(deploymentResource).Namespace(t.Namespace).Get(ctx, managerName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the Deployment of the manager: %w", err)
+	}
+	return object, nil
+}
+
+// leaseHolder returns who renewed the lease of the manager a short time ago, or an empty string.
+func (t *Takeover) leaseHolder(ctx context.Context) (string, error) {
+	object, err := t.Dynamic.Resource(leaseResource).Namespace(t.Namespace).Get(ctx, managerLease, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the lease of the manager: %w", err)
+	}
+	holder, _, _ := unstructured.NestedString(object.Object, "spec", "holderIdentity")
+	renewed, _, _ := unstructured.NestedString(object.Object, "spec", "renewTime")
+	seconds, _, _ := unstructured.NestedInt64(object.Object, "spec", "leaseDurationSeconds")
+	at, err := time.Parse(metav1.RFC3339Micro, renewed)
+	if err != nil || t.Clock.Since(at) > time.Duration(seconds)*time.Second {
+		return "", nil //nolint:nilerr // Nobody has renewed it.
+	}
+	return holder, nil
+}
+
+// checkManager refuses a manager that this program cannot stop.
+func (t *Takeover) checkManager(ctx context.Context) error {
+	deployment, err := t.manager(ctx)
+	if err != nil || deployment != nil {
+		return err
+	}
+	holder, err := t.leaseHolder(ctx)
+	if err != nil || holder == "" {
+		return err
+	}
+	return fmt.Errorf("a manager that is not Deployment %s/%s runs: %q renews Lease %s/%s; stop it, or name its namespace",
+		t.Namespace, managerName, holder, t.Namespace, managerLease)
+}
+
+// oldWorkloads are what OpenKruise runs. Ours have the same names and other selectors, which cannot be changed, so the old ones have to be
+// deleted before.
+func oldWorkloads() map[string]schema.GroupVersionResource {
+	return map[string]schema.GroupVersionResource{managerName: deploymentResource, agentName: daemonSetResource}
+}
+
+// isOld returns true for an object that our chart did not create.
+func isOld(object *unstructured.Unstructured) bool {
+	return object.GetLabels()["app.kubernetes.io/part-of"] != "kruise"
+}
+
+// stopOld stops the old manager and deletes it. The record keeps it. The old node agents end too.
+func (t *Takeover) stopOld(ctx context.Context, state *record) error {
+	for _, name := range []string{managerName, agentName} {
+		resource := oldWorkloads()[name]
+		object, err := t.Dynamic.Resource(resource).Namespace(t.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && !isOld(object) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read %s %s/%s: %w", resource.Resource, t.Namespace, name, err)
+		}
+		if err := t.keep(ctx, state, object); err != nil {
+			return err
+		}
+		if resource == deploymentResource {
+			if err := t.stop(ctx, object); err != nil {
+				return err
+			}
+		}
+		if err := t.deleteAndWait(ctx, resource, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep saves an object in the record before it is changed or deleted.
+func (t *Takeover) keep(ctx context.Context, state *record, object *unstructured.Unstructured) error {
+	for _, kept := range state.Old {
+		if kept.GetKind() == object.GetKind() && kept.GetName() == object.GetName() {
+			return nil
+		}
+	}
+	kept := object.DeepCopy()
+	for _, field := range []string{"resourceVersion", "uid", "creationTimestamp", "generation", "managedFields"} {
+		unstructured.RemoveNestedField(kept.Object, "metadata", field)
+	}
+	unstructured.RemoveNestedField(kept.Object, "status")
+	state.Old = append(state.Old, kept)
+	return t.writeRecord(ctx, state)
+}
+
+// stop scales a Deployment to zero and waits until its Pods are gone.
+func (t *Takeover) stop(ctx context.Context, deployment *unstructured.Unstructured) error {
+	_, err := t.Dynamic.Resource(deploymentResource).Namespace(t.Namespace).Patch(ctx, deployment.GetName(), types.MergePatchType,
+		[]byte(`{"spec":{"replicas":0}}`), metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("scale Deployment %s/%s to 0: %w", t.Namespace, deployment.GetName(), err)
+	}
+	selected, _, _ := unstructured.NestedStringMap(deployment.Object, "spec", "selector", "matchLabels")
+	options := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selected).String()}
+	return t.until(ctx, "the manager to stop", func() (bool, error) {
+		pods, err := t.Dynamic.Resource(podResource).Namespace(t.Namespace).List(ctx, options)
+		return err == nil && len(pods.Items) == 0, err
+	})
+}
+
+// deleteAndWait deletes exactly this object, and waits until its name is free.
+func (t *Takeover) deleteAndWait(ctx context.Context, resource schema.GroupVersionResource, object *unstructured.Unstructured) error {
+	client := dynamic.ResourceInterface(t.Dynamic.Resource(resource))
+	if object.GetNamespace() != "" {
+		client = t.Dynamic.Resource(resource).Namespace(object.GetNamespace())
+	}
+	uid := object.GetUID()
+	err := client.Delete(ctx, object.GetName(), metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: new(metav1.DeletePropagationBackground),
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete %s %s: %w", resource.Resource, object.GetName(), err)
+	}
+	return t.until(ctx, resource.Resource+" "+object.GetName()+" to go", func() (bool, error) {
+		_, err := client.Get(ctx, object.GetName(), metav1.GetOptions{})
+		return apierrors.IsNotFound(err), err
+	})
+}
+
+// stopOurs stops the manager that runs since the take-over.
+func (t *Takeover) stopOurs(ctx context.Context, _ *record) error {
+	deployment, err := t.manager(ctx)
+	if err != nil || deployment == nil {
+		return err
+	}
+	return t.stop(ctx, deployment)
+}
+
+// startOld creates again what was deleted. It replaces our objects with the same names.
+func (t *Takeover) startOld(ctx context.Context, state *record) error {
+	for _, kept := range state.Old {
+		resource, found := oldWorkloads()[kept.GetName()]
+		if !found {
+			continue
+		}
+		if err := t.restore(ctx, resource, kept); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restore creates a kept object again.
+func (t *Takeover) restore(ctx context.Context, resource schema.GroupVersionResource, kept *unstructured.Unstructured) error {
+	client := dynamic.ResourceInterface(t.Dynamic.Resource(resource))
+	if kept.GetNamespace() != "" {
+		client = t.Dynamic.Resource(resource).Namespace(kept.GetNamespace())
+	}
+	current, err := client.Get(ctx, kept.GetName(), metav1.GetOptions{})
+	if err == nil && !isOld(current) {
+		if err := t.deleteAndWait(ctx, resource, current); err != nil {
+			return err
+		}
+	} else if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("read %s %s: %w", resource.Resource, kept.GetName(), err)
+	}
+	if _, err := client.Create(ctx, kept, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create %s %s again: %w", resource.Resource, kept.GetName(), err)
+	}
+	return nil
+}
+
+// removeWebhooks deletes the webhooks of the old manager, which would refuse every write now. The record keeps them.
+func (t *Takeover) removeWebhooks(ctx context.Context, state *record) error {
+	for _, resource := range webhookResources {
+		name := oldWebhooksNames[resource.Resource]
+		object, err := t.Dynamic.Resource(resource).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && !ofOldManager(object) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read %s %s: %w", resource.Resource, name, err)
+		}
+		if err := t.keep(ctx, state, object); err != nil {
+			return err
+		}
+		if err := t.deleteAndWait(ctx, resource, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofOldManager returns true if a webhook calls the Service of the old manager. Our own have the same name, and another Service.
+func ofOldManager(object *unstructured.Unstructured) bool {
+	webhooks, _, _ := unstructured.NestedSlice(object.Object, "webhooks")
+	for _, webhook := range webhooks {
+		if webhook, ok := webhook.(map[string]any); ok {
+			if name, _, _ := unstructured.NestedString(webhook, "clientConfig", "service", "name"); name == oldWebhooksTo {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// restoreWebhooks creates the webhooks of the old manager again.
+func (t *Takeover) restoreWebhooks(ctx context.Context, state *record) error {
+	for _, kept := range state.Old {
+		for _, resource := range webhookResources {
+			if oldWebhooksNames[resource.Resource] != kept.GetName() {
+				continue
+			}
+			if err := t.restore(ctx, resource, kept); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package takeover
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// pageSize is how many objects one request reads.
+const pageSize = 500
+
+// each calls do for each object of a resource.
+func (t *Takeover) each(ctx context.Context, resource schema.GroupVersionResource, do func(*unstructured.Unstructured) error) error {
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := t.Dynamic.Resource(resource).List(ctx, options)
+		if err != nil {
+			return fmt.Errorf("list %s: %w", resource.GroupResource(), err)
+		}
+		for i := range page.Items {
+			if err := do(&page.Items[i]); err != nil {
+				return err
+			}
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// key names an object of any kind.
+type key struct {
+	Resource        schema.GroupResource
+	Namespace, Name string
+}
+
+func (k key) String() string {
+	return k.Resource.String() + " " + types.NamespacedName{Namespace: k.Namespace, Name: k.Name}.String()
+}
+
+// sent are the resource versions of the objects that were sent to the store.
+type sent map[key]string
+
+// send writes all old objects to the stream of an import, in the version in which they are stored.
+func (t *Takeover) send(ctx context.Context, all []definition, to io.Writer) (sent, error) {
+	seen, encoder := sent{}, json.NewEncoder(to)
+	for _, d := range all {
+		version := d.storage
+		if before, err := d.closed(); err != nil {
+			return nil, err
+		} else if before != nil {
+			version = Version
+		}
+		err := t.each(ctx, d.resource(version), func(object *unstructured.Unstructured) error {
+			seen[keyOf(d, object)] = object.GetResourceVersion()
+			object.SetAPIVersion(d.group + "/" + d.storage)
+			return encoder.Encode(object.Object)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return seen, encoder.Encode(map[string]int{"end": len(seen)})
+}
+
+func keyOf(d definition, object *unstructured.Unstructured) key {
+	return key{schema.GroupResource{Group: d.group, Resource: d.plural}, object.GetNamespace(), object.GetName()}
+}
+
+// report is what `kruise-apiserver store import` prints.
+type report struct {
+	Objects    int            `json:"objects"`
+	Bytes      int64          `json:"bytes"`
+	SpaceBytes int64          `json:"spaceBytes"`
+	Kinds      map[string]int `json:"kinds"`
+	Refused    []struct {
+		Object   string   `json:"object"`
+		Problems []string `json:"problems"`
+	} `json:"refused"`
+	Changes []struct {
+		Kind    string `json:"kind"`
+		Path    string `json:"path"`
+		Before  string `json:"before"`
+		After   string `json:"after"`
+		Object  string `json:"object"`
+		Objects int    `json:"objects"`
+		Lost    bool   `json:"lost"`
+	} `json:"changes"`
+	Done *struct {
+		Written   int `json:"written"`
+		Unchanged int `json:"unchanged"`
+		Deleted   int `json:"deleted"`
+	} `json:"done"`
+}
+
+// importAll sends all old objects to the store. The objects are read while the store takes them.
+func (t *Takeover) importAll(ctx context.Context, all []definition, args ...string) (sent, *report, error) {
+	if t.AcceptLoss {
+		args = append(args, "--accept-loss")
+	}
+	reader, writer := io.Pipe()
+	type sending struct {
+		seen sent
+		err  error
+	}
+	sends := make(chan sending, 1)
+	go func() {
+		seen, err := t.send(ctx, all, writer)
+		writer.CloseWithError(err)
+		sends <- sending{seen, err}
+	}()
+	out, err := t.Store.Run(ctx, reader, append([]string{"import", "-"}, args...)...)
+	_ = reader.CloseWithError(io.ErrClosedPipe)
+	result := <-sends
+	if result.err != nil && err == nil {
+		err = result.err
+	}
+	printed := &report{}
+	if decoded := json.Unmarshal(out, printed); decoded != nil {
+		if err == nil {
+			err = fmt.Errorf("read the report of the import %q: %w", out, decoded)
+		}
+		return nil, nil, err
+	}
+	return result.seen, printed, err
+}
+
+// show prints the report for a person.
+func (t *Takeover) show(r *report) {
+	for _, refused := range r.Refused {
+		for _, problem := range refused.Problems {
+			t.say("  refused: %s: %s", refused.Object, problem)
+		}
+	}
+	for _, change := range r.Changes {
+		switch {
+		case change.Lost:
+			t.say("  lost: %s of %d %s, such as %q in %s", change.Path, change.Objects, change.Kind, change.Before, change.Object)
+		case change.Before == "":
+			t.say("  default: %s is %q in %d %s", change.Path, change.After, change.Objects, change.Kind)
+		default:
+			t.say("  other form: %s of %d %s, such as %q, now %q in %s", change.Path, change.Objects, change.Kind, change.Before, change.After,
+				change.Object)
+		}
+	}
+	t.say("  %d objects, %d bytes in the store, which has space for %d bytes", r.Objects, r.Bytes, r.SpaceBytes)
+}

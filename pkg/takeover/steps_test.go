@@ -1,0 +1,132 @@
+package takeover
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// store answers the commands of the store.
+type store struct {
+	ran    []string
+	answer map[string]any
+}
+
+func (s *store) Run(_ context.Context, input io.Reader, args ...string) ([]byte, error) {
+	s.ran = append(s.ran, args[0])
+	if input != nil {
+		if _, err := io.Copy(io.Discard, input); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(s.answer)
+}
+
+func newTakeover(t *testing.T, objects ...runtime.Object) (*Takeover, *store) {
+	t.Helper()
+	lists := map[schema.GroupVersionResource]string{
+		crdResource: "CustomResourceDefinitionList", podResource: "PodList",
+		{Group: "apps.kruise.io", Version: "v1alpha1", Resource: "clonesets"}: "CloneSetList",
+	}
+	commands := &store{answer: map[string]any{"objects": 0}}
+	objects = append(objects, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": reviewService},
+	}})
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objects...)
+	command := New(client, commands, t.Output())
+	command.Clock = clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	return command, commands
+}
+
+func lease(holder string, renewed time.Time) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": managerLease, "namespace": "kruise-system"},
+		"spec": map[string]any{
+			"holderIdentity": holder, "leaseDurationSeconds": int64(15), "renewTime": renewed.Format(metav1.RFC3339Micro),
+		},
+	}}
+}
+
+// TestChecksChangeNothing runs the check, which sends the objects to a dry run.
+func TestChecksChangeNothing(t *testing.T) {
+	t.Parallel()
+	command, commands := newTakeover(t, sample("v1alpha1"))
+	require.NoError(t, command.Check(t.Context()))
+	assert.Equal(t, []string{"import"}, commands.ran)
+	state, err := command.readRecord(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, state.Direction)
+}
+
+// TestManagersThatCannotBeStoppedAreRefused finds a manager by its lease.
+func TestManagersThatCannotBeStoppedAreRefused(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	command, _ := newTakeover(t, sample("v1alpha1"), lease("elsewhere", now.Add(-10*time.Second)))
+	require.ErrorContains(t, command.Forward(t.Context()), `"elsewhere" renews Lease kruise-system/kruise-manager`)
+	command, _ = newTakeover(t, sample("v1alpha1"), lease("elsewhere", now.Add(-20*time.Second)))
+	require.NoError(t, command.Check(t.Context()), "it no longer runs")
+}
+
+// TestNothingToTakeOverIsSaid covers commands at the wrong time.
+func TestNothingToTakeOverIsSaid(t *testing.T) {
+	t.Parallel()
+	command, _ := newTakeover(t)
+	require.ErrorContains(t, command.Forward(t.Context()), "no CustomResourceDefinition of apps.kruise.io and policy.kruise.io")
+	require.ErrorContains(t, command.Back(t.Context()), "nothing was taken over")
+	require.ErrorContains(t, command.Finish(t.Context()), "the take-over is not complete")
+	require.NoError(t, command.writeRecord(t.Context(), &record{Direction: finishing}))
+	require.ErrorIs(t, command.Back(t.Context()), errFinished)
+	command, _ = newTakeover(t)
+	require.NoError(t, command.writeRecord(t.Context(), &record{Direction: backward}))
+	require.ErrorContains(t, command.Forward(t.Context()), "a return to the CustomResourceDefinitions is in progress")
+}
+
+// TestStepsContinueAfterTheLastCompleteOne interrupts a run, and repeats the step that was not recorded.
+func TestStepsContinueAfterTheLastCompleteOne(t *testing.T) {
+	t.Parallel()
+	command, _ := newTakeover(t)
+	var ran []string
+	fails := true
+	steps := []step{
+		{"one", "", func(context.Context, *record) error { ran = append(ran, "one"); return nil }},
+		{"two", "", func(context.Context, *record) error {
+			ran = append(ran, "two")
+			if fails {
+				return errors.New("broken")
+			}
+			return nil
+		}},
+		{"three", "", func(context.Context, *record) error { ran = append(ran, "three"); return nil }},
+	}
+	attempt := func() error {
+		state, err := command.readRecord(t.Context())
+		require.NoError(t, err)
+		return command.run(t.Context(), state, forward, steps)
+	}
+	require.ErrorContains(t, attempt(), "two: broken; run the same command again to continue")
+	fails = false
+	require.NoError(t, attempt())
+	require.NoError(t, attempt())
+	assert.Equal(t, []string{"one", "two", "two", "three"}, ran)
+}
+
+// TestTwoProcessesDoNotTakeOverAtTheSameTime writes the record from two processes.
+func TestTwoProcessesDoNotTakeOverAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	command, _ := newTakeover(t)
+	require.NoError(t, command.writeRecord(t.Context(), &record{Direction: forward}))
+	require.ErrorContains(t, command.writeRecord(t.Context(), &record{Direction: forward}), "another process takes over at the same time")
+}

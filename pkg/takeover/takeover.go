@@ -1,0 +1,243 @@
+package takeover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
+)
+
+// Groups are the API groups of Kruise.
+var Groups = []string{"apps.kruise.io", "policy.kruise.io"}
+
+// Store runs `kruise-apiserver store` with arguments where the store is, and returns what it prints.
+type Store interface {
+	Run(ctx context.Context, input io.Reader, args ...string) ([]byte, error)
+}
+
+// Takeover moves one cluster.
+type Takeover struct {
+	Dynamic dynamic.Interface
+	// Namespace is where Kruise is installed. Service is the Service of kruise-apiserver in it. StoreConfigMap is the ConfigMap by
+	// which kruise-apiserver recognizes its store.
+	Namespace, Service, StoreConfigMap string
+	// Store is where the objects go.
+	Store Store
+	// AcceptLoss takes over also if objects have values that this release does not keep.
+	AcceptLoss bool
+	// Out receives the progress.
+	Out   io.Writer
+	Clock clock.Clock
+
+	// Interrupt, if set, is called after each step, before and after it is recorded. If it returns an error, the take-over ends.
+	Interrupt func(step string, recorded bool) error
+
+	// settle is how long requests to the old API may still be in progress after it was closed.
+	settle time.Duration
+}
+
+// forget is the step that deletes the record.
+const forget = "forget"
+
+// patience limits each wait for the cluster.
+const patience = 5 * time.Minute
+
+// New returns a take-over with the names of the chart.
+func New(client dynamic.Interface, store Store, out io.Writer) *Takeover {
+	return &Takeover{
+		Dynamic: client, Store: store, Out: out, Clock: clock.RealClock{}, settle: 3 * time.Second,
+		Namespace: "kruise-system", Service: "kruise-apiserver", StoreConfigMap: "kruise-store",
+	}
+}
+
+// step is a part of a take-over. do may be repeated, and may have been interrupted before.
+type step struct {
+	name string
+	does string
+	do   func(context.Context, *record) error
+}
+
+// errFinished is the error of every command after the CustomResourceDefinitions were deleted.
+var errFinished = errors.New("the take-over is finished: the CustomResourceDefinitions are gone, so there is no way back")
+
+// Check checks everything that the take-over needs, and changes nothing.
+func (t *Takeover) Check(ctx context.Context) error {
+	state, err := t.readRecord(ctx)
+	if err != nil {
+		return err
+	}
+	return t.check(ctx, state)
+}
+
+// Forward takes over. After an interruption, it continues.
+func (t *Takeover) Forward(ctx context.Context) error {
+	state, err := t.readRecord(ctx)
+	if err != nil {
+		return err
+	}
+	if state.Direction == backward {
+		return errors.New("a return to the CustomResourceDefinitions is in progress: complete it first")
+	}
+	if state.Direction == "" {
+		if err := t.check(ctx, state); err != nil {
+			return err
+		}
+	}
+	return t.run(ctx, state, forward, t.forwardSteps())
+}
+
+// Back returns to the CustomResourceDefinitions, with the changes since the take-over.
+func (t *Takeover) Back(ctx context.Context) error {
+	state, err := t.readRecord(ctx)
+	switch {
+	case err != nil:
+		return err
+	case state.Direction == "":
+		return t.returned(ctx)
+	case state.Direction == finishing:
+		return errFinished
+	}
+	return t.run(ctx, state, backward, t.backSteps())
+}
+
+// Finish deletes the CustomResourceDefinitions. There is no way back after it.
+func (t *Takeover) Finish(ctx context.Context) error {
+	state, err := t.readRecord(ctx)
+	if err != nil {
+		return err
+	}
+	if state.Direction == "" {
+		return t.finished(ctx)
+	}
+	steps := t.forwardSteps()
+	if complete := state.Direction == forward && state.Step == steps[len(steps)-1].name; !complete && state.Direction != finishing {
+		return errors.New("the take-over is not complete: complete it first")
+	}
+	return t.run(ctx, state, finishing, t.finishSteps())
+}
+
+// returned says that a return was complete before, or that there is nothing to return from.
+func (t *Takeover) returned(ctx context.Context) error {
+	all, err := t.definitions(ctx)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return errors.New("nothing was taken over: there is nothing to return from")
+	}
+	for _, d := range all {
+		if before, err := d.closed(); err != nil || before != nil {
+			return errors.Join(err, fmt.Errorf("CustomResourceDefinition %s is closed, but ConfigMap %s/%s is gone",
+				d.name(), t.Namespace, RecordName))
+		}
+	}
+	t.say("kube-apiserver serves the API from the CustomResourceDefinitions: nothing is left to do")
+	return nil
+}
+
+// finished says that a take-over was finished before, or that there was none.
+func (t *Takeover) finished(ctx context.Context) error {
+	all, err := t.definitions(ctx)
+	if err != nil {
+		return err
+	}
+	service, err := t.Dynamic.Resource(apiServiceResource).Get(ctx, versions[0]+"."+Groups[0], metav1.GetOptions{})
+	if err != nil || len(all) > 0 || !isOurs(service) {
+		return errors.New("the take-over is not complete: complete it first")
+	}
+	t.say("the CustomResourceDefinitions are gone, and kruise-apiserver serves the API: nothing is left to do")
+	return nil
+}
+
+// run executes the steps after the last one that is complete, and records each.
+func (t *Takeover) run(ctx context.Context, state *record, direction string, steps []step) error {
+	if state.Direction != direction {
+		state.Direction, state.Step = direction, ""
+		if err := t.writeRecord(ctx, state); err != nil {
+			return err
+		}
+	}
+	begin := 0
+	for i, each := range steps {
+		if each.name == state.Step {
+			begin = i + 1
+		}
+	}
+	for i, each := range steps[begin:] {
+		t.say("[%d/%d] %s", begin+i+1, len(steps), each.does)
+		if err := each.do(ctx, state); err != nil {
+			return fmt.Errorf("%s: %w; run the same command again to continue", each.name, err)
+		}
+		if err := t.interrupted(each.name, false); err != nil {
+			return err
+		}
+		if state.Step = each.name; each.name != forget {
+			if err := t.writeRecord(ctx, state); err != nil {
+				return err
+			}
+		}
+		if err := t.interrupted(each.name, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Takeover) interrupted(step string, recorded bool) error {
+	if t.Interrupt == nil {
+		return nil
+	}
+	return t.Interrupt(step, recorded)
+}
+
+func (t *Takeover) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(t.Out, format+"\n", args...) // The record has the progress too.
+}
+
+// until waits until the function returns true. The last problem is in the error.
+func (t *Takeover) until(ctx context.Context, what string, happened func() (bool, error)) error {
+	deadline := t.Clock.Now().Add(patience)
+	var last error
+	for t.Clock.Now().Before(deadline) {
+		var ok bool
+		if ok, last = happened(); ok {
+			return nil
+		}
+		if err := t.pause(ctx, 200*time.Millisecond); err != nil {
+			return errors.Join(err, last)
+		}
+	}
+	if last != nil {
+		return fmt.Errorf("waited %s for %s: %w", patience, what, last)
+	}
+	return fmt.Errorf("waited %s for %s", patience, what)
+}
+
+func (t *Takeover) pause(ctx context.Context, length time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.Clock.After(length):
+		return nil
+	}
+}
+
+var (
+	crdResource        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	apiServiceResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+	deploymentResource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	daemonSetResource  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}
+	podResource        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	configMapResource  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	namespaceResource  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	webhookResources   = []schema.GroupVersionResource{
+		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"},
+	}
+)

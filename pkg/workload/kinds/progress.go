@@ -1,0 +1,103 @@
+package kinds
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/rollout"
+)
+
+// Progress is how far an object has rolled out its newest revision, as its status says.
+type Progress struct {
+	// Target is how many Pods shall be at the newest revision. The partition is not part of it.
+	Target int
+	// Updated is how many Pods are at the newest revision, and Available how many of them are available.
+	Updated, Available int
+	// Observed is false while the status describes an older spec.
+	Observed bool
+	// Paused is true if the object says that its rollout stands still, also if its Pods are updated only when they are deleted.
+	Paused bool
+	// Exceeded is true if the rollout has taken longer than its deadline.
+	Exceeded bool
+}
+
+// Done reports whether the rollout is complete.
+func (p *Progress) Done() bool {
+	return p.Observed && p.Updated >= p.Target && p.Available >= p.Target
+}
+
+// progress adapts a function for one type. It returns nil for objects of other types, and for those whose partition is not valid.
+func progress[T any](of func(*T) (*Progress, error)) func(runtime.Object) *Progress {
+	return func(object runtime.Object) *Progress {
+		typed, ok := any(object).(*T)
+		if !ok {
+			return nil
+		}
+		if p, err := of(typed); err == nil {
+			return p
+		}
+		return nil
+	}
+}
+
+// target returns how many of the Pods a partition lets be updated.
+func target(pods int, partition *intstr.IntOrString) (int, error) {
+	old, err := rollout.Partition(partition, pods)
+	return pods - old, err
+}
+
+func progressOfCloneSet(set *v1beta1.CloneSet) (*Progress, error) {
+	p := &Progress{
+		Updated: int(set.Status.UpdatedReplicas), Available: int(set.Status.UpdatedAvailableReplicas),
+		Observed: set.Status.ObservedGeneration >= set.Generation,
+		Paused:   set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteCloneSetStrategyType,
+	}
+	var partition *intstr.IntOrString
+	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
+		partition, p.Paused = rolling.Partition, p.Paused || rolling.Paused
+	}
+	for i := range set.Status.Conditions {
+		condition := &set.Status.Conditions[i]
+		p.Exceeded = p.Exceeded || condition.Type == v1beta1.CloneSetConditionProgressing && condition.Status == corev1.ConditionFalse
+	}
+	var err error
+	p.Target, err = target(replicasOr1(set.Spec.Replicas), partition)
+	return p, err
+}
+
+func progressOfStatefulSet(set *v1beta1.StatefulSet) (*Progress, error) {
+	p := &Progress{
+		Target: replicasOr1(set.Spec.Replicas), Updated: int(set.Status.UpdatedReplicas), Available: int(set.Status.UpdatedAvailableReplicas),
+		Observed: set.Status.ObservedGeneration >= set.Generation,
+		Paused:   set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
+	}
+	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
+		p.Paused = p.Paused || rolling.Paused
+		p.Target = max(0, p.Target-int(ptr.Deref(rolling.Partition, 0)))
+	}
+	return p, nil
+}
+
+// progressOfDaemonSet counts an updated Pod as available unless more of all Pods are unavailable: the status does not say which.
+func progressOfDaemonSet(set *v1beta1.DaemonSet) (*Progress, error) {
+	status := &set.Status
+	p := &Progress{
+		Updated: int(status.UpdatedNumberScheduled), Observed: status.ObservedGeneration >= set.Generation,
+		Paused: set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteDaemonSetStrategyType,
+	}
+	unavailable := int(status.DesiredNumberScheduled - status.NumberAvailable)
+	p.Available = max(0, p.Updated-max(0, unavailable))
+	var partition *intstr.IntOrString
+	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
+		partition, p.Paused = rolling.Partition, p.Paused || ptr.Deref(rolling.Paused, false)
+	}
+	var err error
+	p.Target, err = target(int(status.DesiredNumberScheduled), partition)
+	return p, err
+}
+
+func replicasOr1(replicas *int32) int { return int(ptr.Deref(replicas, 1)) }

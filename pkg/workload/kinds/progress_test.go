@@ -1,0 +1,82 @@
+package kinds_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/kinds"
+)
+
+func TestProgress(t *testing.T) {
+	meta := metav1.ObjectMeta{Generation: 2}
+	cloneSet := func(change func(*v1beta1.CloneSet)) kinds.Object {
+		set := &v1beta1.CloneSet{ObjectMeta: meta, Status: v1beta1.CloneSetStatus{
+			ObservedGeneration: 2, UpdatedReplicas: 2, UpdatedAvailableReplicas: 1,
+		}}
+		set.Spec.Replicas = new(int32(4))
+		set.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{}
+		change(set)
+		return set
+	}
+	statefulSet := func(change func(*v1beta1.StatefulSet)) kinds.Object {
+		set := &v1beta1.StatefulSet{ObjectMeta: meta, Status: v1beta1.StatefulSetStatus{
+			ObservedGeneration: 2, UpdatedReplicas: 2, UpdatedAvailableReplicas: 1,
+		}}
+		set.Spec.Replicas = new(int32(4))
+		set.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateStatefulSetStrategy{}
+		change(set)
+		return set
+	}
+	daemonSet := func(change func(*v1beta1.DaemonSet)) kinds.Object {
+		set := &v1beta1.DaemonSet{ObjectMeta: meta, Status: v1beta1.DaemonSetStatus{
+			ObservedGeneration: 2, DesiredNumberScheduled: 4, UpdatedNumberScheduled: 2, NumberAvailable: 3,
+		}}
+		set.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateDaemonSet{}
+		change(set)
+		return set
+	}
+	for name, test := range map[string]struct {
+		object kinds.Object
+		want   kinds.Progress
+		done   bool
+	}{
+		"a CloneSet": {cloneSet(func(*v1beta1.CloneSet) {}), kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true}, false},
+		"a partition that is reached": {cloneSet(func(s *v1beta1.CloneSet) {
+			s.Spec.UpdateStrategy.RollingUpdate.Partition, s.Status.UpdatedAvailableReplicas = new(intstr.FromString("50%")), 2
+		}), kinds.Progress{Target: 2, Updated: 2, Available: 2, Observed: true}, true},
+		"a spec that is not observed": {cloneSet(func(s *v1beta1.CloneSet) {
+			s.Generation, s.Status.UpdatedReplicas, s.Status.UpdatedAvailableReplicas = 3, 4, 4
+		}), kinds.Progress{Target: 4, Updated: 4, Available: 4}, false},
+		"paused": {cloneSet(func(s *v1beta1.CloneSet) { s.Spec.UpdateStrategy.RollingUpdate.Paused = true }),
+			kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true, Paused: true}, false},
+		"OnDelete": {cloneSet(func(s *v1beta1.CloneSet) {
+			s.Spec.UpdateStrategy = v1beta1.CloneSetUpdateStrategy{Type: v1beta1.OnDeleteCloneSetStrategyType}
+		}), kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true, Paused: true}, false},
+		"beyond its deadline": {cloneSet(func(s *v1beta1.CloneSet) {
+			s.Status.Conditions = []v1beta1.CloneSetCondition{{Type: v1beta1.CloneSetConditionProgressing, Status: corev1.ConditionFalse}}
+		}), kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true, Exceeded: true}, false},
+		"a StatefulSet": {statefulSet(func(s *v1beta1.StatefulSet) { s.Spec.UpdateStrategy.RollingUpdate.Partition = new(int32(1)) }),
+			kinds.Progress{Target: 3, Updated: 2, Available: 1, Observed: true}, false},
+		"a partition above the replicas": {statefulSet(func(s *v1beta1.StatefulSet) {
+			s.Spec.UpdateStrategy.RollingUpdate.Partition = new(int32(9))
+		}), kinds.Progress{Updated: 2, Available: 1, Observed: true}, true},
+		"a DaemonSet": {daemonSet(func(*v1beta1.DaemonSet) {}), kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true}, false},
+		"a paused DaemonSet": {daemonSet(func(s *v1beta1.DaemonSet) { s.Spec.UpdateStrategy.RollingUpdate.Paused = new(true) }),
+			kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true, Paused: true}, false},
+		"a DaemonSet that is complete": {daemonSet(func(s *v1beta1.DaemonSet) {
+			s.Status.UpdatedNumberScheduled, s.Status.NumberAvailable = 4, 4
+		}), kinds.Progress{Target: 4, Updated: 4, Available: 4, Observed: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			progress := kinds.OfObject(test.object).Progress(test.object)
+			assert.Equal(t, &test.want, progress)
+			assert.Equal(t, test.done, progress.Done())
+		})
+	}
+	assert.Nil(t, kinds.Of(kinds.CloneSet).Progress(&corev1.Pod{}), "of another kind")
+}

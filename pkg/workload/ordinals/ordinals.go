@@ -1,0 +1,93 @@
+package ordinals
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// interval is a range of reserved ordinals. It includes both ends.
+type interval struct{ first, last int }
+
+// InRange returns the ordinals of a number of replicas, in ascending order, from start on and without the reserved ones. The error says
+// which reservation is invalid.
+func InRange(replicas, start int, reserved []intstr.IntOrString) ([]int, error) {
+	var skipped []interval
+	for i := range reserved {
+		parsed, err := parse(&reserved[i])
+		if err != nil {
+			return nil, fmt.Errorf("reserveOrdinals[%d]: %w", i, err)
+		}
+		skipped = append(skipped, parsed)
+	}
+	ordinals := make([]int, 0, replicas)
+	for next := start; len(ordinals) < replicas; next++ {
+		next = skip(skipped, next)
+		ordinals = append(ordinals, next)
+	}
+	return ordinals, nil
+}
+
+// skip returns the first ordinal from the given one on that is not reserved.
+func skip(reserved []interval, ordinal int) int {
+	for moved := true; moved; {
+		moved = false
+		for _, r := range reserved {
+			if r.first <= ordinal && ordinal <= r.last {
+				ordinal, moved = r.last+1, true
+			}
+		}
+	}
+	return ordinal
+}
+
+func parse(value *intstr.IntOrString) (interval, error) {
+	if value.Type == intstr.Int {
+		if value.IntVal < 0 {
+			return interval{}, fmt.Errorf("%d is negative", value.IntVal)
+		}
+		return interval{first: int(value.IntVal), last: int(value.IntVal)}, nil
+	}
+	first, last, found := strings.Cut(value.StrVal, "-")
+	from, errFrom := strconv.ParseUint(first, 10, 31)
+	to, errTo := strconv.ParseUint(last, 10, 31)
+	if !found || errFrom != nil || errTo != nil || from > to {
+		return interval{}, fmt.Errorf("%q is not a range such as \"0-2\"", value.StrVal)
+	}
+	return interval{first: int(from), last: int(to)}, nil
+}
+
+// Of returns the ordinal in the name of a Pod of the set. It returns false if the name is not one that the set gives.
+func Of(set string, object metav1.Object) (int, bool) {
+	text, found := strings.CutPrefix(object.GetName(), set+"-")
+	if !found {
+		return 0, false
+	}
+	ordinal, err := strconv.Atoi(text)
+	if err != nil || ordinal < 0 || strconv.Itoa(ordinal) != text {
+		return 0, false
+	}
+	return ordinal, true
+}
+
+// PodName returns the name of the Pod of an ordinal.
+func PodName(set string, ordinal int) string { return set + "-" + strconv.Itoa(ordinal) }
+
+// Position returns how many ordinals before the given one are in use, from start on and without the reserved ones. It ignores an invalid
+// reservation.
+func Position(ordinal, start int, reserved []intstr.IntOrString) int {
+	var skipped []interval
+	for i := range reserved {
+		if parsed, err := parse(&reserved[i]); err == nil {
+			skipped = append(skipped, parsed)
+		}
+	}
+	position := 0
+	for next := skip(skipped, start); next < ordinal; next = skip(skipped, next+1) {
+		position++
+	}
+	return position
+}

@@ -1,0 +1,5 @@
+// Package podprobe owns the arithmetic of PodProbeMarkers: which probes a Pod has, what a NodePodProbe lists, and how results
+// change a Pod. Its functions are pure. Controllers and admission call them.
+//
+// entry.go builds the entries of a NodePodProbe, marks.go the change of a Pod, and serverless.go what Pods on virtual nodes need.
+package podprobe

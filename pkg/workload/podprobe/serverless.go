@@ -1,0 +1,93 @@
+package podprobe
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// virtual is the value of the node label "type" of nodes whose provider runs the probes.
+const virtual = "virtual-kubelet"
+
+// Virtual reports whether the provider of a node runs its probes, so that it has no NodePodProbe.
+func Virtual(node *corev1.Node) bool { return node.Labels["type"] == virtual }
+
+// Annotations returns the annotations that tell a provider which probes to run in a new Pod, or nil. The markers select the Pod.
+// The first probe counts where two write one condition, or have one name in one container. Markers are ordered by name.
+func Annotations(pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) (map[string]string, error) {
+	markers = slices.Clone(markers)
+	slices.SortFunc(markers, func(a, b *v1alpha1.PodProbeMarker) int { return cmp.Compare(a.Name, b.Name) })
+	var probes []v1alpha1.PodContainerProbe
+	var names []string
+	seen := map[string]bool{}
+	for _, marker := range markers {
+		if marker.DeletionTimestamp != nil {
+			continue
+		}
+		for i := range marker.Spec.Probes {
+			probe := marker.Spec.Probes[i]
+			condition, key := "condition "+probe.PodConditionType, "container "+probe.ContainerName+" "+probe.Name
+			if probe.PodConditionType == "" || container(pod, probe.ContainerName) == nil || seen[condition] || seen[key] {
+				continue
+			}
+			seen[condition], seen[key] = true, true
+			probe.MarkerPolicy = nil
+			probes = append(probes, probe)
+			names = append(names, marker.Name)
+		}
+	}
+	if len(probes) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(probes)
+	if err != nil {
+		return nil, fmt.Errorf("encode probes: %w", err)
+	}
+	return map[string]string{
+		pub.PodProbeKey: string(text), pub.PodProbeMarkerListKey: strings.Join(slices.Compact(names), ","),
+	}, nil
+}
+
+// Named returns the names of the PodProbeMarkers that a Pod was created with. It returns false if the Pod does not say.
+func Named(pod *corev1.Pod) ([]string, bool) {
+	list, found := pod.Annotations[pub.PodProbeMarkerListKey]
+	if !found || list == "" {
+		return nil, false
+	}
+	return strings.Split(list, ","), true
+}
+
+// MarksOfConditions returns how the conditions that a provider wrote change the metadata of a Pod: the marks of the result that a
+// condition shows are set. Those of the other result stay.
+func MarksOfConditions(pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) *Change {
+	labels, annotations := maps.Clone(pod.Labels), maps.Clone(pod.Annotations)
+	for _, marker := range markers {
+		if marker.DeletionTimestamp != nil {
+			continue
+		}
+		for i := range marker.Spec.Probes {
+			probe := &marker.Spec.Probes[i]
+			condition := podstate.Condition(pod, corev1.PodConditionType(probe.PodConditionType))
+			if probe.PodConditionType == "" || condition == nil {
+				continue
+			}
+			switch condition.Status {
+			case corev1.ConditionTrue:
+				set(&labels, &annotations, probe.MarkerPolicy, v1alpha1.ProbeSucceeded)
+			case corev1.ConditionFalse:
+				set(&labels, &annotations, probe.MarkerPolicy, v1alpha1.ProbeFailed)
+			case corev1.ConditionUnknown:
+			}
+		}
+	}
+	return &Change{Labels: changed(pod.Labels, labels), Annotations: changed(pod.Annotations, annotations)}
+}

@@ -1,0 +1,3 @@
+// Package podtopology records the topology of the nodes of Pods for a PersistentPodState, and finds the PersistentPodState of a Pod. The
+// controller writes records, and Pod admission applies them to Pods that are created again.
+package podtopology

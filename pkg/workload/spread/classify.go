@@ -1,0 +1,76 @@
+package spread
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/subset"
+)
+
+const (
+	// weightOfPreference, weightOfPatch and weightOfRoom are what a preferred node, an ineffective patch and a free slot count.
+	weightOfPreference = 100
+	weightOfPatch      = 10
+	weightOfRoom       = 1
+)
+
+// Classify returns the subset that fits a running Pod best, or None. rooms are the free slots of the subsets; -1 is no limit. If
+// onlyRoom is set, subsets without a free slot are left out.
+func Classify(spread *v1beta1.WorkloadSpread, pod *corev1.Pod, node *corev1.Node, rooms []int, onlyRoom bool) int {
+	best, most := None, int64(-1)
+	for i := range spread.Spec.Subsets {
+		candidate := &spread.Spec.Subsets[i]
+		if onlyRoom && rooms[i] == 0 || !fits(candidate, pod, node) {
+			continue
+		}
+		if score := score(candidate, pod, node, rooms[i]); score > most {
+			best, most = i, score
+		}
+	}
+	return best
+}
+
+// fits reports whether a Pod of the subset may run on the node.
+func fits(of *v1beta1.WorkloadSpreadSubset, pod *corev1.Pod, node *corev1.Node) bool {
+	if term := of.RequiredNodeSelector; subset.Restricts(term) {
+		selector, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{*term}})
+		if err != nil || !selector.Match(node) {
+			return false
+		}
+	}
+	for i := range node.Spec.Taints {
+		if !tolerates(pod.Spec.Tolerations, &node.Spec.Taints[i]) && !tolerates(of.Tolerations, &node.Spec.Taints[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func tolerates(tolerations []corev1.Toleration, taint *corev1.Taint) bool {
+	for i := range tolerations {
+		// The operators that compare numbers are not enabled by default in Kubernetes.
+		if tolerations[i].ToleratesTaint(klog.Background(), taint, false) {
+			return true
+		}
+	}
+	return false
+}
+
+func score(of *v1beta1.WorkloadSpreadSubset, pod *corev1.Pod, node *corev1.Node, room int) (score int64) {
+	if terms, err := nodeaffinity.NewPreferredSchedulingTerms(of.PreferredNodeSelector); err == nil {
+		score += terms.Score(node) * weightOfPreference
+	}
+	if patched := pod.DeepCopy(); patch(patched, of) == nil {
+		patched.Annotations = pod.Annotations
+		if apiequality.Semantic.DeepEqual(pod, patched) {
+			score += weightOfPatch
+		}
+	}
+	if room != 0 {
+		score += weightOfRoom
+	}
+	return score
+}

@@ -1,0 +1,46 @@
+package spread
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Custom is a kind of workload that the administrator allows.
+type Custom struct {
+	Group, Version, Kind string
+	// SubResources are the kinds that stand between the workload and its Pods.
+	SubResources []schema.GroupVersionKind
+	ReplicasPath string
+}
+
+// CustomIn returns the entry for a kind in the administrator's list, or nil. The version does not matter.
+func CustomIn(list string, kind schema.GroupKind) (*Custom, error) {
+	if list == "" {
+		return nil, nil
+	}
+	var parsed struct{ Workloads []Custom }
+	if err := json.Unmarshal([]byte(list), &parsed); err != nil {
+		return nil, fmt.Errorf("read the list of allowed kinds: %w", err)
+	}
+	for i := range parsed.Workloads {
+		if entry := &parsed.Workloads[i]; entry.Group == kind.Group && entry.Kind == kind.Kind {
+			return entry, nil
+		}
+	}
+	return nil, nil
+}
+
+// Between reports whether objects of a kind stand between the workload and its Pods.
+func (c *Custom) Between(kind schema.GroupKind) bool {
+	if c == nil {
+		return false
+	}
+	for _, sub := range c.SubResources {
+		if sub.GroupKind() == kind {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,68 @@
+package spread
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/subset"
+)
+
+// Inject returns the Pod with what the subset adds. A second call changes nothing.
+func Inject(pod *corev1.Pod, to *v1beta1.WorkloadSpreadSubset, matched Matched) (*corev1.Pod, error) {
+	pod = pod.DeepCopy()
+	subset.Tolerate(&pod.Spec, to.Tolerations)
+	subset.Prefer(&pod.Spec, to.PreferredNodeSelector)
+	subset.Require(&pod.Spec, to.RequiredNodeSelector)
+	class := pod.Spec.PriorityClassName
+	if err := patch(pod, to); err != nil {
+		return nil, err
+	}
+	if pod.Spec.PriorityClassName != class {
+		// The server computes these from the class.
+		pod.Spec.Priority, pod.Spec.PreemptionPolicy = nil, nil
+	}
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
+	}
+	pod.Annotations[pub.MatchedWorkloadSpreadKey] = matched.String()
+	return pod, nil
+}
+
+// patch applies the patch of a subset to a Pod.
+func patch(pod *corev1.Pod, of *v1beta1.WorkloadSpreadSubset) error {
+	if of.Patch == nil {
+		return nil
+	}
+	if err := subset.Patch(pod, of.Patch.Raw); err != nil {
+		return fmt.Errorf("subset %s: %w", of.Name, err)
+	}
+	return nil
+}
+
+// Metadata returns the labels and annotations that the patch of the subset sets.
+func Metadata(subset *v1beta1.WorkloadSpreadSubset) (labels, annotations map[string]string) {
+	var patch struct {
+		Metadata struct {
+			Labels      map[string]*string `json:"labels"`
+			Annotations map[string]*string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	if subset.Patch == nil || json.Unmarshal(subset.Patch.Raw, &patch) != nil {
+		return nil, nil
+	}
+	return texts(patch.Metadata.Labels), texts(patch.Metadata.Annotations)
+}
+
+func texts(values map[string]*string) map[string]string {
+	found := map[string]string{}
+	for key, value := range values {
+		if value != nil {
+			found[key] = *value
+		}
+	}
+	return found
+}

@@ -1,0 +1,95 @@
+package workloadclient
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/spread"
+)
+
+// Custom reads targets of WorkloadSpreads whose kinds are not in the table of workload kinds. The administrator allows such kinds. It
+// needs the verb get on them, and no watch.
+type Custom struct {
+	Kube    kubernetes.Interface
+	Dynamic dynamic.Interface
+	Mapper  meta.RESTMapper
+	// Namespace is the system namespace, which has the administrator's list of kinds.
+	Namespace string
+}
+
+// CustomWorkload is a workload of a custom kind.
+type CustomWorkload struct {
+	UID types.UID
+	// Replicas is the number of Pods that the workload wants: at the paths of the filter, at the path of the administrator, or in the
+	// scale. If none of them can be read, it is zero.
+	Replicas int
+	// Entry is what the administrator's list says about the kind, or nil.
+	Entry *spread.Custom
+}
+
+// Target returns the target of a WorkloadSpread, or nil if the kind is not served or the object does not exist.
+func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*CustomWorkload, error) {
+	kind := spread.KindOf(object)
+	entry, err := c.entry(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	workloads, err := c.Resource(kind, object.Namespace)
+	if meta.IsNoMatchError(err) {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	if err != nil {
+		return nil, err
+	}
+	name := object.Spec.TargetRef.Name
+	workload, err := workloads.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s %s: %w", kind, name, err)
+	}
+	found := &CustomWorkload{UID: workload.GetUID(), Entry: entry}
+	switch filter := object.Spec.TargetFilter; {
+	case filter != nil && len(filter.ReplicasPathList) > 0:
+		found.Replicas = spread.Sum(workload.Object, filter.ReplicasPathList)
+	case entry != nil && entry.ReplicasPath != "":
+		found.Replicas = spread.Sum(workload.Object, []string{entry.ReplicasPath})
+	default:
+		if scale, err := workloads.Get(ctx, name, metav1.GetOptions{}, "scale"); err == nil {
+			found.Replicas = spread.ScaleReplicas(scale)
+		}
+	}
+	return found, nil
+}
+
+// entry returns what the administrator's list says about a kind, or nil.
+func (c *Custom) entry(ctx context.Context, kind schema.GroupKind) (*spread.Custom, error) {
+	config, err := c.Kube.CoreV1().ConfigMaps(c.Namespace).Get(ctx, pub.ConfigurationName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get ConfigMap %s: %w", pub.ConfigurationName, err)
+	}
+	return spread.CustomIn(config.Data[pub.WorkloadSpreadWorkloadsKey], kind)
+}
+
+// Resource returns a client for the objects of a kind.
+func (c *Custom) Resource(kind schema.GroupKind, namespace string) (dynamic.ResourceInterface, error) {
+	mapping, err := c.Mapper.RESTMapping(kind)
+	if err != nil {
+		return nil, fmt.Errorf("find kind %s: %w", kind, err)
+	}
+	return c.Dynamic.Resource(mapping.Resource).Namespace(namespace), nil
+}

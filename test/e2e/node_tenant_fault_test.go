@@ -1,0 +1,136 @@
+//go:build e2e && fault
+
+package e2e
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+const (
+	// hostileProbes hang in each Pod of the tenant, and hostileRequests wait for containers that do not stop.
+	hostileProbes, hostileRequests = 20, 5
+	// delayed is how many times longer than without the tenant others may wait.
+	delayed = 3
+)
+
+// TestHostileTenantDelaysNobodyElse has a tenant whose restarts and probes never end, on the node of another tenant. The agent stays
+// small, and serves the other one about as fast as before. NODE_LOAD_PODS sets another number of hostile Pods than 20.
+func TestHostileTenantDelaysNobodyElse(t *testing.T) {
+	e, tenant := newEnv(t), newEnv(t)
+	pods, rounds := sizeOf(t, "NODE_LOAD_PODS", 20), sizeOf(t, "NODE_LOAD_ROUNDS", 10)
+	node := e.realNodes()[0]
+	e.grow("web", node.Name, 1)
+	e.apply(filled(gameServers, "terminationGracePeriodSeconds", "nodeSelector: {kubernetes.io/hostname: "+node.Name+"}\n      terminationGracePeriodSeconds"))
+	e.ready("game", 1)
+	e.apply(marker("m", idleProbe))
+	e.within(time.Minute, "the game is marked", func(c *require.Assertions, pods []corev1.Pod) {
+		c.Equal("True idle for 0 minutes", resultOf(&pods[0], "e2e/idle"))
+	})
+	tenant.apply(hostile(node.Name, pods))
+	tenant.allReady("hostile", pods)
+
+	restart, probe := e.restartTimes("quiet", rounds), e.probeTimes(rounds)
+	before := e.usageOf(&node)
+	t.Logf("quiet: a restart takes %v, a probe shows a change after %v; the agent has %.1f MiB", restart, probe, before.resident/(1<<20))
+
+	tenant.attack(pods)
+	<-time.After(10 * time.Second)
+	restartBusy, probeBusy := e.restartTimes("busy", rounds), e.probeTimes(rounds)
+	after := e.usageOf(&node)
+	used := after.since(before)
+	t.Logf("beside %d hostile Pods with %d probes and %d requests each: %v and %v; %s", pods, hostileProbes, hostileRequests, restartBusy, probeBusy,
+		used.report(after.at.Sub(before.at)))
+	assert.Less(t, restartBusy, delayed*restart)
+	assert.Less(t, probeBusy, delayed*probe)
+	assert.Less(t, used.resident, float64(mostResident))
+	for _, request := range tenant.requests() {
+		assert.Nil(t, request.Status.CompletionTime, "it is still hostile")
+		assert.NotEmpty(t, request.Status.Phase, "the agent answers every request")
+	}
+}
+
+// hostile is a CloneSet whose containers take ten minutes to stop.
+func hostile(node string, pods int) string {
+	return filled(onNode("hostile", node, pods), "terminationGracePeriodSeconds: 5", "terminationGracePeriodSeconds: 600",
+		"        ports:", "        lifecycle: {preStop: {exec: {command: [/demo, sleep, \"600\"]}}}\n        ports:")
+}
+
+// attack creates probes that hang, and requests for containers that do not stop. The Pods are deleted by force when the test ends,
+// or they would outlive it.
+func (e *env) attack(pods int) {
+	e.t.Helper()
+	e.t.Cleanup(func() {
+		ctx := context.WithoutCancel(e.t.Context())
+		_ = e.kruise.AppsV1beta1().CloneSets(e.namespace).Delete(ctx, "hostile", metav1.DeleteOptions{})
+		_ = e.command(ctx, "delete", "pods", "--all", "--force", "--grace-period=0").Run()
+	})
+	probes := ""
+	for i := range hostileProbes {
+		probes += sprintf(`
+  - {name: p%d, containerName: main, podConditionType: e2e/p%d, probe: {periodSeconds: 1, timeoutSeconds: 600, exec: {command: [/demo, sleep, "600"]}}}`, i, i)
+	}
+	e.apply("apiVersion: apps.kruise.io/v1alpha1\nkind: PodProbeMarker\nmetadata: {name: hostile}\nspec:\n" +
+		"  selector: {matchLabels: {app: hostile}}\n  probes:" + probes + "\n")
+	targets := e.pods("hostile")
+	require.Len(e.t, targets, pods)
+	for i := range targets {
+		for j := range hostileRequests {
+			require.NoError(e.t, e.restart(e.t.Context(), sprintf("%s-%d", targets[i].Name, j), targets[i].Name, true))
+		}
+	}
+}
+
+// restartTimes returns the median time from a request until its container is ready again.
+func (e *env) restartTimes(name string, rounds int) time.Duration {
+	e.t.Helper()
+	var times []time.Duration
+	for i := range rounds {
+		request := sprintf("%s-%d", name, i)
+		began := time.Now()
+		require.NoError(e.t, e.restart(e.t.Context(), request, e.pods("web")[0].Name, false))
+		require.NoError(e.t, e.waitFor(e.t.Context(), request))
+		times = append(times, time.Since(began))
+		state := e.recreateRequest(request).Status.ContainerRecreateStates[0]
+		assert.Equal(e.t, v1beta1.ContainerRecreateRequestSucceeded, state.Phase, "%+v", state)
+	}
+	return median(times)
+}
+
+// probeTimes returns the median time until a condition of the game's Pod shows a change that a probe finds.
+func (e *env) probeTimes(rounds int) time.Duration {
+	e.t.Helper()
+	var times []time.Duration
+	for i := range rounds {
+		players, want := "2", corev1.ConditionFalse
+		if i%2 == 1 {
+			players, want = "0", corev1.ConditionTrue
+		}
+		pod := e.pods("game")[0]
+		e.play(&pod, players)
+		began := time.Now()
+		for {
+			pod = e.pods("game")[0]
+			if found := podstate.Condition(&pod, "e2e/idle"); found != nil && found.Status == want {
+				break
+			}
+			require.Less(e.t, time.Since(began), patience, "the probe does not show %s players", players)
+			<-time.After(50 * time.Millisecond)
+		}
+		times = append(times, time.Since(began))
+	}
+	if rounds%2 == 1 {
+		pod := e.pods("game")[0]
+		e.play(&pod, "0")
+	}
+	return median(times)
+}

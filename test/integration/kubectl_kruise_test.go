@@ -1,0 +1,108 @@
+//go:build integration
+
+package integration
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	storedrevision "kruise.io/kruise/pkg/workload/history"
+)
+
+// plugin compiles the plugin of kubectl once.
+var plugin = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(env.dir, "kubectl-kruise")
+	command := exec.Command("go", "build", "-o", path, "kruise.io/kruise/cmd/kubectl-kruise") // It outlives the first test.
+	command.Stderr = os.Stderr
+	return path, command.Run()
+})
+
+// kruise runs the plugin in a namespace, and returns what it prints on both outputs.
+func kruise(t *testing.T, namespace string, args ...string) string {
+	t.Helper()
+	path, err := plugin()
+	require.NoError(t, err)
+	command := exec.CommandContext(t.Context(), path, append(args, "--namespace", namespace)...)
+	command.Env = append(command.Environ(), "KUBECONFIG="+env.cluster.Kubeconfig(), "HOME="+t.TempDir())
+	out, _ := command.CombinedOutput() // A failure is part of the text.
+	return string(out)
+}
+
+// withRevisions creates a CloneSet with two revisions. The second one is its template. No controller runs.
+func withRevisions(t *testing.T, namespace string) {
+	t.Helper()
+	set := newCloneSet("web")
+	set.Spec.Template.Spec.Containers[0].Image = "kruise.local/demo:v2"
+	set.Spec.Template.Labels = map[string]string{"app": "web", "added": "later"}
+	set = create(t, env.kruise.AppsV1beta1().CloneSets(namespace), set)
+	older := set.Spec.Template.DeepCopy()
+	older.Spec.Containers[0].Image = "kruise.local/demo:v1"
+	delete(older.Labels, "added")
+	for i, template := range []*corev1.PodTemplateSpec{older, &set.Spec.Template} {
+		data, err := storedrevision.Data(template)
+		require.NoError(t, err)
+		_, err = env.kube.AppsV1().ControllerRevisions(namespace).Create(t.Context(), &appsv1.ControllerRevision{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: []string{"web-a", "web-b"}[i], Labels: map[string]string{"app": "web"},
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(set, v1beta1.SchemeGroupVersion.WithKind("CloneSet"))},
+			},
+			Revision: int64(i + 1), Data: runtime.RawExtension{Raw: data},
+		}, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+}
+
+// Cases kubectl-plugin 1, 2, 6, 9, 10, 12, 13a, 20, 21: the server accepts what the plugin writes, in both versions.
+func TestPluginWritesBothVersions(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"v1alpha1", "v1beta1"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			namespace := newNamespace(t)
+			withRevisions(t, namespace)
+			name := "clonesets." + version + ".apps.kruise.io/web"
+			read := func() *v1beta1.CloneSet {
+				set, err := env.kruise.AppsV1beta1().CloneSets(namespace).Get(t.Context(), "web", metav1.GetOptions{})
+				require.NoError(t, err)
+				return set
+			}
+			assert.Equal(t, "cloneset.apps.kruise.io/web paused\n", kruise(t, namespace, "rollout", "pause", name))
+			assert.True(t, read().Spec.UpdateStrategy.RollingUpdate.Paused)
+			assert.Equal(t, "cloneset.apps.kruise.io/web resumed\n", kruise(t, namespace, "rollout", "resume", name))
+			assert.False(t, read().Spec.UpdateStrategy.RollingUpdate.Paused)
+			assert.Equal(t, "cloneset.apps.kruise.io/web rolled back (server dry run)\n",
+				kruise(t, namespace, "rollout", "undo", name, "--dry-run=server"))
+			assert.Equal(t, "kruise.local/demo:v2", read().Spec.Template.Spec.Containers[0].Image)
+			assert.Equal(t, "cloneset.apps.kruise.io/web rolled back\n", kruise(t, namespace, "rollout", "undo", name))
+			assert.Equal(t, "kruise.local/demo:v1", read().Spec.Template.Spec.Containers[0].Image)
+			assert.Equal(t, map[string]string{"app": "web"}, read().Spec.Template.Labels)
+			assert.Equal(t, "cloneset.apps.kruise.io/web skipped rollback (current template already matches revision 1)\n",
+				kruise(t, namespace, "rollout", "undo", name, "--to-revision=1"))
+			assert.Equal(t, "cloneset.apps.kruise.io/web image updated\n", kruise(t, namespace, "set", "image", name, "web=kruise.local/demo:v3"))
+			assert.Equal(t, "kruise.local/demo:v3", read().Spec.Template.Spec.Containers[0].Image)
+			assert.Equal(t, "cloneset.apps.kruise.io/web env updated\n", kruise(t, namespace, "set", "env", name, "A=1"))
+			assert.Equal(t, "cloneset.apps.kruise.io/web restarted\n", kruise(t, namespace, "rollout", "restart", name))
+			assert.Len(t, read().Spec.Template.Spec.Containers[0].Env, 2)
+			assert.Equal(t, "cloneset.apps.kruise.io/web scaled\n", kruise(t, namespace, "scale", name, "--replicas=3"))
+			assert.EqualValues(t, 3, *read().Spec.Replicas)
+			assert.Contains(t, kruise(t, namespace, "scaledown", name, "--pods=none"), `pods "none" not found`)
+			assert.Contains(t, kruise(t, namespace, "get", "tree", name), "controllerrevision/web-b  revision 2")
+			assert.Contains(t, kruise(t, namespace, "get", "all"), "\nclonesets:\nNAME   DESIRED   UPDATED")
+			assert.Contains(t, kruise(t, namespace, "why", name), "CloneSet web has a change that the controller has not observed")
+			assert.True(t, strings.HasPrefix(kruise(t, namespace, "describe", name), "Name:         web\n"))
+			assert.Contains(t, kruise(t, namespace, "rollout", "list"), "Waiting for CloneSet spec update to be observed...")
+		})
+	}
+}
