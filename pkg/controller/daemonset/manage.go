@@ -2,6 +2,7 @@ package daemonset
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -25,7 +26,7 @@ func (p *planner) manage(a amounts) (engine.Stage, error) {
 			missing = append(missing, at)
 		}
 	}
-	err := p.create(&stage, p.progressive(missing, a.partition), a.burst)
+	err := p.create(&stage, shuffled(p.progressive(missing, a.partition)), a.burst)
 	stage.Delete = stage.Delete[:min(len(stage.Delete), a.burst)]
 	return stage, err
 }
@@ -131,6 +132,13 @@ func (p *planner) progressive(missing []*place, partition int) []*place {
 	}
 	room := p.desired - updated - min(max(0, partition), p.desired)
 	return missing[:min(len(missing), max(0, room))]
+}
+
+// shuffled returns nodes in random order. Creations stop at the first failure, so a node whose Pods are always refused must not always
+// come before the same other nodes.
+func shuffled(nodes []*place) []*place {
+	rand.Shuffle(len(nodes), func(i, k int) { nodes[i], nodes[k] = nodes[k], nodes[i] })
+	return nodes
 }
 
 // create creates Pods of the wanted revision on nodes, as many as a pass may.

@@ -1,6 +1,7 @@
 package daemonset
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -354,4 +355,28 @@ func TestNodeConcernsItsSetsAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, concerns(set, test.before, test.after)) })
 	}
 	assert.True(t, nodefit.Same(newNode("n", "blue=1"), heartbeat))
+}
+
+// Creations stop at the first failure. A node whose Pods are always refused does not keep the other nodes empty, or at the old revision.
+func TestNodeWhosePodsAreRefusedHoldsBackNoOther(t *testing.T) {
+	passes := func(w *world, done func() bool) {
+		for range 200 {
+			if done() {
+				return
+			}
+			w.Observe()
+			_, _ = w.Pass("ns", "web") // It fails if the refused Pod was among the first ones.
+			w.kubelet()
+		}
+		assert.Fail(t, "the other nodes wait for the one whose Pods are refused")
+	}
+	w := newWorld(t, "", append(nodes(5), newSet())...)
+	refusePods(w, "n1")
+	passes(w, func() bool { return slices.Equal([]string{"n2", "n3", "n4", "n5"}, w.nodesWithPods()) })
+
+	w = rolled(t, "", newSet(maxSurge("1")), nodes(5))
+	refusePods(w, "n1")
+	w.edit(image("app:2"))
+	passes(w, func() bool { return w.set().Status.UpdatedNumberScheduled == 4 })
+	assert.Equal(t, "app:1", w.on("n1").Spec.Containers[0].Image, "the old Pod stays")
 }

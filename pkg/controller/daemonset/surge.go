@@ -41,7 +41,7 @@ func (p *planner) surge(a amounts) (engine.Stage, error) {
 		p.DeletePod(&stage, pod)
 	}
 	free := max(0, min(a.maxSurge-surging, len(candidates)))
-	return stage, p.create(&stage, append(broken, candidates[:free]...), a.burst)
+	return stage, p.create(&stage, append(shuffled(broken), shuffled(candidates)[:free]...), a.burst)
 }
 
 // standsInAfter returns how long a ready Pod must still be ready before the old Pod of its node goes. The time of a Pod's readiness

@@ -434,7 +434,7 @@ func TestFailureHoldsBackTheGeneration(t *testing.T) {
 	w := rolled(t, "", newSet(), nodes(2))
 	w.Add(newNode("n3"))
 	w.edit(image("app:2"))
-	refusePods(w)
+	refusePods(w, "n3")
 	w.Observe()
 	_, err := w.Pass("ns", "web")
 	require.Error(t, err)

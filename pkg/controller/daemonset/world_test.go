@@ -289,9 +289,16 @@ func (w *world) eventsLike(prefix string) (found []string) {
 
 func resourceOf(text string) resource.Quantity { return resource.MustParse(text) }
 
-// refusePods makes the server refuse new Pods.
-func refusePods(w *world) {
-	w.Kube.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+// refusePods makes the server refuse new Pods of nodes.
+func refusePods(w *world, nodes ...string) {
+	w.Kube.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		creation, ok := action.(clienttesting.CreateAction)
+		require.True(w.t, ok)
+		pod, ok := creation.GetObject().(*corev1.Pod)
+		require.True(w.t, ok)
+		if !slices.Contains(nodes, nodefit.NodeOf(pod)) {
+			return false, nil, nil
+		}
 		return true, nil, apierrors.NewForbidden(engine.PodResource.GroupResource(), "", errors.New("exceeded quota"))
 	})
 }
