@@ -84,7 +84,7 @@ func TestUpdateTakesItsPartOfTheBudget(t *testing.T) {
 	assert.Len(t, status.UnavailablePods, 1)
 	assert.Equal(t, map[string]int{"app:1": 3, "app:2": 1}, w.images())
 	assert.EqualValues(t, 1000, w.once(), "the others are tried again")
-	assert.Empty(t, w.set().Status.Conditions, "waiting is no failure")
+	assert.Empty(t, conditions.Others(w.set().Status.Conditions), "waiting is no failure")
 	for _, event := range w.Events() {
 		assert.NotContains(t, event, "Warning")
 	}

@@ -19,7 +19,9 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/workload/health"
 	"kruise.io/kruise/pkg/workload/history"
+	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 // Case cloneset 1.
@@ -270,10 +272,11 @@ func TestCreationRecoversFromAQuota(t *testing.T) {
 	w.Observe()
 	_, err := w.reconcile("web")
 	require.ErrorContains(t, err, "exceeded quota")
-	conditions := w.set().Status.Conditions
-	require.Len(t, conditions, 1)
-	assert.Equal(t, v1beta1.CloneSetConditionFailedScale, conditions[0].Type)
-	assert.Contains(t, conditions[0].Message, "exceeded quota")
+	all := w.set().Status.Conditions
+	require.Len(t, all, 2)
+	assert.Equal(t, v1beta1.CloneSetConditionFailedScale, all[0].Type)
+	assert.Contains(t, all[0].Message, "exceeded quota")
+	assert.Equal(t, []string{health.Reconciling, kinds.PodsMissing}, []string{string(all[1].Type), all[1].Reason})
 	assert.Contains(t, strings.Join(w.Events(), "\n"), "Warning FailedCreate failed to create pod: exceeded quota")
 	assert.Len(t, w.Pods(), 1, "the second batch failed and was the last")
 

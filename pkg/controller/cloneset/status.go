@@ -10,6 +10,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/health"
+	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
@@ -40,7 +42,22 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.CloneSetStatus {
 		status.Conditions = failure(status.Conditions, v1beta1.CloneSetConditionFailedUpdate, outcome.Update, now)
 	}
 	p.progressing(&status, now)
+	judged := *p.set
+	judged.Status = status
+	status.Conditions = conditions.Set(status.Conditions, kinds.ProgressOf(&judged), now)
 	return status
+}
+
+// conditions gives access to conditions of CloneSets.
+var conditions = health.Conditions[v1beta1.CloneSetCondition]{
+	New: func(conditionType string, now metav1.Time) v1beta1.CloneSetCondition {
+		return v1beta1.CloneSetCondition{
+			Type: v1beta1.CloneSetConditionType(conditionType), Status: corev1.ConditionTrue, LastUpdateTime: now, LastTransitionTime: now,
+		}
+	},
+	Fields: func(c *v1beta1.CloneSetCondition) (conditionType string, reason, message *string) {
+		return string(c.Type), &c.Reason, &c.Message
+	},
 }
 
 // failure sets or clears a condition that reports an error. An unchanged condition keeps its times.
@@ -83,7 +100,10 @@ func onlyCountsDiffer(before, after *v1beta1.CloneSetStatus) bool {
 	counted.Replicas, counted.ReadyReplicas, counted.AvailableReplicas = before.Replicas, before.ReadyReplicas, before.AvailableReplicas
 	counted.UpdatedReplicas, counted.UpdatedReadyReplicas = before.UpdatedReplicas, before.UpdatedReadyReplicas
 	counted.UpdatedAvailableReplicas = before.UpdatedAvailableReplicas
-	return sameStatus(before, &counted)
+	// The conditions that sum up the counts do not say more than the counts.
+	known := *before
+	known.Conditions, counted.Conditions = conditions.Others(before.Conditions), conditions.Others(after.Conditions)
+	return sameStatus(&known, &counted)
 }
 
 // settledCounts reports whether the rollout has reached the end that the partition sets.

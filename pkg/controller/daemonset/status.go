@@ -1,13 +1,18 @@
 package daemonset
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	client "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/health"
 	"kruise.io/kruise/pkg/workload/history"
+	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 // status computes the status from what the pass observed. A pass with a failure does not count as having observed the generation.
@@ -38,7 +43,22 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.DaemonSetStatus {
 		}
 	}
 	status.NumberUnavailable = status.DesiredNumberScheduled - status.NumberAvailable
+	judged := *p.set
+	judged.Status = status
+	status.Conditions = conditions.Set(old.Conditions, kinds.ProgressOf(&judged), metav1.NewTime(p.Now).Rfc3339Copy())
 	return status
+}
+
+// conditions gives access to conditions of DaemonSets.
+var conditions = health.Conditions[appsv1.DaemonSetCondition]{
+	New: func(conditionType string, now metav1.Time) appsv1.DaemonSetCondition {
+		return appsv1.DaemonSetCondition{
+			Type: appsv1.DaemonSetConditionType(conditionType), Status: corev1.ConditionTrue, LastTransitionTime: now,
+		}
+	},
+	Fields: func(c *appsv1.DaemonSetCondition) (conditionType string, reason, message *string) {
+		return string(c.Type), &c.Reason, &c.Message
+	},
 }
 
 func sameStatus(a, b *v1beta1.DaemonSetStatus) bool { return apiequality.Semantic.DeepEqual(a, b) }
@@ -49,8 +69,11 @@ func urgent(before, after *v1beta1.DaemonSetStatus) bool {
 	counted.CurrentNumberScheduled, counted.NumberMisscheduled = before.CurrentNumberScheduled, before.NumberMisscheduled
 	counted.NumberReady, counted.UpdatedNumberScheduled = before.NumberReady, before.UpdatedNumberScheduled
 	counted.NumberAvailable, counted.NumberUnavailable = before.NumberAvailable, before.NumberUnavailable
+	// The conditions that sum up the counts do not say more than the counts.
+	known := *before
+	known.Conditions, counted.Conditions = conditions.Others(before.Conditions), conditions.Others(after.Conditions)
 	complete := after.NumberUnavailable == 0 && after.UpdatedNumberScheduled == after.DesiredNumberScheduled
-	return complete || !sameStatus(before, &counted)
+	return complete || !sameStatus(&known, &counted)
 }
 
 // statusWriter writes the statuses of DaemonSets.

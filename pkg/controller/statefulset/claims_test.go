@@ -170,7 +170,7 @@ func TestPodWaitsForATerminatingClaim(t *testing.T) {
 	assert.Empty(t, w.Pods())
 	assert.Equal(t, "Warning FailedCreate create Claim data-web-0 for Pod web-0 in StatefulSet web failed error: pvc data-web-0 is to be deleted",
 		w.Events()[0])
-	require.Len(t, w.set().Status.Conditions, 1)
+	require.Len(t, conditions.Others(w.set().Status.Conditions), 1)
 	require.NoError(t, w.Kube.Tracker().Delete(engine.ClaimResource, "ns", "data-web-0"))
 	w.settle()
 	assert.Equal(t, []string{"web-0"}, w.names())

@@ -253,7 +253,7 @@ func TestInvalidReservationChangesNothing(t *testing.T) {
 	require.ErrorContains(t, w.attempt(), "reserveOrdinals[0]")
 	assert.Len(t, w.Pods(), 3)
 	status := w.set().Status
-	require.Len(t, status.Conditions, 1)
+	require.Len(t, conditions.Others(status.Conditions), 1)
 	assert.Equal(t, v1beta1.StatefulSetConditionFailedCreatePod, status.Conditions[0].Type)
 	assert.Equal(t, int64(2), status.ObservedGeneration)
 }
@@ -274,7 +274,7 @@ func TestPodsAreReleasedAndAdopted(t *testing.T) {
 	w.Events()
 	require.Error(t, w.attempt())
 	assert.Empty(t, w.Events(), "the name that is taken is no event")
-	require.Len(t, w.set().Status.Conditions, 1)
+	require.Len(t, conditions.Others(w.set().Status.Conditions), 1)
 
 	w.change("web-1", func(pod *corev1.Pod) { pod.Labels["app"] = "web" })
 	w.settle()

@@ -11,6 +11,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/health"
+	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
@@ -39,7 +41,22 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.StatefulSetStatus {
 	if outcome.UpdatesDecided || outcome.Update != nil {
 		status.Conditions = failureCondition(status.Conditions, v1beta1.StatefulSetConditionFailedUpdatePod, outcome.Update, now)
 	}
+	judged := *p.set
+	judged.Status = status
+	status.Conditions = conditions.Set(status.Conditions, kinds.ProgressOf(&judged), now)
 	return status
+}
+
+// conditions gives access to conditions of StatefulSets.
+var conditions = health.Conditions[appsv1.StatefulSetCondition]{
+	New: func(conditionType string, now metav1.Time) appsv1.StatefulSetCondition {
+		return appsv1.StatefulSetCondition{
+			Type: appsv1.StatefulSetConditionType(conditionType), Status: corev1.ConditionTrue, LastTransitionTime: now,
+		}
+	},
+	Fields: func(c *appsv1.StatefulSetCondition) (conditionType string, reason, message *string) {
+		return string(c.Type), &c.Reason, &c.Message
+	},
 }
 
 // count adds a Pod to the numbers of the status. As in StatefulSets of Kubernetes, a terminating Pod is ready until it stops.
@@ -124,7 +141,10 @@ func onlyCountsDiffer(before, after *v1beta1.StatefulSetStatus) bool {
 	counted.Replicas, counted.ReadyReplicas, counted.AvailableReplicas = before.Replicas, before.ReadyReplicas, before.AvailableReplicas
 	counted.CurrentReplicas, counted.UpdatedReplicas = before.CurrentReplicas, before.UpdatedReplicas
 	counted.UpdatedReadyReplicas, counted.UpdatedAvailableReplicas = before.UpdatedReadyReplicas, before.UpdatedAvailableReplicas
-	return sameStatus(before, &counted)
+	// The conditions that sum up the counts do not say more than the counts.
+	known := *before
+	known.Conditions, counted.Conditions = conditions.Others(before.Conditions), conditions.Others(after.Conditions)
+	return sameStatus(&known, &counted)
 }
 
 // settledCounts reports whether all wanted Pods exist and are available.

@@ -12,6 +12,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/workload/health"
+	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
@@ -75,13 +77,15 @@ func (p *pass) urgent(status *v1beta1.UnitedDeploymentStatus) bool {
 	if status.Replicas == p.total && status.ReadyReplicas == p.total && status.UpdatedReadyReplicas == p.total {
 		return true
 	}
-	before, counted := &p.united.Status, status.DeepCopy()
+	before, counted := p.united.Status, status.DeepCopy()
+	// The conditions that sum up the counts do not say more than the counts.
+	before.Conditions, counted.Conditions = conditions.Others(before.Conditions), conditions.Others(counted.Conditions)
 	counted.Replicas, counted.ReadyReplicas = before.Replicas, before.ReadyReplicas
 	counted.UpdatedReplicas, counted.UpdatedReadyReplicas = before.UpdatedReplicas, before.UpdatedReadyReplicas
 	for i := range min(len(counted.SubsetStatuses), len(before.SubsetStatuses)) {
 		counted.SubsetStatuses[i].ReadyReplicas = before.SubsetStatuses[i].ReadyReplicas
 	}
-	return !apiequality.Semantic.DeepEqual(before, counted)
+	return !apiequality.Semantic.DeepEqual(&before, counted)
 }
 
 // currentRevision returns the last revision to which all Pods were updated.
@@ -157,6 +161,33 @@ func (p *pass) conditions(status *v1beta1.UnitedDeploymentStatus, failed failure
 		updated.Status, updated.Reason, updated.Message = corev1.ConditionFalse, reasonUpdating, "updating to revision "+p.update.Name
 	}
 	status.Conditions = setCondition(status.Conditions, &updated, p.now)
+	status.Conditions = conditions.Set(status.Conditions, p.progress(status), metav1.NewTime(p.now).Rfc3339Copy())
+}
+
+// conditions gives access to conditions of UnitedDeployments.
+var conditions = health.Conditions[v1beta1.UnitedDeploymentCondition]{
+	New: func(conditionType string, now metav1.Time) v1beta1.UnitedDeploymentCondition {
+		return v1beta1.UnitedDeploymentCondition{
+			Type: v1beta1.UnitedDeploymentConditionType(conditionType), Status: corev1.ConditionTrue, LastTransitionTime: now,
+		}
+	},
+	Fields: func(c *v1beta1.UnitedDeploymentCondition) (conditionType string, reason, message *string) {
+		return string(c.Type), &c.Reason, &c.Message
+	},
+}
+
+// progress returns how far the subsets together are. The status does not count available Pods, so that ready Pods count instead.
+func (p *pass) progress(status *v1beta1.UnitedDeploymentStatus) *kinds.Progress {
+	progress := &kinds.Progress{
+		Updated: int(status.UpdatedReplicas), Available: int(status.UpdatedReadyReplicas),
+		Wanted: int(p.total), Existing: int(status.Replicas), Serving: int(status.ReadyReplicas),
+	}
+	progress.Target = progress.Wanted
+	for i := range status.SubsetStatuses {
+		of := &status.SubsetStatuses[i]
+		progress.Target -= int(min(of.Partition, of.Replicas))
+	}
+	return progress
 }
 
 // setCondition returns the conditions with one of them set. Its time moves only with its status. The message of a lasting failure

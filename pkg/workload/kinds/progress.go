@@ -17,10 +17,14 @@ type Progress struct {
 	Target int
 	// Updated is how many Pods are at the newest revision, and Available how many of them are available.
 	Updated, Available int
+	// Wanted is how many Pods shall exist at any revision, Existing how many do, and Serving how many of these are available.
+	Wanted, Existing, Serving int
 	// Observed is false while the status describes an older spec.
 	Observed bool
 	// Paused is true if the object says that its rollout stands still, also if its Pods are updated only when they are deleted.
 	Paused bool
+	// OnDelete is true if Pods are updated only when they are deleted.
+	OnDelete bool
 	// Exceeded is true if the rollout has taken longer than its deadline.
 	Exceeded bool
 }
@@ -28,6 +32,42 @@ type Progress struct {
 // Done reports whether the rollout is complete.
 func (p *Progress) Done() bool {
 	return p.Observed && p.Updated >= p.Target && p.Available >= p.Target
+}
+
+// Reasons why an object is not in the state that its spec asks for.
+const (
+	RolloutPaused   = "RolloutPaused"
+	RolloutUnderWay = "RolloutUnderWay"
+	PodsMissing     = "PodsMissing"
+	PodsSurplus     = "PodsSurplus"
+	PodsUnavailable = "PodsUnavailable"
+)
+
+// Unsettled returns why the Pods are not as the spec asks for, or empty strings if they are. Old Pods that a partition or OnDelete keeps
+// are as the spec asks for. The message has no numbers, so that it stays the same while the numbers change.
+func (p *Progress) Unsettled() (reason, message string) {
+	behind := !p.OnDelete && p.Updated < p.Target
+	switch {
+	case behind && p.Paused:
+		return RolloutPaused, "The rollout is paused, and Pods of older revisions are left"
+	case p.Existing < p.Wanted:
+		return PodsMissing, "Pods are not created yet"
+	case behind:
+		return RolloutUnderWay, "Pods of older revisions are left"
+	case p.Existing > p.Wanted:
+		return PodsSurplus, "Pods are not deleted yet"
+	case p.Serving < p.Wanted, !p.OnDelete && p.Available < p.Target:
+		return PodsUnavailable, "Pods are not available"
+	}
+	return "", ""
+}
+
+// ProgressOf returns how far an object has rolled out its newest revision, or nil if that is not known.
+func ProgressOf(object runtime.Object) *Progress {
+	if kind := OfObject(object); kind != nil && kind.Progress != nil {
+		return kind.Progress(object)
+	}
+	return nil
 }
 
 // progress adapts a function for one type. It returns nil for objects of other types, and for those whose partition is not valid.
@@ -54,8 +94,10 @@ func progressOfCloneSet(set *v1beta1.CloneSet) (*Progress, error) {
 	p := &Progress{
 		Updated: int(set.Status.UpdatedReplicas), Available: int(set.Status.UpdatedAvailableReplicas),
 		Observed: set.Status.ObservedGeneration >= set.Generation,
-		Paused:   set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteCloneSetStrategyType,
+		Wanted:   replicasOr1(set.Spec.Replicas), Existing: int(set.Status.Replicas), Serving: int(set.Status.AvailableReplicas),
+		OnDelete: set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteCloneSetStrategyType,
 	}
+	p.Paused = p.OnDelete
 	var partition *intstr.IntOrString
 	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
 		partition, p.Paused = rolling.Partition, p.Paused || rolling.Paused
@@ -65,7 +107,7 @@ func progressOfCloneSet(set *v1beta1.CloneSet) (*Progress, error) {
 		p.Exceeded = p.Exceeded || condition.Type == v1beta1.CloneSetConditionProgressing && condition.Status == corev1.ConditionFalse
 	}
 	var err error
-	p.Target, err = target(replicasOr1(set.Spec.Replicas), partition)
+	p.Target, err = target(p.Wanted, partition)
 	return p, err
 }
 
@@ -73,8 +115,10 @@ func progressOfStatefulSet(set *v1beta1.StatefulSet) (*Progress, error) {
 	p := &Progress{
 		Target: replicasOr1(set.Spec.Replicas), Updated: int(set.Status.UpdatedReplicas), Available: int(set.Status.UpdatedAvailableReplicas),
 		Observed: set.Status.ObservedGeneration >= set.Generation,
-		Paused:   set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
+		Wanted:   replicasOr1(set.Spec.Replicas), Existing: int(set.Status.Replicas), Serving: int(set.Status.AvailableReplicas),
+		OnDelete: set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
 	}
+	p.Paused = p.OnDelete
 	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
 		p.Paused = p.Paused || rolling.Paused
 		p.Target = max(0, p.Target-int(ptr.Deref(rolling.Partition, 0)))
@@ -87,8 +131,10 @@ func progressOfDaemonSet(set *v1beta1.DaemonSet) (*Progress, error) {
 	status := &set.Status
 	p := &Progress{
 		Updated: int(status.UpdatedNumberScheduled), Observed: status.ObservedGeneration >= set.Generation,
-		Paused: set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteDaemonSetStrategyType,
+		Wanted: int(status.DesiredNumberScheduled), Existing: int(status.CurrentNumberScheduled), Serving: int(status.NumberAvailable),
+		OnDelete: set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteDaemonSetStrategyType,
 	}
+	p.Paused = p.OnDelete
 	unavailable := int(status.DesiredNumberScheduled - status.NumberAvailable)
 	p.Available = max(0, p.Updated-max(0, unavailable))
 	var partition *intstr.IntOrString

@@ -16,7 +16,7 @@ func TestProgress(t *testing.T) {
 	meta := metav1.ObjectMeta{Generation: 2}
 	cloneSet := func(change func(*v1beta1.CloneSet)) kinds.Object {
 		set := &v1beta1.CloneSet{ObjectMeta: meta, Status: v1beta1.CloneSetStatus{
-			ObservedGeneration: 2, UpdatedReplicas: 2, UpdatedAvailableReplicas: 1,
+			ObservedGeneration: 2, Replicas: 5, AvailableReplicas: 3, UpdatedReplicas: 2, UpdatedAvailableReplicas: 1,
 		}}
 		set.Spec.Replicas = new(int32(4))
 		set.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{}
@@ -25,7 +25,7 @@ func TestProgress(t *testing.T) {
 	}
 	statefulSet := func(change func(*v1beta1.StatefulSet)) kinds.Object {
 		set := &v1beta1.StatefulSet{ObjectMeta: meta, Status: v1beta1.StatefulSetStatus{
-			ObservedGeneration: 2, UpdatedReplicas: 2, UpdatedAvailableReplicas: 1,
+			ObservedGeneration: 2, Replicas: 5, AvailableReplicas: 3, UpdatedReplicas: 2, UpdatedAvailableReplicas: 1,
 		}}
 		set.Spec.Replicas = new(int32(4))
 		set.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateStatefulSetStrategy{}
@@ -34,7 +34,7 @@ func TestProgress(t *testing.T) {
 	}
 	daemonSet := func(change func(*v1beta1.DaemonSet)) kinds.Object {
 		set := &v1beta1.DaemonSet{ObjectMeta: meta, Status: v1beta1.DaemonSetStatus{
-			ObservedGeneration: 2, DesiredNumberScheduled: 4, UpdatedNumberScheduled: 2, NumberAvailable: 3,
+			ObservedGeneration: 2, DesiredNumberScheduled: 4, CurrentNumberScheduled: 5, UpdatedNumberScheduled: 2, NumberAvailable: 3,
 		}}
 		set.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateDaemonSet{}
 		change(set)
@@ -56,7 +56,7 @@ func TestProgress(t *testing.T) {
 			kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true, Paused: true}, false},
 		"OnDelete": {cloneSet(func(s *v1beta1.CloneSet) {
 			s.Spec.UpdateStrategy = v1beta1.CloneSetUpdateStrategy{Type: v1beta1.OnDeleteCloneSetStrategyType}
-		}), kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true, Paused: true}, false},
+		}), kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true, Paused: true, OnDelete: true}, false},
 		"beyond its deadline": {cloneSet(func(s *v1beta1.CloneSet) {
 			s.Status.Conditions = []v1beta1.CloneSetCondition{{Type: v1beta1.CloneSetConditionProgressing, Status: corev1.ConditionFalse}}
 		}), kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true, Exceeded: true}, false},
@@ -70,13 +70,43 @@ func TestProgress(t *testing.T) {
 			kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true, Paused: true}, false},
 		"a DaemonSet that is complete": {daemonSet(func(s *v1beta1.DaemonSet) {
 			s.Status.UpdatedNumberScheduled, s.Status.NumberAvailable = 4, 4
-		}), kinds.Progress{Target: 4, Updated: 4, Available: 4, Observed: true}, true},
+		}), kinds.Progress{Target: 4, Updated: 4, Available: 4, Serving: 4, Observed: true}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			progress := kinds.OfObject(test.object).Progress(test.object)
+			test.want.Wanted, test.want.Existing = 4, 5
+			if test.want.Serving == 0 {
+				test.want.Serving = 3
+			}
+			progress := kinds.ProgressOf(test.object)
 			assert.Equal(t, &test.want, progress)
 			assert.Equal(t, test.done, progress.Done())
 		})
 	}
 	assert.Nil(t, kinds.Of(kinds.CloneSet).Progress(&corev1.Pod{}), "of another kind")
+}
+
+func TestUnsettled(t *testing.T) {
+	settled := kinds.Progress{Target: 4, Updated: 4, Available: 4, Wanted: 4, Existing: 4, Serving: 4}
+	for name, test := range map[string]struct {
+		change func(*kinds.Progress)
+		want   string
+	}{
+		"settled":                  {func(*kinds.Progress) {}, ""},
+		"none wanted":              {func(p *kinds.Progress) { *p = kinds.Progress{} }, ""},
+		"a partition keeps Pods":   {func(p *kinds.Progress) { p.Target, p.Updated, p.Available = 1, 1, 1 }, ""},
+		"paused after the rollout": {func(p *kinds.Progress) { p.Paused = true }, ""},
+		"OnDelete keeps Pods":      {func(p *kinds.Progress) { p.Paused, p.OnDelete, p.Updated, p.Available = true, true, 1, 1 }, ""},
+		"paused":                   {func(p *kinds.Progress) { p.Paused, p.Updated, p.Existing = true, 1, 3 }, kinds.RolloutPaused},
+		"scale-out":                {func(p *kinds.Progress) { p.Existing, p.Updated = 3, 3 }, kinds.PodsMissing},
+		"updating":                 {func(p *kinds.Progress) { p.Updated, p.Existing = 3, 5 }, kinds.RolloutUnderWay},
+		"scale-in":                 {func(p *kinds.Progress) { p.Existing, p.Serving = 5, 5 }, kinds.PodsSurplus},
+		"an old Pod is down":       {func(p *kinds.Progress) { p.Target, p.Serving = 1, 3 }, kinds.PodsUnavailable},
+		"a new Pod is down":        {func(p *kinds.Progress) { p.Available = 3 }, kinds.PodsUnavailable},
+	} {
+		p := settled
+		test.change(&p)
+		reason, message := p.Unsettled()
+		assert.Equal(t, test.want, reason, name)
+		assert.Equal(t, reason == "", message == "", name)
+	}
 }
