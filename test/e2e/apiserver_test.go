@@ -20,13 +20,13 @@ func (e *env) stopAPIServer() {
 	ctx := context.WithoutCancel(e.t.Context())
 	e.t.Cleanup(func() {
 		for _, args := range [][]string{
-			{"scale", "deployment", "kruise-apiserver", "--replicas=1"}, {"rollout", "status", "deployment", "kruise-apiserver", "--timeout=120s"},
+			{"scale", "deployment", "kruise-apiserver", "--replicas=1"}, {"rollout", "status", "deployment", "kruise-apiserver", "--timeout=3m"},
 		} {
 			_ = e.command(ctx, append([]string{"--namespace=" + system}, args...)...).Run()
 		}
 	})
 	e.system("scale", "deployment", "kruise-apiserver", "--replicas=0")
-	e.system("wait", "pod", "--for=delete", "--selector=control-plane=apiserver", "--timeout=120s")
+	e.system("wait", "pod", "--for=delete", "--selector=control-plane=apiserver", "--timeout=3m")
 }
 
 // startAPIServer starts the apiserver again. With a lost store it does not become ready.
@@ -39,6 +39,6 @@ func (e *env) startAPIServer() {
 func (e *env) serveAgain() {
 	e.t.Helper()
 	e.startAPIServer()
-	e.system("rollout", "status", "deployment", "kruise-apiserver", "--timeout=170s")
-	e.kubectl("wait", "--for=condition=Available", "apiservice", "--selector=app.kubernetes.io/name=kruise", "--timeout=60s")
+	e.system("rollout", "status", "deployment", "kruise-apiserver", "--timeout=3m")
+	e.kubectl("wait", "--for=condition=Available", "apiservice", "--selector=app.kubernetes.io/name=kruise", "--timeout=3m")
 }

@@ -249,7 +249,7 @@ func TestDrain(t *testing.T) {
 	_, err = e.core.PolicyV1().PodDisruptionBudgets(e.namespace).Patch(t.Context(), "web", types.MergePatchType,
 		[]byte(`{"spec":{"maxUnavailable":1}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
-	e.kubectl(append(drain, "--timeout=120s")...)
+	e.kubectl(append(drain, "--timeout=3m")...)
 	e.ready("drained", 3)
 	for _, moved := range e.pods("drained") {
 		assert.NotEqual(t, node, moved.Spec.NodeName, moved.Name)

@@ -71,7 +71,7 @@ func TestDrainUnderABudget(t *testing.T) {
 	})
 
 	e.budgetSpec("budgeted", `{"spec":{"maxUnavailable":1}}`)
-	e.kubectl(append(drain, "--timeout=120s")...)
+	e.kubectl(append(drain, "--timeout=3m")...)
 	e.ready("budgeted", 3)
 }
 
@@ -82,7 +82,7 @@ func TestRolloutRestartUnderABudget(t *testing.T) {
 	e.apply(strings.NewReplacer("apps.kruise.io/v1alpha1", "apps/v1", "CloneSet", "Deployment", "replicas: 3", "replicas: 4",
 		"  updateStrategy:\n    type: InPlaceIfPossible\n    maxUnavailable: 1\n",
 		"  strategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 3, maxSurge: 0}}\n").Replace(manifest("restarted")))
-	e.kubectl("rollout", "status", "deployment/restarted", "--timeout=120s")
+	e.kubectl("rollout", "status", "deployment/restarted", "--timeout=3m")
 	e.budget("apps/v1", "Deployment", "restarted", "maxUnavailable: 1", 4)
 	seen := e.observe([]stress{{name: "restarted", replicas: 4, maxSurge: 4, maxUnavailable: 1}})
 	e.kubectl("rollout", "restart", "deployment/restarted")

@@ -61,7 +61,7 @@ func TestEphemeralJobsCountTheirPods(t *testing.T) {
 	assert.NotContains(t, conditionTypes(early), v1alpha1.EphemeralJobConditionType("MatchedEmpty"))
 
 	e.target("b", "never")
-	e.kubectl("wait", "pods", "--all", "--for=condition=Ready", "--timeout=120s")
+	e.kubectl("wait", "pods", "--all", "--for=condition=Ready", "--timeout=3m")
 	e.debug("mixed", "web", `args: [sleep, "$(SECONDS)"]
       env: [{name: SECONDS, valueFrom: {fieldRef: {fieldPath: "metadata.labels['seconds']"}}}]`, two+"  paused: true\n")
 	e.debugs("mixed", v1alpha1.EphemeralJobPaused, 2, 0, 0, 0, 0)

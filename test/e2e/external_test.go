@@ -87,7 +87,7 @@ func upgradeKeepsAll(t *testing.T, e *env, cluster *localcluster.Cluster, chart 
 // uninstallLeavesNothing deletes all objects and then the release.
 func uninstallLeavesNothing(t *testing.T, e *env, cluster *localcluster.Cluster) {
 	t.Helper()
-	e.kubectl("delete", "cloneset", "web", "--timeout=120s")
+	e.kubectl("delete", "cloneset", "web", "--timeout=3m")
 	helm(t, cluster, "uninstall", "kruise")
 	const left = "apiservices,validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies," +
 		"validatingadmissionpolicybindings,clusterroles,clusterrolebindings,deployments,daemonsets"
@@ -104,7 +104,7 @@ func uninstallLeavesNothing(t *testing.T, e *env, cluster *localcluster.Cluster)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "after-uninstall"}}
 	_, err = e.core.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
 	require.NoError(t, err)
-	e.kubectl("delete", "namespace", namespace.Name, "--timeout=120s")
+	e.kubectl("delete", "namespace", namespace.Name, "--timeout=3m")
 }
 
 // helm runs helm for the release in the namespace default.
@@ -194,5 +194,5 @@ func externalValues(t *testing.T, e *env, cluster *localcluster.Cluster, values 
 func installExternal(t *testing.T, e *env, cluster *localcluster.Cluster, chart string, set []string) {
 	t.Helper()
 	helm(t, cluster, append([]string{"install", "kruise", chart}, set...)...)
-	e.kubectl("wait", "--for=condition=Available", "--timeout=120s", "apiservice", "--selector=app.kubernetes.io/name=kruise")
+	e.kubectl("wait", "--for=condition=Available", "--timeout=3m", "apiservice", "--selector=app.kubernetes.io/name=kruise")
 }

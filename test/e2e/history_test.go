@@ -77,7 +77,7 @@ func (e *env) controllerArgs(args ...string) (restore func()) {
 		patch, err := json.Marshal([]any{map[string]any{"op": "replace", "path": "/spec/template/spec/containers/0/args", "value": args}})
 		require.NoError(e.t, err)
 		e.kubectl("-n", "kruise-system", "patch", deployment, "--type=json", "-p", string(patch))
-		e.kubectl("-n", "kruise-system", "rollout", "status", deployment, "--timeout=180s")
+		e.kubectl("-n", "kruise-system", "rollout", "status", deployment, "--timeout=3m")
 	}
 	var old []string
 	require.NoError(e.t, json.Unmarshal([]byte(before), &old))

@@ -105,7 +105,7 @@ spec:
   containers:
   - {name: main, image: "kruise.local/demo:v1", imagePullPolicy: IfNotPresent, ports: [{containerPort: 8080, hostPort: 18083}]}
 `)
-	e.kubectl("wait", "pod/first", "--for=condition=Ready", "--timeout=120s")
+	e.kubectl("wait", "pod/first", "--for=condition=Ready", "--timeout=3m")
 	history := e.watchPods()
 	e.apply(set)
 	rejected := func() map[string]bool {

@@ -94,7 +94,7 @@ func patchStrategic(t *testing.T, e *env) {
 
 func waitForJSONPath(t *testing.T, e *env) {
 	e.kubectl("scale", "cloneset", "web", "--replicas=4")
-	e.kubectl("wait", "cloneset/web", "--for=jsonpath={.status.readyReplicas}=4", "--timeout=120s")
+	e.kubectl("wait", "cloneset/web", "--for=jsonpath={.status.readyReplicas}=4", "--timeout=3m")
 	assert.EqualValues(t, 4, e.cloneSet("web").Status.ReadyReplicas)
 }
 

@@ -25,7 +25,7 @@ func (e *env) created(app string, count int, change func()) (pods []*corev1.Pod)
 	require.NoError(e.t, err)
 	defer events.Stop()
 	change()
-	patience := time.After(time.Minute)
+	late := time.After(patience)
 	for len(pods) < count {
 		select {
 		case event, open := <-events.ResultChan():
@@ -33,7 +33,7 @@ func (e *env) created(app string, count int, change func()) (pods []*corev1.Pod)
 			if pod, ok := event.Object.(*corev1.Pod); ok && event.Type == watch.Added {
 				pods = append(pods, pod)
 			}
-		case <-patience:
+		case <-late:
 			require.Failf(e.t, "Pods are missing", "%d of %d came", len(pods), count)
 		}
 	}
@@ -47,7 +47,7 @@ func TestNewPodsHaveTheirBudget(t *testing.T) {
 	e := newEnv(t)
 	e.apply(strings.NewReplacer("apps.kruise.io/v1alpha1", "apps/v1", "CloneSet", "Deployment", "replicas: 3", "replicas: 1",
 		"  updateStrategy:\n    type: InPlaceIfPossible\n    maxUnavailable: 1\n", "").Replace(manifest("core")))
-	e.kubectl("rollout", "status", "deployment/core", "--timeout=120s")
+	e.kubectl("rollout", "status", "deployment/core", "--timeout=3m")
 	e.apply(manifest("ours", "replicas: 3", "replicas: 1"))
 	e.ready("ours", 1)
 	e.budget("apps/v1", "Deployment", "core", "maxUnavailable: 1", 1)
@@ -66,6 +66,6 @@ func TestNewPodsHaveTheirBudget(t *testing.T) {
 			assert.Equal(t, map[string]int{"deployment": 0, "cloneset": 1}[kind], gates, pod.Name)
 		}
 	}
-	e.kubectl("rollout", "status", "deployment/core", "--timeout=120s")
+	e.kubectl("rollout", "status", "deployment/core", "--timeout=3m")
 	e.ready("ours", 5)
 }

@@ -250,12 +250,12 @@ func TestProbesComeAndGoWithPodsAndMarkers(t *testing.T) {
 	})
 
 	e.ready("game", 3)
-	e.kubectl("delete", "podprobemarker", "foo", "--timeout=60s")
+	e.kubectl("delete", "podprobemarker", "foo", "--timeout=3m")
 	for _, probe := range e.listed(t.Context()) {
 		assert.Contains(t, probe, " bar-foo#")
 	}
 	assert.Len(t, other.listed(t.Context()), 3, "that of another namespace stays")
-	e.kubectl("delete", "podprobemarker", "bar-foo", "--timeout=60s")
+	e.kubectl("delete", "podprobemarker", "bar-foo", "--timeout=3m")
 	assert.Empty(t, e.listed(t.Context()))
 	e.marked("marks stay", func(c *require.Assertions, pods []corev1.Pod) {
 		c.Len(pods, 3)

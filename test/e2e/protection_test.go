@@ -106,7 +106,7 @@ func TestExampleIsProtectedAndGoesWithItsNamespace(t *testing.T) {
 	}
 	assert.Contains(t, e.refused("", "delete", "namespace", e.namespace), " and active pods 2>0")
 	e.kubectl("label", "namespace", e.namespace, protection+"-")
-	e.kubectl("delete", "namespace", e.namespace, "--timeout=170s")
+	e.kubectl("delete", "namespace", e.namespace, "--timeout=3m")
 }
 
 // reviewed asks for the deletion of a namespace that only the webhook can answer, and returns whether the webhook answered.

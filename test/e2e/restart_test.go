@@ -66,7 +66,7 @@ const (
 func (e *env) runPod(changes ...string) *corev1.Pod {
 	e.t.Helper()
 	e.apply(restarted(changes...))
-	e.kubectl("wait", "pod/p", "--for=condition=Ready", "--timeout=120s")
+	e.kubectl("wait", "pod/p", "--for=condition=Ready", "--timeout=3m")
 	return e.pod()
 }
 
@@ -308,7 +308,7 @@ func restartDrained(t *testing.T, e *env) {
 		c.Equal("[]", message)
 		c.Empty(e.recreateRequest("r").Finalizers)
 	})
-	e.kubectl("wait", "pod/p", "--for=condition=Ready", "--timeout=60s")
+	e.kubectl("wait", "pod/p", "--for=condition=Ready", "--timeout=3m")
 	alpha := e.kubectl("get", "containerrecreaterequests.v1alpha1.apps.kruise.io", "r", "-o", "yaml")
 	assert.Contains(t, alpha, "crr.apps.kruise.io/unready-acquired: ")
 	assert.Contains(t, alpha, "crr.apps.kruise.io/sync-container-statuses: ")
@@ -321,7 +321,7 @@ func restartDeletedInDrain(t *testing.T, e *env) {
 		status, _ := gate(e.pod())
 		c.Equal(corev1.ConditionFalse, status)
 	})
-	e.kubectl("delete", "crr", "r", "--wait", "--timeout=60s")
+	e.kubectl("delete", "crr", "r", "--wait", "--timeout=3m")
 	status, _ := gate(e.pod())
 	assert.Equal(t, corev1.ConditionTrue, status)
 	<-time.After(22 * time.Second)

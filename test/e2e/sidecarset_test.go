@@ -231,8 +231,8 @@ func TestExamplesOfSidecarSetsWork(t *testing.T) {
 		e.apply(strings.NewReplacer("namespace: default", "namespace: "+e.namespace, "metadata.name: default", "metadata.name: "+e.namespace,
 			"name: "+set+"\nspec:\n  selector:\n    matchLabels: {", "name: "+name+"\nspec:\n  selector:\n    matchLabels: {").Replace(string(text)))
 	}
-	e.kubectl("rollout", "status", "deployment/shop", "--timeout=180s")
-	e.kubectl("rollout", "status", "deployment/booking", "--timeout=180s")
+	e.kubectl("rollout", "status", "deployment/shop", "--timeout=3m")
+	e.kubectl("rollout", "status", "deployment/booking", "--timeout=3m")
 	e.eventually("the agent follows the log", func(c *require.Assertions, ctx context.Context) {
 		out, err := e.command(ctx, "logs", "deployment/shop", "-c", "log-agent").CombinedOutput()
 		c.NoError(err, "%s", out)
