@@ -38,8 +38,12 @@ func twoServers(t *testing.T) (servers []*server, store etcd) {
 	require.NoError(t, applyService(t.Context(), servers[0].port, servers[1].port))
 	// kube-apiserver keeps its connection to the shared server otherwise, and none of the two is used.
 	env.server.stop()
+	require.NoError(t, allAvailable(t.Context()))
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
+		for _, s := range servers { // Before the shared server is waited for, so that none of them is lost after it.
+			s.kill()
+		}
 		require.NoError(t, env.server.start(ctx))
 		require.NoError(t, env.server.publish(ctx))
 	})

@@ -212,6 +212,8 @@ func (s *server) publish(ctx context.Context) error {
 
 // allAvailable waits until clients reach the server through kube-apiserver. A test that stops the shared server needs it: in the
 // meantime kube-apiserver may have marked the APIServices as unavailable, and it then refuses requests until its next check.
+//
+// A check of kube-apiserver that began before a server stopped fails a moment after it. So all APIServices must answer for a second.
 func allAvailable(ctx context.Context) error {
 	for _, name := range apiserver.APIServices(env.gate) {
 		if err := waitAvailable(ctx, name); err != nil {
@@ -220,6 +222,24 @@ func allAvailable(ctx context.Context) error {
 		if err := waitServed(ctx, name); err != nil {
 			return err
 		}
+	}
+	var last error
+	since := time.Now()
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		for _, name := range apiserver.APIServices(env.gate) {
+			service, err := env.aggregator.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{})
+			if err == nil {
+				err = reached(ctx, service)
+			}
+			if err != nil {
+				since, last = time.Now(), fmt.Errorf("%s: %w", name, err)
+				return false, nil
+			}
+		}
+		return time.Since(since) >= time.Second, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until all APIServices answer for a second: %w: %w", err, last)
 	}
 	return nil
 }
