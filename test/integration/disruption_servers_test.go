@@ -63,6 +63,8 @@ type member struct {
 // startMembers starts an etcd cluster with the given number of members, which stop at the end of the test.
 func startMembers(t *testing.T, count int) (all etcd) {
 	t.Helper()
+	dir, err := os.MkdirTemp(env.dir, "etcd-") // A test that runs twice in a process has two clusters.
+	require.NoError(t, err)
 	var peers []string
 	for i := range count {
 		m := &member{name: fmt.Sprintf("member-%d", i), client: localURL(t), peer: localURL(t)}
@@ -70,7 +72,7 @@ func startMembers(t *testing.T, count int) (all etcd) {
 	}
 	for _, m := range all {
 		m.args = []string{
-			"--name=" + m.name, "--data-dir=" + filepath.Join(env.dir, t.Name(), m.name),
+			"--name=" + m.name, "--data-dir=" + filepath.Join(dir, m.name),
 			"--listen-client-urls=" + m.client, "--advertise-client-urls=" + m.client, "--listen-peer-urls=" + m.peer,
 			"--initial-advertise-peer-urls=" + m.peer, "--initial-cluster=" + strings.Join(peers, ","), "--log-level=error", "--unsafe-no-fsync",
 		}

@@ -8,8 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/client-go/tools/cache"
 )
 
 // deletionBookkeeping is how many bytes a deletion may add to an object: the deletion time, finalizers, and the
@@ -64,6 +69,34 @@ func (w *countingWriter) Write(p []byte) (int, error) {
 }
 
 func nothing() runtime.Object { return nil }
+
+// limitedOptions open stores with limitedStorage. It cannot be added later: the generic store counts its objects from another goroutine
+// as soon as it is open.
+type limitedOptions struct {
+	generic.RESTOptionsGetter
+	limit *sizeLimit
+}
+
+// GetRESTOptions implements generic.RESTOptionsGetter.
+func (o *limitedOptions) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+	options, err := o.RESTOptionsGetter.GetRESTOptions(resource, example)
+	if err != nil {
+		return options, err
+	}
+	open := options.Decorator
+	options.Decorator = func(
+		config *storagebackend.ConfigForResource, prefix string, keyOf func(runtime.Object) (string, error),
+		newFunc, newListFunc func() runtime.Object, attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
+	) (storage.Interface, factory.DestroyFunc, error) {
+		opened, destroy, err := open(config, prefix, keyOf, newFunc, newListFunc, attributes, triggers, indexers)
+		if err != nil {
+			return nil, destroy, err
+		}
+		o.limit.codec = config.Codec
+		return &limitedStorage{Interface: opened, limit: o.limit, newFunc: newFunc}, destroy, nil
+	}
+	return options, nil
+}
 
 // limitedStorage checks the size of each object before it is written.
 type limitedStorage struct {

@@ -57,15 +57,13 @@ func (k *Kind[T]) Storage(
 		BeginCreate:               check.beginCreate,
 		BeginUpdate:               check.beginUpdate,
 	}
-	complete := &generic.StoreOptions{RESTOptions: options}
+	complete := &generic.StoreOptions{RESTOptions: &limitedOptions{RESTOptionsGetter: options, limit: limit}}
 	if k.WatchLabel != "" {
 		watchByLabel(generics, complete, k.WatchLabel, !k.ClusterScoped)
 	}
 	if err := generics.CompleteWithOptions(complete); err != nil {
 		return nil, fmt.Errorf("open the store of %s: %w", k.Resource(), err)
 	}
-	limit.codec = generics.Storage.Codec
-	generics.Storage.Storage = &limitedStorage{Interface: generics.Storage.Storage, limit: limit, newFunc: generics.NewFunc}
 
 	status := *generics
 	statuses := &statusStrategy[T]{strategy: main}
