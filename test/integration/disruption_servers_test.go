@@ -63,8 +63,7 @@ type member struct {
 // startMembers starts an etcd cluster with the given number of members, which stop at the end of the test.
 func startMembers(t *testing.T, count int) (all etcd) {
 	t.Helper()
-	dir, err := os.MkdirTemp(env.dir, "etcd-") // A test that runs twice in a process has two clusters.
-	require.NoError(t, err)
+	dir := t.TempDir()
 	var peers []string
 	for i := range count {
 		m := &member{name: fmt.Sprintf("member-%d", i), client: localURL(t), peer: localURL(t)}
