@@ -39,7 +39,7 @@ type record struct {
 	object *unstructured.Unstructured
 }
 
-// readRecord returns an empty record if there is none.
+// readRecord returns an empty record if no take-over has begun.
 func (t *Takeover) readRecord(ctx context.Context) (*record, error) {
 	object, err := t.Dynamic.Resource(configMapResource).Namespace(t.Namespace).Get(ctx, RecordName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -84,7 +84,7 @@ func TestMonitorsSelectThePortsOfThePrograms(t *testing.T) {
 	}
 }
 
-// A monitor of an address that Prometheus cannot reach would alert for ever.
+// A monitor of an address that Prometheus cannot reach would never stop alerting.
 func TestAgentsOnTheLoopbackAddressAreNotScraped(t *testing.T) {
 	for name, test := range map[string]struct {
 		values []string

@@ -118,7 +118,7 @@ func stateOf(progress *kinds.Progress) string {
 	}
 }
 
-// count moves a rollout to a state. An empty state is none.
+// count moves a rollout to a state. An empty state means that no rollout is under way.
 func (m *Metrics) count(of key, state string) {
 	before := m.states[of]
 	if before == state {

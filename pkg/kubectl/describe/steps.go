@@ -162,7 +162,7 @@ func listedRoutings(routings []any) string {
 	return strings.Join(names, "; ")
 }
 
-// workload reads the workload of a Rollout. It returns nil if there is none.
+// workload reads the workload of a Rollout. It returns nil if the Rollout has no workload.
 func (d *rolloutDescriber) workload(ctx context.Context, rollout *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	ref, _, _ := unstructured.NestedStringMap(rollout.Object, "spec", "workloadRef")
 	if ref == nil {
