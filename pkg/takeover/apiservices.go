@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,8 +83,9 @@ func isOurs(object *unstructured.Unstructured) bool {
 	return found && service != nil && object.GetLabels()[automanaged] == ""
 }
 
-// handBack lets kube-apiserver set the APIServices according to the CustomResourceDefinitions again. It deletes those of versions that
-// no definition has.
+// handBack deletes the APIServices, and kube-apiserver creates those of the CustomResourceDefinitions again. Requests reach the definitions
+// also while an APIService is missing. An APIService that is changed instead stays in the aggregated discovery of kube-apiserver with the
+// resources of kruise-apiserver, which is away, so kubectl does not find any.
 func (t *Takeover) handBack(ctx context.Context, _ *record) error {
 	all, err := t.definitions(ctx)
 	if err != nil {
@@ -93,8 +93,7 @@ func (t *Takeover) handBack(ctx context.Context, _ *record) error {
 	}
 	for _, group := range Groups {
 		for _, version := range versions {
-			name := version + "." + group
-			if err := t.giveBack(ctx, name, served(all, group, version)); err != nil {
+			if err := t.giveBack(ctx, version+"."+group); err != nil {
 				return err
 			}
 		}
@@ -102,20 +101,14 @@ func (t *Takeover) handBack(ctx context.Context, _ *record) error {
 	return t.until(ctx, "kube-apiserver to serve the old API", func() (bool, error) { return t.servesOld(ctx, all) })
 }
 
-func served(all []definition, group, version string) bool {
-	return slices.ContainsFunc(all, func(d definition) bool { return d.group == group && slices.Contains(d.versions, version) })
-}
-
-func (t *Takeover) giveBack(ctx context.Context, name string, wanted bool) error {
+// giveBack deletes an APIService of kruise-apiserver.
+func (t *Takeover) giveBack(ctx context.Context, name string) error {
 	client := t.Dynamic.Resource(apiServiceResource)
-	var err error
-	if wanted {
-		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, automanaged)
-		_, err = client.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-	} else {
-		err = client.Delete(ctx, name, metav1.DeleteOptions{})
+	current, err := client.Get(ctx, name, metav1.GetOptions{})
+	if err == nil && isOurs(current) {
+		err = client.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: new(current.GetUID())}})
 	}
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("hand APIService %s back: %w", name, err)
 	}
 	return nil

@@ -442,6 +442,16 @@ func TestReturnFromTakeOverKeepsChanges(t *testing.T) {
 	service, err := env.aggregator.ApiregistrationV1().APIServices().Get(t.Context(), "v1alpha1.apps.kruise.io", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Nil(t, service.Spec.Service)
+	_, lists, _ := env.kube.Discovery().ServerGroupsAndResources() // other groups of the cluster may be away
+	var discovered []string
+	for _, list := range lists {
+		if list.GroupVersion == "apps.kruise.io/v1alpha1" {
+			for _, resource := range list.APIResources {
+				discovered = append(discovered, resource.Name)
+			}
+		}
+	}
+	assert.Contains(t, discovered, "clonesets", "kubectl finds resources by the discovery of kube-apiserver")
 	deployment, err := env.kube.AppsV1().Deployments(ownNamespace).Get(t.Context(), "kruise-controller-manager", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, *deployment.Spec.Replicas)
