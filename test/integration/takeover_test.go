@@ -442,16 +442,18 @@ func TestReturnFromTakeOverKeepsChanges(t *testing.T) {
 	service, err := env.aggregator.ApiregistrationV1().APIServices().Get(t.Context(), "v1alpha1.apps.kruise.io", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Nil(t, service.Spec.Service)
-	_, lists, _ := env.kube.Discovery().ServerGroupsAndResources() // other groups of the cluster may be away
-	var discovered []string
-	for _, list := range lists {
-		if list.GroupVersion == "apps.kruise.io/v1alpha1" {
-			for _, resource := range list.APIResources {
-				discovered = append(discovered, resource.Name)
+	served, err := env.kube.Discovery().ServerResourcesForGroupVersion("apps.kruise.io/v1alpha1")
+	require.NoError(t, err)
+	assert.EventuallyWithT(t, func(t *assert.CollectT) {
+		_, lists, _ := env.kube.Discovery().ServerGroupsAndResources() // other groups of the cluster may be away
+		var discovered []string
+		for _, list := range lists {
+			if list.GroupVersion == served.GroupVersion {
+				discovered = resourceNames(list)
 			}
 		}
-	}
-	assert.Contains(t, discovered, "clonesets", "kubectl finds resources by the discovery of kube-apiserver")
+		assert.ElementsMatch(t, resourceNames(served), discovered, "kubectl finds resources by the aggregated discovery")
+	}, 30*time.Second, 200*time.Millisecond)
 	deployment, err := env.kube.AppsV1().Deployments(ownNamespace).Get(t.Context(), "kruise-controller-manager", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, *deployment.Spec.Replicas)
@@ -467,4 +469,12 @@ func TestReturnFromTakeOverKeepsChanges(t *testing.T) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	assert.Empty(t, o.deleted)
+}
+
+func resourceNames(list *metav1.APIResourceList) []string {
+	var names []string
+	for _, resource := range list.APIResources {
+		names = append(names, resource.Name)
+	}
+	return names
 }
