@@ -4,11 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/discovery"
 )
 
 const (
@@ -93,25 +98,53 @@ func (t *Takeover) handBack(ctx context.Context, _ *record) error {
 	}
 	for _, group := range Groups {
 		for _, version := range versions {
-			if err := t.giveBack(ctx, version+"."+group); err != nil {
+			if err := t.giveBack(ctx, schema.GroupVersion{Group: group, Version: version}, isOurs); err != nil {
 				return err
 			}
 		}
 	}
-	return t.until(ctx, "kube-apiserver to serve the old API", func() (bool, error) { return t.servesOld(ctx, all) })
+	deleted := t.Clock.Now()
+	return t.until(ctx, "kube-apiserver to serve the old API", func() (bool, error) {
+		if ok, err := t.servesOld(ctx, all); !ok {
+			return false, err
+		}
+		missing, err := t.undiscovered(all)
+		if err != nil || len(missing) == 0 {
+			return err == nil, err
+		}
+		// kube-apiserver may see a deletion and the creation that follows as one change.
+		if t.Clock.Since(deleted) > discoveryPeriod {
+			deleted = t.Clock.Now()
+			for _, version := range missing {
+				if err := t.giveBack(ctx, version, isLocal); err != nil {
+					return false, err
+				}
+			}
+		}
+		return false, fmt.Errorf("its discovery does not list the resources of %v", missing)
+	})
 }
 
-// giveBack deletes an APIService of kruise-apiserver.
-func (t *Takeover) giveBack(ctx context.Context, name string) error {
-	client := t.Dynamic.Resource(apiServiceResource)
+// discoveryPeriod is how long the discovery may take to list the resources of a new APIService.
+const discoveryPeriod = 5 * time.Second
+
+// giveBack deletes the APIService of a version if the function returns true for it.
+func (t *Takeover) giveBack(ctx context.Context, version schema.GroupVersion, applies func(*unstructured.Unstructured) bool) error {
+	client, name := t.Dynamic.Resource(apiServiceResource), version.Version+"."+version.Group
 	current, err := client.Get(ctx, name, metav1.GetOptions{})
-	if err == nil && isOurs(current) {
+	if err == nil && applies(current) {
 		err = client.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: new(current.GetUID())}})
 	}
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("hand APIService %s back: %w", name, err)
 	}
 	return nil
+}
+
+// isLocal returns true if kube-apiserver serves the version itself.
+func isLocal(object *unstructured.Unstructured) bool {
+	_, forwards, _ := unstructured.NestedMap(object.Object, "spec", "service")
+	return !forwards
 }
 
 // servesOld returns true if each definition answers.
@@ -121,7 +154,7 @@ func (t *Takeover) servesOld(ctx context.Context, all []definition) (bool, error
 		if err != nil {
 			return false, err
 		}
-		if _, forwards, _ := unstructured.NestedMap(service.Object, "spec", "service"); forwards {
+		if !isLocal(service) {
 			return false, nil
 		}
 		if _, err := t.Dynamic.Resource(d.resource(d.storage)).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
@@ -129,4 +162,31 @@ func (t *Takeover) servesOld(ctx context.Context, all []definition) (bool, error
 		}
 	}
 	return true, nil
+}
+
+// undiscovered returns the versions with a served resource that the aggregated discovery does not list.
+func (t *Takeover) undiscovered(all []definition) ([]schema.GroupVersion, error) {
+	_, lists, err := t.Discovery.ServerGroupsAndResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // Other groups of the cluster may be away.
+		return nil, err
+	}
+	listed := sets.New[schema.GroupVersionResource]()
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, resource := range list.APIResources {
+			listed.Insert(version.WithResource(resource.Name))
+		}
+	}
+	var missing []schema.GroupVersion
+	for _, d := range all {
+		for _, name := range d.served() {
+			if resource := d.resource(name); !listed.Has(resource) && !slices.Contains(missing, resource.GroupVersion()) {
+				missing = append(missing, resource.GroupVersion())
+			}
+		}
+	}
+	return missing, nil
 }

@@ -82,7 +82,7 @@ func newReturn(t *testing.T, now exported, olds ...runtime.Object) *Takeover {
 		}
 		return false, nil, nil
 	})
-	command := New(client, now, t.Output())
+	command := New(client, &discovered{}, now, t.Output())
 	command.Clock, command.settle = clock.RealClock{}, 0
 	return command
 }

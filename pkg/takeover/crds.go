@@ -88,6 +88,17 @@ func (d *definition) list() []map[string]any {
 	return all
 }
 
+// served returns the versions by which clients reach the objects.
+func (d *definition) served() []string {
+	var names []string
+	for _, version := range d.list() {
+		if served, _ := version["served"].(bool); served {
+			names = append(names, version["name"].(string))
+		}
+	}
+	return names
+}
+
 func (d *definition) name() string { return d.plural + "." + d.group }
 
 func (d *definition) resource(version string) schema.GroupVersionResource {
@@ -113,14 +124,11 @@ func (d *definition) close() (changed bool, err error) {
 	if before, err := d.closed(); before != nil || err != nil {
 		return false, err
 	}
-	var before original
+	before := original{Served: d.served()}
 	before.Conversion, _, _ = unstructured.NestedMap(d.object.Object, "spec", "conversion")
 	versions := make([]any, 0, len(d.versions)+1)
 	var hidden map[string]any
 	for _, version := range d.list() {
-		if served, _ := version["served"].(bool); served {
-			before.Served = append(before.Served, version["name"].(string))
-		}
 		version["served"] = false
 		versions = append(versions, version)
 		if version["name"] == d.storage {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -14,7 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -34,6 +38,18 @@ func (s *store) Run(_ context.Context, input io.Reader, args ...string) ([]byte,
 	return json.Marshal(s.answer)
 }
 
+// discovered is the discovery of a kube-apiserver.
+type discovered struct {
+	discovery.ServerResourcesInterface
+
+	lists []*metav1.APIResourceList
+}
+
+func (d *discovered) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+	away := map[schema.GroupVersion]error{{Group: "metrics.k8s.io", Version: "v1beta1"}: errors.New("it is away")}
+	return nil, d.lists, &discovery.ErrGroupDiscoveryFailed{Groups: away}
+}
+
 func newTakeover(t *testing.T, objects ...runtime.Object) (*Takeover, *store) {
 	t.Helper()
 	lists := map[schema.GroupVersionResource]string{
@@ -45,7 +61,7 @@ func newTakeover(t *testing.T, objects ...runtime.Object) (*Takeover, *store) {
 		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": reviewService},
 	}})
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objects...)
-	command := New(client, commands, t.Output())
+	command := New(client, &discovered{}, commands, t.Output())
 	command.Clock = clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	return command, commands
 }
@@ -129,4 +145,36 @@ func TestTwoProcessesDoNotTakeOverAtTheSameTime(t *testing.T) {
 	command, _ := newTakeover(t)
 	require.NoError(t, command.writeRecord(t.Context(), &record{Direction: forward}))
 	require.ErrorContains(t, command.writeRecord(t.Context(), &record{Direction: forward}), "another process takes over at the same time")
+}
+
+// TestStaleDiscoveryIsRenewed deletes a local APIService whose resources the discovery does not list, and waits until it lists them.
+func TestStaleDiscoveryIsRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		local := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": "v1alpha1.apps.kruise.io"},
+			"spec": map[string]any{"group": "apps.kruise.io", "version": "v1alpha1"},
+		}}
+		command, _ := newTakeover(t, sample("v1alpha1", "v1alpha0"), local)
+		command.Clock = clock.RealClock{}
+		served := &discovered{lists: []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{{Name: "pods"}}}}}
+		command.Discovery = served
+		client, ok := command.Dynamic.(*fake.FakeDynamicClient)
+		require.True(t, ok)
+		var deleted []time.Time
+		client.PrependReactor("delete", "apiservices", func(clienttesting.Action) (bool, runtime.Object, error) {
+			// kube-apiserver creates it again. Its discovery does not see the first deletion.
+			if deleted = append(deleted, time.Now()); len(deleted) == 2 {
+				served.lists = append(served.lists, &metav1.APIResourceList{
+					GroupVersion: "apps.kruise.io/v1alpha1", APIResources: []metav1.APIResource{{Name: "clonesets"}},
+				})
+			}
+			return true, nil, nil
+		})
+		begin := time.Now()
+		require.NoError(t, command.handBack(t.Context(), &record{}))
+		require.Len(t, deleted, 2)
+		assert.Greater(t, deleted[0].Sub(begin), discoveryPeriod, "the discovery has time to follow by itself")
+		assert.Greater(t, deleted[1].Sub(deleted[0]), discoveryPeriod)
+		assert.Less(t, time.Since(deleted[1]), time.Second)
+	})
 }

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 )
@@ -23,7 +24,8 @@ type Store interface {
 
 // Takeover moves one cluster.
 type Takeover struct {
-	Dynamic dynamic.Interface
+	Dynamic   dynamic.Interface
+	Discovery discovery.ServerResourcesInterface
 	// Namespace is where Kruise is installed. Service is the Service of kruise-apiserver in it. StoreConfigMap is the ConfigMap by
 	// which kruise-apiserver recognizes its store.
 	Namespace, Service, StoreConfigMap string
@@ -49,9 +51,9 @@ const forget = "forget"
 const patience = 5 * time.Minute
 
 // New returns a take-over with the names of the chart.
-func New(client dynamic.Interface, store Store, out io.Writer) *Takeover {
+func New(client dynamic.Interface, discoverer discovery.ServerResourcesInterface, store Store, out io.Writer) *Takeover {
 	return &Takeover{
-		Dynamic: client, Store: store, Out: out, Clock: clock.RealClock{}, settle: 3 * time.Second,
+		Dynamic: client, Discovery: discoverer, Store: store, Out: out, Clock: clock.RealClock{}, settle: 3 * time.Second,
 		Namespace: "kruise-system", Service: "kruise-apiserver", StoreConfigMap: "kruise-store",
 	}
 }

@@ -19,5 +19,6 @@ func TestTakeoverInstallsOnlyTheApiserver(t *testing.T) {
 			}
 		}
 	}
-	assert.NotEmpty(t, all["Deployment"])
+	assert.Contains(t, pods(t, all)["kruise-apiserver"].Containers[0].Args, "--await-takeover")
+	assert.NotContains(t, pods(t, render(t))["kruise-apiserver"].Containers[0].Args, "--await-takeover")
 }

@@ -264,7 +264,7 @@ func (o *old) keepRunning() {
 
 func (o *old) takeover(t *testing.T) *takeover.Takeover {
 	t.Helper()
-	command := takeover.New(o.clients, &storeCommands{o.server}, &lines{t: t})
+	command := takeover.New(o.clients, env.kube.Discovery(), &storeCommands{o.server}, &lines{t: t})
 	command.Namespace, command.StoreConfigMap = ownNamespace, o.server.configMap
 	return command
 }

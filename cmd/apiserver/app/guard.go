@@ -59,7 +59,7 @@ func guardStore(ctx context.Context, options *Options, config *apiserver.Config,
 		defer func() { _ = store.Client.Close() }()
 		err := config.Guard.Run(ctx, guard.Config{
 			Store: store, Kube: kube, Metadata: objects, Namespace: options.Certificates.Namespace, Name: options.Store.ConfigMap,
-			Groups: apiserver.GroupNames(), Open: config.Storages.Open,
+			Groups: apiserver.GroupNames(), Open: config.Storages.Open, AwaitsTakeover: options.Store.AwaitTakeover,
 		})
 		if ctx.Err() == nil {
 			end(err)

@@ -32,6 +32,8 @@ type StoreOptions struct {
 	LockPatience   time.Duration
 	// ConfigMap is the name of the ConfigMap with the cluster's copy of the store's record.
 	ConfigMap string
+	// AwaitTakeover keeps a store that never held objects closed.
+	AwaitTakeover bool
 }
 
 // NewStoreOptions returns the defaults, which select an embedded etcd.
@@ -55,6 +57,8 @@ func (o *StoreOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ConfigMap, "store-configmap", o.ConfigMap,
 		"ConfigMap in --namespace that records the identity of the store. The server creates it if it does not exist. The server does not serve "+
 			"an empty store, an older one, or one with another identity.")
+	fs.BoolVar(&o.AwaitTakeover, "await-takeover", o.AwaitTakeover,
+		"Do not serve a store that never held objects, because kubectl kruise takeover fills it.")
 	fs.IntVar(&o.MaxObjectBytes, "max-object-bytes", o.MaxObjectBytes,
 		"Maximum size of a stored object in bytes, as it is stored. Larger objects are refused with status 413. With an external etcd, the "+
 			"value must be less than its --max-request-bytes. If you lower the limit, larger stored objects can still shrink and be deleted.")

@@ -43,6 +43,8 @@ type Config struct {
 	Namespace, Name string
 	// Groups are the API groups whose objects are in the store.
 	Groups sets.Set[string]
+	// AwaitsTakeover keeps a store that never held objects closed, because a take-over fills it.
+	AwaitsTakeover bool
 	// Open opens the storages of all kinds. After an error it is called again.
 	Open func(ctx context.Context) error
 }
@@ -184,7 +186,7 @@ func (g *Guard) examine(ctx context.Context) (Reading, verdict, error) {
 		return Reading{}, verdict{}, fmt.Errorf("read the cluster's UID: %w", err)
 	}
 	g.host = string(host.UID)
-	s := &seen{cluster: g.cluster, store: reading.Record, host: g.host}
+	s := &seen{cluster: g.cluster, store: reading.Record, host: g.host, awaits: g.config.AwaitsTakeover}
 	if s.wantsObjects() {
 		if s.holds, err = g.config.Store.Holds(short); err != nil {
 			return Reading{}, verdict{}, err
@@ -256,7 +258,7 @@ func (g *Guard) stayClosed(ctx context.Context, reading Reading, v verdict) erro
 			return &closedError{v.closed, fmt.Sprintf("%s; it cannot be opened yet: %v", v.message, err)}
 		}
 	}
-	closing := &closedError{v.closed, v.message + "; " + g.remedy(reading.Record)}
+	closing := &closedError{v.closed, v.message + "; " + g.remedy(reading.Record, v.closed)}
 	if err := g.show(ctx, closing); err != nil && !apierrors.IsConflict(err) {
 		klog.FromContext(ctx).Error(err, "Failed to report in the cluster that the store is closed")
 	}
@@ -264,8 +266,13 @@ func (g *Guard) stayClosed(ctx context.Context, reading Reading, v verdict) erro
 }
 
 // remedy returns the message that tells the operator what to do.
-func (g *Guard) remedy(record *Record) string {
-	if record.Incomplete {
+func (g *Guard) remedy(record *Record, reason Reason) string {
+	switch {
+	case g.config.AwaitsTakeover && reason == Empty:
+		return "run kubectl kruise takeover; to start without the objects of CustomResourceDefinitions, install with takeover=false"
+	case g.config.AwaitsTakeover && reason == Incomplete:
+		return "run kubectl kruise takeover again until it is complete"
+	case reason == Incomplete:
 		return "run the import again until it is complete"
 	}
 	return fmt.Sprintf("restore the expected store; to serve this store instead, which deletes the Pods of lost objects, run: "+

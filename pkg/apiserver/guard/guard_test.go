@@ -77,6 +77,7 @@ type world struct {
 	kube   *fake.Clientset
 	pods   []runtime.Object
 	opens  int
+	awaits bool
 	guard  *Guard
 	cancel context.CancelFunc
 	done   chan error
@@ -128,6 +129,7 @@ func (w *world) start() {
 		Store: w.store, Kube: w.kube, Metadata: metadatafake.NewSimpleMetadataClient(scheme, w.pods...),
 		Namespace: namespace, Name: ConfigMapName,
 		Groups: sets.New("apps.kruise.io", "policy.kruise.io"), Open: func(context.Context) error { w.opens++; return nil },
+		AwaitsTakeover: w.awaits,
 	}
 	g, done := w.guard, w.done
 	go func() { done <- g.Run(ctx, config) }()
@@ -307,6 +309,29 @@ func TestOpenStoreMayGoAwayAndReturn(t *testing.T) {
 		w.store.change(func(m *memory) { m.err = nil })
 		w.pass(2 * time.Second)
 		w.isOpen()
+	})
+}
+
+// Before a take-over, a store without objects stays closed also if nothing in the cluster needs it. The message names the command.
+func TestEmptyStoreAwaitsItsTakeover(t *testing.T) {
+	test(t, func(w *world) {
+		w.awaits = true
+		w.start()
+		w.pass(time.Minute)
+		w.isClosed("the store is empty until a take-over fills it; run kubectl kruise takeover")
+		assert.Zero(t, w.opens)
+		assert.Contains(t, w.events(), "StoreClosed: the store is empty until a take-over fills it")
+
+		w.store.change(func(m *memory) { m.stored.Record = &Record{Identity: "import", Incomplete: true} })
+		w.pass(time.Minute)
+		w.isClosed("the import of objects into the store is not complete; run kubectl kruise takeover again until it is complete")
+
+		w.store.change(func(m *memory) {
+			m.stored.Record, m.holds = &Record{Identity: "import", Generation: 1, Cluster: "host"}, true
+		})
+		w.pass(time.Minute)
+		w.isOpen()
+		w.stop()
 	})
 }
 

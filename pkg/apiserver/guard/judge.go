@@ -24,6 +24,8 @@ type seen struct {
 	// groups. They are only set if wantsObjects and wantsDependents require them.
 	holds     bool
 	dependent string
+	// awaits is true if a take-over fills the store.
+	awaits bool
 }
 
 // verdict is the result of judge.
@@ -60,7 +62,7 @@ func (s *seen) confirmed() bool { return s.store != nil && s.cluster.Confirmed =
 func (s *seen) wantsObjects() bool { return s.cluster.Identity == "" && !s.confirmed() }
 
 // wantsDependents returns true if the objects in the cluster decide between a first start and a loss.
-func (s *seen) wantsDependents() bool { return s.wantsObjects() && !s.holds }
+func (s *seen) wantsDependents() bool { return s.wantsObjects() && !s.holds && !s.awaits }
 
 // judge compares the two records. The cluster's record was read first. So the store's record can only be older if the
 // store lost writes.
@@ -119,6 +121,8 @@ func (s *seen) judgeUnexpected() verdict {
 			identity: s.store.Identity, generation: max(s.store.Generation, 1),
 			note: "Adopted the store, because the cluster has no record of it",
 		}
+	case s.awaits:
+		return verdict{closed: Empty, message: "the store is empty until a take-over fills it"}
 	case s.dependent != "":
 		return verdict{closed: Empty, message: fmt.Sprintf("the store is empty, but it must contain the owner of %s", s.dependent)}
 	default:

@@ -21,6 +21,7 @@ func TestJudge(t *testing.T) {
 		store     *Record
 		holds     bool
 		dependent string
+		awaits    bool
 		// want is the expected reason. If it is empty, identity and generation are the expected record.
 		want       Reason
 		identity   string
@@ -43,14 +44,18 @@ func TestJudge(t *testing.T) {
 		"restored into a new cluster": {
 			store: record("a", 0), holds: true, identity: "a", generation: 1,
 		},
-		"someone else's store":                {cluster: expected, store: record("b", 9), holds: true, want: Replaced},
-		"empty with Pods":                     {dependent: "Pod ns/p", want: Empty},
-		"empty with Pods, and named since":    {store: candidate, dependent: "Pod ns/p", want: Empty},
-		"empty, the Pods are gone by now":     {store: candidate, identity: "c", generation: 1},
-		"with a record, but empty, with Pods": {store: record("a", 3), dependent: "Pod ns/p", want: Empty},
-		"objects of before there was a guard": {holds: true, dependent: "Pod ns/p", generation: 1},
-		"ConfigMap deleted":                   {store: record("a", 3), holds: true, dependent: "Pod ns/p", identity: "a", generation: 3},
-		"another cluster's store":             {store: &Record{Identity: "a", Generation: 3, Cluster: "other"}, holds: true, want: Replaced},
+		"someone else's store":                            {cluster: expected, store: record("b", 9), holds: true, want: Replaced},
+		"empty with Pods":                                 {dependent: "Pod ns/p", want: Empty},
+		"empty with Pods, and named since":                {store: candidate, dependent: "Pod ns/p", want: Empty},
+		"empty, the Pods are gone by now":                 {store: candidate, identity: "c", generation: 1},
+		"empty before a take-over":                        {awaits: true, want: Empty},
+		"empty before a take-over, and named since":       {store: candidate, awaits: true, want: Empty},
+		"empty before a take-over, opened by an operator": {cluster: clusterRecord{Confirmed: "c/0"}, store: candidate, awaits: true, identity: "c", generation: 1},
+		"filled by a take-over":                           {store: record("a", 3), holds: true, awaits: true, identity: "a", generation: 3},
+		"with a record, but empty, with Pods":             {store: record("a", 3), dependent: "Pod ns/p", want: Empty},
+		"objects of before there was a guard":             {holds: true, dependent: "Pod ns/p", generation: 1},
+		"ConfigMap deleted":                               {store: record("a", 3), holds: true, dependent: "Pod ns/p", identity: "a", generation: 3},
+		"another cluster's store":                         {store: &Record{Identity: "a", Generation: 3, Cluster: "other"}, holds: true, want: Replaced},
 		"this cluster's store": {
 			store: &Record{Identity: "a", Generation: 3, Cluster: "host"}, holds: true, identity: "a", generation: 3,
 		},
@@ -85,7 +90,7 @@ func TestJudge(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := judge(&seen{host: "host", cluster: test.cluster, store: test.store, holds: test.holds, dependent: test.dependent})
+			got := judge(&seen{host: "host", cluster: test.cluster, store: test.store, holds: test.holds, dependent: test.dependent, awaits: test.awaits})
 			assert.Equal(t, test.want, got.closed)
 			assert.Equal(t, test.want != "", got.message != "")
 			assert.Equal(t, test.identity, got.identity)

@@ -68,7 +68,7 @@ func (o *options) run(do func(context.Context, *takeover.Takeover) error) func(*
 		if err != nil {
 			return err
 		}
-		t := takeover.New(clients, &inPod{config: config, core: core, namespace: o.namespace}, o.streams.Out)
+		t := takeover.New(clients, core.Discovery(), &inPod{config: config, core: core, namespace: o.namespace}, o.streams.Out)
 		t.Namespace, t.AcceptLoss = o.namespace, o.acceptLoss
 		return do(command.Context(), t)
 	}
