@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/controller/statefulset"
 	"kruise.io/kruise/pkg/features"
@@ -207,6 +208,26 @@ var parallelOperations = []operation{
 	{name: "scale in with the claims", do: scaled(1), anyOrder: true},
 }
 
+// uncollected returns a claim that the garbage collector has yet to delete, or an empty text. Kubernetes creates no Pod while its claim
+// belongs to an earlier Pod, and the deletion of the claim does not make it try again.
+func (s *side) uncollected() string {
+	s.t.Helper()
+	exists := map[types.UID]bool{}
+	for _, pod := range s.pods() {
+		exists[pod.UID] = true
+	}
+	claims, err := env.kube.CoreV1().PersistentVolumeClaims(s.namespace).List(s.t.Context(), metav1.ListOptions{})
+	require.NoError(s.t, err)
+	for i := range claims.Items {
+		for _, owner := range claims.Items[i].OwnerReferences {
+			if owner.Kind == "Pod" && !exists[owner.UID] {
+				return "deletion of claim " + claims.Items[i].Name
+			}
+		}
+	}
+	return ""
+}
+
 // settledSet says what a StatefulSet lacks to have done all that its spec asks for.
 func settledSet(s *side, object *unstructured.Unstructured) string {
 	number := func(fields ...string) int64 {
@@ -224,11 +245,11 @@ func settledSet(s *side, object *unstructured.Unstructured) string {
 	case number("status", "replicas") != want || number("status", "availableReplicas") != want || len(s.pods()) != int(want):
 		return fmt.Sprintf("%d replicas", want)
 	case strategy != "RollingUpdate" || updated == want-min(partition, want):
-		return ""
+		return s.uncollected()
 	case current != update || updated != want:
 		return fmt.Sprintf("%d updated Pods, partition %d", updated, partition)
 	default:
-		return ""
+		return s.uncollected()
 	}
 }
 
