@@ -15,8 +15,8 @@ func (t *Takeover) backSteps() []step {
 		{"return", "write what has changed since the take-over into the old objects", t.returnChanges},
 		{"reopen", "serve the old objects again", t.openDefinitions},
 		{"handback", "let kube-apiserver serve the API from the CustomResourceDefinitions", t.handBack},
-		{"webhooks", "create the webhooks of the old manager again", t.restoreWebhooks},
-		{"start", "create the old manager and its node agents again", t.startOld},
+		{"webhooks", "replace our webhooks and policies by those of the old manager", t.restoreWebhooks},
+		{"start", "replace our manager and node agents by the old ones", t.startOld},
 		{forget, "delete the record", t.deleteRecord},
 	}
 }

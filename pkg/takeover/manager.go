@@ -19,6 +19,8 @@ const (
 	agentName     = "kruise-daemon"
 	managerLease  = "kruise-manager"
 	oldWebhooksTo = "kruise-webhook-service"
+	// garbageWebhook is a webhook of ours that the old manager does not have.
+	garbageWebhook = "kruise-garbage-collection"
 )
 
 var (
@@ -82,11 +84,17 @@ func oldWorkloads() map[string]schema.GroupVersionResource {
 
 // isOld returns true for an object that our chart did not create.
 func isOld(object *unstructured.Unstructured) bool {
-	return object.GetLabels()["app.kubernetes.io/part-of"] != "kruise"
+	return object.GetLabels()[partOf] != "kruise"
 }
+
+// partOf is a label of all objects of our chart.
+const partOf = "app.kubernetes.io/part-of"
 
 // stopOld stops the old manager and deletes it. The record keeps it. The old node agents end too.
 func (t *Takeover) stopOld(ctx context.Context, state *record) error {
+	if err := t.keepAccess(ctx, state); err != nil {
+		return err
+	}
 	for _, name := range []string{managerName, agentName} {
 		resource := oldWorkloads()[name]
 		object, err := t.Dynamic.Resource(resource).Namespace(t.Namespace).Get(ctx, name, metav1.GetOptions{})
@@ -114,7 +122,7 @@ func (t *Takeover) stopOld(ctx context.Context, state *record) error {
 // keep saves an object in the record before it is changed or deleted.
 func (t *Takeover) keep(ctx context.Context, state *record, object *unstructured.Unstructured) error {
 	for _, kept := range state.Old {
-		if kept.GetKind() == object.GetKind() && kept.GetName() == object.GetName() {
+		if kept.GetKind() == object.GetKind() && kept.GetNamespace() == object.GetNamespace() && kept.GetName() == object.GetName() {
 			return nil
 		}
 	}
@@ -170,36 +178,43 @@ func (t *Takeover) stopOurs(ctx context.Context, _ *record) error {
 	return t.stop(ctx, deployment)
 }
 
-// startOld creates again what was deleted. It replaces our objects with the same names.
+// startOld deletes our manager and node agents, and creates again what was deleted.
 func (t *Takeover) startOld(ctx context.Context, state *record) error {
-	for _, kept := range state.Old {
-		resource, found := oldWorkloads()[kept.GetName()]
-		if !found {
-			continue
+	for name, resource := range oldWorkloads() {
+		if err := t.deleteOurs(ctx, named{resource, t.Namespace, name}); err != nil {
+			return err
 		}
-		if err := t.restore(ctx, resource, kept); err != nil {
+	}
+	if err := t.restoreAccess(ctx, state); err != nil {
+		return err
+	}
+	for name, resource := range oldWorkloads() {
+		if err := t.restore(ctx, state.kept(named{resource, t.Namespace, name})); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// restore creates a kept object again.
-func (t *Takeover) restore(ctx context.Context, resource schema.GroupVersionResource, kept *unstructured.Unstructured) error {
-	client := dynamic.ResourceInterface(t.Dynamic.Resource(resource))
-	if kept.GetNamespace() != "" {
-		client = t.Dynamic.Resource(resource).Namespace(kept.GetNamespace())
+// restore creates a kept object again, if there is one. Helm does not delete it with the release of our chart, which has an object of the
+// same name.
+func (t *Takeover) restore(ctx context.Context, kept *unstructured.Unstructured) error {
+	if kept == nil {
+		return nil
 	}
-	current, err := client.Get(ctx, kept.GetName(), metav1.GetOptions{})
-	if err == nil && !isOld(current) {
-		if err := t.deleteAndWait(ctx, resource, current); err != nil {
-			return err
-		}
-	} else if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("read %s %s: %w", resource.Resource, kept.GetName(), err)
+	object := named{resourceOf(kept), kept.GetNamespace(), kept.GetName()}
+	if err := t.deleteOurs(ctx, object); err != nil {
+		return err
 	}
-	if _, err := client.Create(ctx, kept, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create %s %s again: %w", resource.Resource, kept.GetName(), err)
+	kept = kept.DeepCopy()
+	annotations := kept.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[helmPolicy] = "keep"
+	kept.SetAnnotations(annotations)
+	if _, err := t.of(object).Create(ctx, kept, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create %s %s again: %w", object.Resource, object.name, err)
 	}
 	return nil
 }
@@ -238,16 +253,22 @@ func ofOldManager(object *unstructured.Unstructured) bool {
 	return false
 }
 
-// restoreWebhooks creates the webhooks of the old manager again.
+// restoreWebhooks deletes our webhooks and policies, and creates the webhooks of the old manager again. The closed server answers no review,
+// so with our webhooks the garbage collector could not delete any Pod of the old objects.
 func (t *Takeover) restoreWebhooks(ctx context.Context, state *record) error {
-	for _, kept := range state.Old {
-		for _, resource := range webhookResources {
-			if oldWebhooksNames[resource.Resource] != kept.GetName() {
-				continue
-			}
-			if err := t.restore(ctx, resource, kept); err != nil {
+	if err := t.deletePolicies(ctx); err != nil {
+		return err
+	}
+	for _, resource := range webhookResources {
+		for _, name := range []string{oldWebhooksNames[resource.Resource], garbageWebhook} {
+			if err := t.deleteOurs(ctx, named{resource, "", name}); err != nil {
 				return err
 			}
+		}
+	}
+	for _, resource := range webhookResources {
+		if err := t.restore(ctx, state.kept(named{resource, "", oldWebhooksNames[resource.Resource]})); err != nil {
+			return err
 		}
 	}
 	return nil

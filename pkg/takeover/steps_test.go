@@ -54,6 +54,8 @@ func newTakeover(t *testing.T, objects ...runtime.Object) (*Takeover, *store) {
 	t.Helper()
 	lists := map[schema.GroupVersionResource]string{
 		crdResource: "CustomResourceDefinitionList", podResource: "PodList",
+		policyBindingResource: "ValidatingAdmissionPolicyBindingList",
+		webhookResources[0]:   "MutatingWebhookConfigurationList", webhookResources[1]: "ValidatingWebhookConfigurationList",
 		{Group: "apps.kruise.io", Version: "v1alpha1", Resource: "clonesets"}: "CloneSetList",
 	}
 	commands := &store{answer: map[string]any{"objects": 0}}

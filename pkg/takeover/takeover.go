@@ -231,14 +231,17 @@ func (t *Takeover) pause(ctx context.Context, length time.Duration) error {
 }
 
 var (
-	crdResource        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	apiServiceResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
-	deploymentResource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	daemonSetResource  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}
-	podResource        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	configMapResource  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	namespaceResource  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	webhookResources   = []schema.GroupVersionResource{
+	crdResource           = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	apiServiceResource    = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+	deploymentResource    = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	daemonSetResource     = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}
+	podResource           = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	configMapResource     = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	namespaceResource     = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	policyBindingResource = schema.GroupVersionResource{
+		Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings",
+	}
+	webhookResources = []schema.GroupVersionResource{
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"},
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"},
 	}

@@ -99,6 +99,34 @@ func TestDefinitionsPresent(t *testing.T) {
 	assert.NoError(t, err, "another project's group")
 }
 
+// TestTakeoverValueAfterTheTakeoverIsRefused upgrades a release whose objects were taken over with the value of its first installation, which
+// would delete the APIServices. Before the take-over, and after a return to the manager of OpenKruise, the value is accepted.
+func TestTakeoverValueAfterTheTakeoverIsRefused(t *testing.T) {
+	definition := func(annotations map[string]any) map[string]any {
+		return map[string]any{
+			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+			"metadata": map[string]any{"name": "clonesets.apps.kruise.io", "annotations": annotations},
+			"spec":     map[string]any{"group": "apps.kruise.io"},
+		}
+	}
+	manager := func(labels map[string]any) map[string]any {
+		return map[string]any{"/apis/apps/v1/namespaces/kruise-system/deployments/kruise-controller-manager": map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment",
+			"metadata": map[string]any{"name": "kruise-controller-manager", "namespace": "kruise-system", "labels": labels},
+		}}
+	}
+	closed, ours := map[string]any{"kruise.io/before-takeover": "{}"}, map[string]any{"app.kubernetes.io/part-of": "kruise"}
+	_, err := install(t, clusterWith(t, manager(ours), definition(closed)), "--set", "takeover=true")
+	assert.ErrorContains(t, err, "the take-over has happened, and takeover=true would delete the APIServices")
+	for name, address := range map[string]string{
+		"with the manager of OpenKruise":  clusterWith(t, manager(map[string]any{}), definition(map[string]any{})),
+		"taken over, controllers to come": clusterWith(t, nil, definition(closed)),
+	} {
+		_, err = install(t, address, "--set", "takeover=true")
+		assert.NoError(t, err, name)
+	}
+}
+
 // TestNotes is case 1's note, and what else is said after an installation.
 // Case install 1.
 func TestNotes(t *testing.T) {
