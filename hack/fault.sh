@@ -22,7 +22,9 @@
 #   - StatefulSets and DaemonSets use feature gates that are off by default;
 #   - the sidecars of 1,000 simulated Pods are upgraded while their CloneSets roll out;
 #   - one node runs three probes for each of 110 Pods, 500 Pods start five containers in order, the sidecars of 200 Jobs end, and
-#     a tenant's restarts and probes never end. NODE_LOAD_PODS sets smaller numbers.
+#     a tenant's restarts and probes never end. NODE_LOAD_PODS sets smaller numbers;
+#   - 320 Pods stay as they are while their objects move from CustomResourceDefinitions to the apiserver and back, by commands that are
+#     killed at each step. TAKEOVER_SETTLES sets a shorter time for what follows each move.
 # The script stops the local cluster at the end, unless the cluster ran before. usage: fault.sh [go test flags]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -44,4 +46,5 @@ tests+='|TestWorkloadsWithTheirFeatureGates|TestCronJobsOutliveTheirController|T
 tests+='|TestDaemonSetsOutliveTheirController|TestEphemeralJobsOutliveTheirController'
 tests+='|TestRestartOnANodeThatReboots|TestOutages|TestReplicasRestartOneByOne|TestSidecarsOfThousandPodsKeepTheirBound|TestOperatorsCommands'
 tests+='|TestProbesOfAFullNode|TestContainersOfManyPodsStartInOrder|TestSidecarsOfManyJobsEndSoon|TestHostileTenantDelaysNobodyElse'
-hack/gotest.sh -tags 'e2e fault' -count=1 -timeout 130m -v -run "$tests" "$@" ./test/e2e/
+tests+='|TestTakeoverKeepsPods'
+hack/gotest.sh -tags 'e2e fault' -count=1 -timeout 190m -v -run "$tests" "$@" ./test/e2e/

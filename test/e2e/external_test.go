@@ -115,8 +115,16 @@ func helm(t *testing.T, cluster *localcluster.Cluster, args ...string) {
 	require.NoError(t, err, "%s", out)
 }
 
-// externalCluster starts the cluster with the programs' images, and returns the chart values that select the images.
+// externalCluster starts the cluster of the tests with an external etcd.
 func externalCluster(t *testing.T, root string) (cluster *localcluster.Cluster, values []string) {
+	t.Helper()
+	return separateCluster(t, root, "external", func(config *localcluster.Config) { config.Nodes = 2 })
+}
+
+// separateCluster starts a cluster that ends with the test, with the programs' images, and returns the chart values that select the images.
+func separateCluster(
+	t *testing.T, root, name string, edit func(*localcluster.Config),
+) (cluster *localcluster.Cluster, values []string) {
 	t.Helper()
 	var archives []string
 	builder := images.Builder{ModuleRoot: root, Dir: filepath.Join(root, ".local", "images")}
@@ -132,8 +140,9 @@ func externalCluster(t *testing.T, root string) (cluster *localcluster.Cluster, 
 		require.NotEmpty(t, key, image.Ref)
 		values = append(values, key+".image.repository="+image.Repository, key+".image.tag="+image.Tag)
 	}
-	config := localcluster.OwnedConfig(root, "external")
-	config.Nodes, config.Images, config.KubernetesVersion = 2, archives, os.Getenv(localcluster.VersionVariable)
+	config := localcluster.OwnedConfig(root, name)
+	config.Images, config.KubernetesVersion = archives, os.Getenv(localcluster.VersionVariable)
+	edit(&config)
 	cluster, err = localcluster.New(config)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, cluster.Down(context.WithoutCancel(t.Context()))) })

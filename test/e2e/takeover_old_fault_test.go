@@ -1,0 +1,323 @@
+//go:build e2e && fault
+
+package e2e
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"kruise.io/kruise/hack/localcluster"
+	"kruise.io/kruise/pkg/takeover"
+)
+
+//go:embed testdata/takeover-each.yaml
+var eachKind string
+
+//go:embed testdata/takeover-real.yaml
+var realWorkloads string
+
+var (
+	definitionResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	cloneSets          = schema.GroupVersionResource{Group: "apps.kruise.io", Version: "v1alpha1", Resource: "clonesets"}
+)
+
+// move is a cluster whose Kruise objects move between CustomResourceDefinitions and kruise-apiserver.
+type move struct {
+	*env
+	cluster *localcluster.Cluster
+	chart   string
+	// set are the values of the chart.
+	set     []string
+	dynamic dynamic.Interface
+	kinds   []movedKind
+}
+
+type movedKind struct {
+	group, kind, plural, singular string
+	namespaced                    bool
+}
+
+// versions returns the versions in which OpenKruise serves a kind, the stored one first.
+func (k movedKind) versions() []string {
+	if k.kind == "StatefulSet" || k.kind == "SidecarSet" {
+		return []string{"v1beta1", "v1alpha1"}
+	}
+	return []string{"v1alpha1"}
+}
+
+func (k movedKind) stored() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: k.group, Version: k.versions()[0], Resource: k.plural}
+}
+
+func (m *move) connect() {
+	m.t.Helper()
+	var err error
+	m.dynamic, err = dynamic.NewForConfig(m.config)
+	require.NoError(m.t, err)
+}
+
+// simulated returns 20 objects of each kind, with Pods on simulated nodes.
+func (m *move) simulated(image string) string {
+	// The first Pods of the second one wait for their update in place, which no kubelet does.
+	strategies := []string{"{partition: 7}", "{type: InPlaceIfPossible, partition: 50%}", "{maxSurge: 2, partition: 5}", "{paused: PAUSED}"}
+	var all strings.Builder
+	for i := range 20 {
+		all.WriteString(strings.NewReplacer("NAME", fmt.Sprintf("web-%d", i), "IMAGE", image,
+			"STRATEGY", strings.ReplaceAll(strategies[i%len(strategies)], "PAUSED", fmt.Sprint(image == "v2"))).Replace(eachKind))
+		all.WriteString("\n---\n")
+	}
+	return all.String()
+}
+
+// real returns workloads with Pods on real nodes.
+func (m *move) real(image string, held bool) string {
+	return strings.NewReplacer("IMAGE", image, "HELD", fmt.Sprint(held)).Replace(realWorkloads)
+}
+
+// toDefinitions makes this a cluster as OpenKruise has it. It declares that the objects of kruise-apiserver came from
+// CustomResourceDefinitions, and returns them. Every object has a new UID then, which its dependents know.
+func (m *move) toDefinitions() {
+	m.t.Helper()
+	m.readKinds()
+	schemas := m.schemas()
+	for _, kind := range m.kinds {
+		_, err := m.dynamic.Resource(definitionResource).Create(m.t.Context(), kind.definition(schemas), metav1.CreateOptions{})
+		require.NoError(m.t, err, kind.kind)
+	}
+	for _, kind := range m.kinds {
+		m.kubectl("wait", "--for=condition=Established", "--timeout=1m", "crd/"+kind.plural+"."+kind.group)
+	}
+	text, err := json.Marshal(map[string]any{"direction": "forward", "step": "compare", "old": oldManager()})
+	require.NoError(m.t, err)
+	_, err = m.core.CoreV1().ConfigMaps(system).Create(m.t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: takeover.RecordName}, Data: map[string]string{"record": string(text)},
+	}, metav1.CreateOptions{})
+	require.NoError(m.t, err)
+	m.takeover(undisturbed, "back")
+	m.leave("kruise")
+	m.oldManagerRuns()
+
+	// As if it had never been here.
+	m.helm("uninstall", "kruise", "--wait")
+	m.oldManagerRuns()
+	m.system("delete", "configmap", "kruise-store")
+	m.system("delete", "persistentvolumeclaims", "--all")
+	m.steady()
+}
+
+// leave removes all of a release but the apiserver, as after a return.
+func (m *move) leave(release string) {
+	m.t.Helper()
+	m.helm(append([]string{"upgrade", release, m.chart, "--set", "takeover=true"}, m.set...)...)
+}
+
+// oldManager returns what OpenKruise installs with the names that our chart uses too.
+func oldManager() []any {
+	labels := map[string]string{"control-plane": "old"}
+	manager := &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "kruise-controller-manager"},
+		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			Spec: corev1.PodSpec{ServiceAccountName: "kruise-manager", Containers: []corev1.Container{
+				{Name: "manager", Image: "kruise.local/demo:v1", ImagePullPolicy: corev1.PullIfNotPresent},
+			}},
+		}},
+	}
+	account := map[string]any{
+		"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"namespace": system, "name": "kruise-manager"},
+	}
+	role := map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": "kruise-manager-role"},
+		"rules": []any{map[string]any{"apiGroups": []any{""}, "resources": []any{"events"}, "verbs": []any{"create"}}},
+	}
+	webhooks := map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+		"metadata": map[string]any{"name": "kruise-mutating-webhook-configuration"},
+		"webhooks": []any{map[string]any{
+			"name": "mclone.kb.io", "failurePolicy": "Ignore", "sideEffects": "None", "admissionReviewVersions": []any{"v1"},
+			"clientConfig": map[string]any{"service": map[string]any{"namespace": system, "name": "kruise-webhook-service", "path": "/none"}},
+		}},
+	}
+	return []any{manager, account, role, webhooks}
+}
+
+// oldManagerRuns checks that the objects of the old manager are there, and that nothing of ours is in its way.
+func (m *move) oldManagerRuns() {
+	m.t.Helper()
+	m.system("rollout", "status", "deployment/kruise-controller-manager", "--timeout=3m")
+	assert.Equal(m.t, "old", m.system("get", "deployment", "kruise-controller-manager", "-o", `jsonpath={.spec.template.metadata.labels.control-plane}`))
+	assert.Equal(m.t, "events", m.kubectl("get", "clusterrole", "kruise-manager-role", "-o", "jsonpath={.rules[*].resources[*]}"))
+	assert.Equal(m.t, "mclone.kb.io", m.kubectl("get", "mutatingwebhookconfiguration", "kruise-mutating-webhook-configuration", "-o", "jsonpath={.webhooks[*].name}"))
+	m.collects()
+}
+
+// collects checks that the garbage collector deletes a dependent of an object that is deleted now.
+func (m *move) collects() {
+	m.t.Helper()
+	client := m.dynamic.Resource(cloneSets).Namespace(metav1.NamespaceDefault)
+	owner, err := client.Create(m.t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "metadata": map[string]any{"generateName": "owner-"},
+		"spec": map[string]any{
+			"replicas": int64(0), "selector": map[string]any{"matchLabels": map[string]any{"app": "none"}},
+			"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "none"}}, "spec": map[string]any{}},
+		},
+	}}, metav1.CreateOptions{})
+	require.NoError(m.t, err)
+	dependent, err := m.core.CoreV1().Pods(metav1.NamespaceDefault).Create(m.t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: owner.GetName(), OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(owner, owner.GroupVersionKind()),
+		}},
+		Spec: corev1.PodSpec{NodeSelector: map[string]string{"pool": "none"}, Containers: []corev1.Container{{Name: "main", Image: "none"}}},
+	}, metav1.CreateOptions{})
+	require.NoError(m.t, err)
+	require.NoError(m.t, client.Delete(m.t.Context(), owner.GetName(), metav1.DeleteOptions{}))
+	for ended := false; !ended; {
+		_, err := m.core.CoreV1().Pods(metav1.NamespaceDefault).Get(m.t.Context(), dependent.Name, metav1.GetOptions{})
+		ended = apierrors.IsNotFound(err)
+	}
+}
+
+// readKinds reads which kinds the cluster serves.
+func (m *move) readKinds() {
+	m.t.Helper()
+	for _, group := range takeover.Groups {
+		list, err := m.core.Discovery().ServerResourcesForGroupVersion(group + "/v1alpha1")
+		require.NoError(m.t, err)
+		for _, resource := range list.APIResources {
+			if !strings.Contains(resource.Name, "/") {
+				m.kinds = append(m.kinds, movedKind{group, resource.Kind, resource.Name, resource.SingularName, resource.Namespaced})
+			}
+		}
+	}
+	require.Greater(m.t, len(m.kinds), 15)
+}
+
+// definition returns a CustomResourceDefinition as a take-over leaves it behind.
+func (k movedKind) definition(schemas openSchemas) *unstructured.Unstructured {
+	scope := "Cluster"
+	if k.namespaced {
+		scope = "Namespaced"
+	}
+	var list []any
+	for i, version := range append(k.versions(), takeover.Version) {
+		base := version
+		if version == takeover.Version {
+			base = k.versions()[0]
+		}
+		list = append(list, map[string]any{
+			"name": version, "served": version == takeover.Version, "storage": i == 0, "subresources": map[string]any{"status": map[string]any{}},
+			"schema": map[string]any{"openAPIV3Schema": schemas.of(schema.GroupVersionKind{Group: k.group, Version: base, Kind: k.kind})},
+		})
+	}
+	before, _ := json.Marshal(map[string]any{"served": k.versions()})
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": k.plural + "." + k.group, "annotations": map[string]any{"kruise.io/before-takeover": string(before)}},
+		"spec": map[string]any{
+			"group": k.group, "scope": scope, "versions": list,
+			"names": map[string]any{"plural": k.plural, "singular": k.singular, "kind": k.kind, "listKind": k.kind + "List"},
+		},
+	}}
+}
+
+// openSchemas are the schemas that kruise-apiserver publishes, by name.
+type openSchemas map[string]map[string]any
+
+func (m *move) schemas() openSchemas {
+	m.t.Helper()
+	all := openSchemas{}
+	for _, group := range takeover.Groups {
+		for _, version := range []string{"v1alpha1", "v1beta1"} {
+			text, err := m.core.Discovery().RESTClient().Get().AbsPath("/openapi/v3/apis/" + group + "/" + version).DoRaw(m.t.Context())
+			require.NoError(m.t, err)
+			var document struct {
+				Components struct {
+					Schemas map[string]map[string]any `json:"schemas"`
+				} `json:"components"`
+			}
+			require.NoError(m.t, json.Unmarshal(text, &document))
+			for name, each := range document.Components.Schemas {
+				all[name] = each
+			}
+		}
+	}
+	return all
+}
+
+// of returns the structural schema of a kind. Templates of Pods and other types of Kubernetes are open in it, as in OpenKruise's.
+func (s openSchemas) of(kind schema.GroupVersionKind) map[string]any {
+	for _, each := range s {
+		kinds, _ := each["x-kubernetes-group-version-kind"].([]any)
+		for _, one := range kinds {
+			if one, ok := one.(map[string]any); ok && one["group"] == kind.Group && one["version"] == kind.Version && one["kind"] == kind.Kind {
+				root := s.structural(each)
+				if properties, ok := root["properties"].(map[string]any); ok {
+					properties["metadata"] = map[string]any{"type": "object"}
+				}
+				return root
+			}
+		}
+	}
+	panic("no schema of " + kind.String())
+}
+
+func (s openSchemas) structural(node map[string]any) map[string]any {
+	open := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+	if all, _ := node["allOf"].([]any); len(all) == 1 {
+		node, _ = all[0].(map[string]any)
+	}
+	if reference, _ := node["$ref"].(string); reference != "" {
+		name := reference[strings.LastIndex(reference, "/")+1:]
+		if strings.HasPrefix(name, "io.k8s.api.") || strings.HasSuffix(name, "ObjectMeta") {
+			return open
+		}
+		return s.structural(s[name])
+	}
+	if node["format"] == "int-or-string" || node["oneOf"] != nil {
+		return map[string]any{"x-kubernetes-int-or-string": true}
+	}
+	out := map[string]any{}
+	for _, field := range []string{"type", "format", "enum", "required"} {
+		if value, found := node[field]; found {
+			out[field] = value
+		}
+	}
+	if out["format"] == "date-time" {
+		out["nullable"] = true
+	}
+	if items, ok := node["items"].(map[string]any); ok {
+		out["items"] = s.structural(items)
+	}
+	if values, ok := node["additionalProperties"].(map[string]any); ok {
+		out["additionalProperties"] = s.structural(values)
+	}
+	if properties, ok := node["properties"].(map[string]any); ok {
+		fields := map[string]any{}
+		for name, property := range properties {
+			if property, ok := property.(map[string]any); ok {
+				fields[name] = s.structural(property)
+			}
+		}
+		out["properties"] = fields
+		if required, ok := out["required"].([]any); ok {
+			out["required"] = slices.DeleteFunc(slices.Clone(required), func(name any) bool { return name == "status" })
+		}
+	} else if out["type"] == "object" && out["additionalProperties"] == nil {
+		return open
+	}
+	return out
+}
