@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// secretsNamespace has the pull secrets. Both charts have it.
-const secretsNamespace = "kruise-daemon-config"
+// agentsNamespace has the Secrets with which node agents pull images. Both charts have it.
+const agentsNamespace = "kruise-daemon-config"
 
 // named is an object by its name.
 type named struct {
@@ -76,9 +76,9 @@ func (t *Takeover) restoreAccess(ctx context.Context, state *record) error {
 	}
 	// Helm must not delete the Secrets in it with our release.
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"keep"}}}`, helmPolicy)
-	_, err := t.Dynamic.Resource(namespaceResource).Patch(ctx, secretsNamespace, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := t.Dynamic.Resource(namespaceResource).Patch(ctx, agentsNamespace, types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("annotate Namespace %s: %w", secretsNamespace, err)
+		return fmt.Errorf("annotate Namespace %s: %w", agentsNamespace, err)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func TestReturnRestoresWhatTheOldManagerNeeds(t *testing.T) {
 			installed(admission.WithKind("ValidatingWebhookConfiguration"), "", oldWebhooksNames["validatingwebhookconfigurations"], owner),
 		}
 	}
-	command, _ := newTakeover(t, installed(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "", secretsNamespace, "kruise"))
+	command, _ := newTakeover(t, installed(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "", agentsNamespace, "kruise"))
 	create := func(objects ...*unstructured.Unstructured) {
 		for _, object := range objects {
 			_, err := command.of(named{resourceOf(object), object.GetNamespace(), ""}).Create(t.Context(), object, metav1.CreateOptions{})
@@ -87,7 +87,7 @@ func TestReturnRestoresWhatTheOldManagerNeeds(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, bindings.Items, 1)
 	assert.Equal(t, "foreign", bindings.Items[0].GetName())
-	secrets, err := command.Dynamic.Resource(namespaceResource).Get(t.Context(), secretsNamespace, metav1.GetOptions{})
+	secrets, err := command.Dynamic.Resource(namespaceResource).Get(t.Context(), agentsNamespace, metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, "keep", secrets.GetAnnotations()[helmPolicy])
 }

@@ -253,8 +253,8 @@ func ofOldManager(object *unstructured.Unstructured) bool {
 	return false
 }
 
-// restoreWebhooks deletes our webhooks and policies, and creates the webhooks of the old manager again. The closed server answers no review,
-// so with our webhooks the garbage collector could not delete any Pod of the old objects.
+// restoreWebhooks deletes our webhooks and policies, and creates the webhooks of the old manager again. The closed server answers no
+// review, so with our webhooks the garbage collector could not delete any Pod of the old objects.
 func (t *Takeover) restoreWebhooks(ctx context.Context, state *record) error {
 	if err := t.deletePolicies(ctx); err != nil {
 		return err

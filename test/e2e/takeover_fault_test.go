@@ -86,9 +86,9 @@ func newMove(t *testing.T) *move {
 		config.Nodes, config.KWOKNodes, config.Storage = 2, 4, true
 	})
 	m := &move{env: environment(t, cluster), cluster: cluster, chart: filepath.Join(root, "artifacts", "helm", "kruise")}
-	m.env.namespace = "shop"
+	m.namespace = "shop"
 	m.connect()
-	for name, labels := range map[string]map[string]string{system: {"control-plane": "controller-manager"}, m.env.namespace: nil} {
+	for name, labels := range map[string]map[string]string{system: {"control-plane": "controller-manager"}, m.namespace: nil} {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 		_, err := m.core.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
 		require.NoError(t, err)
@@ -144,12 +144,12 @@ func (m *move) resume(image string) {
 	}
 	m.eventually("the hook lets its Pods go, and all rollouts complete", func(c *require.Assertions, ctx context.Context) {
 		for state, hold := range map[string]string{"PreparingUpdate": "null", "Updated": `"true"`} {
-			waiting, err := m.core.CoreV1().Pods(m.env.namespace).List(ctx, metav1.ListOptions{
+			waiting, err := m.core.CoreV1().Pods(m.namespace).List(ctx, metav1.ListOptions{
 				LabelSelector: "app=hook,lifecycle.apps.kruise.io/state=" + state,
 			})
 			c.NoError(err)
 			for i := range waiting.Items {
-				_, err := m.core.CoreV1().Pods(m.env.namespace).Patch(ctx, waiting.Items[i].Name, types.MergePatchType,
+				_, err := m.core.CoreV1().Pods(m.namespace).Patch(ctx, waiting.Items[i].Name, types.MergePatchType,
 					[]byte(`{"metadata":{"labels":{"example.com/hold":`+hold+`}}}`), metav1.PatchOptions{})
 				c.NoError(err)
 			}
@@ -249,7 +249,7 @@ func (m *move) takeover(kill bool, args ...string) time.Duration {
 func (m *move) crowd() {
 	m.t.Helper()
 	client := m.dynamic.Resource(cloneSets).Namespace(metav1.NamespaceDefault)
-	sample, err := m.dynamic.Resource(cloneSets).Namespace(m.env.namespace).Get(m.t.Context(), "held", metav1.GetOptions{})
+	sample, err := m.dynamic.Resource(cloneSets).Namespace(m.namespace).Get(m.t.Context(), "held", metav1.GetOptions{})
 	require.NoError(m.t, err)
 	spec, ok := sample.Object["spec"].(map[string]any)
 	require.True(m.t, ok)
@@ -278,7 +278,7 @@ type podState struct {
 // pods returns the state of all Pods of the workloads by name.
 func (m *move) pods() map[string]podState {
 	m.t.Helper()
-	list, err := m.core.CoreV1().Pods(m.env.namespace).List(m.t.Context(), metav1.ListOptions{})
+	list, err := m.core.CoreV1().Pods(m.namespace).List(m.t.Context(), metav1.ListOptions{})
 	require.NoError(m.t, err)
 	states := map[string]podState{}
 	for i := range list.Items {

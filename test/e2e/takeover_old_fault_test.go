@@ -3,10 +3,10 @@
 package e2e
 
 import (
+	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/stretchr/testify/assert"
@@ -185,10 +185,10 @@ func (m *move) collects() {
 	}, metav1.CreateOptions{})
 	require.NoError(m.t, err)
 	require.NoError(m.t, client.Delete(m.t.Context(), owner.GetName(), metav1.DeleteOptions{}))
-	for ended := false; !ended; {
-		_, err := m.core.CoreV1().Pods(metav1.NamespaceDefault).Get(m.t.Context(), dependent.Name, metav1.GetOptions{})
-		ended = apierrors.IsNotFound(err)
-	}
+	m.eventually("the garbage collector deletes what a deleted object owned", func(c *require.Assertions, ctx context.Context) {
+		_, err := m.core.CoreV1().Pods(metav1.NamespaceDefault).Get(ctx, dependent.Name, metav1.GetOptions{})
+		c.True(apierrors.IsNotFound(err), "%v", err)
+	})
 }
 
 // readKinds reads which kinds the cluster serves.
@@ -232,92 +232,4 @@ func (k movedKind) definition(schemas openSchemas) *unstructured.Unstructured {
 			"names": map[string]any{"plural": k.plural, "singular": k.singular, "kind": k.kind, "listKind": k.kind + "List"},
 		},
 	}}
-}
-
-// openSchemas are the schemas that kruise-apiserver publishes, by name.
-type openSchemas map[string]map[string]any
-
-func (m *move) schemas() openSchemas {
-	m.t.Helper()
-	all := openSchemas{}
-	for _, group := range takeover.Groups {
-		for _, version := range []string{"v1alpha1", "v1beta1"} {
-			text, err := m.core.Discovery().RESTClient().Get().AbsPath("/openapi/v3/apis/" + group + "/" + version).DoRaw(m.t.Context())
-			require.NoError(m.t, err)
-			var document struct {
-				Components struct {
-					Schemas map[string]map[string]any `json:"schemas"`
-				} `json:"components"`
-			}
-			require.NoError(m.t, json.Unmarshal(text, &document))
-			for name, each := range document.Components.Schemas {
-				all[name] = each
-			}
-		}
-	}
-	return all
-}
-
-// of returns the structural schema of a kind. Templates of Pods and other types of Kubernetes are open in it, as in OpenKruise's.
-func (s openSchemas) of(kind schema.GroupVersionKind) map[string]any {
-	for _, each := range s {
-		kinds, _ := each["x-kubernetes-group-version-kind"].([]any)
-		for _, one := range kinds {
-			if one, ok := one.(map[string]any); ok && one["group"] == kind.Group && one["version"] == kind.Version && one["kind"] == kind.Kind {
-				root := s.structural(each)
-				if properties, ok := root["properties"].(map[string]any); ok {
-					properties["metadata"] = map[string]any{"type": "object"}
-				}
-				return root
-			}
-		}
-	}
-	panic("no schema of " + kind.String())
-}
-
-func (s openSchemas) structural(node map[string]any) map[string]any {
-	open := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
-	if all, _ := node["allOf"].([]any); len(all) == 1 {
-		node, _ = all[0].(map[string]any)
-	}
-	if reference, _ := node["$ref"].(string); reference != "" {
-		name := reference[strings.LastIndex(reference, "/")+1:]
-		if strings.HasPrefix(name, "io.k8s.api.") || strings.HasSuffix(name, "ObjectMeta") {
-			return open
-		}
-		return s.structural(s[name])
-	}
-	if node["format"] == "int-or-string" || node["oneOf"] != nil {
-		return map[string]any{"x-kubernetes-int-or-string": true}
-	}
-	out := map[string]any{}
-	for _, field := range []string{"type", "format", "enum", "required"} {
-		if value, found := node[field]; found {
-			out[field] = value
-		}
-	}
-	if out["format"] == "date-time" {
-		out["nullable"] = true
-	}
-	if items, ok := node["items"].(map[string]any); ok {
-		out["items"] = s.structural(items)
-	}
-	if values, ok := node["additionalProperties"].(map[string]any); ok {
-		out["additionalProperties"] = s.structural(values)
-	}
-	if properties, ok := node["properties"].(map[string]any); ok {
-		fields := map[string]any{}
-		for name, property := range properties {
-			if property, ok := property.(map[string]any); ok {
-				fields[name] = s.structural(property)
-			}
-		}
-		out["properties"] = fields
-		if required, ok := out["required"].([]any); ok {
-			out["required"] = slices.DeleteFunc(slices.Clone(required), func(name any) bool { return name == "status" })
-		}
-	} else if out["type"] == "object" && out["additionalProperties"] == nil {
-		return open
-	}
-	return out
 }
