@@ -32,7 +32,7 @@ func rendered() (string, error) {
 		"--show-only=templates/apiserver/podcreation.yaml")
 }
 
-// protection is true from when the policies and webhooks of the chart are active. They stay until the cluster stops.
+// protection says whether the policies and webhooks of the chart are active. A return from a take-over deletes them.
 var protection struct {
 	sync.Mutex
 	active bool

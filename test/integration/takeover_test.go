@@ -181,8 +181,12 @@ func (o *old) watch(t *testing.T) {
 	factory.WaitForCacheSync(t.Context().Done())
 }
 
-// restore removes the definitions and publishes the shared server again.
+// restore removes the definitions and publishes the shared server again. A return from a take-over deletes the policies and webhooks of the
+// chart, so the next test that needs them installs them again.
 func (o *old) restore(ctx context.Context) error {
+	protection.Lock()
+	protection.active = false
+	protection.Unlock()
 	if o.server != nil {
 		o.server.kill()
 	}
