@@ -160,3 +160,64 @@ spec:
 		})
 	}
 }
+
+// A manifest and a patch that were written for v1alpha1 have the same effect in v1beta1, which kubectl prefers. They are not refused, and
+// are shown in the form of v1beta1.
+func TestFieldsOfV1alpha1InV1beta1(t *testing.T) {
+	t.Parallel()
+	const strategy = "jsonpath={.spec.updateStrategy}"
+	client := cloneSets(t)
+	namespace := create(t, client, newCloneSet("demo")).Namespace
+	shown := func() string { return mustKubectl(t, "get", "clonesets.v1beta1.apps.kruise.io", "demo", "-n", namespace, "-o", strategy) }
+	patch := func(text string) {
+		t.Helper()
+		out := mustKubectl(t, "patch", "cloneset", "demo", "-n", namespace, "--type=merge", "-p", `{"spec":{"updateStrategy":`+text+`}}`)
+		assert.NotContains(t, out, "Warning")
+	}
+	patch(`{"type":"InPlaceOnly","partition":1,"paused":true}`)
+	assert.JSONEq(t, `{"type":"RollingUpdate","rollingUpdate":{"podUpdatePolicy":"InPlaceOnly","partition":1,"paused":true,
+		"maxUnavailable":"20%","maxSurge":0,"inPlaceUpdateStrategy":{}}}`, shown())
+	patch(`{"paused":false,"maxUnavailable":2}`)
+	assert.JSONEq(t, `{"type":"RollingUpdate","rollingUpdate":{"podUpdatePolicy":"InPlaceOnly","partition":1,
+		"maxUnavailable":2,"maxSurge":0,"inPlaceUpdateStrategy":{}}}`, shown())
+	out, err := kubectl(t, "", "patch", "cloneset", "demo", "-n", namespace, "--type=merge", "-p", `{"spec":{"updateStrategy":{"partition":"x%"}}}`)
+	require.Error(t, err)
+	assert.Contains(t, out, "spec.updateStrategy.rollingUpdate.partition")
+
+	const manifest = `
+apiVersion: apps.kruise.io/v1beta1
+kind: UnitedDeployment
+metadata: {name: demo}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: demo}}
+  template:
+    cloneSetTemplate:
+      metadata: {labels: {app: demo}}
+      spec:
+        selector: {matchLabels: {app: demo}}
+        scaleStrategy: {disablePVCReuse: false}
+        updateStrategy: {type: InPlaceIfPossible, maxUnavailable: 3}
+        template:
+          metadata: {labels: {app: demo}}
+          spec: {containers: [{name: main, image: "kruise.local/demo:v1"}]}
+  topology: {subsets: [{name: a}]}
+`
+	for _, arguments := range [][]string{{"apply", "-f", "-"}, {"apply", "-f", "-", "--server-side", "--force-conflicts"}} {
+		var version string
+		for range 2 {
+			out, err := kubectl(t, manifest, append(arguments, "-n", namespace)...)
+			require.NoError(t, err, out)
+			united, err := env.kruise.AppsV1beta1().UnitedDeployments(namespace).Get(t.Context(), "demo", metav1.GetOptions{})
+			require.NoError(t, err)
+			set := united.Spec.Template.CloneSetTemplate.Spec
+			assert.Equal(t, pub.InPlaceIfPossiblePodUpdatePolicy, set.UpdateStrategy.RollingUpdate.PodUpdatePolicy)
+			assert.Equal(t, intstr.FromInt32(3), *set.UpdateStrategy.RollingUpdate.MaxUnavailable)
+			assert.True(t, set.ScaleStrategy.EnablePVCReuse)
+			if version != "" {
+				assert.Equal(t, version, united.ResourceVersion, "the same again changes nothing")
+			}
+			version = united.ResourceVersion
+		}
+	}
+}

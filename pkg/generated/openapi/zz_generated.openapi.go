@@ -30012,6 +30012,13 @@ func schema_pkg_apis_apps_v1beta1_CloneSetScaleStrategy(ref common.ReferenceCall
 							Format:      "",
 						},
 					},
+					"disablePVCReuse": {
+						SchemaProps: spec.SchemaProps{
+							Description: "disablePVCReuse is the field of v1alpha1 in place of enablePVCReuse. See updateStrategy.partition.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
@@ -30286,7 +30293,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetUpdateStrategy(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is RollingUpdate or OnDelete. RollingUpdate updates Pods gradually. OnDelete updates a Pod only when you delete it. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` updates a Pod only when you delete it.\n - `\"RollingUpdate\"` updates Pods gradually.",
+							Description: "type is RollingUpdate or OnDelete. RollingUpdate updates Pods gradually. OnDelete updates a Pod only when you delete it. A type of v1alpha1, such as InPlaceIfPossible, is returned as RollingUpdate with this rollingUpdate.podUpdatePolicy. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` updates a Pod only when you delete it.\n - `\"RollingUpdate\"` updates Pods gradually.",
 							Default:     "RollingUpdate",
 							Type:        []string{"string"},
 							Format:      "",
@@ -30299,11 +30306,67 @@ func schema_pkg_apis_apps_v1beta1_CloneSetUpdateStrategy(ref common.ReferenceCal
 							Ref:         ref(v1beta1.RollingUpdateCloneSetStrategy{}.OpenAPIModelName()),
 						},
 					},
+					"partition": {
+						SchemaProps: spec.SchemaProps{
+							Description: "partition is the field of v1alpha1 in place of rollingUpdate.partition, so that a manifest or a patch that was written for v1alpha1 has the same effect here. The value is moved to rollingUpdate and replaces the value there. It is never returned here. The same is true of the fields below.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"maxUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxUnavailable is the field of v1alpha1 in place of rollingUpdate.maxUnavailable.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"maxSurge": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxSurge is the field of v1alpha1 in place of rollingUpdate.maxSurge.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused is the field of v1alpha1 in place of rollingUpdate.paused.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"priorityStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "priorityStrategy is the field of v1alpha1 in place of rollingUpdate.priorityStrategy.",
+							Ref:         ref(pub.UpdatePriorityStrategy{}.OpenAPIModelName()),
+						},
+					},
+					"scatterStrategy": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "scatterStrategy is the field of v1alpha1 in place of rollingUpdate.scatterStrategy.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(pub.UpdateScatterTerm{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"inPlaceUpdateStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "inPlaceUpdateStrategy is the field of v1alpha1 in place of rollingUpdate.inPlaceUpdateStrategy.",
+							Ref:         ref(pub.InPlaceUpdateStrategy{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1beta1.RollingUpdateCloneSetStrategy{}.OpenAPIModelName()},
+			intstr.IntOrString{}.OpenAPIModelName(), v1beta1.RollingUpdateCloneSetStrategy{}.OpenAPIModelName(), pub.InPlaceUpdateStrategy{}.OpenAPIModelName(), pub.UpdatePriorityStrategy{}.OpenAPIModelName(), pub.UpdateScatterTerm{}.OpenAPIModelName()},
 	}
 }
 

@@ -158,12 +158,18 @@ type CloneSetScaleStrategy struct {
 	// Defaults to false.
 	// +optional
 	ExcludePreparingDelete bool `json:"excludePreparingDelete,omitempty" protobuf:"varint,4,opt,name=excludePreparingDelete"`
+
+	// disablePVCReuse is the field of v1alpha1 in place of enablePVCReuse. See
+	// updateStrategy.partition.
+	// +optional
+	DisablePVCReuse *bool `json:"disablePVCReuse,omitempty" protobuf:"varint,5,opt,name=disablePVCReuse"`
 }
 
 // CloneSetUpdateStrategy defines how Pods are updated to a new revision.
 type CloneSetUpdateStrategy struct {
 	// type is RollingUpdate or OnDelete. RollingUpdate updates Pods gradually. OnDelete
-	// updates a Pod only when you delete it.
+	// updates a Pod only when you delete it. A type of v1alpha1, such as InPlaceIfPossible,
+	// is returned as RollingUpdate with this rollingUpdate.podUpdatePolicy.
 	// Defaults to RollingUpdate.
 	// +optional
 	// +default="RollingUpdate"
@@ -172,6 +178,39 @@ type CloneSetUpdateStrategy struct {
 	// rollingUpdate contains the settings of a rolling update.
 	// +optional
 	RollingUpdate *RollingUpdateCloneSetStrategy `json:"rollingUpdate,omitempty" protobuf:"bytes,2,opt,name=rollingUpdate"`
+
+	// partition is the field of v1alpha1 in place of rollingUpdate.partition, so that a
+	// manifest or a patch that was written for v1alpha1 has the same effect here. The value
+	// is moved to rollingUpdate and replaces the value there. It is never returned here. The
+	// same is true of the fields below.
+	// +optional
+	Partition *intstr.IntOrString `json:"partition,omitempty" protobuf:"bytes,3,opt,name=partition"`
+
+	// maxUnavailable is the field of v1alpha1 in place of rollingUpdate.maxUnavailable.
+	// +optional
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty" protobuf:"bytes,4,opt,name=maxUnavailable"`
+
+	// maxSurge is the field of v1alpha1 in place of rollingUpdate.maxSurge.
+	// +optional
+	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty" protobuf:"bytes,5,opt,name=maxSurge"`
+
+	// paused is the field of v1alpha1 in place of rollingUpdate.paused.
+	// +optional
+	Paused *bool `json:"paused,omitempty" protobuf:"varint,6,opt,name=paused"`
+
+	// priorityStrategy is the field of v1alpha1 in place of rollingUpdate.priorityStrategy.
+	// +optional
+	PriorityStrategy *pub.UpdatePriorityStrategy `json:"priorityStrategy,omitempty" protobuf:"bytes,7,opt,name=priorityStrategy"`
+
+	// scatterStrategy is the field of v1alpha1 in place of rollingUpdate.scatterStrategy.
+	// +optional
+	// +listType=atomic
+	ScatterStrategy []pub.UpdateScatterTerm `json:"scatterStrategy,omitempty" protobuf:"bytes,8,rep,name=scatterStrategy"`
+
+	// inPlaceUpdateStrategy is the field of v1alpha1 in place of
+	// rollingUpdate.inPlaceUpdateStrategy.
+	// +optional
+	InPlaceUpdateStrategy *pub.InPlaceUpdateStrategy `json:"inPlaceUpdateStrategy,omitempty" protobuf:"bytes,9,opt,name=inPlaceUpdateStrategy"`
 }
 
 // RollingUpdateCloneSetStrategy contains the settings of a rolling update.

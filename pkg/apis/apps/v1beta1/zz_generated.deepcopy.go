@@ -434,6 +434,11 @@ func (in *CloneSetScaleStrategy) DeepCopyInto(out *CloneSetScaleStrategy) {
 		*out = new(intstr.IntOrString)
 		**out = **in
 	}
+	if in.DisablePVCReuse != nil {
+		in, out := &in.DisablePVCReuse, &out.DisablePVCReuse
+		*out = new(bool)
+		**out = **in
+	}
 	return
 }
 
@@ -551,6 +556,41 @@ func (in *CloneSetUpdateStrategy) DeepCopyInto(out *CloneSetUpdateStrategy) {
 		in, out := &in.RollingUpdate, &out.RollingUpdate
 		*out = new(RollingUpdateCloneSetStrategy)
 		(*in).DeepCopyInto(*out)
+	}
+	if in.Partition != nil {
+		in, out := &in.Partition, &out.Partition
+		*out = new(intstr.IntOrString)
+		**out = **in
+	}
+	if in.MaxUnavailable != nil {
+		in, out := &in.MaxUnavailable, &out.MaxUnavailable
+		*out = new(intstr.IntOrString)
+		**out = **in
+	}
+	if in.MaxSurge != nil {
+		in, out := &in.MaxSurge, &out.MaxSurge
+		*out = new(intstr.IntOrString)
+		**out = **in
+	}
+	if in.Paused != nil {
+		in, out := &in.Paused, &out.Paused
+		*out = new(bool)
+		**out = **in
+	}
+	if in.PriorityStrategy != nil {
+		in, out := &in.PriorityStrategy, &out.PriorityStrategy
+		*out = new(pub.UpdatePriorityStrategy)
+		(*in).DeepCopyInto(*out)
+	}
+	if in.ScatterStrategy != nil {
+		in, out := &in.ScatterStrategy, &out.ScatterStrategy
+		*out = make([]pub.UpdateScatterTerm, len(*in))
+		copy(*out, *in)
+	}
+	if in.InPlaceUpdateStrategy != nil {
+		in, out := &in.InPlaceUpdateStrategy, &out.InPlaceUpdateStrategy
+		*out = new(pub.InPlaceUpdateStrategy)
+		**out = **in
 	}
 	return
 }

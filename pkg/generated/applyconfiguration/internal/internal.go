@@ -5749,6 +5749,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.CloneSetScaleStrategy
   map:
     fields:
+    - name: disablePVCReuse
+      type:
+        scalar: boolean
     - name: enablePVCReuse
       type:
         scalar: boolean
@@ -5871,9 +5874,33 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.CloneSetUpdateStrategy
   map:
     fields:
+    - name: inPlaceUpdateStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.InPlaceUpdateStrategy
+    - name: maxSurge
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: partition
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: paused
+      type:
+        scalar: boolean
+    - name: priorityStrategy
+      type:
+        namedType: io.kruise.kruise.pkg.apis.pub.UpdatePriorityStrategy
     - name: rollingUpdate
       type:
         namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.RollingUpdateCloneSetStrategy
+    - name: scatterStrategy
+      type:
+        list:
+          elementType:
+            namedType: io.kruise.kruise.pkg.apis.pub.UpdateScatterTerm
+          elementRelationship: atomic
     - name: type
       type:
         scalar: string

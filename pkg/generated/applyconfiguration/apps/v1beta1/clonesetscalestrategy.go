@@ -28,6 +28,9 @@ type CloneSetScaleStrategyApplyConfiguration struct {
 	// that their replacements are created immediately.
 	// Defaults to false.
 	ExcludePreparingDelete *bool `json:"excludePreparingDelete,omitempty"`
+	// disablePVCReuse is the field of v1alpha1 in place of enablePVCReuse. See
+	// updateStrategy.partition.
+	DisablePVCReuse *bool `json:"disablePVCReuse,omitempty"`
 }
 
 // CloneSetScaleStrategyApplyConfiguration constructs a declarative configuration of the CloneSetScaleStrategy type for use with
@@ -67,5 +70,13 @@ func (b *CloneSetScaleStrategyApplyConfiguration) WithEnablePVCReuse(value bool)
 // If called multiple times, the ExcludePreparingDelete field is set to the value of the last call.
 func (b *CloneSetScaleStrategyApplyConfiguration) WithExcludePreparingDelete(value bool) *CloneSetScaleStrategyApplyConfiguration {
 	b.ExcludePreparingDelete = &value
+	return b
+}
+
+// WithDisablePVCReuse sets the DisablePVCReuse field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DisablePVCReuse field is set to the value of the last call.
+func (b *CloneSetScaleStrategyApplyConfiguration) WithDisablePVCReuse(value bool) *CloneSetScaleStrategyApplyConfiguration {
+	b.DisablePVCReuse = &value
 	return b
 }

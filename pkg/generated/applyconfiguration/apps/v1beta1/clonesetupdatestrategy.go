@@ -3,7 +3,9 @@
 package v1beta1
 
 import (
+	intstr "k8s.io/apimachinery/pkg/util/intstr"
 	appsv1beta1 "kruise.io/kruise/pkg/apis/apps/v1beta1"
+	pub "kruise.io/kruise/pkg/generated/applyconfiguration/apis/pub"
 )
 
 // CloneSetUpdateStrategyApplyConfiguration represents a declarative configuration of the CloneSetUpdateStrategy type for use
@@ -12,11 +14,30 @@ import (
 // CloneSetUpdateStrategy defines how Pods are updated to a new revision.
 type CloneSetUpdateStrategyApplyConfiguration struct {
 	// type is RollingUpdate or OnDelete. RollingUpdate updates Pods gradually. OnDelete
-	// updates a Pod only when you delete it.
+	// updates a Pod only when you delete it. A type of v1alpha1, such as InPlaceIfPossible,
+	// is returned as RollingUpdate with this rollingUpdate.podUpdatePolicy.
 	// Defaults to RollingUpdate.
 	Type *appsv1beta1.CloneSetUpdateStrategyType `json:"type,omitempty"`
 	// rollingUpdate contains the settings of a rolling update.
 	RollingUpdate *RollingUpdateCloneSetStrategyApplyConfiguration `json:"rollingUpdate,omitempty"`
+	// partition is the field of v1alpha1 in place of rollingUpdate.partition, so that a
+	// manifest or a patch that was written for v1alpha1 has the same effect here. The value
+	// is moved to rollingUpdate and replaces the value there. It is never returned here. The
+	// same is true of the fields below.
+	Partition *intstr.IntOrString `json:"partition,omitempty"`
+	// maxUnavailable is the field of v1alpha1 in place of rollingUpdate.maxUnavailable.
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+	// maxSurge is the field of v1alpha1 in place of rollingUpdate.maxSurge.
+	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
+	// paused is the field of v1alpha1 in place of rollingUpdate.paused.
+	Paused *bool `json:"paused,omitempty"`
+	// priorityStrategy is the field of v1alpha1 in place of rollingUpdate.priorityStrategy.
+	PriorityStrategy *pub.UpdatePriorityStrategyApplyConfiguration `json:"priorityStrategy,omitempty"`
+	// scatterStrategy is the field of v1alpha1 in place of rollingUpdate.scatterStrategy.
+	ScatterStrategy []pub.UpdateScatterTermApplyConfiguration `json:"scatterStrategy,omitempty"`
+	// inPlaceUpdateStrategy is the field of v1alpha1 in place of
+	// rollingUpdate.inPlaceUpdateStrategy.
+	InPlaceUpdateStrategy *pub.InPlaceUpdateStrategyApplyConfiguration `json:"inPlaceUpdateStrategy,omitempty"`
 }
 
 // CloneSetUpdateStrategyApplyConfiguration constructs a declarative configuration of the CloneSetUpdateStrategy type for use with
@@ -38,5 +59,66 @@ func (b *CloneSetUpdateStrategyApplyConfiguration) WithType(value appsv1beta1.Cl
 // If called multiple times, the RollingUpdate field is set to the value of the last call.
 func (b *CloneSetUpdateStrategyApplyConfiguration) WithRollingUpdate(value *RollingUpdateCloneSetStrategyApplyConfiguration) *CloneSetUpdateStrategyApplyConfiguration {
 	b.RollingUpdate = value
+	return b
+}
+
+// WithPartition sets the Partition field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Partition field is set to the value of the last call.
+func (b *CloneSetUpdateStrategyApplyConfiguration) WithPartition(value intstr.IntOrString) *CloneSetUpdateStrategyApplyConfiguration {
+	b.Partition = &value
+	return b
+}
+
+// WithMaxUnavailable sets the MaxUnavailable field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MaxUnavailable field is set to the value of the last call.
+func (b *CloneSetUpdateStrategyApplyConfiguration) WithMaxUnavailable(value intstr.IntOrString) *CloneSetUpdateStrategyApplyConfiguration {
+	b.MaxUnavailable = &value
+	return b
+}
+
+// WithMaxSurge sets the MaxSurge field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MaxSurge field is set to the value of the last call.
+func (b *CloneSetUpdateStrategyApplyConfiguration) WithMaxSurge(value intstr.IntOrString) *CloneSetUpdateStrategyApplyConfiguration {
+	b.MaxSurge = &value
+	return b
+}
+
+// WithPaused sets the Paused field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Paused field is set to the value of the last call.
+func (b *CloneSetUpdateStrategyApplyConfiguration) WithPaused(value bool) *CloneSetUpdateStrategyApplyConfiguration {
+	b.Paused = &value
+	return b
+}
+
+// WithPriorityStrategy sets the PriorityStrategy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PriorityStrategy field is set to the value of the last call.
+func (b *CloneSetUpdateStrategyApplyConfiguration) WithPriorityStrategy(value *pub.UpdatePriorityStrategyApplyConfiguration) *CloneSetUpdateStrategyApplyConfiguration {
+	b.PriorityStrategy = value
+	return b
+}
+
+// WithScatterStrategy adds the given value to the ScatterStrategy field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the ScatterStrategy field.
+func (b *CloneSetUpdateStrategyApplyConfiguration) WithScatterStrategy(values ...*pub.UpdateScatterTermApplyConfiguration) *CloneSetUpdateStrategyApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithScatterStrategy")
+		}
+		b.ScatterStrategy = append(b.ScatterStrategy, *values[i])
+	}
+	return b
+}
+
+// WithInPlaceUpdateStrategy sets the InPlaceUpdateStrategy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the InPlaceUpdateStrategy field is set to the value of the last call.
+func (b *CloneSetUpdateStrategyApplyConfiguration) WithInPlaceUpdateStrategy(value *pub.InPlaceUpdateStrategyApplyConfiguration) *CloneSetUpdateStrategyApplyConfiguration {
+	b.InPlaceUpdateStrategy = value
 	return b
 }
