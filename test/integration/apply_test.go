@@ -168,7 +168,9 @@ func TestFieldsOfV1alpha1InV1beta1(t *testing.T) {
 	const strategy = "jsonpath={.spec.updateStrategy}"
 	client := cloneSets(t)
 	namespace := create(t, client, newCloneSet("demo")).Namespace
-	shown := func() string { return mustKubectl(t, "get", "clonesets.v1beta1.apps.kruise.io", "demo", "-n", namespace, "-o", strategy) }
+	shown := func() string {
+		return mustKubectl(t, "get", "clonesets.v1beta1.apps.kruise.io", "demo", "-n", namespace, "-o", strategy)
+	}
 	patch := func(text string) {
 		t.Helper()
 		out := mustKubectl(t, "patch", "cloneset", "demo", "-n", namespace, "--type=merge", "-p", `{"spec":{"updateStrategy":`+text+`}}`)

@@ -15,7 +15,7 @@ func (in *CloneSetUpdateStrategy) inV1beta1Form() CloneSetUpdateStrategy {
 	if policy == "" && !in.hasV1alpha1Fields() {
 		return *in
 	}
-	out := CloneSetUpdateStrategy{Type: in.Type, RollingUpdate: ptr.To(ptr.Deref(in.RollingUpdate, RollingUpdateCloneSetStrategy{}))}
+	out := CloneSetUpdateStrategy{Type: in.Type, RollingUpdate: new(ptr.Deref(in.RollingUpdate, RollingUpdateCloneSetStrategy{}))}
 	block := out.RollingUpdate
 	if policy != "" {
 		out.Type, block.PodUpdatePolicy = RollingUpdateCloneSetStrategyType, policy

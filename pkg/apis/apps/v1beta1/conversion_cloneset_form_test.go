@@ -45,7 +45,9 @@ func TestCloneSetInTheFormOfV1alpha1(t *testing.T) {
 	for name, test := range map[string]struct{ written, want strategy }{
 		"only a type": {
 			strategy{Type: "InPlaceIfPossible"},
-			filled(func(b *rolling) { b.PodUpdatePolicy, b.InPlaceUpdateStrategy = "InPlaceIfPossible", &v1beta1.InPlaceUpdateStrategy{} }),
+			filled(func(b *rolling) {
+				b.PodUpdatePolicy, b.InPlaceUpdateStrategy = "InPlaceIfPossible", &v1beta1.InPlaceUpdateStrategy{}
+			}),
 		},
 		"all fields": {
 			strategy{
