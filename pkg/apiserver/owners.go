@@ -3,9 +3,11 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/featuregate"
@@ -16,6 +18,8 @@ type Owners struct {
 	client metadata.Interface
 	served map[schema.GroupVersionKind]servedKind
 	groups map[string]bool
+	// all has each kind once.
+	all []servedKind
 }
 
 type servedKind struct {
@@ -41,6 +45,7 @@ func NewOwners(inside *rest.Config, gate featuregate.FeatureGate) (*Owners, erro
 		}
 		resource := kind.Resource()
 		o.groups[resource.Group] = true
+		o.all = append(o.all, servedKind{kind.StoredVersion().WithResource(resource.Resource), kind.Describe().ClusterScoped})
 		for _, version := range kind.ServedVersions() {
 			o.served[version.WithKind(names[0].Kind)] = servedKind{resource.WithVersion(version.Version), kind.Describe().ClusterScoped}
 		}
@@ -61,4 +66,23 @@ func (o *Owners) Get(ctx context.Context, kind schema.GroupVersionKind, namespac
 		namespace = metav1.NamespaceNone
 	}
 	return o.client.Resource(served.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// Dependents lists all objects of the namespace. It is for rare requests only. It returns resource and name of each dependent.
+func (o *Owners) Dependents(ctx context.Context, namespace string, owner types.UID) (found []string, err error) {
+	for _, kind := range o.all {
+		if kind.clusterScoped && namespace != metav1.NamespaceNone {
+			continue
+		}
+		list, err := o.client.Resource(kind.resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", kind.resource.Resource, err)
+		}
+		for i := range list.Items {
+			if slices.ContainsFunc(list.Items[i].OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == owner }) {
+				found = append(found, kind.resource.GroupResource().String()+"/"+list.Items[i].Name)
+			}
+		}
+	}
+	return found, nil
 }

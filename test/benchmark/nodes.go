@@ -31,16 +31,21 @@ var run36 = strconv.FormatInt(time.Now().Unix(), 36)
 
 func nodeName(i int) string { return fmt.Sprintf("bench-%s-%04d", run36, i) }
 
+// newNode returns a simulated node.
+func newNode(i int) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: nodeName(i), Annotations: map[string]string{simulated: "fake"},
+			Labels: map[string]string{benchNode: "true", corev1.LabelHostname: nodeName(i), "type": "kwok"},
+		},
+		Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: simulated, Value: "fake", Effect: corev1.TaintEffectNoSchedule}}},
+	}
+}
+
 // addNodes adds simulated nodes, from and including the first number up to the last, and waits until they are ready.
 func (f *fleet) addNodes(ctx context.Context, first, last int) error {
 	err := each(first, last, func(i int) error {
-		_, err := f.core.CoreV1().Nodes().Create(ctx, &corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: nodeName(i), Annotations: map[string]string{simulated: "fake"},
-				Labels: map[string]string{benchNode: "true", corev1.LabelHostname: nodeName(i), "type": "kwok"},
-			},
-			Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: simulated, Value: "fake", Effect: corev1.TaintEffectNoSchedule}}},
-		}, metav1.CreateOptions{})
+		_, err := f.core.CoreV1().Nodes().Create(ctx, newNode(i), metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
 			return nil
 		}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// unitedManifest is a UnitedDeployment with one Pod in each of three subsets.
+// unitedManifest is a UnitedDeployment of three Pods without its subsets.
 const unitedManifest = `
 apiVersion: GROUP
 kind: UnitedDeployment
@@ -35,6 +35,9 @@ spec:
             tolerations: [{operator: Exists}]
             terminationGracePeriodSeconds: 1
             containers: [{name: main, image: "kruise.local/demo:v1"}]
+`
+
+const threeSubsets = `
   topology: {subsets: [{name: a}, {name: b}, {name: c}]}
 `
 
@@ -58,7 +61,7 @@ func measureUnitedDeployments(ctx context.Context, config *rest.Config, core kub
 	defer func() { err = joined(err, leave(context.WithoutCancel(ctx))) }()
 	f.header(fmt.Sprintf("%d UnitedDeployments of %d CloneSets", shape.united, podsOfUnited))
 	if err := e.step(ctx, "ready", func(ctx context.Context) error {
-		err := each(0, shape.united, func(i int) error { return e.create(ctx, unitedManifest, "NUMBER", strconv.Itoa(i)) })
+		err := each(0, shape.united, func(i int) error { return e.create(ctx, unitedManifest+threeSubsets, "NUMBER", strconv.Itoa(i)) })
 		return errors.Join(err, e.settled(ctx))
 	}); err != nil {
 		return err
@@ -77,7 +80,10 @@ func measureUnitedDeployments(ctx context.Context, config *rest.Config, core kub
 	if err := f.out.Flush(); err != nil {
 		return err
 	}
-	return e.restarted(ctx)
+	if err := e.restarted(ctx); err != nil {
+		return err
+	}
+	return f.measureShedding(ctx, shape.united)
 }
 
 // settled waits until all Pods of all UnitedDeployments are updated and ready.

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -186,4 +187,30 @@ func TestConformanceOfGarbageCollection(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The garbage collector releases the dependents that it has seen, and then removes the finalizer orphan. Here a user removes it at once, as
+// a garbage collector would that has seen none.
+func TestOrphansAreReleasedBeforeTheirOwnerGoes(t *testing.T) {
+	t.Parallel()
+	client := cloneSets(t)
+	owner, kept := newCloneSet("owner"), newCloneSet("kept")
+	owner.Spec.Replicas, kept.Spec.Replicas = new(int32), new(int32)
+	created := create(t, client, owner)
+	kept.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Name: "owner", UID: created.UID}}
+	create(t, client, kept)
+	orphan := metav1.DeletePropagationOrphan
+	require.NoError(t, client.Delete(t.Context(), "owner", metav1.DeleteOptions{PropagationPolicy: &orphan}))
+	remove := func() error {
+		_, err := client.Patch(t.Context(), "owner", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		return err
+	}
+	err := remove()
+	require.True(t, apierrors.IsConflict(err), "%v", err)
+	require.ErrorContains(t, err, "name this object as their owner (1, for example clonesets.apps.kruise.io/kept)")
+	eventually(t, func() bool { return apierrors.IsNotFound(remove()) })
+	released, err := client.Get(t.Context(), "kept", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Empty(t, released.OwnerReferences)
+	require.Nil(t, released.DeletionTimestamp)
 }

@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -27,6 +28,9 @@ type OwnerReader interface {
 	// Get returns the metadata of an object of any kind. It ignores the namespace if the kind has none. The error is NotFound only
 	// if the store says so, and never because a kind or version is not served.
 	Get(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*metav1.PartialObjectMetadata, error)
+	// Dependents returns the objects that name an owner, for example "clonesets.apps.kruise.io/web". They are in the namespace of the
+	// owner, or in any namespace if that is empty.
+	Dependents(ctx context.Context, namespace string, owner types.UID) ([]string, error)
 }
 
 // WantsKruiseOwners is implemented by a plugin that reads Kruise objects of any kind.

@@ -45,7 +45,7 @@ func Register(plugins *admission.Plugins) {
 // New returns the plugin.
 func New() *Plugin {
 	registerMetrics()
-	return &Plugin{Handler: admission.NewHandler(admission.Delete)}
+	return &Plugin{Handler: admission.NewHandler(admission.Delete, admission.Update)}
 }
 
 // Plugin is the admission plugin.
@@ -64,11 +64,55 @@ func (p *Plugin) ValidateInitialization() error {
 	return initializer.Initialized(PluginName, &p.KruiseOwners)
 }
 
-// Validate implements admission.ValidationInterface. It returns an internal error if an owner cannot be read.
+// Validate implements admission.ValidationInterface. It returns an internal error if an owner or dependents cannot be read.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
-	if attributes.GetOperation() != admission.Delete || attributes.GetSubresource() != "" || !byCollector(attributes) {
+	switch {
+	case attributes.GetSubresource() != "":
+		return nil
+	case attributes.GetOperation() == admission.Update:
+		return p.validateOrphaned(ctx, attributes)
+	case attributes.GetOperation() == admission.Delete && byCollector(attributes):
+		return p.validateDeletion(ctx, attributes)
+	default:
 		return nil
 	}
+}
+
+// validateOrphaned refuses to remove the finalizer orphan while Kruise objects name the object as their owner. The garbage collector
+// releases the dependents that it has seen, then removes the finalizer, and deletes every dependent that it sees later. After an outage
+// of this server, its watches can start again many seconds late. It retries after a conflict.
+func (p *Plugin) validateOrphaned(ctx context.Context, attributes admission.Attributes) error {
+	if !p.Owners.Has(attributes.GetKind().Group) {
+		return nil
+	}
+	object, err := meta.Accessor(attributes.GetOldObject())
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	updated, err := meta.Accessor(attributes.GetObject())
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	if object.GetDeletionTimestamp() == nil || !slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents) ||
+		slices.Contains(updated.GetFinalizers(), metav1.FinalizerOrphanDependents) {
+		return nil
+	}
+	kept, err := p.Owners.Dependents(ctx, object.GetNamespace(), object.GetUID())
+	switch {
+	case err != nil:
+		return apierrors.NewInternalError(fmt.Errorf("find the dependents of %s: %w", object.GetName(), err))
+	case len(kept) == 0:
+		return nil
+	}
+	klog.FromContext(ctx).Info("Kept the finalizer orphan, because dependents still name their owner",
+		"resource", attributes.GetResource().Resource, "object", klog.KRef(object.GetNamespace(), object.GetName()), "dependents", len(kept))
+	return apierrors.NewConflict(attributes.GetResource().GroupResource(), object.GetName(), fmt.Errorf(
+		"metadata.finalizers: orphan cannot be removed while dependents name this object as their owner (%d, for example %s); wait until "+
+			"the garbage collector has released them, or remove this object from their metadata.ownerReferences", len(kept), kept[0]))
+}
+
+// validateDeletion refuses a deletion by the garbage collector while a Kruise owner exists.
+func (p *Plugin) validateDeletion(ctx context.Context, attributes admission.Attributes) error {
 	object, err := meta.Accessor(attributes.GetOldObject())
 	if err != nil {
 		return nil //nolint:nilerr // A host that does not say what is deleted has no owners to show.

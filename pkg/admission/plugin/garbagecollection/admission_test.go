@@ -19,8 +19,12 @@ import (
 // owners holds the objects of a store by kind and name.
 type owners struct {
 	stored map[string]*metav1.PartialObjectMetadata
-	err    error
+	// dependents are those of all owners.
+	dependents []string
+	err        error
 }
+
+func (o owners) Dependents(context.Context, string, types.UID) ([]string, error) { return o.dependents, o.err }
 
 func (o owners) Has(group string) bool { return group == "apps.kruise.io" }
 
@@ -119,4 +123,61 @@ func TestUnreadableOwnerFailsTheReview(t *testing.T) {
 
 func TestReaderIsRequired(t *testing.T) {
 	require.ErrorContains(t, New().ValidateInitialization(), "missing a reader for Kruise objects of any kind")
+}
+
+// The garbage collector must see all dependents before the owner is gone. Otherwise it deletes those that it sees later.
+func TestOwnerWaitsUntilItsDependentsAreReleased(t *testing.T) {
+	now := metav1.Now()
+	const orphan = metav1.FinalizerOrphanDependents
+	for name, test := range map[string]struct {
+		owners        owners
+		deleted       *metav1.Time
+		before, after []string
+		group         string
+		want          func(error) bool
+	}{
+		"a dependent is left": {
+			owners: owners{dependents: []string{"clonesets.apps.kruise.io/web-a"}}, deleted: &now,
+			before: []string{orphan}, group: "apps.kruise.io", want: apierrors.IsConflict,
+		},
+		"none is left": {
+			deleted: &now, before: []string{orphan}, group: "apps.kruise.io", want: func(err error) bool { return err == nil },
+		},
+		"dependents cannot be read": {
+			owners: owners{err: errors.New("no answer")}, deleted: &now,
+			before: []string{orphan}, group: "apps.kruise.io", want: apierrors.IsInternalError,
+		},
+		"the finalizer stays": {
+			owners: owners{dependents: []string{"a"}}, deleted: &now,
+			before: []string{orphan, "example.com/x"}, after: []string{orphan}, group: "apps.kruise.io",
+			want: func(err error) bool { return err == nil },
+		},
+		"the owner is not deleted": {
+			owners: owners{dependents: []string{"a"}}, before: []string{orphan}, group: "apps.kruise.io",
+			want: func(err error) bool { return err == nil },
+		},
+		"the owner is deleted with its dependents": {
+			owners: owners{dependents: []string{"a"}}, deleted: &now, before: []string{"foregroundDeletion"}, group: "apps.kruise.io",
+			want: func(err error) bool { return err == nil },
+		},
+		"the object is of another group": {
+			owners: owners{dependents: []string{"a"}}, deleted: &now, before: []string{orphan}, group: "apps",
+			want: func(err error) bool { return err == nil },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := func(finalizers []string) *metav1.PartialObjectMetadata {
+				return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+					Namespace: "ns", Name: "web", UID: "1", DeletionTimestamp: test.deleted, Finalizers: finalizers,
+				}}
+			}
+			version := schema.GroupVersion{Group: test.group, Version: "v1beta1"}
+			p := New()
+			p.SetKruiseOwners(test.owners)
+			err := p.Validate(t.Context(), admission.NewAttributesRecord(object(test.after), object(test.before),
+				version.WithKind("UnitedDeployment"), "ns", "web", version.WithResource("uniteddeployments"), "", admission.Update,
+				&metav1.UpdateOptions{}, false, &user.DefaultInfo{Name: collector}), nil)
+			assert.True(t, test.want(err), "%v", err)
+		})
+	}
 }
