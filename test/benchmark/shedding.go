@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -73,6 +71,9 @@ func (f *fleet) measureShedding(ctx context.Context, count int) (err error) {
 	if err != nil {
 		return err
 	}
+	if inPool != smallPool {
+		return fmt.Errorf("%d Pods run in the subset whose nodes take %d", inPool, smallPool)
+	}
 	fmt.Printf("%d Pods found room; with a deadline of %s, all Pods of a UnitedDeployment ran after %.1f s (median), %.1f s (slowest)\n",
 		inPool, shedAfter, took[count/2].Seconds(), took[count-1].Seconds())
 	return e.returns(ctx, count)
@@ -116,19 +117,23 @@ func (e *entrant) returns(ctx context.Context, count int) error {
 	return e.out.Flush()
 }
 
-// addPoolNode adds a node of the pool that takes a number of Pods.
-func (f *fleet) addPoolNode(ctx context.Context, i int, pods int64) error {
+// addPoolNode adds a node to the pool, and sets how many Pods it takes once it is ready: until then, KWOK sets that.
+func (f *fleet) addPoolNode(ctx context.Context, i, pods int) error {
+	nodes := f.core.CoreV1().Nodes()
 	node := newNode(i)
 	node.Labels[poolLabel] = "true"
-	node.Status.Capacity = corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("1Ti"),
-		corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI),
-	}
-	node.Status.Allocatable = node.Status.Capacity
-	if _, err := f.core.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
+	if _, err := nodes.Create(ctx, node, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("add a node to the pool: %w", err)
 	}
-	return nil
+	if err := wait.PollUntilContextTimeout(ctx, scalePoll, scalePatience, true, func(ctx context.Context) (bool, error) {
+		node, err := nodes.Get(ctx, nodeName(i), metav1.GetOptions{})
+		return err == nil && nodeReady(node), nil
+	}); err != nil {
+		return fmt.Errorf("wait for a node of the pool: %w", err)
+	}
+	patch := fmt.Sprintf(`{"status":{"capacity":{"pods":"%d"},"allocatable":{"pods":"%[1]d"}}}`, pods)
+	_, err := nodes.Patch(ctx, nodeName(i), types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	return err
 }
 
 // eachUnited waits until all UnitedDeployments have a state. It returns how long each took, from the fastest to the slowest.

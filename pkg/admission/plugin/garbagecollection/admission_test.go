@@ -24,7 +24,9 @@ type owners struct {
 	err        error
 }
 
-func (o owners) Dependents(context.Context, string, types.UID) ([]string, error) { return o.dependents, o.err }
+func (o owners) Dependents(context.Context, string, types.UID) ([]string, error) {
+	return o.dependents, o.err
+}
 
 func (o owners) Has(group string) bool { return group == "apps.kruise.io" }
 
