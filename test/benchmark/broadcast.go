@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 
 	"kruise.io/kruise/pkg/workload/nodefit"
 )
@@ -182,7 +184,12 @@ func (e *entrant) completed(ctx context.Context, nodes int) error {
 // observe watches the Pods, and ends each a while after it runs.
 func (e *entrant) observe(ctx context.Context, seen *census) (stop func(), err error) {
 	pods := e.core.CoreV1().Pods(e.namespace)
-	events, err := pods.Watch(ctx, metav1.ListOptions{})
+	list, err := pods.List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return nil, fmt.Errorf("list Pods: %w", err)
+	}
+	// kube-apiserver ends a watch that does not read fast enough. The next one begins with the first event that was not read.
+	events, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{WatchFuncWithContext: pods.Watch})
 	if err != nil {
 		return nil, fmt.Errorf("watch Pods: %w", err)
 	}

@@ -9,7 +9,7 @@
 //   - the latency of Pod creations without SidecarSets, and with 3 or 500 of them;
 //   - the cost of the controller with many Pods on simulated nodes;
 //   - StatefulSets and DaemonSets beside those of Kubernetes on simulated nodes, and a BroadcastJob whose controller is killed;
-//   - many UnitedDeployments of CloneSets;
+//   - many UnitedDeployments of CloneSets, and what they do when the nodes of a subset are full;
 //   - a ResourceDistribution to many namespaces, and the controller's memory beside many Secrets of others.
 //
 // The flag -parts selects some of them, for example -parts statefulset.
@@ -91,11 +91,12 @@ func main() {
 const (
 	apiPart, budgetsPart, sidecarsPart, scalePart    = "api", "budgets", "sidecars", "scale"
 	statefulSetPart, daemonSetPart, broadcastJobPart = "statefulset", "daemonset", "broadcastjob"
-	unitedPart, distributionPart                     = "uniteddeployment", "resourcedistribution"
+	unitedPart, sheddingPart, distributionPart       = "uniteddeployment", "shedding", "resourcedistribution"
 )
 
 var allParts = []string{
-	apiPart, budgetsPart, sidecarsPart, scalePart, statefulSetPart, daemonSetPart, broadcastJobPart, unitedPart, distributionPart,
+	apiPart, budgetsPart, sidecarsPart, scalePart, statefulSetPart, daemonSetPart, broadcastJobPart, unitedPart, sheddingPart,
+	distributionPart,
 }
 
 // choose returns the parts in a text such as "api,scale".
@@ -138,6 +139,7 @@ func run(ctx context.Context, chosen map[string]bool, l limits, shape scaleShape
 		{daemonSetPart, fleet.nodes > 0, func() error { return measureNodes(ctx, config, core, fleet, false) }},
 		{broadcastJobPart, fleet.nodes > 0, func() error { return measureNodes(ctx, config, core, fleet, true) }},
 		{unitedPart, fleet.united > 0, func() error { return measureUnitedDeployments(ctx, config, core, fleet) }},
+		{sheddingPart, fleet.united > 0, func() error { return measureShedding(ctx, config, core, fleet) }},
 		{distributionPart, fleet.namespaces > 0, func() error { return measureDistributions(ctx, config, core, fleet) }},
 	} {
 		if !chosen[part.name] || !part.wanted {

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 // sheddingManifest is a UnitedDeployment that puts two of three Pods on the nodes of a pool. Pods that find no room there move after
@@ -24,16 +26,18 @@ const sheddingManifest = unitedManifest + `
     - name: a
       maxReplicas: 2
       nodeSelectorTerm: {matchExpressions: [{key: ` + poolLabel + `, operator: Exists}]}
-    - {name: b}
+    - name: b
+      nodeSelectorTerm: {matchExpressions: [{key: ` + poolLabel + `, operator: DoesNotExist}]}
     scheduleStrategy:
       type: Adaptive
       adaptive: {rescheduleCriticalSeconds: SHED, unschedulableDuration: RETURN}
 `
 
 const (
-	poolLabel    = "bench-pool"
-	shedAfter    = 10 * time.Second
-	returnsAfter = 30 * time.Second
+	poolLabel = "bench-pool"
+	shedAfter = 10 * time.Second
+	// returnsAfter must be longer than it takes to move the Pods of all UnitedDeployments. Pods that are not ready by then move back.
+	returnsAfter = 2 * time.Minute
 	// grown is the number of replicas after the subset has returned.
 	grown = 5
 	// smallPool and largePool are how many Pods the two nodes of the pool take. The UnitedDeployments want 2 each.
@@ -41,7 +45,19 @@ const (
 )
 
 // measureShedding measures what UnitedDeployments do when the nodes of a subset are full, and when there is room again.
-func (f *fleet) measureShedding(ctx context.Context, count int) (err error) {
+func measureShedding(ctx context.Context, config *rest.Config, core kubernetes.Interface, shape fleetShape) (err error) {
+	f, end, err := newFleet(ctx, config, core)
+	if err != nil {
+		return err
+	}
+	defer func() { err = joined(err, end(context.WithoutCancel(ctx))) }()
+	if err := f.measureIdle(ctx); err != nil {
+		return err
+	}
+	return f.shedding(ctx, shape.united)
+}
+
+func (f *fleet) shedding(ctx context.Context, count int) (err error) {
 	defer func() { err = joined(err, f.removeNodes(context.WithoutCancel(ctx), 0, 2)) }()
 	if err := f.addPoolNode(ctx, 0, smallPool); err != nil {
 		return err

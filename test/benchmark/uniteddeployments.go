@@ -80,10 +80,7 @@ func measureUnitedDeployments(ctx context.Context, config *rest.Config, core kub
 	if err := f.out.Flush(); err != nil {
 		return err
 	}
-	if err := e.restarted(ctx); err != nil {
-		return err
-	}
-	return f.measureShedding(ctx, shape.united)
+	return e.restarted(ctx)
 }
 
 // settled waits until all Pods of all UnitedDeployments are updated and ready.
