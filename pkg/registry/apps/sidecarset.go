@@ -1,10 +1,6 @@
 package apps
 
 import (
-	"maps"
-	"time"
-
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
@@ -14,7 +10,6 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/apps/validation"
-	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
@@ -40,24 +35,4 @@ func sidecarSet(clock clock.PassiveClock) rest.AnyKind {
 			rest.Age[*set](),
 		},
 	}
-}
-
-// recordInjection writes since when all new Pods that the SidecarSet selects get its containers. Pods that are younger and lack
-// them were created while admission was not available. An annotation of the user is replaced.
-func recordInjection(set, old *apps.SidecarSet, now time.Time) {
-	since := now.UTC().Format(time.RFC3339)
-	if old != nil && old.Annotations[pub.SidecarSetInjectsSinceKey] != "" && sameInjection(&set.Spec, &old.Spec) {
-		since = old.Annotations[pub.SidecarSetInjectsSinceKey]
-	}
-	annotations := maps.Clone(set.Annotations)
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[pub.SidecarSetInjectsSinceKey] = since
-	set.Annotations = annotations
-}
-
-func sameInjection(spec, old *apps.SidecarSetSpec) bool {
-	return spec.Namespace == old.Namespace && apiequality.Semantic.DeepEqual(spec.NamespaceSelector, old.NamespaceSelector) &&
-		apiequality.Semantic.DeepEqual(spec.Selector, old.Selector) && (spec.InjectionStrategy.Paused || !old.InjectionStrategy.Paused)
 }
