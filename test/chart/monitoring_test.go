@@ -77,6 +77,10 @@ func TestMonitorsSelectThePortsOfThePrograms(t *testing.T) {
 		service := read[corev1.Service](t, all, "Service", test.service)
 		assert.Equal(t, test.port, service.Spec.Ports[0].Name)
 	}
+	// Its metrics have labels of workloads, which Prometheus would rename to exported_namespace.
+	manager, ok := field[[]any](t, all["ServiceMonitor"]["kruise-system/controller-manager-metrics-monitor"], "spec", "endpoints")[0].(map[string]any)
+	require.True(t, ok)
+	assert.Equal(t, true, manager["honorLabels"])
 	agents := all["PodMonitor"]["kruise-system/kruise-daemon"]
 	pods := field[map[string]any](t, all["DaemonSet"]["kruise-system/kruise-daemon"], "spec", "template", "metadata", "labels")
 	for key, value := range field[map[string]any](t, agents, "spec", "selector", "matchLabels") {
