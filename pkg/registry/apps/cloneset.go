@@ -16,6 +16,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
+// cloneSet needs ErrorsIn, because its versions have some fields at different paths.
 func cloneSet(gate featuregate.FeatureGate) rest.AnyKind {
 	type set = apps.CloneSet
 	return &rest.Kind[*set]{

@@ -10,6 +10,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
+// number returns a column of integers. Cells are int64, the only integer type that tables can have in JSON.
 func number[T rest.Object](name, description string, value func(T) int32) rest.Column[T] {
 	return rest.Column[T]{
 		Name: name, Type: "integer", Description: description,
@@ -17,6 +18,7 @@ func number[T rest.Object](name, description string, value func(T) int32) rest.C
 	}
 }
 
+// text returns a column of strings.
 func text[T rest.Object](name, description string, value func(T) string) rest.Column[T] {
 	return rest.Column[T]{
 		Name: name, Type: "string", Description: description,
@@ -37,12 +39,15 @@ func date[T rest.Object](name, description string, value func(T) *metav1.Time) r
 	}
 }
 
+// wide returns a column of strings that kubectl shows only with "-o wide".
 func wide[T rest.Object](name, description string, value func(T) string) rest.Column[T] {
 	column := text(name, description, value)
 	column.Wide = true
 	return column
 }
 
+// containerNames and images return what kubectl shows for the containers of built-in workloads: a list with commas, without init
+// containers.
 func containerNames(spec *corev1.PodSpec) string {
 	return eachContainer(spec, func(c corev1.Container) string { return c.Name })
 }

@@ -14,6 +14,8 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
+// containerRecreateRequest is watched by the agent of each node, for the requests of this node. WatchLabel keeps the cost of an event
+// independent of the number of nodes.
 func containerRecreateRequest(gate featuregate.FeatureGate) rest.AnyKind {
 	type request = apps.ContainerRecreateRequest
 	return &rest.Kind[*request]{

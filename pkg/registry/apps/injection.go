@@ -25,6 +25,8 @@ func recordInjection(set, old *apps.SidecarSet, now time.Time) {
 	set.Annotations = annotations
 }
 
+// sameInjection reports whether new Pods get the containers as before. Injection that resumes after a pause begins anew: Pods that were
+// created during the pause lack the containers as the user wanted it.
 func sameInjection(spec, old *apps.SidecarSetSpec) bool {
 	return spec.Namespace == old.Namespace && apiequality.Semantic.DeepEqual(spec.NamespaceSelector, old.NamespaceSelector) &&
 		apiequality.Semantic.DeepEqual(spec.Selector, old.Selector) && (spec.InjectionStrategy.Paused || !old.InjectionStrategy.Paused)

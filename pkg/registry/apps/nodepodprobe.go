@@ -10,6 +10,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
+// nodePodProbe is served in one version only, as in OpenKruise.
 func nodePodProbe() rest.AnyKind {
 	type probes = apps.NodePodProbe
 	return &rest.Kind[*probes]{

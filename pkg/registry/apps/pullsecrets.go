@@ -32,7 +32,7 @@ func (p *PullSecrets) extend(storages map[string]genericrest.Storage) {
 	}
 }
 
-// pullSecretsREST returns the Secrets that a NodeImage names. This server does not store them; they are in the host
+// pullSecretsREST serves the subresource. It returns the Secrets that a NodeImage names. This server does not store them; they are in the host
 // cluster. A node agent has no access to Secrets. Through this path it gets only the Secrets that its own node needs.
 type pullSecretsREST struct {
 	images  genericrest.Getter
@@ -75,6 +75,7 @@ func (r *pullSecretsREST) Get(ctx context.Context, name string, _ *metav1.GetOpt
 		if err != nil {
 			return nil, apierrors.NewInternalError(fmt.Errorf("read Secret %s/%s: %w", r.secrets.Namespace, name, err))
 		}
+		// The agent does not use them, and they can be larger than the Secret.
 		secret.ManagedFields = nil
 		list.Items = append(list.Items, *secret)
 	}

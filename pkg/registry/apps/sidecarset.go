@@ -13,6 +13,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
+// sidecarSet takes the clock for the time since when Pods are injected.
 func sidecarSet(clock clock.PassiveClock) rest.AnyKind {
 	type set = apps.SidecarSet
 	return &rest.Kind[*set]{

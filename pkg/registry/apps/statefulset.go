@@ -17,6 +17,8 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
+// statefulSet keeps, on writes in v1alpha1, the fields that only v1beta1 has. Defaults for claims follow the feature gates, so a cluster
+// without them stores what the user wrote.
 func statefulSet(gate featuregate.FeatureGate) rest.AnyKind {
 	type set = apps.StatefulSet
 	return &rest.Kind[*set]{

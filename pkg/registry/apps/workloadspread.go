@@ -13,6 +13,7 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
+// workloadSpread passes its storage of /status to spreads, by which admission reserves subsets.
 func workloadSpread(gate featuregate.FeatureGate, spreads *rest.Statuses[apps.WorkloadSpread, v1beta1.WorkloadSpread]) rest.AnyKind {
 	type spread = apps.WorkloadSpread
 	target := func(w *spread) apps.TargetReference {

@@ -14,6 +14,8 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
+// podUnavailableBudget passes its storage of /status to budgets, by which admission reserves disruptions. It is closed only if budgets
+// guard neither deletions nor updates.
 func podUnavailableBudget(
 	gate featuregate.FeatureGate, budgets *rest.Statuses[policy.PodUnavailableBudget, v1beta1.PodUnavailableBudget],
 ) rest.AnyKind {

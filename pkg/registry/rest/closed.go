@@ -29,6 +29,8 @@ func (g *gateCheck) beginCreate(ctx context.Context, obj runtime.Object, options
 	return g.next.beginCreate(ctx, obj, options)
 }
 
+// beginUpdate also passes the removal of finalizers. The object would otherwise stay, and with it its namespace, until somebody enables the
+// feature gate.
 func (g *gateCheck) beginUpdate(ctx context.Context, obj, old runtime.Object, options *metav1.UpdateOptions) (registry.FinishFunc, error) {
 	stored, err := meta.Accessor(old)
 	if err != nil {
@@ -40,6 +42,7 @@ func (g *gateCheck) beginUpdate(ctx context.Context, obj, old runtime.Object, op
 	return g.next.beginUpdate(ctx, obj, old, options)
 }
 
+// check returns a 403 error that names the gate, unless all gates are on or the object is being deleted.
 func (g *gateCheck) check(obj runtime.Object, terminating bool) error {
 	if g.gate == "" || terminating {
 		return nil

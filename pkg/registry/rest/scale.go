@@ -30,7 +30,8 @@ type Scale[T Object] struct {
 	Selector func(T) *metav1.LabelSelector
 }
 
-// of converts the object to a Scale.
+// of converts the object to a Scale. The metadata is reduced to what clients of /scale need, as that of built-in kinds. The selector in
+// the status is text, because autoscalers of all versions read it so.
 func (s *Scale[T]) of(obj T) (*autoscalingv1.Scale, error) {
 	selector, err := metav1.LabelSelectorAsSelector(s.Selector(obj))
 	if err != nil {
@@ -58,6 +59,8 @@ var (
 	_ genericrest.GroupVersionKindProvider = &scaleREST[Object]{}
 )
 
+// newScaleREST registers, for every served version, where the replicas of the Scale are in the object. Server-side apply needs this to
+// move field ownership between the two.
 func newScaleREST[T Object](kind *Kind[T], store *registry.Store) *scaleREST[T] {
 	paths := managedfields.ResourcePathMappings{}
 	for _, version := range kind.Served {
@@ -86,7 +89,7 @@ func (r *scaleREST[T]) Get(ctx context.Context, name string, options *metav1.Get
 	return r.kind.Scale.of(obj.(T))
 }
 
-// Update changes the desired replicas.
+// Update changes the desired replicas. The write is one of the main resource, so defaulting, validation and generation are the same.
 func (r *scaleREST[T]) Update(
 	ctx context.Context, name string, info genericrest.UpdatedObjectInfo, create genericrest.ValidateObjectFunc,
 	update genericrest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions,
@@ -151,7 +154,8 @@ type scaledObjectInfo[T Object] struct {
 // Preconditions returns the preconditions of the request.
 func (i *scaledObjectInfo[T]) Preconditions() *metav1.Preconditions { return i.info.Preconditions() }
 
-// UpdatedObject returns the object with the replicas and the field owners of the request.
+// UpdatedObject returns the object with the replicas and the field owners of the request. An empty resource version means that the object
+// does not exist: the store calls this also for an object that it would create, and a Scale cannot create one.
 func (i *scaledObjectInfo[T]) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	obj := old.DeepCopyObject().(T)
 	if obj.GetResourceVersion() == "" {
@@ -179,7 +183,8 @@ func (i *scaledObjectInfo[T]) UpdatedObject(ctx context.Context, old runtime.Obj
 	return obj, nil
 }
 
-// changed applies the request to the Scale and validates the result.
+// changed applies the request to the Scale and validates the result. A UID in the request is a precondition: the object may have been
+// deleted and created again with the same name.
 func (i *scaledObjectInfo[T]) changed(ctx context.Context, old *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
 	updated, err := i.info.UpdatedObject(ctx, old)
 	if err != nil {

@@ -28,7 +28,8 @@ type sizeLimit struct {
 	bytes int
 }
 
-// check calls stored only if the new object is too large. stored returns nil if there is no stored object.
+// check returns an error if the object is too large. It calls stored only then, because that may cost a read and an encoding. stored
+// returns nil if there is no stored object.
 func (l *sizeLimit) check(obj runtime.Object, stored func() runtime.Object) error {
 	size, err := l.size(obj)
 	if err != nil || size <= l.bytes {
@@ -48,6 +49,8 @@ func (l *sizeLimit) size(obj runtime.Object) (int, error) {
 	return int(counter), err
 }
 
+// mayGrow returns by how many bytes the object may be larger than the stored one. A terminating object must be able to take the records of
+// its deletion, or it could never be deleted.
 func mayGrow(obj runtime.Object) int {
 	if accessor, err := meta.Accessor(obj); err != nil || accessor.GetDeletionTimestamp() == nil {
 		return 0
@@ -61,6 +64,7 @@ func tooLarge(size, limit int) error {
 		size, limit))
 }
 
+// countingWriter counts bytes and keeps none, so measuring a large object needs no second copy of it.
 type countingWriter int
 
 func (w *countingWriter) Write(p []byte) (int, error) {
@@ -68,6 +72,7 @@ func (w *countingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// nothing is the stored object of a creation.
 func nothing() runtime.Object { return nil }
 
 // limitedOptions open stores with limitedStorage. It cannot be added later: the generic store counts its objects from another goroutine

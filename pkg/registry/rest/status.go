@@ -12,12 +12,14 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// statusStrategy changes only the status of an object. It serves /status.
+// statusStrategy changes only the status of an object. It serves /status. It inherits the rules of creation and deletion, which the
+// generic store asks for but /status does not serve.
 type statusStrategy[T Object] struct {
 	*strategy[T]
 }
 
-// PrepareForUpdate takes only the status from the new object.
+// PrepareForUpdate takes only the status from the new object. A controller that writes a status from a stale cache can thus never bring
+// back an old spec, old labels or a removed finalizer. Managed fields are left alone: the server itself maintains them.
 func (s *statusStrategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	updated, existing := obj.(T), old.(T)
 	if info, ok := genericapirequest.RequestInfoFrom(ctx); ok && s.kind.StatusInMetadata != nil {
@@ -52,7 +54,8 @@ func (s *statusStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath
 	)
 }
 
-// statusREST serves /status. It uses the store of the main resource with another strategy.
+// statusREST serves /status. It uses the store of the main resource with another strategy, so both share one watch cache and one
+// resource version for each object.
 type statusREST struct {
 	store *registry.Store
 }
@@ -68,7 +71,7 @@ func (r *statusREST) New() runtime.Object { return r.store.New() }
 // Destroy does nothing, because the main resource owns the store.
 func (*statusREST) Destroy() {}
 
-// Get returns the whole object.
+// Get returns the whole object. A patch of /status reads it first.
 func (r *statusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	return r.store.Get(ctx, name, options)
 }

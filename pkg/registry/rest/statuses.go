@@ -24,8 +24,10 @@ type Statuses[H, V any] struct {
 	resource schema.GroupVersionResource
 	convert  func(from *H, to *V, scope conversion.Scope) error
 	keep     func(from *V, to *H) error
-	status   genericrest.Updater
-	writer   *groupcommit.Writer[types.NamespacedName, *V]
+	// status is nil until the store is open. It is set before the first request, and only read afterwards.
+	status genericrest.Updater
+	// writer combines the updates that wait while a write of the same object is under way.
+	writer *groupcommit.Writer[types.NamespacedName, *V]
 }
 
 // NewStatuses returns a Statuses whose store is not open yet. convert converts a stored object to the version of the resource; the result
@@ -72,7 +74,8 @@ func (s *Statuses[H, V]) write(ctx context.Context, key types.NamespacedName, up
 	return err
 }
 
-// change works on a copy, because the stored object may be in a cache.
+// change applies update to the stored object. It works on a copy, because the stored object may be in a cache. Only the status of the
+// result is kept, so an update cannot change anything else. The store calls change again after a conflict.
 func (s *Statuses[H, V]) change(stored runtime.Object, update func(*V) error) (runtime.Object, error) {
 	changed := stored.DeepCopyObject()
 	object, ok := any(changed).(*H)

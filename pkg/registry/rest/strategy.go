@@ -17,7 +17,8 @@ import (
 	"kruise.io/kruise/pkg/registry/servable"
 )
 
-// strategy defines how objects of a kind are created, updated and deleted.
+// strategy defines how objects of a kind are created, updated and deleted. The generic store calls it for every write, after it has
+// decoded the object to the hub type and before it encodes the stored version. It has no state, so requests share it.
 type strategy[T Object] struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -36,7 +37,8 @@ func (*strategy[T]) DefaultGarbageCollectionPolicy(context.Context) genericrest.
 	return genericrest.DeleteDependents
 }
 
-// PrepareForCreate sets generation 1 and clears the status, because only the controller writes the status.
+// PrepareForCreate sets generation 1 and clears the status, because only the controller writes the status. A manifest that was read from
+// a cluster and has a status is thus accepted. Defaults come last, so they see the object as it will be stored.
 func (s *strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	created := obj.(T)
 	s.withMetadata(ctx, created, func() { clearField(s.kind.Status(created)) })
@@ -47,7 +49,8 @@ func (s *strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) 
 	}
 }
 
-// PrepareForUpdate keeps the stored status. It increases the generation if the spec has changed.
+// PrepareForUpdate keeps the stored status. It increases the generation if the spec has changed. Keep runs before the defaults: a field
+// that the version of the request does not have must keep its stored value and not get a default.
 func (s *strategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	updated, existing := obj.(T), old.(T)
 	s.withMetadata(ctx, updated, func() { copyField(s.kind.Status(updated), s.kind.Status(existing)) })
@@ -57,13 +60,16 @@ func (s *strategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Obj
 	if s.kind.Default != nil {
 		s.kind.Default(updated, existing)
 	}
+	// Clients cannot set the generation. The comparison treats nil and empty lists as equal, because protobuf does not store the
+	// difference: without it, a write that changes nothing would start a rollout.
 	updated.SetGeneration(existing.GetGeneration())
 	if !apiequality.Semantic.DeepEqual(s.kind.Spec(updated), s.kind.Spec(existing)) {
 		updated.SetGeneration(existing.GetGeneration() + 1)
 	}
 }
 
-// withMetadata calls reset, which sets the status, and then restores the part of the status that the writer stored in metadata.
+// withMetadata calls reset, which sets the status, and then restores the part of the status that the writer stored in metadata. Only
+// kinds with StatusInMetadata pay for the copy. Without request info, as in a write by the server itself, there is nothing to restore.
 func (s *strategy[T]) withMetadata(ctx context.Context, obj T, reset func()) {
 	info, ok := genericapirequest.RequestInfoFrom(ctx)
 	if !ok || s.kind.StatusInMetadata == nil {
@@ -89,7 +95,8 @@ func (s *strategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 	return s.validateChange(ctx, obj, old, s.kind.ValidateUpdate)
 }
 
-// validateChange validates every value first, as Validate does, and then runs the rules of the change.
+// validateChange validates every value first, as Validate does, and then runs the rules of the change. A value that is stored already is
+// not refused again: an object from an older release must stay changeable. judge gets the new object and the stored one.
 func (s *strategy[T]) validateChange(
 	ctx context.Context, obj, old runtime.Object, judge func(obj, old T) field.ErrorList,
 ) field.ErrorList {
@@ -101,7 +108,7 @@ func (s *strategy[T]) validateChange(
 	return s.errorsIn(ctx, obj.(T), errs)
 }
 
-// errorsIn translates the paths of errors to the version of the request.
+// errorsIn translates the paths of errors to the version of the request, because validation runs on the hub type and names its fields.
 func (s *strategy[T]) errorsIn(ctx context.Context, obj T, errs field.ErrorList) field.ErrorList {
 	info, ok := genericapirequest.RequestInfoFrom(ctx)
 	if !ok || s.kind.ErrorsIn == nil || len(errs) == 0 {
@@ -114,7 +121,7 @@ func (s *strategy[T]) errorsIn(ctx context.Context, obj T, errs field.ErrorList)
 	return s.kind.ErrorsIn(version, errs)
 }
 
-// WarningsOnCreate returns warnings about a new object.
+// WarningsOnCreate returns warnings about a new object. kubectl prints them; they do not refuse the request.
 func (s *strategy[T]) WarningsOnCreate(ctx context.Context, obj runtime.Object) (warnings []string) {
 	if !s.kind.Controlled {
 		warnings = append(warnings,
@@ -149,6 +156,7 @@ func (s *strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return s.kind.resetFields(fieldpath.MakePathOrDie("status"))
 }
 
+// resetFields returns the paths for every served version, because field managers record the version that they wrote in.
 func (k *Kind[T]) resetFields(paths ...fieldpath.Path) map[fieldpath.APIVersion]*fieldpath.Set {
 	reset := make(map[fieldpath.APIVersion]*fieldpath.Set, len(k.Served))
 	for _, version := range k.Served {
@@ -160,5 +168,6 @@ func (k *Kind[T]) resetFields(paths ...fieldpath.Path) map[fieldpath.APIVersion]
 // clearField sets the field behind the pointer to its zero value.
 func clearField(pointer any) { reflect.ValueOf(pointer).Elem().SetZero() }
 
-// copyField copies a value between two pointers of the same type. It is a shallow copy.
+// copyField copies a value between two pointers of the same type. It is a shallow copy: the old object is not used after the write, so
+// both may share memory.
 func copyField(to, from any) { reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem()) }

@@ -32,7 +32,8 @@ type tableConvertor[T Object] struct {
 	kind *Kind[T]
 }
 
-// ConvertToTable implements rest.TableConvertor.
+// ConvertToTable implements rest.TableConvertor. obj is an object or a list of the kind. kubectl asks for the headers only with the first
+// page of a list and the first event of a watch.
 func (c *tableConvertor[T]) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
 	result := &metav1.Table{}
 	if list, err := meta.ListAccessor(obj); err == nil {
@@ -53,6 +54,7 @@ func (c *tableConvertor[T]) ConvertToTable(_ context.Context, obj, options runti
 	return result, nil
 }
 
+// headers returns the columns of the kind after that of the name. Clients show columns with priority 1 only with "-o wide".
 func (c *tableConvertor[T]) headers() []metav1.TableColumnDefinition {
 	headers := []metav1.TableColumnDefinition{
 		{Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]},
@@ -67,6 +69,7 @@ func (c *tableConvertor[T]) headers() []metav1.TableColumnDefinition {
 	return headers
 }
 
+// cells returns the row of one object, in the order of the headers.
 func (c *tableConvertor[T]) cells(obj runtime.Object, _ metav1.Object, name, _ string) ([]any, error) {
 	typed, ok := obj.(T)
 	if !ok {

@@ -14,7 +14,9 @@ import (
 // watchField is the field under which the watch cache finds the watches for one value of a label. Clients cannot select by it.
 const watchField = "watch-label"
 
-// watchByLabel lets the watch cache pass an event only to the watches that select the value of the label which the object has, and
+// watchByLabel makes the cost of an event independent of the number of watches, for kinds that each node watches for itself.
+//
+// It lets the watch cache pass an event only to the watches that select the value of the label which the object has, and
 // to those that do not select a value. Otherwise every event is compared with the selector of every watch.
 func watchByLabel(store *registry.Store, options *generic.StoreOptions, label string, namespaced bool) {
 	attributes := storage.DefaultClusterScopedAttr
@@ -45,7 +47,8 @@ func watchByLabel(store *registry.Store, options *generic.StoreOptions, label st
 	}
 }
 
-// exactValue returns the value that a selector requires for the label, if it requires a single one.
+// exactValue returns the value that a selector requires for the label, if it requires a single one. A selector with several values, or
+// with none, gets every event, and the watch compares it as usual: nothing is lost, it only costs more.
 func exactValue(selector labels.Selector, label string) (string, bool) {
 	requirements, selectable := selector.Requirements()
 	if !selectable {

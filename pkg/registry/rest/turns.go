@@ -35,14 +35,15 @@ func (k *Kind[T]) AwaitEffects(storages map[string]genericrest.Storage, effects 
 	}
 }
 
-// TakeTurns implements Row.
+// TakeTurns implements AnyKind.
 func (k *Kind[T]) TakeTurns(storages map[string]genericrest.Storage, turns Turns) {
 	if main, ok := storages[k.Plural].(*store[T]); ok && k.Exclusive {
 		main.turns = turns
 	}
 }
 
-// Create creates an object. Admission runs in the same turn as the write.
+// Create creates an object. Admission runs in the same turn as the write. The turn ends before the wait for the effects, so that the next
+// writer need not wait for them too.
 func (s *store[T]) Create(
 	ctx context.Context, obj runtime.Object, validate genericrest.ValidateObjectFunc, options *metav1.CreateOptions,
 ) (runtime.Object, error) {
@@ -75,7 +76,8 @@ func (s *store[T]) Update(
 	return updated, isNew, err
 }
 
-// Delete deletes an object.
+// Delete deletes an object. It takes no turn, because a deletion cannot cause a conflict between two objects. It waits for the effects
+// only if the object is gone: an object with finalizers still has its effects.
 func (s *store[T]) Delete(
 	ctx context.Context, name string, validate genericrest.ValidateObjectFunc, options *metav1.DeleteOptions,
 ) (runtime.Object, bool, error) {
@@ -86,14 +88,15 @@ func (s *store[T]) Delete(
 	return deleted, immediately, err
 }
 
-// await waits until the server acts on a write.
+// await waits until the server acts on a write, if somebody has to. The write has succeeded in any case, so await returns no error.
 func (s *store[T]) await(ctx context.Context, written runtime.Object, deleted bool) {
 	if object, ok := written.(metav1.Object); ok && s.effects != nil {
 		s.effects.Await(ctx, s.kind.Plural, object, deleted)
 	}
 }
 
-// turn waits for the turn of the kind. It returns at once if the kind is not exclusive.
+// turn waits for the turn of the kind. It returns at once if the kind is not exclusive. The returned function must be called, also after
+// an error of the write. If the turn does not come in time, the client gets 504 and may try again, because nothing was written.
 func (s *store[T]) turn(ctx context.Context) (context.Context, func(), error) {
 	if s.turns == nil {
 		return ctx, func() {}, nil

@@ -43,12 +43,14 @@ type step struct {
 	keyed     bool
 }
 
+// into checks a value one step deeper. The path grows in place, so a check that finds nothing allocates no paths.
 func (w *walk) into(next step, look judge, value reflect.Value) {
 	w.path = append(w.path, next)
 	look(w, value)
 	w.path = w.path[:len(w.path)-1]
 }
 
+// report adds an error for the value at the current path.
 func (w *walk) report(value any, message string) {
 	var path *field.Path
 	for _, step := range w.path {

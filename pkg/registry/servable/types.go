@@ -12,6 +12,8 @@ import (
 // maker builds one judge for each type. It caches them, because a type may contain itself.
 type maker map[reflect.Type]judge
 
+// of returns the judge of a type. While the judge of a type is being built, m has a judge that calls the finished one later. So a type
+// that contains itself ends the recursion.
 func (m maker) of(t reflect.Type) judge {
 	if known, ok := leaves[t]; ok {
 		return known
@@ -26,6 +28,7 @@ func (m maker) of(t reflect.Type) judge {
 	return made
 }
 
+// make builds the judge of a type from its form. Numbers and booleans have none: JSON can represent all of them.
 func (m maker) make(t reflect.Type) judge {
 	switch t.Kind() {
 	case reflect.String:
@@ -43,6 +46,8 @@ func (m maker) make(t reflect.Type) judge {
 	}
 }
 
+// pointerJudge returns nil if there is nothing to check behind the pointer, as the other functions here do. So whole branches of a type
+// are left out of every check.
 func pointerJudge(pointed judge) judge {
 	if pointed == nil {
 		return nil
@@ -93,6 +98,7 @@ type member struct {
 	judge judge
 }
 
+// members returns the exported fields that have a judge.
 func (m maker) members(t reflect.Type) []member {
 	var found []member
 	for i := range t.NumField() {

@@ -23,12 +23,14 @@ var leaves = map[reflect.Type]judge{
 
 const notText = "must be valid UTF-8; encode binary data in base64"
 
+// judgeText refuses bytes that are not UTF-8: the JSON encoder would replace them, and clients would read another text than was written.
 func judgeText(w *walk, value reflect.Value) {
 	if text := value.String(); !utf8.ValidString(text) {
 		w.report(text, notText)
 	}
 }
 
+// judgeIntOrString refuses a third type, which makes the JSON encoder return an error for the whole answer.
 func judgeIntOrString(w *walk, value reflect.Value) {
 	switch either := value.Addr().Interface().(*intstr.IntOrString); either.Type {
 	case intstr.Int:
