@@ -11,7 +11,9 @@ import (
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
-// Reconcile runs a pass over the SidecarSet, unless its pace asks to wait. A change by the user never waits.
+// Reconcile runs a pass over the SidecarSet, unless its pace asks to wait. A change by the user never waits. After a write without an
+// answer, this call only reads the Pods. The queue then calls again at once, and the guard lets the pass begin when the cache shows
+// them.
 func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (reconcile.Result, error) {
 	if set.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
@@ -32,7 +34,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 	return reconcile.Result{}, r.pass(ctx, v)
 }
 
-// pass stores the revision and the status, and then changes Pods.
+// pass stores the revision and the status, and then changes Pods. The revision must be stored first, because the status and the records
+// of the Pods name it. The status is written before the Pods change, so it shows what this pass found. Flips end the pass: they finish
+// upgrades that have begun, and change what the next choice sees.
 func (r *Reconciler) pass(ctx context.Context, v *view) error {
 	set := v.set
 	revisions, collisions, err := r.register(ctx, set)
