@@ -90,8 +90,8 @@ func (v *view) choose() (*choice, error) {
 	// The Pods at the end of the order stay: as many as the partition says.
 	for _, pod := range ordered[:max(0, len(ordered)-partition)] {
 		if s.ready[pod] {
-			// The order decides, so a ready Pod without room also ends the choice for the Pods behind it. ForUpdate sorts Pods that are
-			// not ready to the front.
+			// The order decides, so a ready Pod without room also ends the choice for the Pods behind it. Without priorities,
+			// Pods that are not ready are in front.
 			if s.unavailable >= limit {
 				break
 			}

@@ -47,7 +47,8 @@ type Options struct {
 	Metrics *Metrics
 }
 
-// Reconciler reconciles SidecarSets. Only counts and lost change after the controller has started, and they have locks.
+// Reconciler reconciles SidecarSets. Its fields are set before the controller starts. counts, lost and pace have locks of their
+// own.
 type Reconciler struct {
 	Options
 	// server writes Pods and revisions, and client writes statuses.

@@ -58,9 +58,8 @@ func (r *Reconciler) register(ctx context.Context, set *v1beta1.SidecarSet) (
 	return all, collisions, nil
 }
 
-// trim deletes the oldest revisions beyond the limit that nothing uses. all are the revisions, oldest first. The newest one always
-// stays, also with a limit of 0. Revisions in use stay beyond the limit (case 24), because a Pod that names one may be compared with
-// it.
+// trim deletes the oldest revisions beyond the limit that nothing uses. all are the revisions, oldest first. The newest one
+// always stays, also with a limit of 0. Revisions in use stay beyond the limit (case 24).
 func (r *Reconciler) trim(ctx context.Context, v *view, all []*appsv1.ControllerRevision) error {
 	limit := max(1, int(ptr.Deref(v.set.Spec.RevisionHistoryLimit, 10)))
 	excess := len(all) - limit

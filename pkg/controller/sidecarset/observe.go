@@ -33,8 +33,8 @@ type podView struct {
 	// updated is true if the Pod has the hash of the spec. upgradable is true if only images would have to change; it is only set for
 	// Pods that are not updated.
 	updated, upgradable bool
-	// ready is true if the status of the Pod says that the sidecars are ready, and consistent if the node has completed their last
-	// upgrade. Only both together mean that the new containers serve.
+	// ready is true if the status of the Pod says that the sidecars are ready, and consistent if the node runs them as the spec
+	// of the Pod says. Only both together mean that the new containers serve.
 	ready, consistent bool
 	// applying is true while an earlier upgrade is in progress although the container reports that it is ready.
 	applying bool

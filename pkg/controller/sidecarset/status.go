@@ -29,7 +29,7 @@ func (r *Reconciler) report(ctx context.Context, v *view, latest string, collisi
 			"%d Pods were created without the containers of this SidecarSet; recreate them: %s%s", missing, strings.Join(names, ", "), more)
 	}
 	// A SidecarSet of type NotUpdate is counted again only after the creation of a Pod or a change of its spec (case 43 of
-	// docs/contract/sidecarset.md). take must be the last operand: it forgets that a count is due.
+	// docs/contract/sidecarset.md).
 	recount := set.Spec.UpdateStrategy.Type != v1beta1.NotUpdateSidecarSetStrategyType ||
 		set.Status.ObservedGeneration != set.Generation || r.counts.take(set.UID)
 	stored, err := controller.UpdateStatus(ctx, r.client, set, func(fresh *v1beta1.SidecarSet) error {

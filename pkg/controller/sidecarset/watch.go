@@ -64,8 +64,8 @@ func (r *Reconciler) set(name string) *v1beta1.SidecarSet {
 	return set
 }
 
-// worthAPass reports whether a change of a Pod may change a status or make an upgrade possible. It compares what the decisions read:
-// labels, annotations, readiness, and the identity of each container. Heartbeats and restarts of other fields cause no pass.
+// worthAPass reports whether a change of a Pod may change a status or make an upgrade possible. It compares what the decisions
+// read: labels, annotations, readiness, and the identity of each container. Other changes of a status cause no pass.
 func worthAPass(before, after *corev1.Pod) bool {
 	if podstate.Active(before) != podstate.Active(after) || podstate.ConditionReady(before) != podstate.ConditionReady(after) ||
 		before.Status.Phase != after.Status.Phase || before.Status.ObservedGeneration != after.Status.ObservedGeneration ||
