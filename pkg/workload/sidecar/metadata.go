@@ -11,7 +11,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// MetadataError says that the annotation of a Pod cannot be merged.
+// MetadataError says that the annotation of a Pod cannot be merged. Admission refuses such a Pod (case 30).
 type MetadataError struct {
 	// Key is the annotation.
 	Key string
@@ -27,7 +27,8 @@ func (e *MetadataError) Error() string { return fmt.Sprintf("merge annotation %q
 func (e *MetadataError) Unwrap() error { return e.Err }
 
 // Annotations returns the annotations that patchPodMetadata changes in a Pod with the given annotations. It returns a
-// MetadataError if a value to merge is not JSON.
+// MetadataError if a value to merge is not JSON. A second call with the result changes nothing, because admission may be called
+// twice for one Pod.
 func Annotations(patches []v1beta1.SidecarSetPatchPodMetadata, pod map[string]string) (map[string]string, error) {
 	changes := map[string]string{}
 	for i := range patches {
@@ -44,6 +45,7 @@ func Annotations(patches []v1beta1.SidecarSetPatchPodMetadata, pod map[string]st
 					return nil, &MetadataError{Key: key, Value: existing, Err: err}
 				}
 				value = merged
+			// Retain: a value of the Pod stays.
 			default:
 				if found {
 					continue
@@ -76,6 +78,7 @@ func mergeJSON(document, patch string) (string, error) {
 	return strings.TrimSuffix(text.String(), "\n"), nil
 }
 
+// decode returns the one JSON value of a text. Numbers keep their digits.
 func decode(text string) (value any, err error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -88,6 +91,8 @@ func decode(text string) (value any, err error) {
 	return value, nil
 }
 
+// merged applies a patch to a value. An object is merged by its names, where null removes one. Anything else replaces the
+// value.
 func merged(document, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {

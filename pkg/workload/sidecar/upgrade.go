@@ -21,6 +21,7 @@ func Upgrade(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now meta
 	if err != nil {
 		return err
 	}
+	// images are the new images by the name of the container in the Pod.
 	images := map[string]string{}
 	for i := range set.Spec.Containers {
 		container := &set.Spec.Containers[i]
@@ -35,6 +36,7 @@ func Upgrade(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now meta
 	if err := recordHash(pod, set, revision, now); err != nil {
 		return err
 	}
+	// Changed entries of patchPodMetadata reach existing Pods with the upgrade (case 50 of docs/contract/sidecarset.md).
 	changes, err := Annotations(set.Spec.PatchPodMetadata, pod.Annotations)
 	if err != nil {
 		return err
@@ -52,7 +54,8 @@ func Upgrade(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now meta
 	return setImages(pod, set, images, now)
 }
 
-// recordHash writes that the Pod has the SidecarSet's containers as they are now. Records of early releases are converted.
+// recordHash writes that the Pod has the SidecarSet's containers as they are now. Records of early releases, which have only
+// hashes, are converted, also those of other SidecarSets. The hash without images stays: an upgrade only changes images.
 func recordHash(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now metav1.Time) error {
 	full, _, err := Hashes(set)
 	if err != nil {
@@ -85,7 +88,8 @@ func recordHash(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now m
 }
 
 // setImages changes images, and records the instances that the write ends. Records of other containers stay valid for the
-// instances that those containers were given.
+// instances that those containers were given. Without an image to change, it does nothing, so the record of the last upgrade
+// stays.
 func setImages(pod *corev1.Pod, set *v1beta1.SidecarSet, images map[string]string, now metav1.Time) error {
 	if len(images) == 0 {
 		return nil
@@ -104,6 +108,7 @@ func setImages(pod *corev1.Pod, set *v1beta1.SidecarSet, images map[string]strin
 	}
 	state := records[set.Name]
 	state.Revision, state.UpdateTimestamp = full, metav1.NewTime(now.UTC())
+	// Only containers of the Pod keep a record.
 	previous := state.LastContainerStatuses
 	state.LastContainerStatuses = map[string]record.ContainerStatus{}
 	for i := range pod.Spec.Containers {
