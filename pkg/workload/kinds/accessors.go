@@ -37,11 +37,13 @@ func replicas[T any](of func(*T) *int32) func(runtime.Object) *int32 {
 	}
 }
 
-// either returns what the first accessor returns, or what the second returns if that is nil.
+// either returns what the first accessor returns, or what the second returns if that is nil. The two are for the versioned and
+// the internal type of one kind.
 func either(first, second func(runtime.Object) *int32) func(runtime.Object) *int32 {
 	return func(object runtime.Object) *int32 { return cmp.Or(first(object), second(object)) }
 }
 
+// template adapts an accessor of a Pod template. The result returns nil for objects of other types.
 func template[T any](of func(*T) *corev1.PodTemplateSpec) func(runtime.Object) *corev1.PodTemplateSpec {
 	return func(object runtime.Object) *corev1.PodTemplateSpec {
 		if typed, ok := any(object).(*T); ok {
@@ -51,6 +53,7 @@ func template[T any](of func(*T) *corev1.PodTemplateSpec) func(runtime.Object) *
 	}
 }
 
+// claims adapts an accessor of claim templates in the same way.
 func claims[T any](of func(*T) []corev1.PersistentVolumeClaim) func(runtime.Object) []corev1.PersistentVolumeClaim {
 	return func(object runtime.Object) []corev1.PersistentVolumeClaim {
 		if typed, ok := any(object).(*T); ok {
@@ -60,6 +63,8 @@ func claims[T any](of func(*T) []corev1.PersistentVolumeClaim) func(runtime.Obje
 	}
 }
 
+// replicasOfSubsets returns the wanted Pods of all subsets together. The internal type has a function of its own, because Go
+// has no common type for both.
 func replicasOfSubsets(united *v1beta1.UnitedDeployment) *int32 {
 	subsets := united.Spec.Topology.Subsets
 	return sum(united.Spec.Replicas, len(subsets), func(i int) *intstr.IntOrString { return subsets[i].Replicas })
@@ -101,7 +106,7 @@ func lastNodeFirst(_ runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error) 
 	return sorted, nil
 }
 
-// lastOrdinalFirst sorts Pods in the update order of a StatefulSet.
+// lastOrdinalFirst sorts Pods in the update order of a StatefulSet: from the highest ordinal down.
 func lastOrdinalFirst(_ runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	sorted := slices.Clone(pods)
 	slices.SortStableFunc(sorted, func(a, b *corev1.Pod) int { return cmp.Compare(ordinal(b), ordinal(a)) })

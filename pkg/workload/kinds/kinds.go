@@ -78,10 +78,11 @@ func OfResource(resource schema.GroupResource) *Kind {
 	return nil
 }
 
-// OfObject returns the kind of a typed object, or nil.
+// OfObject returns the kind of a typed object, or nil. The object has the type of its Resource's version. Internal types have
+// no kind.
 func OfObject(object any) *Kind { return byType[reflect.TypeOf(object)] }
 
-// OfController returns the kind of the object that controls an object, or nil.
+// OfController returns the kind of the object that controls an object, or nil. The version in the reference does not matter.
 func OfController(object metav1.Object) *Kind {
 	if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
 		return Of(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind())
