@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// Clients reach the two servers.
+// Clients reach the two servers: that of the cluster, and that of this project.
 type Clients struct {
 	Kube   kubernetes.Interface
 	Kruise versioned.Interface
@@ -31,9 +31,10 @@ func (c Clients) Get(ctx context.Context, kind schema.GroupKind, namespace, name
 	return read(ctx, c, namespace, name)
 }
 
+// reader reads one workload of a kind.
 type reader func(ctx context.Context, c Clients, namespace, name string) (kinds.Object, error)
 
-// readers has one reader for each workload kind.
+// readers has one reader for each workload kind of the table. A test compares the two.
 var readers = map[schema.GroupKind]reader{
 	kinds.ReplicationController: by(func(c Clients, namespace string) getter[*corev1.ReplicationController] {
 		return c.Kube.CoreV1().ReplicationControllers(namespace)
@@ -75,6 +76,8 @@ type getter[T kinds.Object] interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions) (T, error)
 }
 
+// by returns the reader of a kind from its typed client. An object is returned only without an error, because a nil pointer in
+// an interface is not nil.
 func by[T kinds.Object](client func(Clients, string) getter[T]) reader {
 	return func(ctx context.Context, c Clients, namespace, name string) (kinds.Object, error) {
 		found, err := client(c, namespace).Get(ctx, name, metav1.GetOptions{})
