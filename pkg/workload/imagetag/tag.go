@@ -43,12 +43,13 @@ func (r Reference) Answer(image *v1beta1.NodeImage, version int64) *v1beta1.Imag
 	return nil
 }
 
-// OwnedBy reports whether the object with this UID asked for the tag.
+// OwnedBy reports whether the object with this UID asked for the tag. A tag can have several owners, or none if a user wrote
+// it.
 func OwnedBy(tag *v1beta1.ImageTagSpec, uid types.UID) bool {
 	return slices.ContainsFunc(tag.OwnerReferences, func(ref corev1.ObjectReference) bool { return ref.UID == uid })
 }
 
-// IsJob reports whether the owner of a tag is an ImagePullJob, in any API version.
+// IsJob reports whether the owner of a tag is an ImagePullJob, in any API version. Only such owners are looked up.
 func IsJob(ref *corev1.ObjectReference) bool {
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
 	return ref.Kind == Kind && group == v1beta1.SchemeGroupVersion.Group

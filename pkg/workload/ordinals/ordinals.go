@@ -12,8 +12,8 @@ import (
 // interval is a range of reserved ordinals. It includes both ends.
 type interval struct{ first, last int }
 
-// InRange returns the ordinals of a number of replicas, in ascending order, from start on and without the reserved ones. The error says
-// which reservation is invalid.
+// InRange returns the ordinals of a number of replicas, in ascending order, from start on and without the reserved ones. The
+// error says which reservation is invalid. With no replicas, the result is empty and not nil.
 func InRange(replicas, start int, reserved []intstr.IntOrString) ([]int, error) {
 	var skipped []interval
 	for i := range reserved {
@@ -31,7 +31,8 @@ func InRange(replicas, start int, reserved []intstr.IntOrString) ([]int, error) 
 	return ordinals, nil
 }
 
-// skip returns the first ordinal from the given one on that is not reserved.
+// skip returns the first ordinal from the given one on that is not reserved. Ranges may touch or overlap, so it repeats until
+// none contains the ordinal.
 func skip(reserved []interval, ordinal int) int {
 	for moved := true; moved; {
 		moved = false
@@ -44,6 +45,7 @@ func skip(reserved []interval, ordinal int) int {
 	return ordinal
 }
 
+// parse reads a reservation: a number, or a range such as "0-2".
 func parse(value *intstr.IntOrString) (interval, error) {
 	if value.Type == intstr.Int {
 		if value.IntVal < 0 {
@@ -60,7 +62,8 @@ func parse(value *intstr.IntOrString) (interval, error) {
 	return interval{first: int(from), last: int(to)}, nil
 }
 
-// Of returns the ordinal in the name of a Pod of the set. It returns false if the name is not one that the set gives.
+// Of returns the ordinal in the name of a Pod of the set. It returns false if the name is not one that the set gives, for
+// example with leading zeros.
 func Of(set string, object metav1.Object) (int, bool) {
 	text, found := strings.CutPrefix(object.GetName(), set+"-")
 	if !found {
@@ -76,8 +79,8 @@ func Of(set string, object metav1.Object) (int, bool) {
 // PodName returns the name of the Pod of an ordinal.
 func PodName(set string, ordinal int) string { return set + "-" + strconv.Itoa(ordinal) }
 
-// Position returns how many ordinals before the given one are in use, from start on and without the reserved ones. It ignores an invalid
-// reservation.
+// Position returns how many ordinals before the given one are in use, from start on and without the reserved ones. It ignores
+// an invalid reservation. InRange of enough replicas has the ordinal at this index.
 func Position(ordinal, start int, reserved []intstr.IntOrString) int {
 	var skipped []interval
 	for i := range reserved {
