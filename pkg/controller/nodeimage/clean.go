@@ -36,6 +36,7 @@ type cleaner struct {
 func (c *cleaner) clean(image *v1beta1.NodeImage) (recheck time.Duration) {
 	for _, name := range slices.Sorted(maps.Keys(image.Spec.Images)) {
 		entry := image.Spec.Images[name]
+		// The slices belong to the caller's copy, so they are changed in place.
 		entry.Tags = slices.DeleteFunc(entry.Tags, func(tag v1beta1.ImageTagSpec) bool { return c.forgotten(&tag) })
 		for i := range entry.Tags {
 			c.disown(&entry.Tags[i])

@@ -81,6 +81,7 @@ func (r *Reconciler) concerned(images cache.Indexer, before, after metav1.Object
 	if was == nil {
 		return nil
 	}
+	// A job that was deleted and created again between two events has another UID.
 	left := is == nil || is.UID != was.UID
 	if left {
 		r.gone.Add(was.UID, nil)

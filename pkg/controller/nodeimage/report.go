@@ -46,6 +46,7 @@ type failure struct {
 func report(image *v1beta1.NodeImage, notReady *time.Time, now time.Time) (
 	status v1beta1.NodeImageStatus, failures []failure, recheck time.Duration,
 ) {
+	// after gets the changes of the status, and image stays what the decisions are made from.
 	after := image.DeepCopy()
 	status = after.Status
 	pruned := prune(after)
@@ -72,6 +73,7 @@ func report(image *v1beta1.NodeImage, notReady *time.Time, now time.Time) (
 		}
 	}
 	status.ImageStatuses = after.Status.ImageStatuses
+	// The entries are shared; only the counts differ.
 	counted := status
 	count(&counted, &image.Spec)
 	// The counts are written together with another change, or when the agent has had enough time to count.
