@@ -30,6 +30,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1alpha1.NodePodProb
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// A virtual node, or one that is being deleted, counts as deleted.
 	if !present(node) {
 		return reconcile.Result{}, r.remove(ctx, object)
 	}
@@ -56,6 +57,7 @@ func (r *Reconciler) node(name string) (*corev1.Node, error) {
 // NodePodProbe that exists already, because the cache is old, is no error.
 func (r *Reconciler) create(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	node, err := r.node(key.Name)
+	// The event of the node that becomes ready starts another attempt.
 	if err != nil || !present(node) || !ready(node) {
 		return reconcile.Result{}, err
 	}
@@ -102,11 +104,13 @@ func (r *Reconciler) list(ctx context.Context, object *v1alpha1.NodePodProbe, po
 	var entries []v1alpha1.PodProbe
 	for _, pod := range pods {
 		if markers := r.selecting(pod); len(markers) > 0 {
+			// An entry without probes is left out by Fit.
 			entries = append(entries, podprobe.Entry(pod, markers))
 		}
 	}
 	// Fit also sorts the entries. The order of a map would differ in each pass.
 	entries, removed := podprobe.Fit(entries)
+	// Most passes end here: they are caused by results.
 	if apiequality.Semantic.DeepEqual(object.Spec.PodProbes, entries) {
 		return nil
 	}
@@ -159,6 +163,7 @@ func (r *Reconciler) marker(namespace, name string) *v1alpha1.PodProbeMarker {
 // The spec is the stored one, so a probe that list has just added is marked in the next pass. All Pods are tried; the errors
 // are joined.
 func (r *Reconciler) mark(ctx context.Context, object *v1alpha1.NodePodProbe, pods map[types.UID]*corev1.Pod) error {
+	// The results by the UID of their Pod.
 	results := map[string][]v1alpha1.ContainerProbeState{}
 	for i := range object.Status.PodProbeStatuses {
 		status := &object.Status.PodProbeStatuses[i]
@@ -168,6 +173,7 @@ func (r *Reconciler) mark(ctx context.Context, object *v1alpha1.NodePodProbe, po
 	for i := range object.Spec.PodProbes {
 		entry := &object.Spec.PodProbes[i]
 		pod := pods[types.UID(entry.UID)]
+		// A Pod without results keeps the marks that it has.
 		if !running(pod, entry) || len(results[entry.UID]) == 0 {
 			continue
 		}
@@ -178,6 +184,7 @@ func (r *Reconciler) mark(ctx context.Context, object *v1alpha1.NodePodProbe, po
 			klog.FromContext(ctx).V(4).Info("Two probes write one condition, the first one counts", "pod", klog.KObj(pod),
 				"conditions", change.Conflicts)
 		}
+		// A Pod that has all marks costs no request.
 		if !change.Empty() {
 			errs = append(errs, r.patch(ctx, object, pod, change))
 		}

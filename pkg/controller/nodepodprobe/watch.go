@@ -56,9 +56,11 @@ func (r *Reconciler) listed(pod *corev1.Pod) bool {
 func (r *Reconciler) changedMarker(before, after metav1.Object) (keys []types.NamespacedName) {
 	b, _ := before.(*v1alpha1.PodProbeMarker)
 	a, _ := after.(*v1alpha1.PodProbeMarker)
+	// The generation does not change with the status.
 	if b != nil && a != nil && b.UID == a.UID && b.Generation == a.Generation && (b.DeletionTimestamp == nil) == (a.DeletionTimestamp == nil) {
 		return nil
 	}
+	// Of a deleted PodProbeMarker, only the last state is known.
 	marker := a
 	if marker == nil {
 		marker = b
