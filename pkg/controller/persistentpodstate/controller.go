@@ -66,6 +66,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.Persisten
 	c.Absent(r.absent)
 	c.Guards(resource, states)
 	r.guard, r.recorder = c.Guard(), c.Recorder()
+	// The index finds the PersistentPodStates of a workload for events of its Pods.
 	for name, values := range podtopology.Indexers() {
 		r.states = c.Index(states, name, values)
 	}
@@ -73,6 +74,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.Persisten
 	c.WatchChanges(core.Pods(), r.podChanged)
 	for kind, informer := range controller.Workloads(deps, ordered) {
 		r.sets[kind] = informer.Informer().GetIndexer()
+		// Custom kinds are not watched: their PersistentPodStates are reconciled when a Pod changes.
 		c.WatchChanges(informer, r.workloadChanged(kind))
 	}
 	return r, c
@@ -90,6 +92,7 @@ func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.Names
 		(old.DeletionTimestamp == nil) == (pod.DeletionTimestamp == nil) && maps.Equal(old.Annotations, pod.Annotations) {
 		return nil
 	}
+	// A deleted Pod matters too: its record may go.
 	if pod == nil {
 		pod = old
 	}
@@ -113,6 +116,7 @@ func (r *Reconciler) workloadChanged(kind schema.GroupKind) reconcile.Differ {
 		if object == nil {
 			object = before
 		}
+		// absent creates the one of this name, and regenerate keeps it, if the annotations ask for it.
 		keys = append(keys, controller.Self(object)...)
 		found, _ := podtopology.Of(r.states, object.GetNamespace(), kind, object.GetName()) // The index exists.
 		for _, state := range found {
@@ -127,6 +131,7 @@ func (r *Reconciler) workloadChanged(kind schema.GroupKind) reconcile.Differ {
 // Reconcile keeps a generated PersistentPodState as its workload says, and records the Pods of the target. The spec comes
 // first, because the records depend on its keys.
 func (r *Reconciler) Reconcile(ctx context.Context, state *v1beta1.PersistentPodState) (reconcile.Result, error) {
+	// Records need no cleanup: they are deleted with the object.
 	if state.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
@@ -142,10 +147,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, state *v1beta1.PersistentPod
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// The event is about the records of the stored status, which admission used.
 	r.warn(state, pods)
 	// After a conflict, the records are merged into those of the stored object.
 	stored, err := controller.UpdateStatus(ctx, r.client.PersistentPodStates(state.Namespace), state,
 		func(fresh *v1beta1.PersistentPodState) error {
+			// The records are those of the spec of fresh, also after a conflict.
 			fresh.Status.ObservedGeneration = fresh.Generation
 			fresh.Status.PodStates = r.records(fresh, found, pods)
 			return nil
@@ -170,6 +177,7 @@ type target struct {
 func (r *Reconciler) target(ctx context.Context, state *v1beta1.PersistentPodState) (*target, error) {
 	ref := &state.Spec.TargetRef
 	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
+	// The caches have both kinds of StatefulSets.
 	if cached := r.sets[kind]; cached != nil {
 		item, found, err := cached.GetByKey(state.Namespace + "/" + ref.Name)
 		object, ok := item.(kinds.Object)
@@ -185,6 +193,7 @@ func (r *Reconciler) target(ctx context.Context, state *v1beta1.PersistentPodSta
 // returns nil without an error if the workload does not exist or is being deleted. A kind or a scale that cannot be read is an
 // error: without the number, the records of Pods that were scaled in could not be told from others.
 func (r *Reconciler) custom(ctx context.Context, kind schema.GroupKind, namespace, name string) (*target, error) {
+	// The version is not important, so that of the server's preference is read.
 	mapping, err := r.mapper.RESTMapping(kind)
 	if err != nil {
 		return nil, fmt.Errorf("find kind %s: %w", kind, err)
@@ -207,6 +216,7 @@ func (r *Reconciler) custom(ctx context.Context, kind schema.GroupKind, namespac
 	if err != nil || !found {
 		return nil, errors.Join(fmt.Errorf("the scale of %s %s has no spec.replicas", kind, name), err)
 	}
+	// Custom kinds have no reserved ordinals, and begin with 0.
 	return &target{uid: object.GetUID(), ordinals: inRange(int(replicas), 0, nil)}, nil
 }
 

@@ -44,6 +44,7 @@ func generated(kind schema.GroupKind, workload metav1.Object) *v1beta1.Persisten
 	if !switchedOn(workload) || len(required)+len(preferred) == 0 {
 		return nil
 	}
+	// The retention policy is left to the user.
 	spec := &v1beta1.PersistentPodStateSpec{TargetRef: v1beta1.TargetReference{
 		APIVersion: kinds.Of(kind).Resource.GroupVersion().String(), Kind: kind.Kind, Name: workload.GetName(),
 	}}
@@ -99,6 +100,7 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 			},
 			Spec: *spec,
 		}, metav1.CreateOptions{})
+		// The cache may not show an object that was just created. Its event starts the pass that compares it.
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return reconcile.Result{}, fmt.Errorf("create PersistentPodState: %w", err)
 		}
@@ -131,6 +133,7 @@ func (r *Reconciler) regenerate(ctx context.Context, state *v1beta1.PersistentPo
 		return nil, r.remove(ctx, state)
 	}
 	spec := generated(kind, workload)
+	// The annotation has the source of the last write. As long as it is the same, changes of the spec are those of users.
 	if spec == nil || state.Annotations[pub.PersistentPodStateSourceKey] == source(workload) {
 		return state, nil
 	}
@@ -167,6 +170,7 @@ func (r *Reconciler) remove(ctx context.Context, state *v1beta1.PersistentPodSta
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete the generated PersistentPodState: %w", err)
 	}
+	// The next pass waits until the cache does not show it any more.
 	r.guard.Deleted(state.UID, resource.GroupResource(), state)
 	return nil
 }

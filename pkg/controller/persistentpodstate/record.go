@@ -37,6 +37,7 @@ func known(object kinds.Object) *target {
 		}
 		found.ordinals = inRange(int(ptr.Deref(set.Spec.Replicas, 1)), start, set.Spec.ReserveOrdinals)
 	}
+	// A nil map would otherwise mean that no ordinal is in range.
 	found.all = found.ordinals == nil
 	return found
 }
@@ -68,6 +69,7 @@ func (r *Reconciler) records(state *v1beta1.PersistentPodState, found *target, p
 	exist := map[string]bool{}
 	for _, pod := range pods {
 		exist[pod.Name] = true
+		// Case 13: a Pod that was never ready is not recorded.
 		if !podstate.ConditionReady(pod) || pod.Spec.NodeName == "" || pod.DeletionTimestamp != nil {
 			continue
 		}
@@ -98,6 +100,7 @@ func (r *Reconciler) warn(state *v1beta1.PersistentPodState, pods []*corev1.Pod)
 	for _, pod := range pods {
 		record := state.Status.PodStates[pod.Name]
 		pinned := pod.Annotations[pub.InjectedPersistentPodStateKey] == state.Name && len(podtopology.Required(&state.Spec, &record)) > 0
+		// Only a Pod that admission bound to the recorded labels can wait because of them.
 		if !pinned || pod.Spec.NodeName != "" {
 			continue
 		}
