@@ -95,6 +95,7 @@ func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.Names
 	if r.serverless && a != nil && (b == nil || !sameConditions(b, a)) && r.virtual(a) && len(r.markersOf(a)) > 0 {
 		keys = append(keys, types.NamespacedName{Namespace: a.Namespace, Name: podPrefix + a.Name})
 	}
+	// The Pod is counted as before.
 	if a != nil && b != nil && podprobe.OnNode(a) == podprobe.OnNode(b) && maps.Equal(a.Labels, b.Labels) {
 		return keys
 	}
@@ -126,9 +127,11 @@ func sameConditions(before, after *corev1.Pod) bool {
 func changedProbes(before, after metav1.Object) (keys []types.NamespacedName) {
 	b, _ := before.(*v1alpha1.NodePodProbe)
 	a, _ := after.(*v1alpha1.NodePodProbe)
+	// A generation of zero means that the server does not count generations.
 	if a != nil && b != nil && a.UID == b.UID && a.Generation == b.Generation && a.Generation > 0 {
 		return nil
 	}
+	// Of the entries that changed, the PodProbeMarkers before and after are concerned.
 	was, is := entriesOf(b), entriesOf(a)
 	changed := sets.New[types.NamespacedName]()
 	for uid := range sets.KeySet(was).Union(sets.KeySet(is)) {

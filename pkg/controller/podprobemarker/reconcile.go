@@ -47,6 +47,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, marker *v1alpha1.PodProbeMar
 		return reconcile.Result{}, err
 	}
 	urgent := marker.Status.ObservedGeneration != marker.Generation
+	// The pace counts the Pods that are selected, because compare looks at each.
 	if wait := r.pace.PassIn(marker.UID, len(pods)); wait > 0 && !urgent {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
@@ -82,6 +83,7 @@ func (r *Reconciler) compare(ctx context.Context, marker *v1alpha1.PodProbeMarke
 ) {
 	var errs []error
 	for _, pod := range pods {
+		// Pods that no agent probes do not count.
 		if !podprobe.OnNode(pod) {
 			continue
 		}
@@ -108,6 +110,7 @@ func (r *Reconciler) shows(marker *v1alpha1.PodProbeMarker, pod *corev1.Pod) boo
 	if !found || !ok {
 		return true
 	}
+	// The entry of this marker alone, to compare it with its part of the stored entry.
 	wanted := podprobe.Entry(pod, []*v1alpha1.PodProbeMarker{marker})
 	var listed []v1alpha1.ContainerProbe
 	for i := range object.Spec.PodProbes {
@@ -140,6 +143,7 @@ func (r *Reconciler) report(ctx context.Context, marker *v1alpha1.PodProbeMarker
 // stay.
 func (r *Reconciler) release(ctx context.Context, marker *v1alpha1.PodProbeMarker) (reconcile.Result, error) {
 	index := slices.Index(marker.Finalizers, finalizer)
+	// Another controller may still hold the object by a finalizer of its own.
 	if index < 0 {
 		return reconcile.Result{}, nil
 	}

@@ -75,6 +75,7 @@ func (r *Reconciler) mark(ctx context.Context, owner types.UID, pod *corev1.Pod,
 		return err
 	}
 	written, err := controller.PatchPodStatus(ctx, r.kube, pod, patch)
+	// A Pod that is gone needs no mark.
 	if err != nil || written == nil {
 		return err
 	}
