@@ -65,6 +65,7 @@ func (d *departed) get(pod types.UID) (disruption.Grant, bool) {
 func (r *Reconciler) movedGrants(before, after metav1.Object) (keys []types.NamespacedName) {
 	was, _ := before.(*v1beta1.PodUnavailableBudget)
 	is, _ := after.(*v1beta1.PodUnavailableBudget)
+	// known are the grants that the other budgets have been told of.
 	known := map[string]disruption.Grant{}
 	if was != nil {
 		known = disruption.GrantsOf(&was.Status)
@@ -112,6 +113,7 @@ func (r *Reconciler) carryOver(budget *v1beta1.PodUnavailableBudget, pods []*cor
 			if !grant.MayBeFor(pod) || !grant.Ends().After(r.clock.Now()) {
 				continue
 			}
+			// The copy is made for the first grant that is carried over. Most counts have none.
 			if carrying == budget {
 				carrying = budget.DeepCopy()
 			}
@@ -126,6 +128,7 @@ func (r *Reconciler) grantsOfOthers(budget *v1beta1.PodUnavailableBudget, pod *c
 	if grant, found := r.departed.get(pod.UID); found {
 		grants = append(grants, grant)
 	}
+	// A budget with the same UID is the one that is counted.
 	items, err := r.budgets.ByIndex(grantIndex, pod.Namespace+"/"+pod.Name)
 	if err != nil {
 		return grants

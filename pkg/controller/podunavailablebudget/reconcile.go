@@ -35,6 +35,7 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 // while the budget is not counted. Without an event, the next count is due when a grant expires, or after unseenPeriod.
 func (r *Reconciler) Reconcile(ctx context.Context, budget *v1beta1.PodUnavailableBudget) (reconcile.Result, error) {
 	key := types.NamespacedName{Namespace: budget.Namespace, Name: budget.Name}
+	// The changes until then are part of the next count, so nothing is lost.
 	if early := r.pacer.wait(key, r.clock.Now()); early > 0 {
 		return reconcile.Result{RequeueAfter: early, KeepFailures: true}, nil
 	}
@@ -46,6 +47,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, budget *v1beta1.PodUnavailab
 	if seen == nil {
 		return reconcile.Result{}, nil
 	}
+	// A standing grant may ask for an earlier count.
 	if seen.unseen && (recheck == 0 || recheck > unseenPeriod) {
 		recheck = unseenPeriod
 	}
@@ -56,6 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, budget *v1beta1.PodUnavailab
 // calls the function again with the stored budget, and everything is observed again. count returns nil for a deleted budget,
 // and the delay until the next count is due without an event.
 func (r *Reconciler) count(ctx context.Context, budget *v1beta1.PodUnavailableBudget) (*observation, time.Duration, error) {
+	// It keeps what was read from the API server for all attempts of this count.
 	server := disruption.NewServer(r.livePod(ctx, budget.Namespace))
 	var seen *observation
 	var count *disruption.Count

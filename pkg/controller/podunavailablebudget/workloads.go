@@ -37,6 +37,7 @@ func newWorkloads(deps controller.Deps) *workloads {
 		informers: controller.Workloads(deps, (*kinds.Kind).HasPods), cached: map[schema.GroupKind]cache.Indexer{},
 		clients: workloadclient.Clients{Kube: deps.Kube, Kruise: deps.Kruise}, dynamic: deps.Dynamic, mapper: deps.Mapper,
 	}
+	// The informers belong to the program, so their caches are shared with other controllers.
 	for kind, informer := range w.informers {
 		w.cached[kind] = informer.Informer().GetIndexer()
 	}
