@@ -112,6 +112,7 @@ func (r *Reconciler) namespaceChanged(before, after metav1.Object) (keys []types
 	if a != nil && b != nil && terminating(a) == terminating(b) && labels.Equals(a.Labels, b.Labels) {
 		return nil
 	}
+	// One of the two is not nil.
 	name := ""
 	for _, namespace := range []*corev1.Namespace{a, b} {
 		if namespace != nil {
@@ -183,6 +184,7 @@ func distribute[T controller.Object](
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// A failure to read the cache is the only error here.
 	tasks, err := c.tasks(d, template, *digest, copied)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -264,6 +266,7 @@ func (r *Reconciler) report(
 	for _, o := range outcomes {
 		switch {
 		case o.failure == nil || o.condition == v1beta1.ResourceDistributionNamespaceNotExists: // The namespace's next change is an event.
+		// No event tells when the object of others is gone.
 		case o.condition == v1beta1.ResourceDistributionConflictOccurred:
 			result.RequeueAfter = conflictPeriod
 		default:
