@@ -37,6 +37,7 @@ type Metrics struct {
 
 // NewMetrics returns metrics that are not registered yet.
 func NewMetrics() *Metrics {
+	// All metrics have the same stability level.
 	gauge := func(name, help string, labels ...string) *metrics.GaugeVec {
 		return metrics.NewGaugeVec(&metrics.GaugeOpts{Name: name, Help: help, StabilityLevel: metrics.ALPHA}, labels)
 	}
@@ -71,6 +72,7 @@ func (m *Metrics) Observe(object runtime.Object) {
 	if m == nil {
 		return
 	}
+	// A rollout is looked up by the Go type, so this costs little for other kinds.
 	kind, workload := kinds.OfObject(object), object.(metav1.Object) //nolint:forcetypeassert // objects of the API have metadata
 	if kind == nil || kind.Progress == nil {
 		return
@@ -85,6 +87,7 @@ func (m *Metrics) Observe(object runtime.Object) {
 	}
 	// The counts have all rollouts, also those without series of their own.
 	m.count(of, stateOf(progress))
+	// A rollout that ends frees its place for one that changes later.
 	if !m.shown[of] && len(m.shown) >= mostShown {
 		return
 	}
@@ -129,6 +132,7 @@ func (m *Metrics) count(of key, state string) {
 	if before == state {
 		return
 	}
+	// The gauge is changed by one, so it is right without a scan of all rollouts.
 	if before != "" {
 		m.rollouts.WithLabelValues(of[0], before).Dec()
 	}
