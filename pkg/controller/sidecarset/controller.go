@@ -92,11 +92,13 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	c.Guards(resource, sets)
 	c.Guards(engine.PodResource, core.Pods())
 	r.guard = c.Guard()
+	// These indexes find the SidecarSets of a Pod. That of the Pods finds the other direction.
 	for name, values := range sidecar.Indexers() {
 		r.sets = c.Index(sets, name, values)
 	}
 	r.pods = c.Index(core.Pods(), podIndex, podSets)
 	r.selectedPods = c.PodsByLabels(core.Pods())
+	// Only the revisions of the system namespace are watched.
 	revisions := c.Owns(engine.RevisionResource, deps.KubeInformers.InNamespace(options.Namespace).Apps().V1().ControllerRevisions())
 	r.revisions = func(owner types.UID) ([]*appsv1.ControllerRevision, error) {
 		return controller.ByOwner[*appsv1.ControllerRevision](revisions, owner)

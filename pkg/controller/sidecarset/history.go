@@ -36,6 +36,7 @@ func (r *Reconciler) register(ctx context.Context, set *v1beta1.SidecarSet) (
 	if labels == nil {
 		labels = map[string]string{}
 	}
+	// The revisions of all SidecarSets are in one namespace. This label tells whose they are.
 	labels[pub.SidecarSetNameKey] = set.Name
 	if version != "" {
 		labels[pub.SidecarSetCustomVersionKey] = version
@@ -62,11 +63,13 @@ func (r *Reconciler) register(ctx context.Context, set *v1beta1.SidecarSet) (
 // always stays, also with a limit of 0. Revisions in use stay beyond the limit (case 24).
 func (r *Reconciler) trim(ctx context.Context, v *view, all []*appsv1.ControllerRevision) error {
 	limit := max(1, int(ptr.Deref(v.set.Spec.RevisionHistoryLimit, 10)))
+	// Revisions in use count towards the limit.
 	excess := len(all) - limit
 	if excess <= 0 {
 		return nil
 	}
 	used := v.usedRevisions(all)
+	// The newest one always stays.
 	for _, revision := range all[:len(all)-1] {
 		if excess == 0 {
 			return nil

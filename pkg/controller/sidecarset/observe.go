@@ -48,9 +48,11 @@ func (r *Reconciler) observe(set *v1beta1.SidecarSet) (*view, error) {
 		return nil, err
 	}
 	v := &view{set: set, pods: make([]podView, 0, len(pods))}
+	// The names are the same for all Pods.
 	names := sidecar.PodNames(set)
 	for _, pod := range pods {
 		one := podView{Pod: pod, updated: sidecar.Updated(set, pod), ready: sidecar.Ready(set, pod), consistent: sidecar.Consistent(pod, names)}
+		// Only a Pod that is not updated can be upgraded.
 		if !one.updated {
 			one.upgradable, one.applying = sidecar.Upgradable(set, pod), sidecar.Applying(set, pod)
 		}
@@ -70,6 +72,7 @@ func (r *Reconciler) matched(set *v1beta1.SidecarSet) (pods []*corev1.Pod, err e
 	}
 	for _, item := range items {
 		pod, ok := item.(*corev1.Pod)
+		// The index only knows what was injected. The labels of the Pod or of its namespace may have changed since.
 		if ok && podstate.Active(pod) && sidecar.SelectsLabels(set, pod.Labels) && r.selectsNamespaceOf(set, pod.Namespace) &&
 			sidecar.Injected(set, pod) {
 			pods = append(pods, pod)
@@ -94,6 +97,7 @@ func (r *Reconciler) selectsNamespaceOf(set *v1beta1.SidecarSet, name string) bo
 // kruise-apiserver did not answer. Only Pods that are younger than the annotation sidecarset-injects-since count: older ones were
 // created before the SidecarSet selected them. While injection is paused or switched off, nothing is missing.
 func (r *Reconciler) uninjected(set *v1beta1.SidecarSet) (names []string, err error) {
+	// kruise-apiserver writes the time when the SidecarSet begins to select these Pods, or when injection is resumed.
 	since, err := time.Parse(time.RFC3339, set.Annotations[pub.SidecarSetInjectsSinceKey])
 	if err != nil || !r.injects || set.Spec.InjectionStrategy.Paused {
 		return nil, nil //nolint:nilerr // A SidecarSet of an early release has no time yet.

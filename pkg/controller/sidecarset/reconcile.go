@@ -21,6 +21,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 	if found, err := r.find(ctx, set); found || err != nil {
 		return reconcile.Result{RequeueAfter: 1, KeepFailures: true}, err
 	}
+	// A new generation has not been counted yet, so it is never delayed.
 	if set.Generation == set.Status.ObservedGeneration {
 		if wait := r.pace.PassIn(set.UID, int(set.Status.MatchedPods)); wait > 0 {
 			return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
@@ -30,6 +31,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// The pause counts from the end of the pass.
 	defer r.pace.Passed(set.UID, len(v.pods))
 	return reconcile.Result{}, r.pass(ctx, v)
 }
@@ -51,6 +53,7 @@ func (r *Reconciler) pass(ctx context.Context, v *view) error {
 		return err
 	}
 	strategy := &set.Spec.UpdateStrategy
+	// The counts are kept up to date all the same.
 	if strategy.Type == v1beta1.NotUpdateSidecarSetStrategyType || strategy.Paused {
 		return nil
 	}
@@ -63,6 +66,7 @@ func (r *Reconciler) pass(ctx context.Context, v *view) error {
 	if len(flips) > 0 {
 		return r.flip(ctx, v, flips)
 	}
+	// The Pods are as the caches showed them at the start. Each write decides again on what it replaces.
 	chosen, err := v.choose()
 	if err != nil {
 		return err

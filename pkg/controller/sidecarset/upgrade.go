@@ -48,6 +48,7 @@ func (r *Reconciler) upgrade(ctx context.Context, v *view, pods []*corev1.Pod, r
 		if err != nil || upgraded == nil {
 			return err
 		}
+		// The condition may still say that the Pod cannot be upgraded, from an earlier content.
 		return r.setUpgradable(ctx, v.set, upgraded, true)
 	})
 }
@@ -78,6 +79,7 @@ func (r *Reconciler) flip(ctx context.Context, v *view, pods []*corev1.Pod) erro
 // and the event is sent only if the condition of at least one Pod was new.
 func (r *Reconciler) refuse(ctx context.Context, v *view, pods []*corev1.Pod) error {
 	var lock sync.Mutex
+	// Several goroutines count, so lock guards it.
 	reported := 0
 	err := r.each(pods, func(pod *corev1.Pod) error {
 		if upgradable, found := upgradableIn(pod)[v.set.Name]; found && !upgradable {
@@ -112,9 +114,11 @@ func (r *Reconciler) each(pods []*corev1.Pod, f func(*corev1.Pod) error) error {
 // nil if edit returned errLeft or the Pod is gone. A write without an answer is recorded in r.lost, and the error is returned.
 func (r *Reconciler) change(ctx context.Context, set *v1beta1.SidecarSet, pod *corev1.Pod, part engine.Part,
 	edit func(*corev1.Pod) error) (*corev1.Pod, error) {
+	// The first attempt uses the Pod of the cache and costs no read.
 	base := pod
 	for attempt := 1; ; attempt++ {
 		edited := base.DeepCopy()
+		// edit gets a copy, because base belongs to the cache, and is compared with the result.
 		if err := edit(edited); errors.Is(err, errLeft) {
 			return nil, nil
 		} else if err != nil {
@@ -215,6 +219,7 @@ func (r *Reconciler) setUpgradable(ctx context.Context, set *v1beta1.SidecarSet,
 		sets[set.Name] = upgradable
 		status, reason := corev1.ConditionTrue, pub.SidecarSetAllUpgradable
 		for name, value := range sets {
+			// The cache of SidecarSets is complete, so a name that it does not have was deleted.
 			if name != set.Name && r.set(name) == nil {
 				delete(sets, name)
 			} else if !value {

@@ -21,6 +21,7 @@ func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.Names
 	if old == nil && pod == nil || old != nil && pod != nil && !worthAPass(old, pod) {
 		return nil
 	}
+	// Of a deleted Pod, the last state decides which SidecarSets counted it.
 	newest := cmp.Or(pod, old)
 	concerned := map[string]bool{}
 	for _, name := range sidecar.InjectedSets(newest) {
