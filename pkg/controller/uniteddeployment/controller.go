@@ -65,8 +65,10 @@ func build(deps controller.Deps) *controller.Of[*v1beta1.UnitedDeployment] {
 	r := &Reconciler{server: engine.NewServer(deps.Kube), clock: deps.Clock}
 	c := controller.For(deps, Name, united, r.Reconcile)
 	r.guard, r.recorder = c.Guard(), c.Recorder()
+	// It finds UnitedDeployments by the labels of a Pod or of a workload, through an index.
 	selecting := c.Selecting(united, func(u *v1beta1.UnitedDeployment) *metav1.LabelSelector { return u.Spec.Selector })
 	r.adapters = adapters(deps, c, selecting)
+	// The workloads and the revisions are guarded by Owns.
 	c.Guards(resource, united)
 	c.Guards(engine.PodResource, pods)
 	watchPods(c, pods, selecting)
@@ -85,6 +87,7 @@ func build(deps controller.Deps) *controller.Of[*v1beta1.UnitedDeployment] {
 		},
 		Of: func(united *v1beta1.UnitedDeployment) *v1beta1.UnitedDeploymentStatus { return &united.Status },
 	}
+	// Nothing else is kept in memory for a UnitedDeployment.
 	c.Forget(func(united *v1beta1.UnitedDeployment) { r.statuses.Pace.Forget(united.UID) })
 	return c
 }
@@ -159,6 +162,7 @@ func (r *Reconciler) pass(ctx context.Context, united *v1beta1.UnitedDeployment)
 	p.judge()
 	failed := r.execute(ctx, p)
 	status := p.status(failed)
+	// The pace may delay the status. Then a pass is due when the delay is over.
 	wait, err := r.statuses.Report(ctx, united, status, podsOf(status), p.urgent(status))
 	p.again(wait)
 	// Only a pass without failures deletes old revisions.

@@ -56,6 +56,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, missing []*subset) err
 				return err
 			}
 			workload.SetNamespace(p.united.Namespace)
+			// The random part lets a new workload exist beside one that is still being deleted.
 			workload.SetGenerateName(p.using.prefix(p.united.Name, s.Name))
 			workload.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(p.united, kind)})
 			stored, err := p.using.create(ctx, workload)
@@ -77,6 +78,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, missing []*subset) err
 // propagation the workload is gone at once, and the garbage collector deletes its Pods. The events count the workloads of each kind,
 // because a change of the kind deletes all of the former kind.
 func (r *Reconciler) remove(ctx context.Context, p *pass) error {
+	// The map is complete before the goroutines start, so it needs no lock.
 	removed := map[*adapter]*atomic.Int32{}
 	for _, a := range r.adapters {
 		removed[a] = &atomic.Int32{}
@@ -90,6 +92,7 @@ func (r *Reconciler) remove(ctx context.Context, p *pass) error {
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			return nil
 		}
+		// The Pods of the subset run twice while the duplicate stays, so this has an event of its own.
 		if err != nil && c.duplicate {
 			r.recorder.Eventf(p.united, corev1.EventTypeWarning, eventDuplicate, "delete %s %s: %v", c.kind.Kind, c.GetName(), err)
 		}

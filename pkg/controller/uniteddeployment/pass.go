@@ -146,6 +146,7 @@ func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 // assign assigns the workloads to the subsets. Of several for one subset, the oldest stays. A workload of another kind, or of a subset
 // that does not exist, is extra. A workload without the label of its subset is ignored.
 func (p *pass) assign() {
+	// First the subsets, with what the status says of them.
 	byName := map[string]*subset{}
 	for i := range p.united.Spec.Topology.Subsets {
 		s := &subset{Subset: &p.united.Spec.Topology.Subsets[i]}
@@ -160,6 +161,7 @@ func (p *pass) assign() {
 		}
 		p.subsets, byName[s.Name] = append(p.subsets, s), s
 	}
+	// Then the workloads, oldest first.
 	slices.SortStableFunc(p.children, func(a, b *child) int { return older(a, b) })
 	for _, c := range p.children {
 		name, labelled := c.GetLabels()[pub.SubsetNameKey]
@@ -198,6 +200,7 @@ func (p *pass) allocate() error {
 	}
 	var given []int32
 	switch {
+	// The adaptive strategy replaces fixed numbers of replicas by bounds.
 	case p.reserves():
 		given = reserving(p.total, shares)
 	case p.adaptive() != nil:

@@ -26,6 +26,7 @@ import (
 // must not be deleted before. The first subsets of a UnitedDeployment are not on trial, because there is nothing to delete.
 func (p *pass) judgeReserved(adaptive *v1beta1.AdaptiveUnitedDeploymentStrategy) {
 	for _, s := range p.subsets {
+		// A status without any subset is that of a new UnitedDeployment.
 		added := s.before == nil && len(p.united.Status.SubsetStatuses) > 0
 		s.marked = s.marked || added
 		for _, pod := range s.pods {
@@ -63,6 +64,7 @@ func (p *pass) reserved(s *subset, pod *corev1.Pod, adaptive *v1beta1.AdaptiveUn
 	critical, duration := limits(adaptive)
 	label, labelled := pod.Labels[pub.ReservedPodKey]
 	updated := pod.Labels[pub.KruiseControllerRevisionHashKey] == p.label
+	// Without the label, a Pod of a marked subset is one that was created after the subset was marked.
 	if label == "true" || !labelled && s.marked {
 		ready := podstate.Condition(pod, corev1.PodReady)
 		if !updated || !podstate.Ready(pod) {

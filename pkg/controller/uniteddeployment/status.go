@@ -110,6 +110,7 @@ func (s *subset) status(p *pass) v1beta1.UnitedDeploymentSubsetStatus {
 	status := v1beta1.UnitedDeploymentSubsetStatus{
 		Name: s.Name, Replicas: s.replicas, ReadyReplicas: s.counts().ready, Partition: s.partition, ReservedPods: s.reserved,
 	}
+	// The count is that of this moment: it decreases as the user deletes Pods.
 	if s.child != nil && s.child.adapter == p.using && s.child.onDelete() {
 		status.Partition = 0
 		for _, pod := range s.pods {
@@ -144,6 +145,7 @@ func (p *pass) selector() string {
 // conditions sets the conditions of a status. SubsetProvisioned and SubsetUpdated are always present, and SubsetFailure only while
 // something fails.
 func (p *pass) conditions(status *v1beta1.UnitedDeploymentStatus, failed failures) {
+	// A condition without an error has no reason and no message.
 	byError := func(conditionType v1beta1.UnitedDeploymentConditionType, err error) {
 		condition := v1beta1.UnitedDeploymentCondition{Type: conditionType, Status: corev1.ConditionTrue}
 		if err != nil {
@@ -207,6 +209,7 @@ func (p *pass) progress(status *v1beta1.UnitedDeploymentStatus) *kinds.Progress 
 func setCondition(
 	conditions []v1beta1.UnitedDeploymentCondition, condition *v1beta1.UnitedDeploymentCondition, now time.Time,
 ) []v1beta1.UnitedDeploymentCondition {
+	// The conditions are a copy of the stored ones, so they may be changed.
 	before := conditionIn(conditions, condition.Type)
 	if before == nil {
 		condition.LastTransitionTime = metav1.NewTime(now)

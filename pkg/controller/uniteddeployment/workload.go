@@ -35,6 +35,7 @@ type wish struct {
 // build returns the workload of a subset as the user wants it, without a name. Only labels, annotations and spec are set. It returns an
 // error if the patch of the subset cannot be applied to the Pod template, and an empty workload if the template is for another kind.
 func (a *adapter) build(united *v1beta1.UnitedDeployment, w *wish) (controller.Object, error) {
+	// from returns a copy, so the template stays as it is.
 	workload := a.from(w.template)
 	if workload == nil {
 		return a.empty(), nil
@@ -127,6 +128,7 @@ func owned(workload controller.Object) ([]byte, error) {
 // keys of the type, so a container that another client added stays.
 func (a *adapter) difference(before, wanted, stored controller.Object) ([]byte, error) {
 	var encoded [3][]byte
+	// All three are reduced to the fields that the controller owns.
 	for i, workload := range []controller.Object{before, wanted, stored} {
 		var err error
 		if encoded[i], err = owned(workload); err != nil {
