@@ -87,6 +87,7 @@ func (a *assignment) classify(nodes corelisters.NodeLister, without []*corev1.Po
 		if spread.VersionOf(a.object, pod) != name || pod.Spec.NodeName == "" {
 			continue
 		}
+		// A node that the cache does not have yet comes with a later pass.
 		node, err := nodes.Get(pod.Spec.NodeName)
 		if err != nil {
 			continue
@@ -95,6 +96,7 @@ func (a *assignment) classify(nodes corelisters.NodeLister, without []*corev1.Po
 		if rooms == nil {
 			rooms = spread.Rooms(a.object, a.pods, a.target.replicas, name, a.now)
 		}
+		// Times have whole seconds, so a Pod of the same second counts as younger.
 		younger := !pod.CreationTimestamp.Before(&a.object.CreationTimestamp)
 		index := spread.Classify(a.object, pod, node, rooms, younger)
 		if index == spread.None {

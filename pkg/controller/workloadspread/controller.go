@@ -96,6 +96,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	c.Guards(engine.PodResource, core.Pods())
 	c.Forget(func(object *v1beta1.WorkloadSpread) { r.overflows.Delete(object.UID) })
 	r.guard, r.recorder = c.Guard(), c.Recorder()
+	// The index finds the WorkloadSpreads of a workload.
 	for name, values := range spread.Indexers() {
 		r.spreads = c.Index(spreads, name, values)
 	}
@@ -108,6 +109,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 		r.workloads[kind] = informer.Informer().GetIndexer()
 		c.WatchChanges(informer, r.workloadChanged(kind))
 	}
+	// A Deployment's Pods are found through its ReplicaSets.
 	r.sets = c.IndexByOwner(informers[kinds.ReplicaSet])
 	return r, c
 }
@@ -131,6 +133,7 @@ func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.Names
 			continue
 		}
 		if one.Spec.NodeName != "" {
+			// A Pod without a node cannot be assigned yet.
 			for _, object := range r.ofOwner(one.Namespace, metav1.GetControllerOfNoCopy(one)) {
 				if one.CreationTimestamp.Before(&object.CreationTimestamp) || hasRoom(object) {
 					keys = append(keys, controller.Self(object)...)

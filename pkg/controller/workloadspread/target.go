@@ -79,6 +79,7 @@ func (r *Reconciler) target(ctx context.Context, object *v1beta1.WorkloadSpread)
 		}
 		t.latest = newest(sets)
 	}
+	// A ReplicaSet can be the target itself.
 	if set, ok := workload.(*appsv1.ReplicaSet); ok {
 		t.latest = set.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
 	}
@@ -193,12 +194,14 @@ func (r *Reconciler) belongs(ctx context.Context, object metav1.Object, entry *s
 // controllerOf returns the controller of an object, or nil if it has none or does not exist. Answers are kept for ownerKept,
 // because many Pods have the same controller. An answer that the object does not exist is not kept.
 func (r *Reconciler) controllerOf(ctx context.Context, namespace string, ref *metav1.OwnerReference) (*metav1.OwnerReference, error) {
+	// The UID identifies the object, so an answer stays right: the controller of an object rarely changes.
 	if known, found := r.above.Get(ref.UID); found {
 		if above, ok := known.(*metav1.OwnerReference); ok {
 			return above, nil
 		}
 	}
 	objects, err := r.custom.Resource(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind(), namespace)
+	// The kind is not served any more, so its objects are gone.
 	if meta.IsNoMatchError(err) {
 		return nil, nil
 	}
