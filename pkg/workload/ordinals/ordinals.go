@@ -15,6 +15,7 @@ type interval struct{ first, last int }
 // InRange returns the ordinals of a number of replicas, in ascending order, from start on and without the reserved ones. The
 // error says which reservation is invalid. With no replicas, the result is empty and not nil.
 func InRange(replicas, start int, reserved []intstr.IntOrString) ([]int, error) {
+	// Each reservation is parsed once.
 	var skipped []interval
 	for i := range reserved {
 		parsed, err := parse(&reserved[i])
@@ -24,6 +25,7 @@ func InRange(replicas, start int, reserved []intstr.IntOrString) ([]int, error) 
 		skipped = append(skipped, parsed)
 	}
 	ordinals := make([]int, 0, replicas)
+	// Reserved ordinals are replaced by later ones, so the number of replicas is kept.
 	for next := start; len(ordinals) < replicas; next++ {
 		next = skip(skipped, next)
 		ordinals = append(ordinals, next)
@@ -53,6 +55,7 @@ func parse(value *intstr.IntOrString) (interval, error) {
 		}
 		return interval{first: int(value.IntVal), last: int(value.IntVal)}, nil
 	}
+	// This accepts no sign, and nothing beyond an int32.
 	first, last, found := strings.Cut(value.StrVal, "-")
 	from, errFrom := strconv.ParseUint(first, 10, 31)
 	to, errTo := strconv.ParseUint(last, 10, 31)
