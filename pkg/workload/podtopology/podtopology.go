@@ -82,7 +82,7 @@ func set(values *map[string]string, key, value string) {
 	(*values)[key] = value
 }
 
-// keys returns the node labels that the spec names.
+// keys returns the node labels that the spec names, required ones first. A label can be named twice.
 func keys(spec *v1beta1.PersistentPodStateSpec) (all []string) {
 	if spec.RequiredPersistentTopology != nil {
 		all = append(all, spec.RequiredPersistentTopology.Keys...)
@@ -108,7 +108,8 @@ func Required(spec *v1beta1.PersistentPodStateSpec, record *v1beta1.PodState) ma
 	return labels
 }
 
-// Preferred returns the scheduling preferences of a Pod with this record. A term without a recorded key is left out.
+// Preferred returns the scheduling preferences of a Pod with this record. A term without a recorded key is left out, because it
+// would prefer nothing.
 func Preferred(spec *v1beta1.PersistentPodStateSpec, record *v1beta1.PodState) (terms []corev1.PreferredSchedulingTerm) {
 	for i := range spec.PreferredPersistentTopology {
 		preferred := &spec.PreferredPersistentTopology[i]
