@@ -17,6 +17,7 @@ func Require(spec *corev1.PodSpec, term *corev1.NodeSelectorTerm) {
 	if !Restricts(term) {
 		return
 	}
+	// nodeAffinity adds empty structs, so it is not called before.
 	affinity := nodeAffinity(spec)
 	if affinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		affinity.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{}
