@@ -41,6 +41,7 @@ func Entry(pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) v1alpha1.PodProb
 	markers = slices.Clone(markers)
 	slices.SortFunc(markers, func(a, b *v1alpha1.PodProbeMarker) int { return cmp.Compare(a.Name, b.Name) })
 	for _, marker := range markers {
+		// The finalizer of the marker waits until no entry has its probes.
 		if marker.DeletionTimestamp != nil {
 			continue
 		}
@@ -80,6 +81,7 @@ func container(pod *corev1.Pod, name string) *corev1.Container {
 // resolve returns a copy of the probe with a number instead of a port name, and false if the container has no port of that
 // name. The agent does not know the spec of the container.
 func resolve(probe *v1alpha1.ContainerProbeSpec, container *corev1.Container) (*v1alpha1.ContainerProbeSpec, bool) {
+	// The probe belongs to the cache.
 	probe = probe.DeepCopy()
 	var port *intstr.IntOrString
 	switch {
@@ -108,6 +110,7 @@ func Fit(entries []v1alpha1.PodProbe) (fit, removed []v1alpha1.PodProbe) {
 	slices.SortFunc(entries, func(a, b v1alpha1.PodProbe) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
+	// The entries stay in their order; the indexes are sorted by size.
 	bySize := make([]int, len(entries))
 	for i := range entries {
 		bySize[i] = i
@@ -119,6 +122,7 @@ func Fit(entries []v1alpha1.PodProbe) (fit, removed []v1alpha1.PodProbe) {
 		if entries[i].Size() > room {
 			removed = append(removed, shorten(&entries[i], room))
 		}
+		// An entry that lost all its probes takes no room.
 		if len(entries[i].Probes) > 0 {
 			room -= entries[i].Size()
 		}

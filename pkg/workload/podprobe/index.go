@@ -23,6 +23,7 @@ func Indexers() cache.Indexers {
 			if object, ok := obj.(*v1alpha1.NodePodProbe); ok {
 				for i := range object.Spec.PodProbes {
 					entry := &object.Spec.PodProbes[i]
+					// Names are unique in a namespace only, so the key has both.
 					for _, marker := range Selected(entry) {
 						keys = append(keys, MarkerKey(entry.Namespace, marker))
 					}

@@ -33,6 +33,7 @@ func Marks(
 ) *Change {
 	change := &Change{}
 	labels, annotations := maps.Clone(pod.Labels), maps.Clone(pod.Annotations)
+	// written has the conditions that a probe has set in this call.
 	written := map[string]bool{}
 	for i := range asked.Probes {
 		name := asked.Probes[i].Name
@@ -86,6 +87,7 @@ func (c *Change) condition(pod *corev1.Pod, kind corev1.PodConditionType, result
 		status = corev1.ConditionTrue
 	}
 	before := podstate.Condition(pod, kind)
+	// The condition is as it should be, or there is nothing to say.
 	if before == nil && result.State == v1alpha1.ProbeUnknown ||
 		before != nil && before.Status == status && before.Message == result.Message {
 		return
@@ -95,6 +97,7 @@ func (c *Change) condition(pod *corev1.Pod, kind corev1.PodConditionType, result
 		LastTransitionTime: result.LastTransitionTime,
 	}
 	switch {
+	// Only the message differs.
 	case before != nil && before.Status == status:
 		after.LastTransitionTime = before.LastTransitionTime
 	// The time comes from the clock of the node. It must not be in the future.

@@ -29,6 +29,7 @@ func Annotations(pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) (map[strin
 	slices.SortFunc(markers, func(a, b *v1alpha1.PodProbeMarker) int { return cmp.Compare(a.Name, b.Name) })
 	var probes []v1alpha1.PodContainerProbe
 	var names []string
+	// seen has the conditions and the names of the probes so far.
 	seen := map[string]bool{}
 	for _, marker := range markers {
 		if marker.DeletionTimestamp != nil {
@@ -73,6 +74,7 @@ func Named(pod *corev1.Pod) ([]string, bool) {
 // a condition shows are set. Those of the other result stay. It changes no conditions, and returns an empty change if nothing
 // differs.
 func MarksOfConditions(pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) *Change {
+	// The marks of all probes are set in copies, and the difference is the change.
 	labels, annotations := maps.Clone(pod.Labels), maps.Clone(pod.Annotations)
 	for _, marker := range markers {
 		if marker.DeletionTimestamp != nil {
@@ -89,6 +91,7 @@ func MarksOfConditions(pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) *Cha
 				set(&labels, &annotations, probe.MarkerPolicy, v1alpha1.ProbeSucceeded)
 			case corev1.ConditionFalse:
 				set(&labels, &annotations, probe.MarkerPolicy, v1alpha1.ProbeFailed)
+			// A condition that says nothing leaves the marks as they are.
 			case corev1.ConditionUnknown:
 			}
 		}

@@ -50,6 +50,7 @@ func Of(states cache.Indexer, namespace string, kind schema.GroupKind, name stri
 
 // OfController returns the PersistentPodStates of the workload that controls a Pod. A Pod without a controller has none.
 func OfController(states cache.Indexer, pod metav1.Object) ([]*v1beta1.PersistentPodState, error) {
+	// The reference names the workload; it need not exist any more.
 	ref := metav1.GetControllerOfNoCopy(pod)
 	if ref == nil {
 		return nil, nil
@@ -62,6 +63,7 @@ func OfController(states cache.Indexer, pod metav1.Object) ([]*v1beta1.Persisten
 func Record(spec *v1beta1.PersistentPodStateSpec, pod *corev1.Pod, node *corev1.Node) v1beta1.PodState {
 	state := v1beta1.PodState{NodeName: node.Name}
 	for _, key := range keys(spec) {
+		// A label that the node lacks is left out (case 4 of docs/contract/persistentpodstate.md).
 		if value, found := node.Labels[key]; found {
 			set(&state.NodeTopologyLabels, key, value)
 		}

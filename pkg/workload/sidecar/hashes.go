@@ -41,6 +41,7 @@ func ReadRecords(annotations map[string]string, key string) (Records, error) {
 	for name, value := range raw {
 		record := Record{SidecarSetName: name}
 		target := any(&record)
+		// A string is the hash of an early release, an object is a record.
 		if bytes.HasPrefix(value, []byte(`"`)) {
 			target = &record.Hash
 		}

@@ -12,12 +12,14 @@ import (
 // flip. If one of them has the new image already, there is nothing to do. The annotations with versions tell the containers, by
 // the downward API, which of them is newer.
 func upgradeHot(pod *corev1.Pod, set *v1beta1.SidecarSet, container *v1beta1.SidecarContainer, working, images map[string]string) {
+	// A Pod without both containers is not upgraded here: Injected is false for it.
 	chosen, other := choose(pod, container, working[container.Name])
 	if chosen == nil || other.Image == container.Image || chosen.Image == container.Image {
 		return
 	}
 	images[chosen.Name] = container.Image
 	working[container.Name] = chosen.Name
+	// Each container has its own version and that of the other one.
 	version := pod.Annotations[pub.SidecarSetVersionKeyPrefix+other.Name]
 	annotate(pod, pub.SidecarSetVersionKeyPrefix+chosen.Name, set.ResourceVersion)
 	annotate(pod, pub.SidecarSetVersionAltKeyPrefix+chosen.Name, version)
@@ -96,6 +98,7 @@ func flips(set *v1beta1.SidecarSet, pod *corev1.Pod) (open []flip) {
 // FlipDue reports whether a hot upgrade of the Pod can end: the new containers serve, so the old ones can be emptied. All other
 // containers of the Pod must be ready too.
 func FlipDue(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
+	// Without an upgrade that has not ended, nothing is due.
 	open := flips(set, pod)
 	if len(open) == 0 {
 		return false

@@ -62,6 +62,7 @@ func Matching(
 	sets cache.Indexer, namespace string, pod map[string]string, namespaceLabels NamespaceLabels,
 ) ([]*v1beta1.SidecarSet, error) {
 	var found []*v1beta1.SidecarSet
+	// SidecarSets that name the namespace, and those that name none.
 	for _, scope := range []string{namespace, ""} {
 		for _, value := range selectorindex.Values(scope, pod) {
 			items, err := sets.ByIndex(anchorIndex, value)
@@ -79,6 +80,7 @@ func Matching(
 		return nil, nil
 	}
 	slices.SortFunc(found, func(a, b *v1beta1.SidecarSet) int { return strings.Compare(a.Name, b.Name) })
+	// One SidecarSet can be found by several values of the index.
 	found = slices.CompactFunc(found, func(a, b *v1beta1.SidecarSet) bool { return a.Name == b.Name })
 	return inNamespace(found, namespaceLabels)
 }

@@ -33,6 +33,7 @@ func Annotations(patches []v1beta1.SidecarSetPatchPodMetadata, pod map[string]st
 	changes := map[string]string{}
 	for i := range patches {
 		for key, value := range patches[i].Annotations {
+			// Each patch is applied to the value of the Pod, not to the result of an earlier patch.
 			existing, found := pod[key]
 			switch patches[i].PatchPolicy {
 			case v1beta1.SidecarSetOverwritePatchPolicy:
@@ -71,6 +72,7 @@ func mergeJSON(document, patch string) (string, error) {
 	}
 	text := &bytes.Buffer{}
 	encoder := json.NewEncoder(text)
+	// Characters such as < stay readable.
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(merged(before, change)); err != nil {
 		return "", err

@@ -74,6 +74,7 @@ func Restore(set *v1beta1.SidecarSet, revision *appsv1.ControllerRevision) (*v1b
 	restored.Spec.Volumes, restored.Spec.Containers, restored.Spec.InitContainers = stored.Volumes, stored.Containers, stored.InitContainers
 	restored.Spec.ImagePullSecrets, restored.Spec.PatchPodMetadata = stored.ImagePullSecrets, stored.PatchPodMetadata
 	restored.Status.LatestRevision, restored.Status.ObservedGeneration = revision.Name, set.Generation
+	// The annotations of a SidecarSet are copied to its revision.
 	full, withoutImage := revision.Annotations[pub.SidecarSetHashKey], revision.Annotations[pub.SidecarSetHashWithoutImageKey]
 	if full == "" || withoutImage == "" {
 		if full, withoutImage, err = restored.Spec.Hashes(); err != nil {

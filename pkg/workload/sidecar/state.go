@@ -25,6 +25,7 @@ func Injected(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 			return false
 		}
 	}
+	// A Pod that got the container before it became a hot upgrade has no entry in this annotation.
 	working, err := Working(pod)
 	for i := range set.Spec.Containers {
 		container := &set.Spec.Containers[i]
@@ -61,6 +62,7 @@ func Ready(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 // Consistent reports whether the node runs the named containers as the Pod's spec says. If all their images have digests, the
 // running digests decide. Otherwise the records of upgrades do, and a container without a record was never upgraded.
 func Consistent(pod *corev1.Pod, names []string) bool {
+	// The node has not reported all containers yet.
 	if len(pod.Spec.Containers) != len(pod.Status.ContainerStatuses) {
 		return false
 	}

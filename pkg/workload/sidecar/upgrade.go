@@ -25,6 +25,7 @@ func Upgrade(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now meta
 	images := map[string]string{}
 	for i := range set.Spec.Containers {
 		container := &set.Spec.Containers[i]
+		// The two containers of a hot upgrade have other names in the Pod than in the SidecarSet.
 		if Hot(container) {
 			upgradeHot(pod, set, container, working, images)
 			continue
@@ -33,6 +34,7 @@ func Upgrade(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now meta
 			images[container.Name] = container.Image
 		}
 	}
+	// The hash is written together with the images, so a Pod never records a content that it does not have.
 	if err := recordHash(pod, set, revision, now); err != nil {
 		return err
 	}
@@ -67,6 +69,7 @@ func recordHash(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now m
 			return fmt.Errorf("upgrade Pod %q: %w", pod.Name, err)
 		}
 		for name, existing := range records {
+			// A record of an early release has no time and no names.
 			if existing.UpdateTimestamp.IsZero() {
 				existing.UpdateTimestamp = metav1.NewTime(now.UTC())
 			}
@@ -106,6 +109,7 @@ func setImages(pod *corev1.Pod, set *v1beta1.SidecarSet, images map[string]strin
 	if err != nil {
 		report = nil // The agent will replace the report.
 	}
+	// The record of the other SidecarSets of the Pod is not touched.
 	state := records[set.Name]
 	state.Revision, state.UpdateTimestamp = full, metav1.NewTime(now.UTC())
 	// Only containers of the Pod keep a record.
@@ -116,6 +120,7 @@ func setImages(pod *corev1.Pod, set *v1beta1.SidecarSet, images map[string]strin
 		recorded, found := previous[container.Name]
 		image, changes := images[container.Name]
 		switch {
+		// The node may not have completed the last change of this container.
 		case changes && found:
 			state.LastContainerStatuses[container.Name] = inplace.RecordAgain(pod, container, recorded, report)
 		case changes:

@@ -21,6 +21,7 @@ const (
 // Classify returns the subset that fits a running Pod best, or None. rooms are the free slots of the subsets; -1 is no limit.
 // If onlyRoom is set, subsets without a free slot are left out. Among subsets with the same score, the first one wins.
 func Classify(spread *v1beta1.WorkloadSpread, pod *corev1.Pod, node *corev1.Node, rooms []int, onlyRoom bool) int {
+	// A subset that fits has a score of at least zero.
 	best, most := None, int64(-1)
 	for i := range spread.Spec.Subsets {
 		candidate := &spread.Spec.Subsets[i]

@@ -37,6 +37,7 @@ func recordOf(spread *v1beta1.WorkloadSpread, version string, replicas *int) *re
 	r := &record{spread: spread, version: version, replicas: replicas, all: make([]slots, len(spread.Spec.Subsets))}
 	for i := range r.all {
 		name := spread.Spec.Subsets[i].Name
+		// The record of a version does not have subsets that were added since.
 		if stored := find(spread.Status.VersionedSubsetStatuses[version], name); stored != nil {
 			stored.DeepCopyInto(&r.all[i])
 		} else if shown := find(spread.Status.SubsetStatuses, name); shown != nil {
@@ -45,6 +46,7 @@ func recordOf(spread *v1beta1.WorkloadSpread, version string, replicas *int) *re
 		} else {
 			r.all[i] = slots{Name: name}
 		}
+		// The conditions are those of the subset, whatever the version.
 		r.all[i].Conditions = conditionsOf(spread, name)
 	}
 	return r
@@ -78,6 +80,7 @@ func (r *record) free(i int) (int, bool) {
 		return 0, false
 	case limit.Type == intstr.Int:
 		return int(limit.IntVal) - used(&r.all[i]), true
+	// A percentage needs the number of replicas. The last recount has computed it.
 	case r.replicas == nil:
 		return int(r.all[i].MissingReplicas), true
 	default:

@@ -49,6 +49,7 @@ func Recount(spread *v1beta1.WorkloadSpread, pods []*corev1.Pod, replicas int, l
 	for _, pod := range pods {
 		t.add(pod)
 	}
+	// The record of each version is recounted by itself. shown is the one whose free slots the status shows.
 	versions := map[string]v1beta1.WorkloadSpreadSubsetStatuses{}
 	var shown *record
 	for _, version := range t.versions() {
@@ -109,11 +110,13 @@ func (t *tally) add(pod *corev1.Pod) {
 	if !found || matched.Name != t.spread.Name {
 		return
 	}
+	// A Pod counts for the subset that its annotation names, wherever it runs.
 	at := place{VersionOf(t.spread, pod), matched.Subset}
 	if podstate.Active(pod) {
 		t.active[at]++
 	}
 	t.byKey[slot{at, pod.Name}] = pod
+	// The slot of a Pod without a name at its admission has a UUID as its key.
 	if matched.UID != "" {
 		t.byKey[slot{at, matched.UID}] = pod
 	}

@@ -73,6 +73,7 @@ func (r *record) take(i int, key string, now time.Time) int {
 // subsets without a limit, and for versions without a record.
 func Release(spread *v1beta1.WorkloadSpread, pod *corev1.Pod, matched Matched, now time.Time) {
 	version := VersionOf(spread, pod)
+	// Without a limit, slots are not counted, and without a record there is no slot to return.
 	i := Index(spread, matched.Subset)
 	if i == None || Numbered(spread) || spread.Spec.Subsets[i].MaxReplicas == nil ||
 		find(spread.Status.VersionedSubsetStatuses[version], matched.Subset) == nil {
@@ -102,6 +103,7 @@ func OfPosition(spread *v1beta1.WorkloadSpread, position int) int {
 		if c := conditionIn(conditionsOf(spread, subset.Name)); c != nil && c.Status == corev1.ConditionFalse {
 			continue
 		}
+		// Validation allows no percentages for numbered Pods, so the replicas do not matter.
 		limit := Limit(subset.MaxReplicas, 0)
 		if limit == math.MaxInt || position < sum+limit {
 			return i
