@@ -13,6 +13,7 @@ import (
 // ValidateSecret runs core's rules for a Secret that is embedded at path. What it leaves unset is judged as if it had been
 // defaulted. The errors do not show values.
 func ValidateSecret(secret *corev1.Secret, path *field.Path) field.ErrorList {
+	// Core's conversion moves stringData into data, so both are validated.
 	defaulted, converted := secret.DeepCopy(), &core.Secret{}
 	corev1conversion.SetObjectDefaults_Secret(defaulted)
 	if err := corev1conversion.Convert_v1_Secret_To_core_Secret(defaulted, converted, nil); err != nil {

@@ -59,6 +59,7 @@ func DefaultClaims(claims, old []corev1.PersistentVolumeClaim) {
 // their tag. That is the contract, and the policy is part of each revision's hash. Init containers pull as in core.
 func setDefaults(template *corev1.PodTemplateSpec) {
 	pullAlways(&template.Spec)
+	// Core has no function that defaults a template alone.
 	holder := corev1.PodTemplate{Template: *template}
 	corev1defaults.SetObjectDefaults_PodTemplate(&holder)
 	*template = holder.Template

@@ -44,6 +44,7 @@ func ValidateParts(parts, old *Parts, path *field.Path) field.ErrorList {
 	if err != nil {
 		return field.ErrorList{field.InternalError(path, err)}
 	}
+	// The options allow what the stored parts have already.
 	options := pod.GetValidationOptionsFromPodTemplate(current, stored)
 	return corevalidation.ValidatePodSpec(&current.Spec, nil, path, options)
 }
