@@ -24,6 +24,7 @@ type Clients struct {
 
 // Get returns the workload as the server answers, in the version that the table of kinds names. The error is that of the server.
 func (c Clients) Get(ctx context.Context, kind schema.GroupKind, namespace, name string) (kinds.Object, error) {
+	// Callers ask only for kinds of the table, so this error is a fault of the program.
 	read, known := readers[kind]
 	if !known {
 		return nil, fmt.Errorf("%s is not in the table of workload kinds", kind)

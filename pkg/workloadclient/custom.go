@@ -41,6 +41,7 @@ type CustomWorkload struct {
 // WorkloadSpread must have a target. Replicas that cannot be read are no error: the target then wants no Pods.
 func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*CustomWorkload, error) {
 	kind := spread.KindOf(object)
+	// A kind without an entry is read too: the filter of the user or the scale tells its replicas.
 	entry, err := c.entry(ctx, kind)
 	if err != nil {
 		return nil, err
