@@ -114,7 +114,7 @@ func (m *Metrics) Forget(object metav1.Object) {
 	}
 }
 
-// stateOf returns the state of a rollout that is under way. A paused rollout cannot exceed its deadline.
+// stateOf returns the state of a rollout that is under way. A paused rollout counts as paused, even after its deadline.
 func stateOf(progress *kinds.Progress) string {
 	switch {
 	case progress.Paused:

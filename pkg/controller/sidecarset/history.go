@@ -69,7 +69,6 @@ func (r *Reconciler) trim(ctx context.Context, v *view, all []*appsv1.Controller
 		return nil
 	}
 	used := v.usedRevisions(all)
-	// The newest one always stays.
 	for _, revision := range all[:len(all)-1] {
 		if excess == 0 {
 			return nil
