@@ -50,7 +50,7 @@ func (x *execution) createInstance(ctx context.Context, creation *Creation) erro
 		return x.failedCreate(Result{Pod: pod.Name, Err: err})
 	}
 	x.changed.Store(true)
-	// An attempt of an earlier pass for this ID has arrived.
+	// An attempt of an earlier pass for this ID need not be kept any longer.
 	x.lock.Lock()
 	x.created[creation.ID] = true
 	x.lock.Unlock()

@@ -17,8 +17,8 @@ import (
 )
 
 // Server is the API that the engine writes to. Errors are those of the API machinery. A deletion applies only to the object
-// with the given UID. Each write returns the stored object, whose version the guard waits for. Implementations must be safe for
-// concurrent use. dryRun only asks whether the API server would accept the write.
+// with the given UID. Each other write returns the stored object, whose version the guard waits for. Implementations must be
+// safe for concurrent use. dryRun only asks whether the API server would accept the write.
 type Server interface {
 	CreatePod(ctx context.Context, pod *corev1.Pod, dryRun bool) (*corev1.Pod, error)
 	GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error)

@@ -87,7 +87,7 @@ func (v *View) advance(pod *corev1.Pod) (*Change, error) {
 }
 
 // inSteps returns the change of resources first, if there is one, because resources have their own subresource. The next pass
-// writes the rest. The change is exact, because it records the instances that it ends.
+// writes the rest. The rest is exact, because it records the instances that it ends.
 func inSteps(before, after *corev1.Pod) *Change {
 	if resized, _ := inplace.Split(before, after); resized != nil {
 		return &Change{Before: before, After: resized, Part: Resize}
@@ -104,7 +104,7 @@ func (v *View) giveUp(pod *corev1.Pod, progress inplace.Progress) (*Change, erro
 	return markForDeletion(pod), nil
 }
 
-// markForDeletion labels a Pod so that a later pass deletes and replaces it. The label also tells users and the deletion order.
+// markForDeletion labels a Pod so that a later pass deletes and replaces it.
 func markForDeletion(pod *corev1.Pod) *Change {
 	after := pod.DeepCopy()
 	if after.Labels == nil {
