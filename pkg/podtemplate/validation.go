@@ -36,6 +36,7 @@ func ValidateClaimSpec(claim *corev1.PersistentVolumeClaim, path *field.Path) fi
 	if err := corev1conversion.Convert_v1_PersistentVolumeClaim_To_core_PersistentVolumeClaim(defaulted, converted, nil); err != nil {
 		return field.ErrorList{field.InternalError(path, fmt.Errorf("convert claim template: %w", err))}
 	}
+	// The claims are created later, so there is no stored one to compare with.
 	options := corevalidation.ValidationOptionsForPersistentVolumeClaimCreate()
 	return corevalidation.ValidatePersistentVolumeClaimSpec(&converted.Spec, path, options)
 }

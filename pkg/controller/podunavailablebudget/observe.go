@@ -84,6 +84,7 @@ func (r *Reconciler) podsOf(namespace string, kind schema.GroupKind, found *size
 // that is being deleted do not count: the garbage collector will delete them.
 func (r *Reconciler) ownedPods(kind schema.GroupKind, uid types.UID) ([]*corev1.Pod, error) {
 	known := kinds.Of(kind)
+	// The Pods of most kinds, also of custom ones, name the workload as their controller.
 	if known == nil || known.Through == nil {
 		return controller.ByOwner[*corev1.Pod](r.pods, uid)
 	}
@@ -145,6 +146,7 @@ func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUna
 // replicas of the ReplicaSets, the total would be wrong during an update of the Deployment. The version is empty for a
 // Deployment, because its kind is cached.
 func (r *Reconciler) topOf(pod *corev1.Pod, ref *metav1.OwnerReference) (workload disruption.Workload, version string) {
+	// The caller has checked that the Pod has a controller, so the chain is not empty.
 	chain := r.workloads.above(pod)
 	if len(chain) > 1 {
 		if above := kinds.Of(chain[1].GroupKind); above != nil && above.Through != nil && *above.Through == chain[0].GroupKind {

@@ -53,6 +53,7 @@ func (w *workloads) askForScale(ctx context.Context, namespace, version string, 
 		return nil, nil
 	}
 	scale, err := client.Get(ctx, workload.Name, metav1.GetOptions{}, "scale")
+	// The object exists, but its kind has no scale subresource.
 	if apierrors.IsNotFound(err) {
 		found.uncounted = true
 		return found, nil

@@ -39,6 +39,7 @@ func (r *Reconciler) rivals(obj metav1.Object) (keys []types.NamespacedName) {
 	if !ok {
 		return nil
 	}
+	// The same key may come several times; the queue holds it once.
 	for _, pod := range r.claimed(budget) {
 		matching, err := disruption.Matching(r.budgets, pod.Namespace, pod.Labels, r.workloads.above(pod))
 		if err != nil {
@@ -60,6 +61,7 @@ func (r *Reconciler) governingPod(obj metav1.Object) (keys []types.NamespacedNam
 	if !ok {
 		return nil
 	}
+	// The hint can name a budget that does not exist any more. absent then corrects the Pod.
 	hint := disruption.Hinted(pod.Annotations)
 	if budget := r.governing(pod); budget != nil && budget.Name != hint {
 		keys = append(keys, types.NamespacedName{Namespace: pod.Namespace, Name: budget.Name})

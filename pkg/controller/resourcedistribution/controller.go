@@ -76,6 +76,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ResourceD
 		clock: deps.Clock, conflicts: conflicts{known: map[types.UID]*known{}},
 	}
 	c := controller.For(deps, Name, ours, r.Reconcile)
+	// A copy that another client changes or deletes starts a pass of its owner.
 	for _, informer := range []controller.Informer{copied.Secrets(), copied.ConfigMaps()} {
 		c.IndexByOwner(informer)
 		c.Watch(informer, owner)
@@ -215,6 +216,7 @@ func (c *copies[T]) tasks(
 	if err != nil {
 		return nil, err
 	}
+	// The copies in the cache by namespace, as far as they are wanted.
 	live := map[string]*seen{}
 	var unwanted []task
 	for _, copy := range owned {

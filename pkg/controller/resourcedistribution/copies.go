@@ -135,6 +135,7 @@ func (c *copies[T]) template(d *v1beta1.ResourceDistribution) (T, error) {
 	if err != nil {
 		return object, fmt.Errorf("decode spec.resource: %w", err)
 	}
+	// Everything else in the metadata belongs to the server.
 	kept := metav1.ObjectMeta{
 		Name: object.GetName(), Labels: maps.Clone(object.GetLabels()), Annotations: maps.Clone(object.GetAnnotations()),
 		OwnerReferences: object.GetOwnerReferences(), Finalizers: object.GetFinalizers(),
@@ -254,6 +255,7 @@ func (c *copies[T]) read(ctx context.Context, d *v1beta1.ResourceDistribution, n
 			"group, version, kind, name: %s %s/%s does not belong to this ResourceDistribution; delete it or exclude the namespace",
 			c.resource, namespace, name)}
 	}
+	// The same form as in the cache, so that right can compare it.
 	reduced, err := reduce(object)
 	live, ok := reduced.(*seen)
 	if err != nil || !ok {
@@ -269,6 +271,7 @@ func (c *copies[T]) create(ctx context.Context, d *v1beta1.ResourceDistribution,
 	if err != nil {
 		return &failure{v1beta1.ResourceDistributionCreateResourceFailed, err}
 	}
+	// with has made a copy, because several namespaces are written at the same time.
 	object.SetNamespace(namespace)
 	created, err := c.client(namespace).Create(ctx, object, metav1.CreateOptions{})
 	switch {

@@ -78,6 +78,7 @@ func (r *Reconciler) write(
 			due = append(due, pod)
 		}
 	}
+	// Each write has its own element, so no lock is needed.
 	stored := make([]*corev1.Pod, len(due))
 	err := podcontrol.Parallel(len(due), patchesAtOnce, func(i int) (err error) {
 		stored[i], err = r.patch(ctx, due[i], changed[due[i].Name])
@@ -197,6 +198,7 @@ func (r *Reconciler) report(object *v1beta1.WorkloadSpread, counted spread.Count
 // reportFull writes an event when the number of Pods that the target wants beyond the limits of all subsets has changed. The
 // last number is only in memory, so a new leader writes the event once more.
 func (r *Reconciler) reportFull(object *v1beta1.WorkloadSpread, replicas int) {
+	// Swap stores the number also if it is zero, so the event is sent again when Pods overflow again.
 	overflow := spread.Overflow(object, replicas)
 	told, known := r.overflows.Swap(object.UID, overflow)
 	if overflow > 0 && (!known || told != overflow) {
@@ -208,6 +210,7 @@ func (r *Reconciler) reportFull(object *v1beta1.WorkloadSpread, replicas int) {
 // delete deletes Pods that found no node in time. Their workload creates them again, in another subset. The UID in the
 // preconditions protects a replacement of the same name. Admission returns the slot of the Pod.
 func (r *Reconciler) delete(ctx context.Context, object *v1beta1.WorkloadSpread, pods []*corev1.Pod) error {
+	// A Pod that is not deleted now is found again in the next pass.
 	errs := make([]error, 0, len(pods))
 	for _, pod := range pods {
 		err := r.kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewPreconditionDeleteOptions(string(pod.UID)))

@@ -49,6 +49,7 @@ func nothing() *target {
 // target returns the workload of a WorkloadSpread. Workloads of known kinds come from the caches, others from the API server. A
 // target that does not exist is no error.
 func (r *Reconciler) target(ctx context.Context, object *v1beta1.WorkloadSpread) (*target, error) {
+	// Validation requires a target. Without one there is nothing to count.
 	ref, kind := object.Spec.TargetRef, spread.KindOf(object)
 	if ref == nil {
 		return nothing(), nil
@@ -83,6 +84,7 @@ func (r *Reconciler) target(ctx context.Context, object *v1beta1.WorkloadSpread)
 	if set, ok := workload.(*appsv1.ReplicaSet); ok {
 		t.latest = set.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
 	}
+	// All Pods of such a target have this version.
 	if !spread.Versioned(object) {
 		t.latest = spread.Unversioned
 	}

@@ -15,7 +15,7 @@ import (
 	"kruise.io/kruise/pkg/workload/ordering"
 )
 
-// empty returns a new object of the type.
+// empty returns a new object of the type, for Kind.New.
 func empty[T any, P interface {
 	*T
 	Object
@@ -23,7 +23,8 @@ func empty[T any, P interface {
 	return P(new(T))
 }
 
-// replicas reads a number that defaults to 1.
+// replicas reads a number that defaults to 1, as API servers default it. It returns nil for objects of other types, so that
+// either can try the next one.
 func replicas[T any](of func(*T) *int32) func(runtime.Object) *int32 {
 	return func(object runtime.Object) *int32 {
 		typed, ok := any(object).(*T)
@@ -89,7 +90,8 @@ func sum(given *int32, subsets int, of func(int) *intstr.IntOrString) *int32 {
 	return &total
 }
 
-// asCloneSet sorts Pods in the order in which the CloneSet's update strategy updates them.
+// asCloneSet sorts Pods in the order in which the CloneSet's update strategy updates them. Without the object, or without a
+// strategy, the given order is kept.
 func asCloneSet(object runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	set, ok := object.(*v1beta1.CloneSet)
 	if !ok || set.Spec.UpdateStrategy.RollingUpdate == nil {

@@ -68,7 +68,7 @@ func All() []*Kind { return table }
 // Of returns what is known about a kind, or nil.
 func Of(kind schema.GroupKind) *Kind { return byKind[kind] }
 
-// OfResource returns the kind of a resource, or nil.
+// OfResource returns the kind of a resource, or nil. The version does not matter.
 func OfResource(resource schema.GroupResource) *Kind {
 	for _, kind := range table {
 		if kind.Resource.GroupResource() == resource {

@@ -129,7 +129,8 @@ func progressOfStatefulSet(set *v1beta1.StatefulSet) (*Progress, error) {
 	return p, nil
 }
 
-// progressOfDaemonSet counts an updated Pod as available unless more of all Pods are unavailable: the status does not say which.
+// progressOfDaemonSet counts an updated Pod as available unless more of all Pods are unavailable: the status does not say
+// which. So a rollout seems slower than it is while old Pods are unavailable, and never faster.
 func progressOfDaemonSet(set *v1beta1.DaemonSet) (*Progress, error) {
 	status := &set.Status
 	p := &Progress{
